@@ -1,0 +1,41 @@
+# Short names for what one does every day; the presets of CMakePresets.json hold the details.
+
+JOBS ?= $(shell nproc)
+TEST_JOBS ?= 2
+export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
+export CTEST_PARALLEL_LEVEL = $(TEST_JOBS)
+
+.PHONY: build setup demo test soak bench format tidy clean
+
+build:
+	cmake --preset release
+	cmake --build --preset release
+
+setup:
+	scripts/setup
+
+demo: setup
+	$(MAKE) build
+	build/bin/beeline demo
+
+test: setup
+	scripts/run-tests release asan tsan
+
+# Every test with Clang, those labelled soak in their long form.
+soak: setup
+	BEELINE_SOAK=1 scripts/run-tests clang
+
+bench: build
+	build/bin/beeline-bench latency
+	build/bin/beeline-bench throughput
+
+format:
+	scripts/format
+
+# On the Clang build: its compile commands hold no option that clang-tidy does not know.
+tidy: setup
+	cmake --preset clang
+	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
+
+clean:
+	rm -rf build build-debug build-asan build-tsan build-clang

@@ -1,0 +1,31 @@
+# The installed package: headers, library, and the files for find_package and pkg-config. Programs
+# are installed by their own folders.
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beeline)
+
+install(TARGETS beeline EXPORT beelineTargets)
+install(DIRECTORY include/beeline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(EXPORT beelineTargets NAMESPACE beeline:: DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/beelineConfig.cmake.in beelineConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(beelineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/beelineConfig.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/beelineConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# A static library leaves its own dependencies to whoever links it.
+if(BUILD_SHARED_LIBS)
+  set(pc_static_libs "")
+else()
+  set(pc_static_libs " -lfmt")
+endif()
+# The package may be moved as a whole: its prefix is found from where beeline.pc lies.
+file(RELATIVE_PATH pc_prefix
+  ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/beeline.pc.in beeline.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/beeline.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

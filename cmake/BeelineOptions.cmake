@@ -1,0 +1,19 @@
+# How our own code is compiled: the warnings, and the sanitizers of the asan and tsan presets.
+
+add_library(beeline_warnings INTERFACE)
+# Sign conversions stay allowed: lengths meet ssize_t and ptrdiff_t at every system call.
+target_compile_options(beeline_warnings INTERFACE
+  -Werror -Wall -Wextra -Wpedantic
+  -Wcast-qual -Wconversion -Wno-sign-conversion -Wextra-semi -Wformat=2 -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wshadow -Wundef)
+
+set(BEELINE_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined")
+if(BEELINE_SANITIZE)
+  add_compile_options(-fsanitize=${BEELINE_SANITIZE} -fno-sanitize-recover=all
+    -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${BEELINE_SANITIZE})
+  # GCC documents that instrumentation causes false reports of the first. The second hits fences:
+  # ours avoid them under the thread sanitizer (shm/atomic.h), those of other libraries cannot.
+  target_compile_options(beeline_warnings INTERFACE
+    "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-tsan>")
+endif()

@@ -1,0 +1,46 @@
+# beeline_add_test(<name> SOURCES <file>... [LABELS <label>...] [TIMEOUT <seconds>]
+#                  [LIBRARIES <target>...] [PROGRAMS <target>...])
+#
+# Builds one GoogleTest program and registers it as one ctest test of the same name. A run in which
+# a test was skipped and none failed exits with 77 (tests/test_main.cc) and shows as Skipped.
+#
+# LABELS    tsan: also built and run under the thread sanitizer; noasan: not run under the address
+#           sanitizer; soak: has a longer form when BEELINE_SOAK=1 is in the environment.
+# TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
+# PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
+
+set(BEELINE_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the timeout of every test")
+
+# Everything the tsan preset builds.
+add_custom_target(tsan-tests)
+
+function(beeline_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;PROGRAMS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "beeline_add_test(${name}): needs SOURCES, and does not know: "
+      "${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  math(EXPR timeout "${arg_TIMEOUT} * ${BEELINE_TEST_TIMEOUT_SCALE}")
+
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE
+    beeline_internal beeline_test_main GTest::gtest ${arg_LIBRARIES})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
+  if(arg_PROGRAMS)
+    add_dependencies(${name} ${arg_PROGRAMS})
+  endif()
+  if("tsan" IN_LIST arg_LABELS)
+    add_dependencies(tsan-tests ${name})
+  endif()
+
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABELS}"
+    TIMEOUT ${timeout}
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "BEELINE_BIN=${PROJECT_BINARY_DIR}/bin;BEELINE_SOURCE=${PROJECT_SOURCE_DIR}")
+endfunction()

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <beeline/types.h>
+
+namespace beeline {
+
+class AgentCore;
+
+/// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any size.
+///
+/// End it with done(), requeue() or reject(); a Message that is destroyed without one is requeued, as it would be if
+/// the process died. Belongs to the thread of its Agent and must not outlive it. Bytes of the payload belong to the
+/// sender's link and stay valid until the lease ends; a hostile sender may change them while you look, so copy before
+/// you check and use what a peer of another user wrote.
+class Message {
+ public:
+  Message() = default;
+  Message(Message&& other) noexcept;
+  Message& operator=(Message&& other) noexcept;
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+  ~Message();
+
+  /// False after it was moved from or ended.
+  [[nodiscard]] bool valid() const { return core_ != nullptr; }
+
+  // REQUIRES for all below: valid().
+  [[nodiscard]] MessageId id() const;
+  /// The sender: the owner of the link that it lies in; cannot be forged.
+  [[nodiscard]] Pid from() const;
+  [[nodiscard]] MessageId reply_to() const;
+  [[nodiscard]] std::int32_t rank() const;
+  /// At most 31 bytes, valid until the lease ends.
+  [[nodiscard]] std::string_view type() const;
+  [[nodiscard]] std::string_view channel() const;
+  /// Nanoseconds of CLOCK_MONOTONIC (coarse, 4 ms steps), clamped to when it can have been sent.
+  [[nodiscard]] std::int64_t sent_ns() const;
+  /// Deliveries before this one that ended without done().
+  [[nodiscard]] std::uint32_t attempts() const;
+  [[nodiscard]] bool redelivered() const { return attempts() != 0; }
+  [[nodiscard]] std::span<const std::byte> payload() const;
+  [[nodiscard]] std::string_view text() const;
+
+  /// Handled: the message and its payload memory are given back.
+  void done();
+  /// Back to its place in the inbox, one attempt more; after max_attempts it becomes a dead letter.
+  void requeue();
+  /// A dead letter now, with the reason `rejected`.
+  void reject();
+
+ private:
+  friend class AgentCore;
+  Message(AgentCore* core, std::uint32_t entry) : core_(core), entry_(entry) {}
+  AgentCore* core_ = nullptr;
+  std::uint32_t entry_ = 0;
+};
+
+/// Writable payload memory in a link, sent without copying. Unsent, it is given back by its destructor. Belongs to the
+/// thread of its Agent and must not outlive it.
+class Loan {
+ public:
+  Loan() = default;
+  Loan(Loan&& other) noexcept;
+  Loan& operator=(Loan&& other) noexcept;
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan();
+
+  [[nodiscard]] bool valid() const { return core_ != nullptr; }
+  /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). Contents are those of an earlier message.
+  [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
+  /// Sends fewer bytes than were asked for. REQUIRES: bytes <= size().
+  void shrink(std::size_t bytes) { size_ = bytes; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] Peer peer() const { return peer_; }
+
+ private:
+  friend class AgentCore;
+  AgentCore* core_ = nullptr;
+  Peer peer_{};
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint32_t slab_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace beeline

@@ -1,0 +1,99 @@
+#pragma once
+
+// The one way in which Beeline reports a failure of the environment: a value or an `Error`.
+// Expected outcomes of a hot call (full, timeout) may be plain enums of that call instead.
+// No exception leaves a Beeline function.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <tl/expected.hpp>
+
+namespace beeline {
+
+/// What kind of failure it was. Programs branch on this; people read `Error::text`.
+enum class ErrorCode : std::uint8_t {
+  kSystem,          ///< a system call failed; `Error::sys_errno` holds its errno
+  kInvalid,         ///< an argument that the caller can correct
+  kNoCoordinator,   ///< nobody listens on the hive's socket
+  kAlreadyRunning,  ///< somebody else holds the hive or the name
+  kNoAgent,         ///< no agent of that name or pid
+  kNoRoute,         ///< no route leads there
+  kDenied,          ///< a rule or a permission forbids it
+  kTimeout,         ///< the time given was over
+  kFull,            ///< a bounded table, lane or queue has no room now
+  kTooBig,          ///< larger than a limit that waiting does not raise
+  kPeerDead,        ///< the other side has ended
+  kLoop,            ///< it would make a circle
+  kNoMemory,        ///< memory could not be had; nothing was changed
+  kBadSegment,      ///< a segment is not what it was said to be
+  kVersion,         ///< the two sides speak different layouts or protocols
+  kProtocol,        ///< the other side broke the rules of the wire
+  kClosed,          ///< the connection or the object was closed
+  kNotice,          ///< a notice waits and the caller asked to be told
+};
+
+/// The name of a code as it stands in control messages and logs, for example "no_agent".
+/// The text is static.
+constexpr std::string_view to_string(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::kSystem:
+      return "system";
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNoCoordinator:
+      return "no_coordinator";
+    case ErrorCode::kAlreadyRunning:
+      return "already_running";
+    case ErrorCode::kNoAgent:
+      return "no_agent";
+    case ErrorCode::kNoRoute:
+      return "no_route";
+    case ErrorCode::kDenied:
+      return "denied";
+    case ErrorCode::kTimeout:
+      return "timeout";
+    case ErrorCode::kFull:
+      return "full";
+    case ErrorCode::kTooBig:
+      return "too_big";
+    case ErrorCode::kPeerDead:
+      return "peer_dead";
+    case ErrorCode::kLoop:
+      return "loop";
+    case ErrorCode::kNoMemory:
+      return "no_memory";
+    case ErrorCode::kBadSegment:
+      return "bad_segment";
+    case ErrorCode::kVersion:
+      return "version";
+    case ErrorCode::kProtocol:
+      return "protocol";
+    case ErrorCode::kClosed:
+      return "closed";
+    case ErrorCode::kNotice:
+      return "notice";
+  }
+  return "unknown";
+}
+
+/// A failure with its context. It owns its text and refers to nothing.
+struct Error {
+  ErrorCode code = ErrorCode::kSystem;
+  int sys_errno = 0;  ///< the errno behind it, 0 if no system call failed
+  std::string text;   ///< what, where, the limit, the value found, and what to do next
+};
+
+/// A value or the reason why there is none.
+template <class T>
+using Result = tl::expected<T, Error>;
+
+/// Makes the failure to return from a function that yields a `Result`. `text` says what happened,
+/// where, the limit, the value and what to do next.
+[[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string text) {
+  return tl::unexpected<Error>(Error{code, 0, std::move(text)});
+}
+
+}  // namespace beeline

@@ -1,0 +1,165 @@
+#pragma once
+
+// The words of the public interface: numbers, options and results. Plain values, nothing owns anything.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace beeline {
+
+/// Number of an agent in its hive, 1 to 2^24 - 1, never reused. 1 is the coordinator.
+using Pid = std::uint32_t;
+
+/// Id of a message: the sender's pid in the upper 24 bits, the sender's count in the lower 40. 0 = none.
+using MessageId = std::uint64_t;
+
+/// Until when a call may wait. `Deadline::max()` waits for ever where that is allowed.
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Deadline `duration` from now.
+[[nodiscard]] inline Deadline after(std::chrono::nanoseconds duration) {
+  return std::chrono::steady_clock::now() + duration;
+}
+
+/// Ranks: lower first. Any int32 is legal; kCritical and lower use the urgent lane and the reserved share of an inbox.
+inline constexpr std::int32_t kCritical = 0;
+inline constexpr std::int32_t kHigh = 1;
+inline constexpr std::int32_t kNormal = 2;
+inline constexpr std::int32_t kLow = 3;
+
+/// What became of a send. `kOk`: the message is in the receiver's lane; it is delivered at least once, and exactly once
+/// while no receiver dies, even if this process is killed at the next instruction. Every other result: nothing was sent.
+enum class SendStatus : std::uint8_t {
+  kOk,
+  kFull,      ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
+  kNoRoute,   ///< no such target
+  kNoAgent,   ///< nobody of that name or pid
+  kPeerDead,  ///< the receiver is finally dead
+  kTooBig,    ///< SendResult::limit says how large a payload may be
+  kDenied,    ///< the tree's rules forbid this pair
+  kLoop,      ///< more hops than allowed
+  kNoMemory,  ///< the system gave no memory for the payload
+};
+
+/// The word for a status, for example "peer_dead".
+[[nodiscard]] std::string_view to_string(SendStatus status);
+
+struct [[nodiscard]] SendResult {
+  SendStatus status = SendStatus::kOk;
+  MessageId id = 0;         ///< of the message, when kOk
+  std::uint64_t limit = 0;  ///< bytes, when kTooBig
+  [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
+};
+
+struct SendOptions {
+  std::int32_t rank = kNormal;
+  std::string_view type{};     ///< at most 31 bytes; interned once for each link, at most 255 different ones with channels
+  std::string_view channel{};  ///< the same
+  MessageId reply_to = 0;      ///< the message that this one answers
+  std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never
+};
+
+/// Selects messages. Empty fields match everything; all that are set must match.
+struct Filter {
+  Pid from = 0;
+  std::string_view type{};
+  std::string_view channel{};
+  MessageId reply_to = 0;
+  [[nodiscard]] bool empty() const {
+    return from == 0 && type.empty() && channel.empty() && reply_to == 0;
+  }
+};
+
+struct ReceiveOptions {
+  std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
+  Filter filter{};
+  bool stop_on_notice = false;  ///< return ErrorCode::kNotice when a notice waits
+};
+
+/// A handle to a peer whose link is open. Cheap to copy; valid for the Agent that gave it.
+struct Peer {
+  std::uint32_t slot = 0xffffffff;
+  Pid pid = 0;
+  [[nodiscard]] bool valid() const { return slot != 0xffffffff; }
+};
+
+/// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never spins; `kSpin` never
+/// sleeps and burns a CPU. With one usable CPU nobody spins.
+enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
+
+/// Order in which an inbox delivers: by rank that ages, by rank alone, or by arrival.
+enum class Order : std::uint8_t { kAged, kStrict, kFifo };
+
+struct AttachOptions {
+  std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
+  std::string name{};           ///< empty: the coordinator makes one
+  std::string parent{};         ///< name; empty: child of the coordinator
+  std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task
+  bool temporary = false;       ///< finally dead when it detaches or dies; otherwise its home waits for the next attach
+  bool start_coordinator = true;
+
+  Order order = Order::kAged;
+  double aging_factor = 0.1;             ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
+  std::uint32_t inbox_capacity = 4096;   ///< messages; rounded up to a power of two, 16 to 1048576
+  std::uint32_t max_attempts = 3;        ///< deliveries before a message becomes a dead letter
+  std::uint32_t normal_slots = 128;      ///< of each link that this agent opens; power of two
+  std::uint32_t urgent_slots = 16;       ///< the same
+  std::uint64_t max_payload_bytes = 64ULL << 20;  ///< largest payload that this agent sends, 64 KiB to 1 GiB
+
+  WaitMode wait = WaitMode::kAdaptive;
+  std::chrono::nanoseconds spin = std::chrono::microseconds(20);  ///< longest spin; $BEELINE_SPIN_US overrides
+};
+
+/// Something that happened beside the messages.
+struct Notice {
+  enum class Kind : std::uint8_t {
+    kChildAway,  ///< a child's process ended; its home waits for a successor
+    kChildDead,  ///< a child is finally dead
+    kShutdown,   ///< the hive goes down
+  };
+  Kind kind = Kind::kShutdown;
+  Pid pid = 0;
+  std::string name{};
+};
+
+/// One message of an inbox as `Agent::inbox` lists it; nothing is taken.
+struct InboxItem {
+  MessageId id = 0;
+  Pid from = 0;
+  MessageId reply_to = 0;
+  std::int32_t rank = 0;
+  std::uint32_t length = 0;    ///< bytes
+  std::uint32_t attempts = 0;  ///< deliveries that ended without done
+  std::string type{};
+  std::string channel{};
+  std::string preview{};  ///< the first bytes of the payload, at most 64
+  bool leased = false;
+  bool dead = false;
+  std::string reason{};  ///< why it is dead
+};
+
+/// Where the messages of an inbox are: drained = queued + leased + done + dead + purged at every moment.
+struct InboxCounters {
+  std::uint64_t drained = 0;  ///< taken from lanes, predecessors of this agent included
+  std::uint64_t queued = 0;
+  std::uint64_t leased = 0;
+  std::uint64_t done = 0;
+  std::uint64_t dead = 0;    ///< dead letters that are kept
+  std::uint64_t purged = 0;  ///< dead letters that were let go
+  std::uint64_t requeued = 0;
+  std::uint64_t quarantined_links = 0;
+};
+
+/// What an agent has done for one peer.
+struct LinkCounters {
+  Pid peer = 0;
+  std::uint64_t sent = 0;      ///< messages accepted by the link
+  std::uint64_t not_taken = 0;  ///< of them still in its lanes
+  std::uint64_t received = 0;  ///< messages taken from the peer
+};
+
+}  // namespace beeline

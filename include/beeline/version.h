@@ -1,0 +1,15 @@
+#pragma once
+
+// The one place where the version is written: the build reads it from here.
+
+#include <string_view>
+
+#define BEELINE_VERSION_MAJOR 0
+#define BEELINE_VERSION_MINOR 1
+#define BEELINE_VERSION_PATCH 0
+
+namespace beeline {
+
+inline constexpr std::string_view kVersion = "0.1.0";
+
+}  // namespace beeline

@@ -1,0 +1,171 @@
+#pragma once
+// The directory: the coordinator's segment, readable by all.
+//
+//   header | control: {epoch, index} word, counts, limits | word per agent | records buffer 0 | records buffer 1
+//
+// Written by: the coordinator alone. Read by: every agent and tool.
+// The word of an agent (AgentWord) changes by one store. The records (tree, names, roles) are written into the buffer
+// that is not current and become current by one store of {epoch << 1 | index}: no reader ever waits for a flag that a
+// killed coordinator may have left set. A reader loads the word, copies what it wants, loads the word again, and tries
+// again when it changed twice meanwhile.
+// A new coordinator makes a new directory with a higher epoch. Zero means: no agent in this place.
+
+#include <cstring>
+
+#include "shm/identity.h"
+#include "shm/segment.h"
+
+namespace beeline::shm {
+
+inline constexpr std::uint32_t kMaxAgents = 4096;
+inline constexpr std::size_t kNameBytes = 64;
+
+struct AgentRecord {
+  std::uint32_t pid;
+  std::uint32_t parent_pid;
+  std::uint32_t role;
+  std::uint32_t flags;  // kRecordTemporary
+  std::uint32_t os_pid;  // as the coordinator sees it; for display, never an identity
+  std::uint32_t reserved;
+  std::uint64_t attached_ns;  // CLOCK_REALTIME
+  std::uint64_t restarts;     // incarnations before this one
+  std::uint64_t reserved2[3];
+  char name[kNameBytes];  // UTF-8, zero-terminated unless 64 bytes long
+};
+static_assert(sizeof(AgentRecord) == 128);
+static_assert(offsetof(AgentRecord, attached_ns) == 24);
+static_assert(offsetof(AgentRecord, name) == 64);
+
+inline constexpr std::uint32_t kRecordTemporary = 1;
+
+struct DirectoryControl {
+  Atomic<std::uint64_t> current;      // epoch << 1 | index of the current buffer
+  Atomic<std::uint64_t> agent_count;  // indices below this are or were in use
+  std::uint64_t max_payload_bytes;    // of the hive; fixed at creation
+  std::uint64_t created_ns;           // CLOCK_REALTIME
+  std::uint64_t reserved[12];
+};
+static_assert(sizeof(DirectoryControl) == 128);
+
+struct DirectoryLayout {
+  static constexpr std::uint64_t kControl = sizeof(SegmentHeader);
+  static constexpr std::uint64_t kWords = kPage;
+  static constexpr std::uint64_t kRecords0 = kWords + kMaxAgents * 8;
+  static constexpr std::uint64_t kRecordsBytes = kMaxAgents * sizeof(AgentRecord);
+  static constexpr std::uint64_t kRecords1 = kRecords0 + kRecordsBytes;
+  static constexpr std::uint64_t kBytes = kRecords1 + kRecordsBytes;
+  // The first extent: header, control and all agent words. Records follow in steps.
+  static constexpr std::uint64_t kFirstExtent = kRecords0;
+};
+static_assert(DirectoryLayout::kRecords0 % kPage == 0);
+static_assert(DirectoryLayout::kBytes == 4096 + 32768 + 2 * 524288);
+
+// A view of a mapped directory. Does not own the mapping. Reading is safe from any thread.
+class DirectoryView {
+ public:
+  DirectoryView() = default;
+  // REQUIRES: `base` maps DirectoryLayout::kBytes bytes.
+  explicit DirectoryView(const std::byte* base) : base_(base) {}
+
+  [[nodiscard]] bool valid() const { return base_ != nullptr; }
+  [[nodiscard]] const SegmentHeader& header() const {
+    return *reinterpret_cast<const SegmentHeader*>(base_);
+  }
+  [[nodiscard]] const DirectoryControl& control() const {
+    return *reinterpret_cast<const DirectoryControl*>(base_ + DirectoryLayout::kControl);
+  }
+  // REQUIRES: index < kMaxAgents.
+  [[nodiscard]] const Atomic<std::uint64_t>& word(std::uint32_t index) const {
+    return reinterpret_cast<const Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index];
+  }
+  // SYNC(directory.word): acquire, pairs with DirectoryWriter::set_word.
+  [[nodiscard]] AgentWord agent(std::uint32_t index) const {
+    return AgentWord::unpack(word(index).observe());
+  }
+  [[nodiscard]] std::uint64_t epoch() const { return control().current.observe() >> 1; }
+  [[nodiscard]] std::uint32_t agent_count() const {
+    const std::uint64_t count = control().agent_count.observe();
+    return count < kMaxAgents ? static_cast<std::uint32_t>(count) : kMaxAgents;
+  }
+
+  // Copies one record from the current buffer. False after `kTries` changes under our eyes.
+  [[nodiscard]] bool read_record(std::uint32_t index, AgentRecord& out) const {
+    constexpr int kTries = 16;
+    for (int i = 0; i < kTries; ++i) {
+      const std::uint64_t before = control().current.observe();
+      const std::uint64_t offset =
+          (before & 1) != 0 ? DirectoryLayout::kRecords1 : DirectoryLayout::kRecords0;
+      const auto* words = reinterpret_cast<const Atomic<std::uint64_t>*>(
+          base_ + offset + index * sizeof(AgentRecord));
+      auto* target = reinterpret_cast<unsigned char*>(&out);
+      for (std::size_t w = 0; w < sizeof(AgentRecord) / 8; ++w) {
+        const std::uint64_t value = words[w].observe();
+        std::memcpy(target + 8 * w, &value, 8);
+      }
+      // The buffer that we copied is rewritten only after `current` has moved on.
+      if (control().current.observe() == before) return true;
+    }
+    return false;
+  }
+
+ private:
+  const std::byte* base_ = nullptr;
+};
+
+// The coordinator's side. Does not own the mapping. One thread.
+class DirectoryWriter {
+ public:
+  // REQUIRES: zeroed memory, kFirstExtent allocated.
+  DirectoryWriter(std::byte* base, std::uint64_t epoch, std::uint64_t max_payload_bytes,
+                  std::uint64_t created_ns)
+      : base_(base) {
+    auto& header = *reinterpret_cast<SegmentHeader*>(base_);
+    init_header(header, {SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, epoch, 0});
+    add_section(header, SectionKind::kControl, DirectoryLayout::kControl, 1, sizeof(DirectoryControl));
+    add_section(header, SectionKind::kAgentWords, DirectoryLayout::kWords, kMaxAgents, 8);
+    add_section(header, SectionKind::kRecords, DirectoryLayout::kRecords0, kMaxAgents,
+                sizeof(AgentRecord));
+    add_section(header, SectionKind::kRecords, DirectoryLayout::kRecords1, kMaxAgents,
+                sizeof(AgentRecord));
+    control().max_payload_bytes = max_payload_bytes;
+    control().created_ns = created_ns;
+    control().current.publish(epoch << 1);
+    header.ready.publish(1);
+  }
+
+  // One store: the commit of a hand-over, a death, a start.
+  // SYNC(directory.word): release, pairs with DirectoryView::agent.
+  void set_word(std::uint32_t index, AgentWord word) {
+    reinterpret_cast<Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index].publish(
+        word.pack());
+  }
+  void set_agent_count(std::uint32_t count) { control().agent_count.publish(count); }
+
+  // Writes all records into the other buffer and makes it current.
+  // REQUIRES: both buffers are allocated up to `count` records.
+  void publish(const AgentRecord* records, std::uint32_t count) {
+    const std::uint64_t now = control().current.relaxed_load();
+    const std::uint64_t offset =
+        (now & 1) != 0 ? DirectoryLayout::kRecords0 : DirectoryLayout::kRecords1;
+    auto* words = reinterpret_cast<Atomic<std::uint64_t>*>(base_ + offset);
+    const auto* source = reinterpret_cast<const unsigned char*>(records);
+    for (std::size_t w = 0; w < count * sizeof(AgentRecord) / 8; ++w) {
+      std::uint64_t value;
+      std::memcpy(&value, source + 8 * w, 8);
+      // SUBTLE: a reader of the previous round may still be copying this buffer; its second look at `current` must see
+      // the change before it sees these words, hence publish and not relaxed_store.
+      words[w].publish(value);
+    }
+    control().current.publish(((now >> 1) + 1) << 1 | ((now & 1) ^ 1));
+  }
+
+  [[nodiscard]] DirectoryView view() const { return DirectoryView(base_); }
+
+ private:
+  DirectoryControl& control() {
+    return *reinterpret_cast<DirectoryControl*>(base_ + DirectoryLayout::kControl);
+  }
+  std::byte* base_;
+};
+
+}  // namespace beeline::shm

@@ -1,0 +1,104 @@
+#pragma once
+// One message in an inbox: 128 bytes, written by the owner of the home alone.
+//
+//            put                take                done (stamp first)
+//   free ---------> queued <----------> leased -----------------------> free
+//                     |      requeue      |
+//                     +------+  +---------+
+//                            v  v
+//                            dead  ---(purge: stamp first)---> free
+//
+// Every transition is one 64-bit store of `state`; what a kill leaves is always one of the states above. An entry whose
+// position lies at or beyond the cursor of its row was put but not committed: a successor ignores it.
+// Zero means free.
+
+#include "shm/slot.h"
+
+namespace beeline::shm {
+
+enum class EntryState : std::uint8_t { kFree = 0, kQueued = 1, kLeased = 2, kDead = 3 };
+
+[[nodiscard]] constexpr const char* to_string(EntryState state) {
+  switch (state) {
+    case EntryState::kFree: return "free";
+    case EntryState::kQueued: return "queued";
+    case EntryState::kLeased: return "leased";
+    case EntryState::kDead: return "dead";
+  }
+  return "unknown";
+}
+
+enum class DeadReason : std::uint8_t {
+  kNone = 0,
+  kRejected = 1,
+  kExpired = 2,
+  kExhausted = 3,     // too many attempts
+  kReceiverDead = 4,  // taken over by the coordinator
+  kRevoked = 5,       // the route was forbidden before it was taken
+  kLoop = 6,          // more hops than allowed
+};
+
+[[nodiscard]] constexpr const char* to_string(DeadReason reason) {
+  switch (reason) {
+    case DeadReason::kNone: return "none";
+    case DeadReason::kRejected: return "rejected";
+    case DeadReason::kExpired: return "expired";
+    case DeadReason::kExhausted: return "exhausted";
+    case DeadReason::kReceiverDead: return "receiver_dead";
+    case DeadReason::kRevoked: return "revoked";
+    case DeadReason::kLoop: return "loop";
+  }
+  return "unknown";
+}
+
+inline constexpr std::uint32_t kNoRow = 0xffff;
+
+// state | attempts << 8 | row << 16 | low half of the position << 32
+struct EntryWord {
+  EntryState state = EntryState::kFree;
+  std::uint8_t attempts = 0;  // deliveries that ended without done
+  std::uint16_t row = 0;      // of the in-link
+  std::uint32_t position = 0;
+
+  [[nodiscard]] constexpr std::uint64_t pack() const {
+    return static_cast<std::uint64_t>(state) | static_cast<std::uint64_t>(attempts) << 8 |
+           static_cast<std::uint64_t>(row) << 16 | static_cast<std::uint64_t>(position) << 32;
+  }
+  [[nodiscard]] static constexpr EntryWord unpack(std::uint64_t word) {
+    return {static_cast<EntryState>(word & 0xff), static_cast<std::uint8_t>(word >> 8 & 0xff),
+            static_cast<std::uint16_t>(word >> 16 & 0xffff), static_cast<std::uint32_t>(word >> 32)};
+  }
+};
+
+inline constexpr std::uint16_t kReasonShift = 12;  // DeadReason in the top bits of the flags
+
+struct Entry {
+  Atomic<std::uint64_t> state;  // EntryWord
+  std::uint64_t arrival;        // order in which this inbox took it; survives a hand-over
+  MessageHeader header;         // sent_ns clamped, flags with the receiver's own
+  union {
+    unsigned char payload[kInlineBytes];
+    std::uint64_t generation;  // of the slab, when kFlagSlab is set
+  };
+
+  [[nodiscard]] EntryWord word() const { return EntryWord::unpack(state.relaxed_load()); }
+  [[nodiscard]] bool in_slab() const { return (header.flags & kFlagSlab) != 0; }
+  [[nodiscard]] DeadReason reason() const {
+    return static_cast<DeadReason>(header.flags >> kReasonShift);
+  }
+};
+static_assert(sizeof(Entry) == kLinePair);
+static_assert(offsetof(Entry, arrival) == 8);
+static_assert(offsetof(Entry, header) == 16);
+static_assert(offsetof(Entry, payload) == 64);
+
+[[nodiscard]] inline Lane lane_of(const MessageHeader& header) {
+  return (header.flags & kFlagUrgentLane) != 0 ? Lane::kUrgent : Lane::kNormal;
+}
+
+// True when the cursor has passed the position, both as low halves.
+[[nodiscard]] constexpr bool is_committed(std::uint32_t position, std::uint64_t cursor) {
+  return static_cast<std::int32_t>(position - static_cast<std::uint32_t>(cursor)) < 0;
+}
+
+}  // namespace beeline::shm

@@ -1,0 +1,133 @@
+#pragma once
+// A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home is never changed.
+//
+//   old entry                                               new entry
+//   free, or never committed (position >= home cursor)      -            still in its lane, if anywhere
+//   slab already stamped                                    -            it was done
+//   queued                                                  queued       same attempts
+//   leased                                                  queued       attempts + 1 = redelivered
+//   dead                                                    dead
+//
+// The successor's receipts start from the old home's cursors and the old stamps, so a sender never sees one move back.
+// Killed at any point, nothing has changed: the new home is not ready and nobody has been told.
+
+#include "shm/inbox.h"
+#include "shm/lane.h"
+
+namespace beeline::shm {
+
+// What a successor knows of one in-link of its predecessor.
+struct InheritedLink {
+  LinkKey key;
+  std::uint32_t owner_pid = 0;
+  std::uint64_t cursors[kLanes] = {0, 0};  // from the old row; 0 when the predecessor had no row
+  const LinkView* old_receipts = nullptr;  // predecessor's own link to the owner; null when there was none
+  std::size_t old_bank = kBanks;           // its bank for `key`, kBanks when there was none
+  LinkLayout layout{LinkContract{}};       // of the in-link
+  VerifiedExtents verified;                // of the in-link
+  std::uint16_t new_row = kNoRow;
+};
+
+// A private copy of an entry of another process.
+struct EntryCopy {
+  EntryWord word;
+  std::uint64_t arrival = 0;
+  SlotCopy slot{};
+};
+
+[[nodiscard]] inline EntryCopy copy_entry(const Entry& entry) {
+  const auto& words = reinterpret_cast<const WordArray<16>&>(entry);
+  std::uint64_t raw[16];
+  words.load_bytes(raw, sizeof(raw));
+  EntryCopy copy;
+  copy.word = EntryWord::unpack(raw[0]);
+  copy.arrival = raw[1];
+  std::memcpy(&copy.slot.header, raw + 2, sizeof(MessageHeader));
+  copy.slot.generation = raw[8];
+  std::memcpy(copy.slot.payload, raw + 8, kInlineBytes);
+  return copy;
+}
+
+// Whether the receipt bank says that this slab message was finished.
+[[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
+  if (link.old_receipts == nullptr || link.old_bank == kBanks) return false;
+  if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return false;
+  return link.old_receipts->stamp(link.old_bank, slot.header.slab).observe() >= slot.generation;
+}
+
+enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
+
+// Decides what to do with an old entry whose row led to `link`.
+[[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link) {
+  if (copy.word.state == EntryState::kFree) return Inherit::kNothing;
+  if (copy.word.state > EntryState::kDead) return Inherit::kBad;
+  const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
+  if (!is_committed(copy.word.position, link.cursors[lane])) return Inherit::kNothing;
+  SlotCopy wire = copy.slot;  // as it was in the lane: without the receiver's own flags
+  wire.header.flags &= kWireFlags;
+  if (check_slot(wire, link.owner_pid, link.layout, link.verified) != SlotFault::kNone) {
+    return Inherit::kBad;
+  }
+  if ((copy.slot.header.flags & kFlagSlab) != 0 && was_stamped(link, copy.slot)) {
+    return Inherit::kNothing;
+  }
+  return Inherit::kTake;
+}
+
+// Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake; the entry is free.
+inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& copy,
+                          std::uint16_t new_row) {
+  Entry& entry = home.entry(at);
+  EntryWord word = copy.word;
+  word.row = new_row;
+  if (word.state == EntryState::kLeased) {
+    word.state = EntryState::kQueued;
+    if (word.attempts != 255) ++word.attempts;
+  }
+  entry.arrival = copy.arrival;
+  entry.header = copy.slot.header;
+  entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+  std::memcpy(entry.payload, copy.slot.payload, kInlineBytes);
+  if (entry.in_slab()) entry.generation = copy.slot.generation;
+  entry.state.publish(word.pack());
+  if (copy.arrival >= home.control().next_arrival && copy.arrival < 1ULL << 40) {
+    home.control().next_arrival = copy.arrival + 1;
+  }
+}
+
+// Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are allocated when the old
+// ones were ready; the bank is not open yet.
+inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
+  if (link.old_receipts == nullptr || link.old_bank == kBanks) return;
+  if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return;
+  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    own.stamp(bank, slab).relaxed_store(link.old_receipts->stamp(link.old_bank, slab).observe());
+  }
+  own.bank(bank).stamps_ready.publish(1);
+}
+
+// Carries the counters over and computes `done` from the balance.
+// REQUIRES: rows are open with the inherited cursors, all entries are inherited, `live` counts them.
+inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_t live,
+                             std::uint64_t drained) {
+  const InboxCounters& from = old.control().counters;
+  InboxCounters& to = home.control().counters;
+  std::uint64_t open = 0;
+  for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
+    if (home.row(i).incarnation.relaxed_load() != 0) open += taken_from(home.row(i));
+  }
+  home.control().retired.publish(drained - open);
+  const std::uint64_t purged = from.purged.observe();
+  to.purged.relaxed_store(purged);
+  to.done.relaxed_store(drained - live - purged);
+  to.dead.relaxed_store(from.dead.observe());
+  to.requeued.relaxed_store(from.requeued.observe());
+  to.rejected.relaxed_store(from.rejected.observe());
+  to.expired.relaxed_store(from.expired.observe());
+  to.exhausted.relaxed_store(from.exhausted.observe());
+  to.bad_slots.relaxed_store(from.bad_slots.observe());
+  to.late_replies.relaxed_store(from.late_replies.observe());
+  home.control().reserved_ids.publish(old.control().reserved_ids.observe());
+}
+
+}  // namespace beeline::shm

@@ -1,0 +1,243 @@
+#pragma once
+// The home: an agent's private segment. Readable by the coordinator and its tools alone.
+//
+//   page 0   header | control: policy, counters, index
+//   rows     one for each in-link: how far it was taken (the commit point of a drain)
+//   entries  the inbox table
+//   run      nodes of the index's sorted run
+//   heap     nodes of the index's heap
+//
+// Written by: its agent alone. Read by: the coordinator after the agent's death, a successor, tools.
+// Rows, entries, run and heap are large and sparse; `*_allocated` in the control say how much is there.
+// Zero means: vacant row, free entry, empty index. `ready` of the header is stored last, after a take-over is complete.
+
+#include "shm/entry.h"
+#include "shm/index.h"
+#include "shm/link.h"
+
+namespace beeline::shm {
+
+inline constexpr std::uint32_t kMaxRows = 8192;
+inline constexpr std::uint32_t kMaxEntries = 1U << 20;
+inline constexpr std::uint32_t kDefaultInboxCapacity = 4096;
+inline constexpr std::uint32_t kMinInboxCapacity = 16;
+inline constexpr std::uint32_t kRowStep = 64;     // rows allocated at a time: one page
+inline constexpr std::uint32_t kEntryStep = 128;  // entries of the first extent
+inline constexpr std::uint32_t kMaxDeadLetters = 64;
+static_assert(kMaxEntries < kNoEntry);
+static_assert(kMaxRows < kNoRow);
+
+enum class OrderPolicy : std::uint32_t { kAged = 0, kStrict = 1, kFifo = 2 };
+
+struct InRow {
+  Atomic<std::uint64_t> incarnation;  // owner of the in-link; stored last; 0 = vacant
+  Atomic<std::uint64_t> cursors[2];   // first position not taken: normal, urgent
+  Atomic<std::uint32_t> serial;
+  Atomic<std::uint32_t> owner_pid;
+  Atomic<std::uint64_t> retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
+  std::uint64_t reserved[3];
+};
+static_assert(sizeof(InRow) == kCacheLine);
+static_assert(offsetof(InRow, cursors) == 8);
+
+// Written by the owner only. The balance of every recovered state is
+//   drained_total() = queued + leased + dead (entries) + done + purged
+// where drained_total() follows from the cursors. A kill between the store that frees an entry and the counter leaves
+// `done` or `purged` one behind; a successor computes `done` from the balance, so nothing is ever lost from it.
+struct InboxCounters {
+  Atomic<std::uint64_t> done;      // finished
+  Atomic<std::uint64_t> purged;    // dead letters let go
+  Atomic<std::uint64_t> dead;      // became dead letters
+  Atomic<std::uint64_t> requeued;
+  Atomic<std::uint64_t> rejected;
+  Atomic<std::uint64_t> expired;
+  Atomic<std::uint64_t> exhausted;
+  Atomic<std::uint64_t> bad_slots;  // links quarantined
+  Atomic<std::uint64_t> late_replies;  // answers that nobody waited for any more
+  std::uint64_t reserved[7];
+};
+static_assert(sizeof(InboxCounters) == 128);
+
+struct HomeControl {
+  std::uint32_t policy;           // OrderPolicy
+  std::uint32_t capacity;         // entries at most
+  std::uint32_t critical_reserve;  // of them only for critical messages
+  std::uint32_t max_attempts;
+  std::int64_t rank_step_us;      // microseconds of age that one rank is worth
+  std::uint64_t next_arrival;
+  std::uint64_t predecessor;      // incarnation that this home was copied from, 0 = none
+  Atomic<std::uint64_t> reserved_ids;  // message counters up to this one may be in use; a successor starts above it
+  Atomic<std::uint64_t> retired;       // messages taken from links whose rows were closed
+  std::uint64_t reserved0[1];
+  Atomic<std::uint32_t> rows_allocated;
+  Atomic<std::uint32_t> entries_allocated;
+  std::uint64_t reserved1[7];
+  InboxCounters counters;
+  IndexControl index;
+  std::uint64_t reserved2[12];
+};
+static_assert(sizeof(HomeControl) == 384);
+static_assert(offsetof(HomeControl, rows_allocated) == 64);
+static_assert(offsetof(HomeControl, counters) == 128);
+static_assert(offsetof(HomeControl, index) == 256);
+
+struct HomeOptions {
+  OrderPolicy policy = OrderPolicy::kAged;
+  std::uint32_t capacity = kDefaultInboxCapacity;  // power of two
+  std::uint32_t max_attempts = 3;
+  std::int64_t rank_step_us = 10'000'000;  // factor 0.1 per second
+};
+
+struct HomeLayout {
+  std::uint64_t control = sizeof(SegmentHeader);
+  std::uint64_t rows = kPage;
+  std::uint64_t entries = 0;
+  std::uint64_t run = 0;
+  std::uint64_t heap = 0;
+  std::uint64_t bytes = 0;
+
+  constexpr explicit HomeLayout(std::uint32_t capacity) {
+    entries = rows + kMaxRows * sizeof(InRow);
+    run = entries + capacity * sizeof(Entry);
+    heap = round_up(run + capacity * sizeof(IndexNode), kPage);
+    bytes = round_up(heap + capacity * sizeof(IndexNode), kPage);
+  }
+};
+static_assert(HomeLayout(4096).entries % kPage == 0);
+static_assert(HomeLayout(16).run % kCacheLine == 0);
+
+template <typename T>
+class BasicHome {
+  template <typename U>
+  using Like = std::conditional_t<std::is_const_v<T>, const U, U>;
+
+ public:
+  // REQUIRES: `base` maps HomeLayout(capacity).bytes bytes.
+  BasicHome(T* base, std::uint32_t capacity) : base_(base), layout_(capacity), capacity_(capacity) {}
+
+  [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
+  [[nodiscard]] Like<HomeControl>& control() const { return at<HomeControl>(layout_.control); }
+  [[nodiscard]] Like<InRow>& row(std::uint32_t index) const {
+    return at<InRow>(layout_.rows + index * sizeof(InRow));
+  }
+  [[nodiscard]] Like<Entry>& entry(std::uint32_t index) const {
+    return at<Entry>(layout_.entries + index * sizeof(Entry));
+  }
+  [[nodiscard]] Like<IndexNode>* run() const { return &at<IndexNode>(layout_.run); }
+  [[nodiscard]] Like<IndexNode>* heap() const { return &at<IndexNode>(layout_.heap); }
+  [[nodiscard]] const HomeLayout& layout() const { return layout_; }
+  [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
+
+  // What is allocated, never more than what can be: the words may be another process's.
+  [[nodiscard]] std::uint32_t rows_allocated() const {
+    const std::uint32_t rows = control().rows_allocated.observe();
+    return rows < kMaxRows ? rows : kMaxRows;
+  }
+  [[nodiscard]] std::uint32_t entries_allocated() const {
+    const std::uint32_t entries = control().entries_allocated.observe();
+    return entries < capacity_ ? entries : capacity_;
+  }
+
+ private:
+  template <typename U>
+  [[nodiscard]] Like<U>& at(std::uint64_t offset) const {
+    return *reinterpret_cast<Like<U>*>(base_ + offset);
+  }
+  T* base_;
+  HomeLayout layout_;
+  std::uint32_t capacity_;
+};
+
+using Home = BasicHome<std::byte>;
+using HomeView = BasicHome<const std::byte>;
+
+[[nodiscard]] inline SegmentIdentity home_identity(std::uint32_t capacity, std::uint32_t pid,
+                                                   std::uint64_t incarnation) {
+  return {SegmentKind::kHome, HomeLayout(capacity).bytes, pid, 0, incarnation, 0};
+}
+
+// Null when the options are legal, otherwise what is wrong.
+[[nodiscard]] constexpr const char* home_error(const HomeOptions& options) {
+  if (options.capacity < kMinInboxCapacity || options.capacity > kMaxEntries ||
+      (options.capacity & (options.capacity - 1)) != 0) {
+    return "inbox capacity must be a power of two between 16 and 1048576";
+  }
+  if (options.max_attempts < 1 || options.max_attempts > 255) {
+    return "max_attempts must lie between 1 and 255";
+  }
+  if (options.rank_step_us < 1 || options.rank_step_us > 2'000'000'000) {
+    return "aging factor must be 0 or lie between 0.0005 and 1000000 per second";
+  }
+  return nullptr;
+}
+
+// Fills header and control, not ready yet. REQUIRES: zeroed memory, page 0 allocated, legal options.
+inline void init_home(const Home& home, const HomeOptions& options, std::uint32_t pid,
+                      std::uint64_t incarnation) {
+  const HomeLayout& layout = home.layout();
+  SegmentHeader& header = home.header();
+  init_header(header, home_identity(options.capacity, pid, incarnation));
+  add_section(header, SectionKind::kControl, layout.control, 1, sizeof(HomeControl));
+  add_section(header, SectionKind::kRows, layout.rows, kMaxRows, sizeof(InRow));
+  add_section(header, SectionKind::kEntries, layout.entries, options.capacity, sizeof(Entry));
+  add_section(header, SectionKind::kRun, layout.run, options.capacity, sizeof(IndexNode));
+  add_section(header, SectionKind::kHeap, layout.heap, options.capacity, sizeof(IndexNode));
+  HomeControl& control = home.control();
+  control.policy = static_cast<std::uint32_t>(options.policy);
+  control.capacity = options.capacity;
+  control.critical_reserve = options.capacity / 16;
+  control.max_attempts = options.max_attempts;
+  control.rank_step_us = options.rank_step_us;
+  control.next_arrival = 1;
+}
+
+// The fixed key: lower first, in microseconds.
+[[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
+                                               std::int64_t sent_ns, std::int32_t rank) {
+  switch (policy) {
+    case OrderPolicy::kAged: return sent_ns / 1000 + rank * rank_step_us;
+    case OrderPolicy::kStrict: return rank;
+    case OrderPolicy::kFifo: return 0;
+  }
+  return 0;
+}
+
+// Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the successor's observe.
+inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
+                     std::uint64_t normal_cursor, std::uint64_t urgent_cursor) {
+  row.cursors[0].relaxed_store(normal_cursor);
+  row.cursors[1].relaxed_store(urgent_cursor);
+  row.serial.relaxed_store(key.serial);
+  row.owner_pid.relaxed_store(owner_pid);
+  row.incarnation.publish(key.incarnation);
+}
+
+[[nodiscard]] inline std::uint64_t taken_from(const InRow& row) {
+  return row.cursors[0].observe() + row.cursors[1].observe();
+}
+
+// Closes a row and keeps what it counted. Killed anywhere, the row counts exactly once: see drained_total().
+inline void close_row(HomeControl& control, InRow& row) {
+  const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
+  row.retired.publish(total);
+  control.retired.publish(total);
+  row.incarnation.publish(0);
+  row.retired.publish(0);
+}
+
+// Messages that this inbox, its predecessors included, has ever taken from lanes.
+template <typename T>
+[[nodiscard]] std::uint64_t drained_total(const BasicHome<T>& home) {
+  const std::uint64_t retired = home.control().retired.observe();
+  std::uint64_t total = retired;
+  for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
+    const InRow& row = home.row(i);
+    if (row.incarnation.observe() == 0) continue;
+    // Killed inside close_row() after the total was stored: the row is counted already.
+    if (retired != 0 && row.retired.observe() == retired) continue;
+    total += taken_from(row);
+  }
+  return total;
+}
+
+}  // namespace beeline::shm

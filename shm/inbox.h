@@ -1,0 +1,255 @@
+#pragma once
+// The inbox table of a home, as its owner works on it: put, commit, take, done, requeue, reject.
+//
+// The order of stores is the whole point (each line is one store, top first):
+//   put       fields of the entry ... state = queued ............. (not committed yet)
+//   commit    cursor in the home's row = position after the last one put   <- now they are in
+//             (then the caller publishes the receipt)
+//   take      state = leased
+//   done      stamp of the slab, in the own link ... state = free
+//   requeue   state = queued, attempts + 1
+//   reject    reason in the flags ... state = dead
+// The index and the free list are derived and may be anything after a kill.
+
+#include <span>
+
+#include "shm/home.h"
+#include "shm/slab.h"
+
+namespace beeline::shm {
+
+class Inbox {
+ public:
+  // `free_stack` has room for the capacity of the home; the caller owns it.
+  Inbox(const Home& home, std::span<std::uint32_t> free_stack)
+      : home_(home),
+        index_(home.control().index, home.run(), home.heap()),
+        free_(free_stack),
+        policy_(static_cast<OrderPolicy>(home.control().policy)),
+        rank_step_us_(home.control().rank_step_us) {}
+
+  // Entries [from, to) are allocated and free now. REQUIRES: the index was grown to hold them.
+  void add_entries(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = i - 1;
+    home_.control().entries_allocated.publish(to);
+  }
+
+  // Room for one more message. The last `critical_reserve` entries are only for critical ones; entries that are not
+  // allocated yet count as room, so a caller that sees room and no free entry grows the table first.
+  [[nodiscard]] bool has_room(bool critical) const {
+    const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
+    const std::uint32_t reserve = critical ? 0 : home_.control().critical_reserve;
+    return free_count_ + unallocated > reserve;
+  }
+  [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
+
+  // Puts a checked message. REQUIRES: free_count() > 0. `indexed` false: it answers a waiting request.
+  std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
+                    std::int64_t sent_ns, bool indexed) {
+    const std::uint32_t at = free_[--free_count_];
+    Entry& entry = home_.entry(at);
+    crash_fence();  // the entry was freed before; its fields change only after that
+    entry.arrival = home_.control().next_arrival++;
+    entry.header = copy.header;
+    entry.header.sent_ns = sent_ns;
+    entry.header.flags = static_cast<std::uint16_t>(
+        copy.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | (indexed ? 0 : kFlagMatched));
+    if (entry.in_slab()) {
+      entry.generation = copy.generation;
+    } else {
+      copy_inline(entry.payload, copy.payload, copy.header.length);
+    }
+    entry.state.publish(
+        EntryWord{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)}.pack());
+    if (entry.header.rank <= kRankCritical) ++critical_;
+    ++queued_;
+    if (indexed) index_.push(node_of(at));
+    return at;
+  }
+
+  // The commit point of a drain: everything put from this lane below `cursor` is in the inbox now.
+  // SYNC(home.cursor): release, read by a successor after death.
+  void commit(std::uint32_t row, Lane lane, std::uint64_t cursor) {
+    home_.row(row).cursors[static_cast<std::size_t>(lane)].publish(cursor);
+  }
+
+  // The next entry in delivery order, or kNoEntry. It stays queued.
+  [[nodiscard]] std::uint32_t best() {
+    const IndexNode* node = index_.front();
+    return node == nullptr ? kNoEntry : node->entry();
+  }
+
+  // Leases what best() returned. REQUIRES: not kNoEntry.
+  void take_best(std::uint32_t at) {
+    index_.pop_front();
+    lease(at);
+  }
+
+  // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It stays queued.
+  template <typename Matches>
+  [[nodiscard]] std::uint32_t find(Matches&& matches) const {
+    IndexNode found{0, kNoEntry};
+    index_.for_each([&](const IndexNode& node) {
+      const bool better = found.entry() == kNoEntry || node.before(found);
+      if (better && matches(home_.entry(node.entry()))) found = node;
+      return true;
+    });
+    return found.entry();
+  }
+
+  // Leases an entry from the middle of the order. REQUIRES: it is queued and indexed.
+  void take(std::uint32_t at) {
+    index_.remove(node_of(at));
+    lease(at);
+  }
+
+  // Leases an entry that put() did not index. REQUIRES: it is queued.
+  void take_matched(std::uint32_t at) { lease(at); }
+
+  // Puts a matched entry that nobody waits for any more into the delivery order.
+  void unmatch(std::uint32_t at) {
+    Entry& entry = home_.entry(at);
+    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+    index_.push(node_of(at));
+  }
+
+  // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or its link is gone.
+  void done(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+    release(at, stamp_word);
+    add(home_.control().counters.done, 1);
+    --leased_;
+  }
+
+  // Back into the queue with one attempt more, at its old place in the order.
+  void requeue(std::uint32_t at) {
+    Entry& entry = home_.entry(at);
+    EntryWord word = entry.word();
+    word.state = EntryState::kQueued;
+    if (word.attempts != 255) ++word.attempts;
+    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+    entry.state.publish(word.pack());
+    --leased_;
+    ++queued_;
+    if (entry.header.rank <= kRankCritical) ++critical_;
+    add(home_.control().counters.requeued, 1);
+    index_.push(node_of(at));
+  }
+
+  // Makes a leased entry a dead letter. The payload stays where it is until purge().
+  void bury(std::uint32_t at, DeadReason reason) {
+    Entry& entry = home_.entry(at);
+    entry.header.flags = static_cast<std::uint16_t>(
+        (entry.header.flags & ~(0xf << kReasonShift)) | static_cast<unsigned>(reason) << kReasonShift);
+    EntryWord word = entry.word();
+    word.state = EntryState::kDead;
+    entry.state.publish(word.pack());
+    --leased_;
+    ++dead_;
+    count_reason(reason);
+    add(home_.control().counters.dead, 1);
+  }
+
+  // Lets a dead letter go.
+  void purge(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+    release(at, stamp_word);
+    add(home_.control().counters.purged, 1);
+    --dead_;
+  }
+
+  // The oldest dead letter, or kNoEntry. Linear in the table.
+  [[nodiscard]] std::uint32_t oldest_dead() const {
+    std::uint32_t oldest = kNoEntry;
+    for (std::uint32_t i = 0; i < home_.entries_allocated(); ++i) {
+      if (home_.entry(i).word().state != EntryState::kDead) continue;
+      if (oldest == kNoEntry || home_.entry(i).arrival < home_.entry(oldest).arrival) oldest = i;
+    }
+    return oldest;
+  }
+
+  // Rebuilds index, free list and counts from the entries: after a take-over.
+  void rebuild() {
+    index_.clear();
+    free_count_ = queued_ = leased_ = dead_ = critical_ = 0;
+    for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(i - 1);
+  }
+
+  void grow_index(std::uint64_t size) { index_.grow(size); }
+
+  [[nodiscard]] const Home& home() const { return home_; }
+  [[nodiscard]] const OrderIndex& index() const { return index_; }
+  [[nodiscard]] std::uint32_t queued() const { return queued_; }
+  [[nodiscard]] std::uint32_t leased() const { return leased_; }
+  [[nodiscard]] std::uint32_t dead() const { return dead_; }
+  [[nodiscard]] std::uint32_t critical() const { return critical_; }
+
+  [[nodiscard]] IndexNode node_of(std::uint32_t at) const {
+    const Entry& entry = home_.entry(at);
+    return make_node(order_key(policy_, rank_step_us_, entry.header.sent_ns, entry.header.rank),
+                     entry.arrival, at);
+  }
+
+ private:
+  static void add(Atomic<std::uint64_t>& counter, std::uint64_t count) {
+    counter.relaxed_store(counter.relaxed_load() + count);
+  }
+
+  // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds.
+  static void copy_inline(unsigned char* to, const unsigned char* from, std::size_t length) {
+    if (length <= 16) {
+      std::memcpy(to, from, 16);
+    } else {
+      std::memcpy(to, from, kInlineBytes);
+    }
+  }
+
+  void lease(std::uint32_t at) {
+    Entry& entry = home_.entry(at);
+    EntryWord word = entry.word();
+    word.state = EntryState::kLeased;
+    entry.state.publish(word.pack());
+    --queued_;
+    ++leased_;
+    if (entry.header.rank <= kRankCritical) --critical_;
+  }
+
+  void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
+    Entry& entry = home_.entry(at);
+    if (stamp_word != nullptr) stamp(*stamp_word, entry.generation);
+    entry.state.publish(EntryWord{}.pack());
+    free_[free_count_++] = at;
+  }
+
+  void count_reason(DeadReason reason) {
+    InboxCounters& counters = home_.control().counters;
+    if (reason == DeadReason::kRejected) add(counters.rejected, 1);
+    if (reason == DeadReason::kExpired) add(counters.expired, 1);
+    if (reason == DeadReason::kExhausted) add(counters.exhausted, 1);
+  }
+
+  void adopt(std::uint32_t at) {
+    const Entry& entry = home_.entry(at);
+    switch (entry.word().state) {
+      case EntryState::kFree: free_[free_count_++] = at; break;
+      case EntryState::kLeased: ++leased_; break;
+      case EntryState::kDead: ++dead_; break;
+      case EntryState::kQueued:
+        ++queued_;
+        if (entry.header.rank <= kRankCritical) ++critical_;
+        index_.push(node_of(at));
+        break;
+    }
+  }
+
+  Home home_;
+  OrderIndex index_;
+  std::span<std::uint32_t> free_;
+  OrderPolicy policy_;
+  std::int64_t rank_step_us_;
+  std::uint32_t free_count_ = 0;
+  std::uint32_t queued_ = 0;
+  std::uint32_t leased_ = 0;
+  std::uint32_t dead_ = 0;
+  std::uint32_t critical_ = 0;
+};
+
+}  // namespace beeline::shm

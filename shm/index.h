@@ -1,0 +1,179 @@
+#pragma once
+// The aging heap: in which order the queued messages of an inbox are delivered.
+//
+//   run   a ring of nodes in ascending order; messages of one rank arrive nearly in key order and are appended here
+//   heap  a binary heap for the rest; the front is the smaller of the two fronts
+//
+// `rank - age * factor` ages every message equally, so the order of two messages never changes and a node is compared
+// by a fixed key. Ties are broken by arrival.
+// Lies in the home so that tools can see the order; derived from the entries, and rebuilt from them after a crash, so no
+// state in which a kill leaves it matters. Written and read by the owner of the home.
+
+#include <cstdint>
+
+#include "shm/segment.h"
+
+namespace beeline::shm {
+
+inline constexpr std::uint32_t kEntryBits = 24;
+inline constexpr std::uint32_t kNoEntry = (1U << kEntryBits) - 1;
+
+struct IndexNode {
+  std::int64_t key;
+  std::uint64_t order;  // arrival << 24 | entry
+
+  [[nodiscard]] std::uint32_t entry() const { return static_cast<std::uint32_t>(order & kNoEntry); }
+  [[nodiscard]] bool before(const IndexNode& other) const {
+    return key != other.key ? key < other.key : order < other.order;
+  }
+};
+static_assert(sizeof(IndexNode) == 16);
+
+[[nodiscard]] constexpr IndexNode make_node(std::int64_t key, std::uint64_t arrival,
+                                            std::uint32_t entry) {
+  return {key, arrival << kEntryBits | entry};
+}
+
+struct IndexControl {
+  std::uint64_t run_head;   // rises; ring position = head & (size - 1)
+  std::uint64_t run_tail;
+  std::uint64_t heap_count;
+  std::uint64_t size;  // nodes that the run and the heap have room for each; a power of two
+};
+static_assert(sizeof(IndexControl) == 32);
+
+// The algorithms, on memory that the home provides. One thread.
+class OrderIndex {
+ public:
+  OrderIndex(IndexControl& control, IndexNode* run, IndexNode* heap)
+      : control_(&control), run_(run), heap_(heap) {}
+
+  [[nodiscard]] std::uint64_t count_nodes() const {
+    return control_->run_tail - control_->run_head + control_->heap_count;
+  }
+
+  // REQUIRES: fewer than `size` live nodes.
+  void push(const IndexNode& node) {
+    if (control_->run_head == control_->run_tail || !node.before(run_at(control_->run_tail - 1))) {
+      if (control_->run_tail - control_->run_head == control_->size) compact_run();
+      if (control_->run_tail - control_->run_head < control_->size) {
+        run_at(control_->run_tail) = node;
+        ++control_->run_tail;
+        return;
+      }
+    }
+    push_heap(node);
+  }
+
+  // The next node in delivery order, or null when there is none.
+  [[nodiscard]] const IndexNode* front() {
+    const IndexNode* best = run_front();
+    if (control_->heap_count != 0 && (best == nullptr || heap_[0].before(*best))) best = &heap_[0];
+    return best;
+  }
+
+  // Removes what front() returned. REQUIRES: not empty.
+  void pop_front() {
+    const IndexNode* first = run_front();
+    if (first != nullptr && (control_->heap_count == 0 || !heap_[0].before(*first))) {
+      ++control_->run_head;
+    } else {
+      remove_from_heap(0);
+    }
+  }
+
+  // Visits every node; stops when `visit(node)` returns false. No order.
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (std::uint64_t i = control_->run_head; i != control_->run_tail; ++i) {
+      if (run_at(i).entry() != kNoEntry && !visit(run_at(i))) return;
+    }
+    for (std::uint64_t i = 0; i < control_->heap_count; ++i) {
+      if (!visit(heap_[i])) return;
+    }
+  }
+
+  // Removes exactly this node (found by order, which is unique). False when it is not there.
+  bool remove(const IndexNode& node) {
+    for (std::uint64_t i = control_->run_head; i != control_->run_tail; ++i) {
+      if (run_at(i).order != node.order) continue;
+      run_at(i).order |= kNoEntry;  // keeps key and arrival: the run stays sorted
+      return true;
+    }
+    for (std::uint64_t i = 0; i < control_->heap_count; ++i) {
+      if (heap_[i].order != node.order) continue;
+      remove_from_heap(i);
+      return true;
+    }
+    return false;
+  }
+
+  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now, memory there.
+  void grow(std::uint64_t size) {
+    const std::uint64_t old = control_->size;
+    for (std::uint64_t i = control_->run_head; old != 0 && i != control_->run_tail; ++i) {
+      if ((i & (size - 1)) != (i & (old - 1))) run_[i & (size - 1)] = run_[i & (old - 1)];
+    }
+    control_->size = size;
+  }
+
+  void clear() { control_->run_head = control_->run_tail = control_->heap_count = 0; }
+
+ private:
+  [[nodiscard]] IndexNode& run_at(std::uint64_t position) const {
+    return run_[position & (control_->size - 1)];
+  }
+
+  // The first node of the run that was not removed.
+  [[nodiscard]] const IndexNode* run_front() {
+    while (control_->run_head != control_->run_tail) {
+      const IndexNode& node = run_at(control_->run_head);
+      if (node.entry() != kNoEntry) return &node;
+      ++control_->run_head;
+    }
+    return nullptr;
+  }
+
+  // Closes the gaps that remove() left in the run.
+  void compact_run() {
+    std::uint64_t to = control_->run_head;
+    for (std::uint64_t from = control_->run_head; from != control_->run_tail; ++from) {
+      if (run_at(from).entry() == kNoEntry) continue;
+      if (to != from) run_at(to) = run_at(from);
+      ++to;
+    }
+    control_->run_tail = to;
+  }
+
+  void push_heap(const IndexNode& node) {
+    std::uint64_t i = control_->heap_count++;
+    while (i != 0 && node.before(heap_[(i - 1) / 2])) {
+      heap_[i] = heap_[(i - 1) / 2];
+      i = (i - 1) / 2;
+    }
+    heap_[i] = node;
+  }
+
+  void remove_from_heap(std::uint64_t at) {
+    const IndexNode last = heap_[--control_->heap_count];
+    if (at == control_->heap_count) return;
+    std::uint64_t i = at;
+    while (i != 0 && last.before(heap_[(i - 1) / 2])) {
+      heap_[i] = heap_[(i - 1) / 2];
+      i = (i - 1) / 2;
+    }
+    for (std::uint64_t child = 2 * i + 1; child < control_->heap_count; child = 2 * i + 1) {
+      if (child + 1 < control_->heap_count && heap_[child + 1].before(heap_[child])) ++child;
+      if (!heap_[child].before(last)) break;
+      heap_[i] = heap_[child];
+      i = child;
+    }
+    heap_[i] = last;
+  }
+
+  IndexControl* control_;
+  IndexNode* run_;
+  IndexNode* heap_;
+};
+
+}  // namespace beeline::shm

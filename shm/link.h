@@ -1,0 +1,271 @@
+#pragma once
+// A link: what one agent shows one other agent. Its owner maps it writable, its reader read-only.
+//
+//   page 0   header | control | receipt banks | urgent lane (16 slots by default)
+//   page 1   normal lane (128 slots by default)              <- end of the first extent
+//            strings      255 x 32 bytes                     <- allocated when the first string is interned
+//            stamps       one row of 256 words per bank      <- allocated when the opposite link first shows a slab
+//            slabs        six size classes                   <- allocated slab by slab
+//
+// Everything beyond the first extent is announced by a word in `control` after it was allocated: a reader that finds
+// an index beyond what it has verified looks at that word, verifies, and only then touches the memory.
+// The geometry follows from the contract alone. A reader computes it from the contract that the coordinator gave it.
+
+#include <array>
+
+#include "shm/slot.h"
+
+namespace beeline::shm {
+
+inline constexpr std::size_t kSlabClasses = 6;
+inline constexpr std::uint32_t kMaxSlabs = 256;  // of all classes together; stamps of one bank fill half a page
+inline constexpr std::size_t kBanks = 4;         // incarnations of the peer whose slabs we may still hold
+inline constexpr std::uint32_t kMaxStrings = 255;
+inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
+inline constexpr std::uint32_t kDefaultNormalSlots = 128;
+inline constexpr std::uint32_t kDefaultUrgentSlots = 16;
+inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
+inline constexpr std::uint64_t kDefaultMaxPayload = 64ULL << 20;
+inline constexpr std::uint64_t kMinMaxPayload = 64ULL << 10;
+inline constexpr std::uint64_t kMaxMaxPayload = 1ULL << 30;
+
+// What both ends and the coordinator agree on.
+struct LinkContract {
+  std::uint32_t normal_slots = kDefaultNormalSlots;
+  std::uint32_t urgent_slots = kDefaultUrgentSlots;
+  std::uint64_t max_payload_bytes = kDefaultMaxPayload;
+  friend constexpr bool operator==(const LinkContract&, const LinkContract&) = default;
+};
+
+struct SlabClass {
+  std::uint64_t slab_bytes;
+  std::uint32_t count;
+  std::uint32_t first;  // number of its first slab
+};
+
+// The size classes of a contract: five fixed ones as far as they are below the largest payload, and two slabs of it.
+[[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(const LinkContract& contract) {
+  std::array<SlabClass, kSlabClasses> classes{{{1ULL << 10, 128, 0},
+                                               {8ULL << 10, 64, 0},
+                                               {64ULL << 10, 32, 0},
+                                               {512ULL << 10, 16, 0},
+                                               {4ULL << 20, 8, 0},
+                                               {0, 2, 0}}};
+  const std::uint64_t largest = round_up(contract.max_payload_bytes, kPage);
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < kSlabClasses; ++i) {
+    if (i + 1 == kSlabClasses) {
+      classes[i].slab_bytes = largest;
+    } else if (classes[i].slab_bytes >= largest) {
+      classes[i].count = 0;
+    }
+    classes[i].first = first;
+    first += classes[i].count;
+  }
+  return classes;
+}
+static_assert(128 + 64 + 32 + 16 + 8 + 2 <= kMaxSlabs);
+
+// Null when the contract is legal, otherwise what is wrong with it.
+[[nodiscard]] constexpr const char* contract_error(const LinkContract& contract) {
+  const auto power_of_two = [](std::uint32_t value) { return value != 0 && (value & (value - 1)) == 0; };
+  if (!power_of_two(contract.normal_slots) || contract.normal_slots > kMaxLaneSlots) {
+    return "normal_slots must be a power of two of at most 65536";
+  }
+  if (!power_of_two(contract.urgent_slots) || contract.urgent_slots > kMaxLaneSlots) {
+    return "urgent_slots must be a power of two of at most 65536";
+  }
+  if (contract.max_payload_bytes < kMinMaxPayload || contract.max_payload_bytes > kMaxMaxPayload) {
+    return "max_payload_bytes must lie between 65536 and 1073741824";
+  }
+  return nullptr;
+}
+
+// Written by the owner of the link, read by its reader.
+struct LinkControl {
+  Atomic<std::uint32_t> space;         // 1 while the owner waits for space in this link
+  Atomic<std::uint32_t> string_count;  // interned strings, numbered from 1
+  Atomic<std::uint64_t> watching;      // incarnation of the reader that the owner rings
+  Atomic<std::uint32_t> slabs_allocated[kSlabClasses];
+  std::uint32_t reserved0[2];
+  std::uint64_t reserved[10];
+};
+static_assert(sizeof(LinkControl) == kLinePair);
+static_assert(offsetof(LinkControl, watching) == 8);
+static_assert(offsetof(LinkControl, slabs_allocated) == 16);
+
+// How far the owner has taken one incarnation of the opposite link.
+//   vacant (incarnation 0) -> in use (cursors and stamps first, then serial, incarnation last) -> vacant
+// `cursors` and `stamps` of a bank only rise while it is in use.
+struct ReceiptBank {
+  Atomic<std::uint64_t> incarnation;  // owner of the opposite link; stored last; 0 = vacant
+  Atomic<std::uint32_t> serial;       // of the opposite link
+  Atomic<std::uint32_t> stamps_ready;  // 1 when the row of stamps is allocated
+  Atomic<std::uint64_t> cursors[2];   // position of the first message not yet taken: normal, urgent
+  std::uint64_t reserved[12];
+};
+static_assert(sizeof(ReceiptBank) == kLinePair);
+static_assert(offsetof(ReceiptBank, cursors) == 16);
+
+// Where everything lies, from the contract.
+struct LinkLayout {
+  std::uint64_t control = sizeof(SegmentHeader);
+  std::uint64_t banks = control + sizeof(LinkControl);
+  std::uint64_t urgent = banks + kBanks * sizeof(ReceiptBank);
+  std::uint64_t normal = 0;
+  std::uint64_t strings = 0;
+  std::uint64_t stamps = 0;
+  std::array<std::uint64_t, kSlabClasses> slabs{};
+  std::uint64_t bytes = 0;
+  std::uint64_t first_extent = 0;
+  std::array<SlabClass, kSlabClasses> classes{};
+
+  static constexpr std::uint64_t kStringsBytes = round_up((kMaxStrings + 1) * kStringBytes, kPage);
+  static constexpr std::uint64_t kStampRowBytes = kMaxSlabs * 8;
+  static constexpr std::uint64_t kStampsBytes = kBanks * kStampRowBytes;
+
+  constexpr explicit LinkLayout(const LinkContract& contract) : classes(slab_classes(contract)) {
+    normal = round_up(urgent + contract.urgent_slots * sizeof(Slot), kPage);
+    strings = round_up(normal + contract.normal_slots * sizeof(Slot), kPage);
+    first_extent = strings;
+    stamps = strings + kStringsBytes;
+    std::uint64_t end = stamps + kStampsBytes;
+    for (std::size_t i = 0; i < kSlabClasses; ++i) {
+      slabs[i] = end;
+      end = round_up(end + classes[i].count * classes[i].slab_bytes, kPage);
+    }
+    bytes = end;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t total_slabs() const {
+    return classes[kSlabClasses - 1].first + classes[kSlabClasses - 1].count;
+  }
+  // REQUIRES: slab < total_slabs().
+  [[nodiscard]] constexpr std::size_t class_of(std::uint32_t slab) const {
+    std::size_t i = 0;
+    while (slab >= classes[i].first + classes[i].count) ++i;
+    return i;
+  }
+  [[nodiscard]] constexpr std::uint64_t slab_offset(std::uint32_t slab) const {
+    const std::size_t i = class_of(slab);
+    return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
+  }
+  [[nodiscard]] constexpr std::uint64_t stamp_offset(std::size_t bank) const {
+    return stamps + bank * kStampRowBytes;
+  }
+};
+static_assert(LinkLayout(LinkContract{}).first_extent == 5 * kPage);
+static_assert(LinkLayout(LinkContract{}).slabs[0] % kPage == 0);
+
+// A view of a mapped link. Does not own the mapping. `T` is std::byte for the owner, const std::byte for its reader.
+template <typename T>
+class BasicLink {
+  template <typename U>
+  using Like = std::conditional_t<std::is_const_v<T>, const U, U>;
+
+ public:
+  // REQUIRES: `base` maps LinkLayout(contract).bytes bytes.
+  BasicLink(T* base, const LinkContract& contract)
+      : base_(base), layout_(contract), contract_(contract) {}
+
+  [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
+  [[nodiscard]] Like<LinkControl>& control() const { return at<LinkControl>(layout_.control); }
+  [[nodiscard]] Like<ReceiptBank>& bank(std::size_t index) const {
+    return at<ReceiptBank>(layout_.banks + index * sizeof(ReceiptBank));
+  }
+  [[nodiscard]] Like<Slot>& slot(Lane lane, std::uint64_t position) const {
+    const bool urgent = lane == Lane::kUrgent;
+    const std::uint64_t mask = (urgent ? contract_.urgent_slots : contract_.normal_slots) - 1;
+    return at<Slot>((urgent ? layout_.urgent : layout_.normal) + (position & mask) * sizeof(Slot));
+  }
+  [[nodiscard]] std::uint32_t capacity(Lane lane) const {
+    return lane == Lane::kUrgent ? contract_.urgent_slots : contract_.normal_slots;
+  }
+  [[nodiscard]] Like<Atomic<std::uint64_t>>& stamp(std::size_t bank, std::uint32_t slab) const {
+    return at<Atomic<std::uint64_t>>(layout_.stamp_offset(bank) + slab * 8ULL);
+  }
+  // String `number` (from 1) as 4 words. REQUIRES: number <= kMaxStrings.
+  [[nodiscard]] Like<WordArray<4>>& string(std::uint32_t number) const {
+    return at<WordArray<4>>(layout_.strings + number * kStringBytes);
+  }
+  // REQUIRES: slab < layout().total_slabs().
+  [[nodiscard]] T* slab(std::uint32_t number) const { return base_ + layout_.slab_offset(number); }
+
+  [[nodiscard]] const LinkLayout& layout() const { return layout_; }
+  [[nodiscard]] const LinkContract& contract() const { return contract_; }
+  [[nodiscard]] T* base() const { return base_; }
+
+  // The bank for an opposite link, or kBanks when there is none.
+  // SYNC(receipt.bank): acquire, pairs with open_bank().
+  [[nodiscard]] std::size_t find_bank(const LinkKey& opposite) const {
+    for (std::size_t i = 0; i < kBanks; ++i) {
+      if (bank(i).incarnation.observe() == opposite.incarnation &&
+          bank(i).serial.relaxed_load() == opposite.serial) {
+        return i;
+      }
+    }
+    return kBanks;
+  }
+
+ private:
+  template <typename U>
+  [[nodiscard]] Like<U>& at(std::uint64_t offset) const {
+    return *reinterpret_cast<Like<U>*>(base_ + offset);
+  }
+
+  T* base_;
+  LinkLayout layout_;
+  LinkContract contract_;
+};
+
+using Link = BasicLink<std::byte>;
+using LinkView = BasicLink<const std::byte>;
+
+// What an agent was promised about a link.
+[[nodiscard]] inline SegmentIdentity link_identity(const LinkContract& contract, std::uint32_t owner,
+                                                   std::uint32_t peer, const LinkKey& key) {
+  return {SegmentKind::kLink, LinkLayout(contract).bytes, owner, peer, key.incarnation, key.serial};
+}
+
+// Fills the header and says ready. REQUIRES: zeroed memory, first extent allocated, legal contract.
+inline void init_link(const Link& link, const SegmentIdentity& identity) {
+  SegmentHeader& header = link.header();
+  const LinkLayout& layout = link.layout();
+  init_header(header, identity);
+  add_section(header, SectionKind::kControl, layout.control, 1, sizeof(LinkControl));
+  add_section(header, SectionKind::kReceipts, layout.banks, kBanks, sizeof(ReceiptBank));
+  add_section(header, SectionKind::kUrgentLane, layout.urgent, link.contract().urgent_slots, sizeof(Slot));
+  add_section(header, SectionKind::kNormalLane, layout.normal, link.contract().normal_slots, sizeof(Slot));
+  add_section(header, SectionKind::kStrings, layout.strings, kMaxStrings + 1, kStringBytes);
+  add_section(header, SectionKind::kStamps, layout.stamps, kBanks, LinkLayout::kStampRowBytes);
+  for (std::size_t i = 0; i < kSlabClasses; ++i) {
+    add_section(header, SectionKind::kSlabs, layout.slabs[i], layout.classes[i].count,
+                static_cast<std::uint32_t>(layout.classes[i].slab_bytes));
+  }
+  header.ready.publish(1);
+}
+
+// Opens a vacant bank for an opposite link: cursors first, then the name. Returns kBanks when none is vacant.
+// Stamps, where the opposite link has slabs that were finished before, are stored by the caller between.
+inline std::size_t vacant_bank(const Link& link) {
+  for (std::size_t i = 0; i < kBanks; ++i) {
+    if (link.bank(i).incarnation.relaxed_load() == 0) return i;
+  }
+  return kBanks;
+}
+
+// SYNC(receipt.bank): release, pairs with find_bank().
+inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t normal_cursor,
+                      std::uint64_t urgent_cursor) {
+  bank.cursors[0].relaxed_store(normal_cursor);
+  bank.cursors[1].relaxed_store(urgent_cursor);
+  bank.serial.relaxed_store(opposite.serial);
+  bank.incarnation.publish(opposite.incarnation);
+}
+
+inline void close_bank(ReceiptBank& bank) {
+  bank.incarnation.publish(0);
+  bank.stamps_ready.publish(0);
+}
+
+}  // namespace beeline::shm

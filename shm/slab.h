@@ -1,0 +1,92 @@
+#pragma once
+// Payload memory of a link, as its owner manages it: free lists and generations are private, nothing of them is shared.
+//
+//   free --take()--> loaned --(published in a slot with its generation)--> out --stamp reaches generation--> free
+//                      |                                                    (collect())
+//                      +--put_back() (never published)--> free
+//
+// The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can free a slab twice
+// or leak it. A stamp that is higher than any generation given out is a lie and is ignored.
+
+#include "shm/link.h"
+
+namespace beeline::shm {
+
+class SlabPool {
+ public:
+  explicit SlabPool(const LinkLayout& layout) : layout_(layout) {}
+
+  struct Loan {
+    std::uint32_t slab = kNoSlab;
+    std::uint64_t generation = 0;
+  };
+
+  // The smallest class whose slabs hold `bytes`; kSlabClasses when none does.
+  [[nodiscard]] std::size_t class_for(std::uint64_t bytes) const {
+    for (std::size_t i = 0; i < kSlabClasses; ++i) {
+      if (layout_.classes[i].count != 0 && bytes <= layout_.classes[i].slab_bytes) return i;
+    }
+    return kSlabClasses;
+  }
+
+  // A free slab of the class, with the generation it will carry. slab == kNoSlab when none is free.
+  [[nodiscard]] Loan take(std::size_t slab_class) {
+    const std::uint32_t first = layout_.classes[slab_class].first;
+    for (std::uint32_t i = 0; i < allocated_[slab_class]; ++i) {
+      std::uint32_t& hint = next_[slab_class];
+      const std::uint32_t slab = first + hint;
+      hint = hint + 1 < allocated_[slab_class] ? hint + 1 : 0;
+      if (state_[slab] == State::kFree) {
+        state_[slab] = State::kLoaned;
+        return {slab, ++generation_[slab]};
+      }
+    }
+    return {};
+  }
+
+  // Gives back a loan that was never published. REQUIRES: it came from take().
+  void put_back(const Loan& loan) { state_[loan.slab] = State::kFree; }
+
+  // The loan is in a slot now.
+  void mark_out(const Loan& loan) {
+    state_[loan.slab] = State::kOut;
+    ++out_;
+  }
+
+  // Frees every slab of the class whose stamp has reached its generation. Returns how many.
+  // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
+  template <typename T>
+  std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank) {
+    if (opposite.bank(bank).stamps_ready.observe() == 0) return 0;
+    const std::uint32_t first = layout_.classes[slab_class].first;
+    std::uint32_t freed = 0;
+    for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
+      if (state_[slab] != State::kOut) continue;
+      if (opposite.stamp(bank, slab).observe() != generation_[slab]) continue;
+      state_[slab] = State::kFree;
+      --out_;
+      ++freed;
+    }
+    return freed;
+  }
+
+  // `count` slabs of the class are allocated now.
+  void set_allocated(std::size_t slab_class, std::uint32_t count) { allocated_[slab_class] = count; }
+  [[nodiscard]] std::uint32_t allocated(std::size_t slab_class) const { return allocated_[slab_class]; }
+  [[nodiscard]] std::uint32_t out() const { return out_; }
+
+ private:
+  enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
+
+  LinkLayout layout_;
+  std::array<State, kMaxSlabs> state_{};
+  std::array<std::uint64_t, kMaxSlabs> generation_{};
+  std::array<std::uint32_t, kSlabClasses> allocated_{};
+  std::array<std::uint32_t, kSlabClasses> next_{};
+  std::uint32_t out_ = 0;
+};
+
+// The receiver's side: this slab is finished. SYNC(slab.stamp): release, pairs with SlabPool::collect().
+inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) { word.publish(generation); }
+
+}  // namespace beeline::shm

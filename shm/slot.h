@@ -1,0 +1,97 @@
+#pragma once
+// A slot of a lane: two adjacent cache lines, the header in the first and the small payload right behind it, so that the
+// adjacent-line prefetch brings both.
+//
+//   | commit | id | reply_to | sent | ttl rank length type channel flags hops slab | generation |  64 bytes of payload  |
+//
+// Written by: the sender. Read by: the one receiver of the link.
+// `commit` holds position + 1 once the message at that position is complete, and something else before (0, or the
+// number of the round before). It is stored last; everything else in the slot is copied by atomic loads after it.
+
+#include "shm/identity.h"
+#include "shm/segment.h"
+#include "shm/words.h"
+
+namespace beeline::shm {
+
+inline constexpr std::size_t kInlineBytes = 64;
+inline constexpr std::uint32_t kNoSlab = 0xffffffff;
+
+// Flags of a message. The low byte travels; the high byte belongs to the receiver and is cleared on arrival.
+inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
+inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
+inline constexpr std::uint16_t kWireFlags = kFlagSlab | kFlagRequiresAck;
+inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
+inline constexpr std::uint16_t kFlagMatched = 1 << 9;     // answers a request that waits for it; not in the index
+inline constexpr std::uint16_t kFlagCut = 1 << 10;        // a dead letter whose payload was let go
+
+enum class Lane : std::uint8_t { kNormal = 0, kUrgent = 1 };
+inline constexpr std::size_t kLanes = 2;
+
+struct MessageHeader {
+  std::uint64_t id;        // make_message_id(sender, counter)
+  std::uint64_t reply_to;  // id of the message that this one answers, 0 = none
+  std::int64_t sent_ns;    // CLOCK_MONOTONIC_COARSE
+  std::uint32_t ttl_ms;    // 0 = for ever
+  std::int32_t rank;
+  std::uint32_t length;   // payload bytes
+  std::uint16_t type;     // string number in the link's table, 0 = ""
+  std::uint16_t channel;  // the same
+  std::uint16_t flags;
+  std::uint16_t hops;
+  std::uint32_t slab;  // slab number in the link, kNoSlab = inline
+};
+static_assert(sizeof(MessageHeader) == 48);
+static_assert(offsetof(MessageHeader, sent_ns) == 16);
+static_assert(offsetof(MessageHeader, length) == 32);
+static_assert(offsetof(MessageHeader, slab) == 44);
+
+struct Slot {
+  Atomic<std::uint64_t> commit;
+  WordArray<6> header;               // MessageHeader
+  Atomic<std::uint64_t> generation;  // of the slab
+  WordArray<8> payload;
+};
+static_assert(sizeof(Slot) == kLinePair);
+static_assert(offsetof(Slot, header) == 8);
+static_assert(offsetof(Slot, generation) == 56);
+static_assert(offsetof(Slot, payload) == 64);
+
+// A private copy of a slot, taken word by word.
+struct SlotCopy {
+  MessageHeader header;
+  std::uint64_t generation;
+  unsigned char payload[kInlineBytes];
+};
+static_assert(sizeof(SlotCopy) == 120);
+
+// Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken the message that was
+// there before; `length` bytes at `payload` when it lies inline, nothing when it lies in a slab.
+inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader& header,
+                         std::uint64_t generation, const void* payload) {
+  // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt; the receipt was
+  // observed with acquire, which keeps these stores behind it.
+  slot.header.store(header);
+  slot.generation.relaxed_store(generation);
+  if ((header.flags & kFlagSlab) == 0) slot.payload.store_bytes(payload, header.length);
+  // SYNC(lane.commit): release, pairs with is_published(); the commit point of a send.
+  slot.commit.publish(position + 1);
+}
+
+// SYNC(lane.commit): acquire, pairs with publish_slot().
+[[nodiscard]] inline bool is_published(const Slot& slot, std::uint64_t position) {
+  return slot.commit.observe() == position + 1;
+}
+
+// Copies a published slot once. The payload is copied only as far as `length` says, and never beyond the slot.
+inline void copy_slot(const Slot& slot, SlotCopy& out) {
+  out.header = slot.header.load<MessageHeader>();
+  out.generation = slot.generation.relaxed_load();
+  if ((out.header.flags & kFlagSlab) == 0) {
+    const std::size_t bytes =
+        out.header.length < kInlineBytes ? out.header.length : kInlineBytes;
+    slot.payload.load_bytes(out.payload, bytes);
+  }
+}
+
+}  // namespace beeline::shm

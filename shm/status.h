@@ -1,0 +1,51 @@
+#pragma once
+// The status page: what an agent shows to every peer. One page, nothing secret.
+//
+// Written by: its agent alone. Read by: peers before they ring, tools.
+//
+//   awake ----(about to sleep: store, full fence, last look)----> futex | event
+//     ^                                                              |
+//     +------------------(woken, timed out, or looked and found)-----+
+//
+// Zero means awake. A peer never writes here; FUTEX_WAKE needs only its read-only mapping.
+
+#include "shm/segment.h"
+
+namespace beeline::shm {
+
+enum class Sleep : std::uint32_t {
+  kAwake = 0,
+  kFutex = 1,  // blocked, or about to block, in FUTEX_WAIT on `sleep`
+  kEvent = 2,  // wants its eventfd signalled
+};
+
+struct StatusPage {
+  SegmentHeader header;
+  // A line pair of its own: senders load it after every publish, so nothing that changes often may lie beside it.
+  Atomic<std::uint32_t> sleep;  // Sleep
+  std::uint32_t reserved_sleep[31];
+  // Changes often; peers and tools read it seldom.
+  Atomic<std::uint32_t> queued;           // messages in the inbox
+  Atomic<std::uint32_t> capacity;         // entries of the inbox table
+  Atomic<std::uint32_t> critical_queued;  // of them critical
+  Atomic<std::uint32_t> reserved_counts;
+  Atomic<std::uint64_t> sleeps;  // times that it blocked
+  Atomic<std::uint64_t> rings;   // wake-ups that it sent
+  std::uint64_t reserved_counters[12];
+  std::byte reserved_page[kPage - 512 - 128 - 128];
+};
+static_assert(sizeof(StatusPage) == kPage);
+static_assert(offsetof(StatusPage, sleep) == 512);
+static_assert(offsetof(StatusPage, queued) == 640);
+static_assert(offsetof(StatusPage, sleeps) == 656);
+
+inline constexpr std::uint64_t kStatusBytes = sizeof(StatusPage);
+
+inline void init_status(StatusPage& page, std::uint32_t pid, std::uint64_t incarnation) {
+  init_header(page.header, {SegmentKind::kStatus, kStatusBytes, pid, 0, incarnation, 0});
+  add_section(page.header, SectionKind::kSleep, offsetof(StatusPage, sleep), 1, 256);
+  // SYNC(segment.ready): everything above is visible to whoever sees ready.
+  page.header.ready.publish(1);
+}
+
+}  // namespace beeline::shm

@@ -1,0 +1,43 @@
+#pragma once
+// Type and channel names, interned once for each link. The owner writes a string, then raises `string_count`; slots
+// carry the number. Number 0 is the empty string. A string is a length byte and up to 31 bytes of UTF-8.
+
+#include <string_view>
+
+#include "shm/link.h"
+
+namespace beeline::shm {
+
+inline constexpr std::size_t kMaxStringLength = kStringBytes - 1;
+
+struct StringCopy {
+  unsigned char length = 0;
+  char text[kMaxStringLength] = {};
+  [[nodiscard]] std::string_view view() const { return {text, length}; }
+};
+static_assert(sizeof(StringCopy) == kStringBytes);
+
+// Appends a string and returns its number, or 0 when the table is full or the text too long.
+// REQUIRES: the strings of the link are allocated.
+inline std::uint32_t append_string(const Link& link, std::string_view text) {
+  const std::uint32_t count = link.control().string_count.relaxed_load();
+  if (count >= kMaxStrings || text.size() > kMaxStringLength) return 0;
+  StringCopy copy;
+  copy.length = static_cast<unsigned char>(text.size());
+  std::memcpy(copy.text, text.data(), text.size());
+  link.string(count + 1).store(copy);
+  // SYNC(link.strings): release, pairs with the observe of string_count before read_string().
+  link.control().string_count.publish(count + 1);
+  return count + 1;
+}
+
+// A private copy of a string. REQUIRES: number <= a string_count that was observed and verified.
+// A length that cannot be is cut to what the field holds.
+template <typename T>
+[[nodiscard]] StringCopy read_string(const BasicLink<T>& link, std::uint32_t number) {
+  auto copy = link.string(number).template load<StringCopy>();
+  if (copy.length > kMaxStringLength) copy.length = kMaxStringLength;
+  return copy;
+}
+
+}  // namespace beeline::shm

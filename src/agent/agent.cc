@@ -1,0 +1,133 @@
+#include <beeline/agent.h>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+SendStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNoAgent: return SendStatus::kNoAgent;
+    case ErrorCode::kPeerDead: return SendStatus::kPeerDead;
+    case ErrorCode::kDenied: return SendStatus::kDenied;
+    case ErrorCode::kFull: return SendStatus::kFull;
+    case ErrorCode::kNoMemory: return SendStatus::kNoMemory;
+    default: return SendStatus::kNoRoute;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(SendStatus status) {
+  switch (status) {
+    case SendStatus::kOk: return "ok";
+    case SendStatus::kFull: return "full";
+    case SendStatus::kNoRoute: return "no_route";
+    case SendStatus::kNoAgent: return "no_agent";
+    case SendStatus::kPeerDead: return "peer_dead";
+    case SendStatus::kTooBig: return "too_big";
+    case SendStatus::kDenied: return "denied";
+    case SendStatus::kLoop: return "loop";
+    case SendStatus::kNoMemory: return "no_memory";
+  }
+  return "unknown";
+}
+
+Agent::Agent(std::unique_ptr<AgentCore> core) : core_(std::move(core)) {}
+Agent::Agent(Agent&&) noexcept = default;
+Agent& Agent::operator=(Agent&&) noexcept = default;
+Agent::~Agent() = default;
+
+Result<Agent> Agent::attach(const AttachOptions& options) {
+  auto core = AgentCore::attach(options);
+  if (!core) return tl::unexpected(core.error());
+  return Agent(std::move(*core));
+}
+
+Pid Agent::pid() const { return core_->pid(); }
+Pid Agent::parent() const { return core_->parent(); }
+const std::string& Agent::name() const { return core_->name(); }
+std::uint64_t Agent::incarnation() const { return core_->incarnation(); }
+
+Result<Peer> Agent::peer(std::string_view name) { return core_->peer(name); }
+Result<Peer> Agent::peer(Pid pid) { return core_->peer(pid); }
+
+SendResult Agent::send(Peer to, std::span<const std::byte> payload, const SendOptions& options) {
+  return core_->send(to, payload, options, Deadline::min());
+}
+SendResult Agent::send(Peer to, std::string_view payload, const SendOptions& options) {
+  return core_->send(to, bytes_of(payload), options, Deadline::min());
+}
+SendResult Agent::send(std::string_view to, std::string_view payload, const SendOptions& options) {
+  const auto found = core_->peer(to);
+  if (!found) return {status_of(found.error().code), 0, 0};
+  return core_->send(*found, bytes_of(payload), options, Deadline::min());
+}
+SendResult Agent::send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
+                             const SendOptions& options) {
+  return core_->send(to, payload, options, deadline);
+}
+SendResult Agent::send_until(Peer to, std::string_view payload, Deadline deadline,
+                             const SendOptions& options) {
+  return core_->send(to, bytes_of(payload), options, deadline);
+}
+
+Result<Loan> Agent::loan(Peer to, std::size_t bytes) { return core_->loan(to, bytes, Deadline::min()); }
+Result<Loan> Agent::loan_until(Peer to, std::size_t bytes, Deadline deadline) {
+  return core_->loan(to, bytes, deadline);
+}
+SendResult Agent::send(Loan& loan, const SendOptions& options) { return core_->send_loan(loan, options); }
+
+std::optional<Message> Agent::try_receive(const Filter& filter) { return core_->try_receive(filter); }
+Result<Message> Agent::receive(const ReceiveOptions& options) { return core_->receive(options); }
+
+SendResult Agent::reply(const Message& to, std::string_view payload, const SendOptions& options) {
+  return reply(to, bytes_of(payload), options);
+}
+SendResult Agent::reply(const Message& to, std::span<const std::byte> payload,
+                        const SendOptions& options) {
+  const auto found = core_->peer(to.from());
+  if (!found) return {status_of(found.error().code), 0, 0};
+  SendOptions answer = options;
+  answer.reply_to = to.id();
+  return core_->send(*found, payload, answer, Deadline::min());
+}
+
+Result<Message> Agent::request(Peer to, std::string_view payload, Deadline deadline,
+                               const SendOptions& options) {
+  return core_->request(to, bytes_of(payload), deadline, options);
+}
+Result<Message> Agent::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
+                               const SendOptions& options) {
+  return core_->request(to, payload, deadline, options);
+}
+
+bool Agent::urgent() { return core_->urgent(); }
+int Agent::fd() { return core_->event_fd(); }
+std::vector<InboxItem> Agent::inbox(std::size_t limit) { return core_->inbox(limit); }
+InboxCounters Agent::counters() const { return core_->counters(); }
+std::vector<LinkCounters> Agent::links() const { return core_->links(); }
+std::optional<Notice> Agent::next_notice() { return core_->next_notice(); }
+
+SharedSender Agent::shared_sender() {
+  core_->share();
+  return SharedSender(core_.get());
+}
+
+std::uint64_t Agent::detach(Deadline drain_until) { return core_->detach(drain_until); }
+
+SendResult SharedSender::send(Peer to, std::span<const std::byte> payload,
+                              const SendOptions& options, Deadline deadline) {
+  return core_->send_shared(to, payload, options, deadline);
+}
+SendResult SharedSender::send(Peer to, std::string_view payload, const SendOptions& options,
+                              Deadline deadline) {
+  return core_->send_shared(to, bytes_of(payload), options, deadline);
+}
+
+}  // namespace beeline

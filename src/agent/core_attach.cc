@@ -1,0 +1,255 @@
+// Joining a hive: segments, directory, and what a successor takes over from its predecessor.
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
+#include "src/agent/core.h"
+#include "src/control/hive_paths.h"
+#include "src/control/roles.h"
+#include "src/os/event_fd.h"
+#include "src/os/process.h"
+#include "src/segment/names.h"
+
+namespace beeline {
+
+namespace {
+
+Result<shm::HomeOptions> home_options(const AttachOptions& options) {
+  shm::HomeOptions home;
+  home.capacity = std::bit_ceil(std::max(options.inbox_capacity, shm::kMinInboxCapacity));
+  home.max_attempts = options.max_attempts;
+  switch (options.order) {
+    case Order::kAged: home.policy = shm::OrderPolicy::kAged; break;
+    case Order::kStrict: home.policy = shm::OrderPolicy::kStrict; break;
+    case Order::kFifo: home.policy = shm::OrderPolicy::kFifo; break;
+  }
+  if (options.aging_factor == 0 && options.order == Order::kAged) {
+    home.policy = shm::OrderPolicy::kStrict;
+  } else if (options.order == Order::kAged) {
+    const double step = 1e6 / options.aging_factor;
+    if (!(step >= 1 && step <= 2e9)) {
+      return fail(ErrorCode::kInvalid, "attach: aging_factor is " + std::to_string(options.aging_factor) +
+                                           ", it must be 0 or lie between 0.0005 and 1000000 per second");
+    }
+    home.rank_step_us = std::llround(step);
+  }
+  if (const char* wrong = shm::home_error(home); wrong != nullptr) {
+    return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
+  }
+  const shm::LinkContract contract{options.normal_slots, options.urgent_slots, options.max_payload_bytes};
+  if (const char* wrong = shm::contract_error(contract); wrong != nullptr) {
+    return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
+  }
+  return home;
+}
+
+wake::WaitPolicy wait_policy(const AttachOptions& options) {
+  wake::WaitPolicy policy;
+  policy.spin_ns = options.spin.count();
+  if (const char* text = std::getenv("BEELINE_SPIN_US"); text != nullptr) {
+    policy.spin_ns = std::strtol(text, nullptr, 10) * 1000;
+  }
+  if (options.wait == WaitMode::kSleep) policy.spin_ns = 0;
+  policy.never_sleep = options.wait == WaitMode::kSpin;
+  return policy;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& options) {
+  std::unique_ptr<AgentCore> core(new AgentCore());
+  core->options_ = options;
+  if (auto done = core->join(); !done) return tl::unexpected(done.error());
+  return core;
+}
+
+AgentCore::~AgentCore() {
+  if (attached_) detach(Deadline::min());
+}
+
+Result<void> AgentCore::join() {
+  const auto home = home_options(options_);
+  if (!home) return tl::unexpected(home.error());
+  const auto role = control::role_from(options_.role);
+  if (!role) {
+    return fail(ErrorCode::kInvalid, "attach: role \"" + options_.role +
+                                         "\" is none of daemon, agent, architect, lead, worker, task");
+  }
+  static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
+  const auto paths = control::find_hive(options_.hive);
+  if (!paths) return tl::unexpected(paths.error());
+  hive_ = paths->hive;
+  auto client = control::Client::connect({options_.hive, options_.start_coordinator, control::kDefaultDeadline});
+  if (!client) return tl::unexpected(client.error());
+  client_ = std::move(*client);
+  control::AttachRequest request;
+  request.name = options_.name;
+  request.parent = options_.parent;
+  request.role = *role;
+  request.temporary = options_.temporary;
+  auto attached = client_.attach(request);
+  if (!attached) return tl::unexpected(attached.error());
+  client_.start_on_reconnect(false);
+  pid_ = attached->pid;
+  parent_ = attached->parent_pid;
+  name_ = attached->name;
+  incarnation_ = attached->incarnation;
+  if (auto done = map_directory(std::move(attached->directory)); !done) return done;
+  if (auto done = make_segments(*home); !done) return done;
+  if (attached->predecessor != 0) {
+    if (auto done = take_over(*attached); !done) return done;
+  } else {
+    receiver_->home().set_ready();
+    const auto done = client_.provide(receiver_->home().fd(), status_.fd(), event_.get(), true);
+    if (!done) return done;
+  }
+  attached_ = true;
+  poll_control();
+  return {};
+}
+
+Result<void> AgentCore::map_directory(os::UniqueFd fd) {
+  auto header_fd = os::duplicate(fd.get());
+  if (!header_fd) return tl::unexpected(header_fd.error());
+  // The epoch in the header is not promised: the directory is the coordinator's, whom we trust for it.
+  auto mapping = os::Mapping::map_readable(fd.get(), shm::DirectoryLayout::kBytes);
+  if (!mapping) return tl::unexpected(mapping.error());
+  const auto& header = *reinterpret_cast<const shm::SegmentHeader*>(mapping->data());
+  const shm::SegmentIdentity promised{shm::SegmentKind::kDirectory, shm::DirectoryLayout::kBytes, 1, 0,
+                                      header.owner_incarnation, 0};
+  auto directory = segment::Foreign::accept(std::move(*header_fd), promised,
+                                            shm::DirectoryLayout::kFirstExtent);
+  if (!directory) return tl::unexpected(directory.error());
+  const auto lock = lock_send();
+  directory_ = std::move(*directory);
+  directory_view_ = shm::DirectoryView(directory_.data());
+  send_path_.set_directory(directory_view_);
+  return {};
+}
+
+Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
+  auto home = receive::HomeMemory::create(hive_, pid_, incarnation_, options);
+  if (!home) return tl::unexpected(home.error());
+  receiver_ = std::make_unique<receive::Receiver>(std::move(*home));
+  auto status = segment::Owned::create(segment::status_name(hive_, pid_, incarnation_),
+                                       shm::kStatusBytes, shm::kStatusBytes);
+  if (!status) return tl::unexpected(status.error());
+  status_ = std::move(*status);
+  auto& page = *reinterpret_cast<shm::StatusPage*>(status_.data());
+  shm::init_status(page, pid_, incarnation_);
+  page.capacity.relaxed_store(options.capacity);
+  auto event = os::create_event_fd();
+  if (!event) return tl::unexpected(event.error());
+  event_ = std::move(*event);
+  waiter_ = std::make_unique<wake::Waiter>(page, event_.get(), wait_policy(options_));
+  send_path_ = send::SendPath(
+      pid_, receiver_->home().home().control().reserved_ids,
+      [this](Pid pid, std::uint64_t incarnation) { return find_life(pid, incarnation); });
+  send_path_.set_directory(directory_view_);
+  return {};
+}
+
+Result<void> AgentCore::take_over(control::Attached& attached) {
+  auto announced = await_links(attached.in_links);
+  if (!announced) return tl::unexpected(announced.error());
+  auto old = receive::OldHome::accept(std::move(attached.home), pid_, attached.predecessor);
+  if (!old) return tl::unexpected(old.error());
+  receive::Predecessor predecessor(std::move(*old), attached.predecessor, announced->size());
+  for (control::AnnouncedLink& link : *announced) {
+    if (auto done = inherit_link(link, predecessor); !done) return done;
+  }
+  if (auto done = receive::inherit_home(*receiver_, predecessor.home, predecessor.links); !done) return done;
+  // Ids continue above all that the predecessor may have used.
+  send_path_ = send::SendPath(
+      pid_, receiver_->home().home().control().reserved_ids,
+      [this](Pid pid, std::uint64_t incarnation) { return find_life(pid, incarnation); });
+  send_path_.set_directory(directory_view_);
+  receiver_->home().set_ready();
+  auto done = client_.provide(receiver_->home().fd(), status_.fd(), event_.get(), false);
+  if (!done) return done;
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    const auto opened = ask_open(*out_[i], false);
+    if (!opened && opened.error().code != ErrorCode::kPeerDead &&
+        opened.error().code != ErrorCode::kNoAgent) {
+      return tl::unexpected(opened.error());
+    }
+    if (!opened) out_[i]->dead = true;
+  }
+  done = client_.ready();
+  if (!done) return done;
+  // From here on our receipts count: whoever waited for the predecessor to take something looks again.
+  receiver_->ring_all_for_space();
+  successor_since_ns_ = os::monotonic_ns();
+  return {};
+}
+
+Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t count) {
+  std::vector<control::AnnouncedLink> links;
+  const std::int64_t deadline = os::monotonic_ns() + control::kDefaultDeadline.count();
+  while (links.size() < count) {
+    auto next = client_.try_next();
+    if (next && std::holds_alternative<control::AnnouncedLink>(*next)) {
+      links.push_back(std::move(std::get<control::AnnouncedLink>(*next)));
+      continue;
+    }
+    if (next) continue;  // deaths and the like: the directory says them too
+    const auto left = std::chrono::nanoseconds(deadline - os::monotonic_ns());
+    if (client_.closed() || left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
+      return fail(ErrorCode::kTimeout, "attach: " + std::to_string(links.size()) + " of " +
+                                           std::to_string(count) +
+                                           " links of the predecessor were announced in time; attach again");
+    }
+  }
+  return links;
+}
+
+Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
+                                     receive::Predecessor& predecessor) {
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  shm::InheritedLink inherited;
+  inherited.key = key;
+  inherited.owner_pid = announced.pid;
+  inherited.layout = shm::LinkLayout(announced.contract);
+  predecessor.home.cursors_of(key, inherited.cursors);
+  if (announced.mine) {
+    const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
+    if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid, mine,
+                                             announced.mine->contract, inherited);
+        !done) {
+      return done;
+    }
+  }
+  auto memory = segment::Foreign::accept(
+      std::move(announced.link), shm::link_identity(announced.contract, announced.pid, pid_, key),
+      inherited.layout.first_extent);
+  if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody
+  const auto row = receiver_->home().vacant_row();
+  if (!row) return tl::unexpected(row.error());
+  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
+                inherited.cursors[1]);
+  receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
+  if (!receive::verify_extents(link)) link.quarantined = true;
+  link.position[0] = inherited.cursors[0];
+  link.position[1] = inherited.cursors[1];
+  inherited.verified = link.verified;
+  inherited.new_row = *row;
+  send::OutLink* own = out_link(announced.pid);
+  if (own == nullptr) {
+    auto made = add_out_link(announced.pid);
+    if (!made) return tl::unexpected(made.error());
+    own = *made;
+  }
+  link.sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
+  if (link.sink.valid()) {
+    if (inherited.old_bank != shm::kBanks && !receive::ensure_stamps(link.sink)) {
+      return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
+    }
+    shm::inherit_stamps(own->view(), link.sink.bank, inherited);
+    shm::open_bank(own->view().bank(link.sink.bank), key, inherited.cursors[0], inherited.cursors[1]);
+  }
+  predecessor.links.push_back(inherited);
+  return {};
+}
+
+}  // namespace beeline

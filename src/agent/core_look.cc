@@ -1,0 +1,79 @@
+// What an agent tells about itself.
+
+#include <algorithm>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+std::vector<InboxItem> AgentCore::inbox(std::size_t limit) {
+  while (receiver_->drain_all()) {
+  }
+  const shm::Home& home = receiver_->home().home();
+  std::vector<shm::IndexNode> order;
+  receiver_->home().inbox().index().for_each([&](const shm::IndexNode& node) {
+    order.push_back(node);
+    return true;
+  });
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.before(b); });
+  std::vector<std::uint32_t> entries;
+  for (const shm::IndexNode& node : order) entries.push_back(node.entry());
+  for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
+    for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
+      if (home.entry(i).word().state == state) entries.push_back(i);
+    }
+  }
+  std::vector<InboxItem> items;
+  for (std::size_t i = 0; i < std::min(limit, entries.size()); ++i) items.push_back(describe(entries[i]));
+  return items;
+}
+
+InboxItem AgentCore::describe(std::uint32_t at) const {
+  const shm::Entry& entry = receiver_->entry(at);
+  InboxItem item;
+  item.id = entry.header.id;
+  item.from = shm::pid_of_message(entry.header.id);
+  item.reply_to = entry.header.reply_to;
+  item.rank = entry.header.rank;
+  item.length = entry.header.length;
+  item.attempts = entry.word().attempts;
+  item.type = receiver_->type(at).view();
+  item.channel = receiver_->channel(at).view();
+  const auto payload = receiver_->payload(at);
+  item.preview.assign(reinterpret_cast<const char*>(payload.data()),
+                      std::min<std::size_t>(payload.size(), 64));
+  item.leased = entry.word().state == shm::EntryState::kLeased;
+  item.dead = entry.word().state == shm::EntryState::kDead;
+  if (item.dead) item.reason = shm::to_string(entry.reason());
+  return item;
+}
+
+InboxCounters AgentCore::counters() const {
+  const receive::HomeMemory& memory = receiver_->home();
+  const shm::InboxCounters& counts = memory.home().control().counters;
+  InboxCounters result;
+  result.drained = shm::drained_total(memory.home());
+  result.queued = memory.inbox().queued();
+  result.leased = memory.inbox().leased();
+  result.dead = memory.inbox().dead();
+  result.done = counts.done.relaxed_load();
+  result.purged = counts.purged.relaxed_load();
+  result.requeued = counts.requeued.relaxed_load();
+  result.quarantined_links = counts.bad_slots.relaxed_load();
+  return result;
+}
+
+std::vector<LinkCounters> AgentCore::links() const {
+  std::vector<LinkCounters> result;
+  for (const auto& link : out_) {
+    if (slot_of_.count(link->peer()) == 0) continue;
+    LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0};
+    for (const auto& from : receiver_->links()) {
+      if (from->owner_pid == link->peer()) counts.received += from->received;
+    }
+    result.push_back(counts);
+  }
+  return result;
+}
+
+}  // namespace beeline

@@ -1,0 +1,109 @@
+// The receive side of an agent.
+
+#include <limits>
+
+#include "src/agent/core.h"
+#include "src/agent/core_wait.h"
+
+namespace beeline {
+
+namespace {
+
+receive::Selection selection_of(const Filter& filter) {
+  return {filter.from, filter.type, filter.channel, filter.reply_to};
+}
+
+ErrorCode error_of(SendStatus status) {
+  switch (status) {
+    case SendStatus::kFull: return ErrorCode::kFull;
+    case SendStatus::kTooBig: return ErrorCode::kTooBig;
+    case SendStatus::kPeerDead: return ErrorCode::kPeerDead;
+    case SendStatus::kNoMemory: return ErrorCode::kNoMemory;
+    case SendStatus::kDenied: return ErrorCode::kDenied;
+    default: return ErrorCode::kNoRoute;
+  }
+}
+
+// When a wait of this length, which may be for ever, ends.
+std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
+  const std::int64_t now = os::monotonic_ns();
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return timeout.count() >= most - now ? most : now + timeout.count();
+}
+
+}  // namespace
+
+std::uint32_t AgentCore::take(const Filter& filter) {
+  return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
+}
+
+std::optional<Message> AgentCore::try_receive(const Filter& filter) {
+  disarm();
+  poll_control_sometimes();
+  receiver_->drain_turn();
+  std::uint32_t at = take(filter);
+  if (at == shm::kNoEntry && waiter_->uses_events()) {
+    arm();
+    at = take(filter);
+    if (at != shm::kNoEntry) disarm();
+  }
+  if (at == shm::kNoEntry) return std::nullopt;
+  return Message(this, at);
+}
+
+Result<Message> AgentCore::receive(const ReceiveOptions& options) {
+  if (auto now = try_receive(options.filter)) return std::move(*now);
+  std::uint32_t at = shm::kNoEntry;
+  wait_until(deadline_after(options.timeout), [&] {
+    at = take(options.filter);
+    return at != shm::kNoEntry || down_ || (options.stop_on_notice && !notices_.empty());
+  });
+  if (at != shm::kNoEntry) return Message(this, at);
+  if (options.stop_on_notice && !notices_.empty()) return fail(ErrorCode::kNotice, "a notice waits");
+  if (down_) return fail(ErrorCode::kClosed, "the hive went down");
+  return fail(ErrorCode::kTimeout, "no message in time");
+}
+
+Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
+                                   const SendOptions& options) {
+  send::OutLink* link = link_of(to);
+  if (link == nullptr) return fail(ErrorCode::kNoRoute, "request: no such peer");
+  receive::PendingReply pending;
+  pending.request_id = reserve_id();
+  // Registered before it is sent: the answer may be faster than we are.
+  receiver_->expect(pending);
+  const SendResult sent = send(to, payload, options, deadline, pending.request_id);
+  if (!sent) {
+    receiver_->forget(pending);
+    return fail(error_of(sent.status), "request to agent " + std::to_string(to.pid) + ": " +
+                                           std::string(to_string(sent.status)) + "; nothing was sent");
+  }
+  wait_until(deadline.time_since_epoch().count(), [&] {
+    if (pending.entry != shm::kNoEntry || down_) return true;
+    const auto lock = lock_send();
+    send_path_.follow(*link);
+    return link->dead;
+  });
+  if (pending.entry != shm::kNoEntry) {
+    const std::uint32_t at = receiver_->take_reply(pending);
+    receiver_->forget(pending);
+    return Message(this, at);
+  }
+  receiver_->forget(pending);
+  const std::string whom = "request to agent " + std::to_string(to.pid) + ": ";
+  if (link->dead) return fail(ErrorCode::kPeerDead, whom + "it died before it answered");
+  if (down_) return fail(ErrorCode::kClosed, whom + "the hive went down");
+  return fail(ErrorCode::kTimeout, whom + "no answer before the deadline");
+}
+
+std::string_view AgentCore::type_of(std::uint32_t entry) {
+  text_ = receiver_->type(entry);
+  return text_.view();
+}
+
+std::string_view AgentCore::channel_of(std::uint32_t entry) {
+  channel_text_ = receiver_->channel(entry);
+  return channel_text_.view();
+}
+
+}  // namespace beeline

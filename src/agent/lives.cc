@@ -1,0 +1,36 @@
+#include "src/agent/lives.h"
+
+#include "src/os/event_fd.h"
+
+namespace beeline {
+
+Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd status,
+                                os::UniqueFd event) {
+  if (const wake::Bell known = find(pid, incarnation); known.page != nullptr) return known;
+  const shm::SegmentIdentity promised{shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
+  auto page = segment::Foreign::accept(std::move(status), promised, shm::kStatusBytes);
+  if (!page) return tl::unexpected(page.error());
+  if (auto ok = os::check_event_fd(event.get()); !ok) return tl::unexpected(ok.error());
+  auto life = std::make_unique<Life>();
+  life->pid = pid;
+  life->incarnation = incarnation;
+  life->status = std::move(*page);
+  life->event = std::move(event);
+  lives_.push_back(std::move(life));
+  return lives_.back()->bell();
+}
+
+wake::Bell Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
+  for (const auto& life : lives_) {
+    if (life->pid == pid && life->incarnation == incarnation) return life->bell();
+  }
+  return {};
+}
+
+void Lives::forget_before(std::uint32_t pid, std::uint64_t incarnation) {
+  std::erase_if(lives_, [&](const auto& life) {
+    return life->pid == pid && life->incarnation < incarnation;
+  });
+}
+
+}  // namespace beeline

@@ -1,0 +1,68 @@
+#include <beeline/message.h>
+
+#include <utility>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+Message::Message(Message&& other) noexcept
+    : core_(std::exchange(other.core_, nullptr)), entry_(other.entry_) {}
+
+Message& Message::operator=(Message&& other) noexcept {
+  if (this != &other) {
+    if (valid()) requeue();
+    core_ = std::exchange(other.core_, nullptr);
+    entry_ = other.entry_;
+  }
+  return *this;
+}
+
+Message::~Message() {
+  if (valid()) requeue();
+}
+
+MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }
+Pid Message::from() const { return shm::pid_of_message(id()); }
+MessageId Message::reply_to() const { return core_->receiver().entry(entry_).header.reply_to; }
+std::int32_t Message::rank() const { return core_->receiver().entry(entry_).header.rank; }
+std::string_view Message::type() const { return core_->type_of(entry_); }
+std::string_view Message::channel() const { return core_->channel_of(entry_); }
+std::int64_t Message::sent_ns() const { return core_->receiver().entry(entry_).header.sent_ns; }
+std::uint32_t Message::attempts() const { return core_->receiver().entry(entry_).word().attempts; }
+std::span<const std::byte> Message::payload() const { return core_->receiver().payload(entry_); }
+std::string_view Message::text() const {
+  const auto bytes = payload();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void Message::done() { std::exchange(core_, nullptr)->done(entry_); }
+void Message::requeue() { std::exchange(core_, nullptr)->requeue(entry_); }
+void Message::reject() { std::exchange(core_, nullptr)->reject(entry_); }
+
+Loan::Loan(Loan&& other) noexcept
+    : core_(std::exchange(other.core_, nullptr)),
+      peer_(other.peer_),
+      data_(other.data_),
+      size_(other.size_),
+      slab_(other.slab_),
+      generation_(other.generation_) {}
+
+Loan& Loan::operator=(Loan&& other) noexcept {
+  if (this != &other) {
+    if (valid()) core_->give_back(*this);
+    core_ = std::exchange(other.core_, nullptr);
+    peer_ = other.peer_;
+    data_ = other.data_;
+    size_ = other.size_;
+    slab_ = other.slab_;
+    generation_ = other.generation_;
+  }
+  return *this;
+}
+
+Loan::~Loan() {
+  if (valid()) core_->give_back(*this);
+}
+
+}  // namespace beeline

@@ -1,0 +1,23 @@
+#pragma once
+// Sends of other threads, on their way to the one thread at a time that holds the send side.
+
+#include <cstddef>
+#include <span>
+
+#include <concurrentqueue/concurrentqueue.h>
+
+#include <beeline/types.h>
+
+namespace beeline {
+
+// Lies on the stack of the sending thread until whoever holds the send side has answered it.
+struct SharedSend {
+  Peer to;
+  std::span<const std::byte> payload;
+  const SendOptions* options = nullptr;
+  SendResult result;  // written under the send mutex
+};
+
+using SendQueue = moodycamel::ConcurrentQueue<SharedSend*>;
+
+}  // namespace beeline

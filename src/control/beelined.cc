@@ -1,0 +1,238 @@
+// The daemon of a hive: keeper and coordinator. Usage: beelined --help.
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <beeline/result.h>
+#include <beeline/version.h>
+
+#include "src/control/hive_lock.h"
+#include "src/control/hive_paths.h"
+#include "src/control/keeper.h"
+#include "src/control/ready_pipe.h"
+#include "src/os/error.h"
+#include "src/os/process.h"
+
+namespace {
+
+using beeline::Error;
+using beeline::ErrorCode;
+using beeline::Result;
+namespace control = beeline::control;
+namespace os = beeline::os;
+
+constexpr int kExitOk = 0;
+constexpr int kExitError = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitAlreadyRunning = 3;
+
+struct Options {
+  std::string hive;
+  std::string log;
+  std::string peer_pidfd = "on";
+  std::uint64_t max_payload = beeline::shm::kDefaultMaxPayload;
+  int ready_fd = -1;
+  bool foreground = false;
+};
+
+int exit_code(const Error& error) {
+  if (error.code == ErrorCode::kAlreadyRunning) return kExitAlreadyRunning;
+  return error.code == ErrorCode::kInvalid ? kExitUsage : kExitError;
+}
+
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+/// Tells those who started us how it went, once.
+class Reporter {
+ public:
+  void add(int fd) {
+    if (fd >= 0) fds_.emplace_back(fd);
+  }
+  void ready() { report(std::string(1, control::kReadyByte)); }
+  void failed(const Error& error) {
+    const bool running = error.code == ErrorCode::kAlreadyRunning;
+    report((running ? std::string(1, control::kAlreadyRunningByte) : "") + error.text);
+  }
+  /// Closes the descriptors without a word.
+  void forget() { fds_.clear(); }
+
+ private:
+  void report(const std::string& text) {
+    for (const os::UniqueFd& fd : fds_) write_all(fd.get(), text);
+    fds_.clear();
+  }
+
+  std::vector<os::UniqueFd> fds_;
+};
+
+void print_error(std::string_view text) { write_all(2, fmt::format("beelined: {}\n", text)); }
+
+Result<os::UniqueFd> open_log(const Options& options, const control::HivePaths& paths) {
+  if (options.foreground && options.log.empty()) return os::UniqueFd();
+  const std::string path = options.log.empty() ? paths.log : options.log;
+  os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!fd.valid()) return os::system_failure(fmt::format("cannot open the log {}", path));
+  return fd;
+}
+
+/// Runs the hive in this process until it ends.
+Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
+                       Reporter& reporter) {
+  auto lock = control::acquire_hive(paths);
+  if (!lock) return tl::unexpected(std::move(lock.error()));
+  const auto log = open_log(options, paths);
+  if (!log) return tl::unexpected(log.error());
+  control::KeeperOptions keeper_options;
+  keeper_options.paths = paths;
+  keeper_options.coordinator.peer_pidfd = options.peer_pidfd != "off";
+  keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
+  keeper_options.max_payload_bytes = options.max_payload;
+  keeper_options.on_ready = [&] { reporter.ready(); };
+  keeper_options.on_fork = [&] { reporter.forget(); };
+  auto keeper = control::Keeper::open(std::move(keeper_options), std::move(*lock));
+  if (!keeper) return tl::unexpected(std::move(keeper.error()));
+  return keeper->run();
+}
+
+int run_in_foreground(const Options& options, const control::HivePaths& paths) {
+  Reporter reporter;
+  reporter.add(options.ready_fd);
+  const auto kept = keep_hive(options, paths, reporter);
+  if (kept) return kExitOk;
+  reporter.failed(kept.error());
+  print_error(kept.error().text);
+  return exit_code(kept.error());
+}
+
+/// Cuts all ties to whoever started us but the two descriptors of the reporter.
+void cut_ties(int ready_fd, int report_fd) {
+  const int low = std::min(ready_fd, report_fd);
+  const int high = std::max(ready_fd, report_fd);
+  const auto close_between = [](int first, int last) {
+    if (first <= last) {
+      (void)::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last),
+                      0U);
+    }
+  };
+  close_between(3, low - 1);
+  close_between(std::max(low + 1, 3), high - 1);
+  (void)::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0U, 0U);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int standard : {0, 1, 2}) (void)::dup2(null, standard);
+  if (null > 2) ::close(null);
+  (void)::chdir("/");
+}
+
+int run_daemon(const Options& options, const control::HivePaths& paths, int report_fd) {
+  cut_ties(options.ready_fd, report_fd);
+  Reporter reporter;
+  reporter.add(report_fd);
+  reporter.add(options.ready_fd);
+  const auto kept = keep_hive(options, paths, reporter);
+  if (!kept) reporter.failed(kept.error());
+  return kept ? kExitOk : exit_code(kept.error());
+}
+
+/// Waits for the daemon's word and passes it on to people.
+int await_daemon(const Options& options, int fd) {
+  std::string report;
+  std::array<char, 1024> bytes{};
+  while (!report.starts_with(control::kReadyByte)) {
+    const ssize_t count = ::read(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    report.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+  if (report.starts_with(control::kReadyByte)) return kExitOk;
+  const bool running = report.starts_with(control::kAlreadyRunningByte);
+  if (running) report.erase(0, 1);
+  if (report.empty()) report = "the daemon ended before it was ready";
+  // With --ready-fd the starter has the text already.
+  if (options.ready_fd < 0) print_error(report);
+  return running ? kExitAlreadyRunning : kExitError;
+}
+
+int detach(const Options& options, const control::HivePaths& paths) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    print_error(os::system_error("cannot make a pipe").text);
+    return kExitError;
+  }
+  const pid_t child = ::fork();
+  if (child < 0) {
+    print_error(os::system_error("cannot fork").text);
+    return kExitError;
+  }
+  if (child == 0) {
+    ::setsid();
+    const pid_t grandchild = ::fork();
+    if (grandchild != 0) ::_exit(grandchild < 0 ? kExitError : kExitOk);
+    ::_exit(run_daemon(options, paths, ends[1]));
+  }
+  ::close(ends[1]);
+  if (options.ready_fd >= 0) ::close(options.ready_fd);
+  (void)::waitpid(child, nullptr, 0);
+  return await_daemon(options, ends[0]);
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  CLI::App app{"The daemon of a Beeline hive: keeper and coordinator."};
+  app.set_version_flag("--version", fmt::format("beelined {}", beeline::kVersion));
+  app.add_option("--hive", options.hive, "name of the hive (default: $BEELINE_HIVE or \"default\")");
+  app.add_flag("--foreground", options.foreground, "do not detach; log to stderr");
+  app.add_option("--ready-fd", options.ready_fd, "descriptor that is told when the hive serves");
+  app.add_option("--log", options.log, "log file (default: beelined.log in the hive's directory)");
+  app.add_option("--max-payload", options.max_payload, "largest payload of a message in bytes")
+      ->check(CLI::Range(beeline::shm::kMinMaxPayload, beeline::shm::kMaxMaxPayload));
+  app.add_option("--peer-pidfd", options.peer_pidfd,
+                 "off: agents prove who they are by a pidfd that they send")
+      ->check(CLI::IsMember({"on", "off"}));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+  (void)os::raise_fd_limit();
+  const auto paths = control::find_hive(options.hive);
+  if (!paths) {
+    print_error(paths.error().text);
+    return exit_code(paths.error());
+  }
+  return options.foreground ? run_in_foreground(options, *paths) : detach(options, *paths);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return kExitError;
+  }
+}

@@ -1,0 +1,325 @@
+#include "src/control/client.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_paths.h"
+#include "src/control/starter.h"
+#include "src/os/clock.h"
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline::control {
+namespace {
+
+template <class... Ts>
+struct Overload : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overload(Ts...) -> Overload<Ts...>;
+
+/// The answer as the type that the request calls for.
+template <class T>
+Result<T> typed(RawAnswer& raw) {
+  if (auto* answer = std::get_if<T>(&raw.answer)) return std::move(*answer);
+  return fail(ErrorCode::kProtocol, "the coordinator answered with another kind of packet");
+}
+
+tl::unexpected<Error> missing_fds(std::size_t expected, std::size_t found) {
+  return fail(ErrorCode::kProtocol,
+              fmt::format("the coordinator sent {} file descriptors, {} were expected", found,
+                          expected));
+}
+
+Result<os::PacketSocket> connect_to(const HivePaths& paths, const ClientOptions& options) {
+  auto socket = os::PacketSocket::connect(paths.socket);
+  if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
+  if (options.start) {
+    if (auto started = start_coordinator(paths, options.deadline); !started) {
+      return tl::unexpected(std::move(started.error()));
+    }
+    socket = os::PacketSocket::connect(paths.socket);
+    if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
+  }
+  return fail(ErrorCode::kNoCoordinator,
+              fmt::format("no coordinator of hive \"{}\" listens at {}: run `beeline up`",
+                          paths.hive, paths.socket));
+}
+
+}  // namespace
+
+Result<Client> Client::connect(const ClientOptions& options) {
+  const auto paths = find_hive(options.hive);
+  if (!paths) return tl::unexpected(paths.error());
+  Client client;
+  client.options_ = options;
+  client.options_.hive = paths->hive;
+  client.socket_path_ = paths->socket;
+  if (auto connected = client.reconnect(); !connected) {
+    return tl::unexpected(std::move(connected.error()));
+  }
+  return client;
+}
+
+Client Client::adopt(os::PacketSocket socket, const ClientOptions& options) {
+  Client client;
+  client.options_ = options;
+  client.socket_ = std::move(socket);
+  return client;
+}
+
+Result<void> Client::reconnect() {
+  socket_.close();
+  announcements_.clear();
+  const auto paths = find_hive(options_.hive);
+  if (!paths) return tl::unexpected(paths.error());
+  auto socket = connect_to(*paths, options_);
+  if (!socket) return tl::unexpected(std::move(socket.error()));
+  socket_path_ = paths->socket;
+  socket_ = std::move(*socket);
+  return {};
+}
+
+tl::unexpected<Error> Client::broken(Error error) {
+  socket_.close();
+  return tl::unexpected(std::move(error));
+}
+
+Result<std::uint64_t> Client::post(const Request& request, std::span<const int> fds) {
+  if (closed()) return fail(ErrorCode::kClosed, "not connected to the coordinator");
+  const std::uint64_t seq = next_seq_++;
+  const std::string text = build(request, seq);
+  if (text.size() > kMaxPacketBytes) {
+    return fail(ErrorCode::kTooBig, fmt::format("request of {} bytes, the limit is {}", text.size(),
+                                                kMaxPacketBytes));
+  }
+  if (auto sent = socket_.send(text, fds, options_.deadline); !sent) {
+    return broken(std::move(sent.error()));
+  }
+  return seq;
+}
+
+Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {
+  const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
+  const auto seq = post(request, fds);
+  if (!seq) return tl::unexpected(seq.error());
+  return wait_for_answer(*seq, end_ns);
+}
+
+Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns) {
+  for (;;) {
+    auto packet = socket_.try_receive(kMaxPacketBytes);
+    if (!packet) return broken(std::move(packet.error()));
+    if (!*packet) {
+      const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
+      if (left.count() <= 0) {
+        return broken(Error{ErrorCode::kTimeout, 0,
+                            fmt::format("the coordinator at {} did not answer within {} ms",
+                                        socket_path_,
+                                        options_.deadline / std::chrono::milliseconds(1))});
+      }
+      (void)os::wait_readable(socket_.fd(), left);
+      continue;
+    }
+    auto answer = sort(std::move(**packet), seq);
+    if (!answer) return tl::unexpected(std::move(answer.error()));
+    if (!*answer) continue;
+    if (auto* error = std::get_if<ErrorAnswer>(&(*answer)->answer)) {
+      return fail(error->code, std::move(error->text));
+    }
+    return std::move(**answer);
+  }
+}
+
+Result<std::optional<RawAnswer>> Client::sort(os::Packet packet, std::uint64_t seq) {
+  auto parsed = parse_from_coordinator(packet.text);
+  if (!parsed) return broken(std::move(parsed.error()));
+  if (auto* answer = std::get_if<IncomingAnswer>(&*parsed)) {
+    // An older answer belongs to a call that nobody waits for.
+    if (answer->seq != seq) return std::optional<RawAnswer>();
+    return std::optional<RawAnswer>(RawAnswer{std::move(answer->answer), std::move(packet.fds)});
+  }
+  auto kept = keep_announcement(std::move(std::get<AnnouncedValue>(*parsed)), packet.fds);
+  if (!kept) return broken(std::move(kept.error()));
+  return std::optional<RawAnswer>();
+}
+
+Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds) {
+  auto* link = std::get_if<LinkAnnouncement>(&value);
+  if (link == nullptr) {
+    std::visit(Overload{[](LinkAnnouncement&) {},
+                        [this](auto& other) { announcements_.emplace_back(std::move(other)); }},
+               value);
+    return {};
+  }
+  const std::size_t expected = 1U + (link->process ? 2U : 0U) + (link->mine ? 1U : 0U);
+  if (fds.size() != expected) return missing_fds(expected, fds.size());
+  AnnouncedLink announced;
+  static_cast<LinkAnnouncement&>(announced) = std::move(*link);
+  std::size_t next = 0;
+  announced.link = std::move(fds[next++]);
+  if (announced.process) {
+    announced.status = std::move(fds[next++]);
+    announced.event = std::move(fds[next++]);
+  }
+  if (announced.mine) announced.mine_link = std::move(fds[next++]);
+  announcements_.emplace_back(std::move(announced));
+  return {};
+}
+
+std::optional<Announcement> Client::try_next() {
+  while (announcements_.empty() && !closed()) {
+    auto packet = socket_.try_receive(kMaxPacketBytes);
+    if (!packet) {
+      socket_.close();
+      break;
+    }
+    if (!*packet) break;
+    (void)sort(std::move(**packet), 0);  // a failure closes the socket
+  }
+  if (announcements_.empty()) return std::nullopt;
+  std::optional<Announcement> next(std::move(announcements_.front()));
+  announcements_.pop_front();
+  return next;
+}
+
+Result<void> Client::expect_ok(const Request& wanted, std::span<const int> fds) {
+  auto raw = request(wanted, fds);
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  if (auto ok = typed<OkAnswer>(*raw); !ok) return tl::unexpected(std::move(ok.error()));
+  return {};
+}
+
+// ---- Typed calls --------------------------------------------------------------------------------
+
+Result<Attached> Client::attach(AttachRequest wanted) {
+  // The coordinator uses it only where the kernel cannot name the process of a socket.
+  const auto self = os::open_pidfd(::getpid());
+  wanted.pidfd = self.has_value();
+  const std::array<int, 1> fds{self ? self->get() : -1};
+  auto raw = request(std::move(wanted), std::span(fds).first(self ? 1 : 0));
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  auto answer = typed<AttachedAnswer>(*raw);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  const std::size_t expected = answer->predecessor != 0 ? 2 : 1;
+  if (raw->fds.size() != expected) return missing_fds(expected, raw->fds.size());
+  Attached attached;
+  static_cast<AttachedAnswer&>(attached) = std::move(*answer);
+  attached.directory = std::move(raw->fds[0]);
+  if (expected == 2) attached.home = std::move(raw->fds[1]);
+  return attached;
+}
+
+Result<void> Client::provide(int home, int status, int event, bool ready) {
+  const std::array<int, 3> fds{home, status, event};
+  return expect_ok(ProvideRequest{ready}, fds);
+}
+
+Result<void> Client::ready() { return expect_ok(ReadyRequest{}); }
+
+Result<Opened> Client::open(const OpenRequest& wanted, int link) {
+  const std::array<int, 1> fds{link};
+  auto raw = request(wanted, fds);
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  auto answer = typed<OpenedAnswer>(*raw);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  const std::size_t expected = answer->process ? 2 : 0;
+  if (raw->fds.size() != expected) return missing_fds(expected, raw->fds.size());
+  Opened opened;
+  static_cast<OpenedAnswer&>(opened) = *answer;
+  if (answer->process) {
+    opened.status = std::move(raw->fds[0]);
+    opened.event = std::move(raw->fds[1]);
+  }
+  return opened;
+}
+
+Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial) {
+  if (auto sent = post(FadeRequest{incarnation, serial}); !sent) {
+    return tl::unexpected(std::move(sent.error()));
+  }
+  return {};
+}
+
+Result<void> Client::detach(std::vector<std::uint32_t> empty) {
+  return expect_ok(DetachRequest{std::move(empty)});
+}
+
+Result<Resumed> Client::resume(ResumeRequest wanted, int home, int status, int event) {
+  const auto self = os::open_pidfd(::getpid());
+  wanted.as.pidfd = self.has_value();
+  std::vector<int> fds;
+  if (self) fds.push_back(self->get());
+  if (home >= 0) fds.insert(fds.end(), {home, status, event});
+  auto raw = request(std::move(wanted), fds);
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  auto answer = typed<ResumedAnswer>(*raw);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  if (raw->fds.size() != 1) return missing_fds(1, raw->fds.size());
+  Resumed resumed;
+  static_cast<ResumedAnswer&>(resumed) = *answer;
+  resumed.directory = std::move(raw->fds[0]);
+  return resumed;
+}
+
+Result<void> Client::report(const ReportRequest& wanted) {
+  if (auto sent = post(wanted); !sent) return tl::unexpected(std::move(sent.error()));
+  return {};
+}
+
+Result<ListAnswer> Client::list(std::uint32_t from) {
+  auto raw = request(ListRequest{from});
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  return typed<ListAnswer>(*raw);
+}
+
+Result<std::vector<ListedAgent>> Client::list_all() {
+  std::vector<ListedAgent> all;
+  for (std::int64_t from = 0; from >= 0;) {
+    auto page = list(static_cast<std::uint32_t>(from));
+    if (!page) return tl::unexpected(std::move(page.error()));
+    std::move(page->agents.begin(), page->agents.end(), std::back_inserter(all));
+    from = page->next > from ? page->next : -1;
+  }
+  return all;
+}
+
+Result<StatusAnswer> Client::status() {
+  auto raw = request(StatusRequest{});
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  return typed<StatusAnswer>(*raw);
+}
+
+Result<RouteAnswer> Client::route(const std::string& from, const std::string& to) {
+  auto raw = request(RouteRequest{from, to});
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  return typed<RouteAnswer>(*raw);
+}
+
+Result<void> Client::down() {
+  const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
+  // For a connected socket the peer is whoever called listen(): the keeper, which ends last.
+  auto keeper = socket_.peer_identity();
+  if (keeper && !keeper->pidfd.valid()) {
+    if (auto pidfd = os::open_pidfd(keeper->pid)) keeper->pidfd = std::move(*pidfd);
+  }
+  if (auto ok = expect_ok(DownRequest{}); !ok) return ok;
+  while (keeper && keeper->pidfd.valid() && !os::has_exited(keeper->pidfd.get())) {
+    const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
+    if (left.count() <= 0) {
+      return broken(Error{ErrorCode::kTimeout, 0,
+                          fmt::format("the hive at {} did not end in time", socket_path_)});
+    }
+    (void)os::wait_readable(keeper->pidfd.get(), left);
+  }
+  socket_.close();
+  return {};
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,143 @@
+#pragma once
+
+// An agent's or a tool's end of the control socket. It asks, waits for the answer, and keeps what
+// the coordinator announces meanwhile. See docs/architecture.md for the order of the calls.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/control/wire.h"
+#include "src/os/fd.h"
+#include "src/os/packet_socket.h"
+
+namespace beeline::control {
+
+inline constexpr std::chrono::nanoseconds kDefaultDeadline = std::chrono::seconds(10);
+
+struct ClientOptions {
+  std::string hive;   ///< empty: $BEELINE_HIVE, else "default"
+  bool start = true;  ///< start the coordinator if nobody listens
+  std::chrono::nanoseconds deadline = kDefaultDeadline;  ///< for each call, connect included
+};
+
+// The typed results: the fields of the answer and the descriptors that came with it, owned.
+
+struct Attached : AttachedAnswer {
+  os::UniqueFd directory;
+  os::UniqueFd home;  ///< of the predecessor, read-only use; none if `predecessor` is 0
+};
+struct Opened : OpenedAnswer {
+  os::UniqueFd status;  ///< of the peer; none unless `process`
+  os::UniqueFd event;
+};
+struct Resumed : ResumedAnswer {
+  os::UniqueFd directory;
+};
+
+struct AnnouncedLink : LinkAnnouncement {
+  os::UniqueFd link;
+  os::UniqueFd status;  ///< of the link's owner; none unless `process`
+  os::UniqueFd event;
+  os::UniqueFd mine_link;  ///< none unless `mine`
+};
+using Announcement = std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement,
+                                  ShutdownAnnouncement, DroppedAnnouncement>;
+
+/// An answer that is not typed yet, with its descriptors.
+struct RawAnswer {
+  Answer answer;
+  std::vector<os::UniqueFd> fds;
+};
+
+/// One connection. Not thread safe. Every call has a deadline; a call that fails with kTimeout or
+/// kClosed leaves the connection closed(), and the caller reconnects. Errors of every call: those of
+/// the coordinator, said beside each; kTimeout, kClosed (the coordinator has gone), kProtocol,
+/// kSystem. Descriptors that are handed in stay with the caller.
+class Client {
+ public:
+  Client() noexcept = default;
+
+  /// Connects, starting the coordinator first if `start` and nobody listens. Errors: kNoCoordinator
+  /// (names the socket and `beeline up`), kInvalid (name of the hive), kDenied, kTimeout, kSystem.
+  [[nodiscard]] static Result<Client> connect(const ClientOptions& options = {});
+
+  /// Takes a connected socket, for example an inherited one.
+  [[nodiscard]] static Client adopt(os::PacketSocket socket, const ClientOptions& options = {});
+
+  /// Replaces the connection; waiting announcements of the old one are discarded, since the
+  /// coordinator repeats them after a resume. Never starts a coordinator unless `options.start`.
+  [[nodiscard]] Result<void> reconnect();
+
+  /// Sends a request and waits for its answer; announcements that arrive meanwhile are kept. An
+  /// `error` answer becomes the error of the result.
+  [[nodiscard]] Result<RawAnswer> request(const Request& request, std::span<const int> fds = {});
+
+  // An agent calls these; fds are borrowed.
+  /// kAlreadyRunning: an agent of that name lives. kNoAgent: the parent. kVersion: the layout.
+  [[nodiscard]] Result<Attached> attach(AttachRequest request);
+  /// kBadSegment: a segment is not sealed as it must be.
+  [[nodiscard]] Result<void> provide(int home, int status, int event, bool ready);
+  [[nodiscard]] Result<void> ready();
+  /// kNoAgent, kPeerDead, kDenied (the text is the rule's), kBadSegment, kFull.
+  [[nodiscard]] Result<Opened> open(const OpenRequest& request, int link);
+  /// Says that an in-link of a life that ended is drained and unmapped. Does not wait: the answer
+  /// is a FadedAnnouncement. Keep the cursor of the link until it comes, because a restarted
+  /// coordinator announces the link again; after a resume send the open fades again.
+  [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial);
+  [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
+  /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was ended
+  /// (fenced, or somebody took over).
+  [[nodiscard]] Result<Resumed> resume(ResumeRequest request, int home, int status, int event);
+  /// Does not wait and is not answered.
+  [[nodiscard]] Result<void> report(const ReportRequest& request);
+
+  // Anyone calls these.
+  [[nodiscard]] Result<ListAnswer> list(std::uint32_t from = 0);
+  /// All pages of list().
+  [[nodiscard]] Result<std::vector<ListedAgent>> list_all();
+  [[nodiscard]] Result<StatusAnswer> status();
+  [[nodiscard]] Result<RouteAnswer> route(const std::string& from, const std::string& to);
+  /// Returns once coordinator and keeper have ended and the socket is gone, or at the deadline.
+  [[nodiscard]] Result<void> down();
+
+  /// The next announcement if one has arrived. Never blocks. After the connection broke it still
+  /// yields what had arrived; then closed() is true.
+  [[nodiscard]] std::optional<Announcement> try_next();
+
+  /// True once the connection is broken or was never made: an agent reconnects and resumes.
+  [[nodiscard]] bool closed() const noexcept { return !socket_.valid(); }
+  /// Becomes readable when the coordinator sends; -1 when closed. Announcements that try_next()
+  /// holds already do not show here: drain it before you block.
+  [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
+  [[nodiscard]] const std::string& socket_path() const noexcept { return socket_path_; }
+  void close() noexcept { socket_.close(); }
+  /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
+  void start_on_reconnect(bool start) noexcept { options_.start = start; }
+
+ private:
+  /// Sends a request without waiting for its answer; returns its seq.
+  Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
+  Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::int64_t end_ns);
+  /// Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
+  Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);
+  Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds);
+  Result<void> expect_ok(const Request& wanted, std::span<const int> fds = {});
+  /// Closes the connection and returns the error.
+  tl::unexpected<Error> broken(Error error);
+
+  ClientOptions options_;
+  std::string socket_path_;
+  os::PacketSocket socket_;
+  std::uint64_t next_seq_ = 1;
+  std::deque<Announcement> announcements_;
+};
+
+}  // namespace beeline::control

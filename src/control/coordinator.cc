@@ -1,0 +1,61 @@
+#include "src/control/coordinator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/records.h"
+#include "src/control/restore.h"
+#include "src/control/server.h"
+#include "src/os/mapping.h"
+
+namespace beeline::control {
+namespace {
+
+/// The epoch that the directory of the last coordinator had reached, 0 if there was none.
+std::uint64_t old_epoch(const KeptTable& table) {
+  const auto found = table.find(std::string(kDirectoryKey));
+  if (found == table.end() || found->second.fds.empty()) return 0;
+  const auto mapping = os::Mapping::map_readable(found->second.fds[0].get(),
+                                                 shm::DirectoryLayout::kBytes);
+  return mapping ? shm::DirectoryView(mapping->data()).epoch() : 0;
+}
+
+int give_up(Log& log, const Error& error) {
+  log.warn("coordinator_failed", "text={}", quoted(error.text));
+  return 1;
+}
+
+}  // namespace
+
+int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::PacketSocket listener,
+                    os::PacketSocket keeper_socket, KeptTable table) {
+  Log log(options.log_fd);
+  KeeperClient keeper(std::move(keeper_socket));
+  auto server = Server::create(listener, keeper, log, {options.peer_pidfd});
+  if (!server) return give_up(log, server.error());
+  auto state = StateFile::open(facts.paths.state);
+  if (!state) return give_up(log, state.error());
+  const std::uint64_t epoch = std::max(state->epoch(), old_epoch(table) + 1);
+  auto directory = DirectorySegment::create(epoch, facts.max_payload_bytes);
+  if (!directory) return give_up(log, directory.error());
+  auto directory_fd = os::duplicate(directory->fd());
+  if (!directory_fd) return give_up(log, directory_fd.error());
+
+  Hive hive(std::move(facts), keeper, **server, log, std::move(*state), std::move(*directory));
+  hive.directory_fd = share(std::move(*directory_fd));
+  add_king(hive);
+  restore(hive, std::move(table));
+  const int fd = hive.directory_fd->get();
+  if (auto kept = keeper.keep(kDirectoryKey, fmt::format("{{\"epoch\":{}}}", epoch), {&fd, 1});
+      !kept) {
+    return give_up(log, kept.error());
+  }
+  if (auto said = keeper.say(kServingVerb); !said) return give_up(log, said.error());
+  log.info("serving", "hive={} epoch={} restarts={}", hive.facts.paths.hive, epoch,
+           hive.facts.restarts);
+  return (*server)->run(hive);
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "src/control/hive.h"
+#include "src/control/keeper_table.h"
+#include "src/os/packet_socket.h"
+
+namespace beeline::control {
+
+struct CoordinatorOptions {
+  bool peer_pidfd = true;
+  int log_fd = 2;
+};
+
+/// The life of one coordinator: rebuilds the hive from the table, says so to the keeper, serves.
+/// Runs in a process of its own, forked by the keeper. Returns its exit status.
+[[nodiscard]] int run_coordinator(HiveFacts facts, const CoordinatorOptions& options,
+                                  os::PacketSocket listener, os::PacketSocket keeper,
+                                  KeptTable table);
+
+}  // namespace beeline::control

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include "shm/entry.h"
+#include "src/control/tree.h"
+
+namespace beeline::control {
+
+inline constexpr std::size_t kMaxKeptLetters = 10'000;
+inline constexpr std::size_t kMaxKeptLetterBytes = 64U << 20;
+inline constexpr std::size_t kMaxLetterPayload = 64U << 10;  ///< beyond it the payload is cut
+
+/// A message that was accepted and that nobody will take any more.
+struct DeadLetter {
+  Pid from = kNoPid;
+  Pid to = kNoPid;
+  std::string to_name;
+  shm::MessageHeader header{};
+  shm::DeadReason reason = shm::DeadReason::kReceiverDead;
+  std::string payload;  // at most kMaxLetterPayload; header.length is the true length
+};
+
+/// The letters of agents that ended for good. Bounded: the oldest are let go and counted. They live
+/// as long as the coordinator; the count survives it. Not thread safe.
+class DeadLetters {
+ public:
+  void add(DeadLetter letter) {
+    ++total_;
+    if (letter.payload.size() < letter.header.length) ++cut_;
+    bytes_ += letter.payload.size();
+    letters_.push_back(std::move(letter));
+    while (letters_.size() > kMaxKeptLetters || bytes_ > kMaxKeptLetterBytes) {
+      bytes_ -= letters_.front().payload.size();
+      letters_.pop_front();
+    }
+  }
+
+  /// Counts letters that an earlier coordinator took over.
+  void restore_total(std::uint64_t total) noexcept { total_ = total; }
+
+  [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
+  [[nodiscard]] std::uint64_t cut() const noexcept { return cut_; }
+  [[nodiscard]] const std::deque<DeadLetter>& kept() const noexcept { return letters_; }
+
+ private:
+  std::deque<DeadLetter> letters_;
+  std::size_t bytes_ = 0;
+  std::uint64_t total_ = 0;
+  std::uint64_t cut_ = 0;
+};
+
+}  // namespace beeline::control

@@ -1,0 +1,171 @@
+#include "src/control/death.h"
+
+#include <algorithm>
+
+#include "src/os/clock.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::size_t kMaxTombstones = 256;
+constexpr std::int64_t kTombstoneNs = 60'000'000'000;
+
+void warn_if_failed(Hive& hive, const Result<void>& kept) {
+  if (!kept) hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+}
+
+void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
+  const AgentNode* node = hive.tree.find(agent.pid);
+  const Agent* parent = hive.registry.agent(node->parent);
+  if (parent == nullptr) return;
+  const DiedAnnouncement died{agent.pid, node->name, incarnation, node->state};
+  if (parent->current) hive.announce(*parent->current, died);
+  if (parent->successor) hive.announce(*parent->successor, died);
+}
+
+/// A life that was never ready: it had published nothing, so its links hold nothing.
+void discard_successor(Hive& hive, Agent& agent) {
+  const std::uint64_t incarnation = agent.successor->incarnation;
+  for (const LinkEntry* link : hive.registry.links_of(agent.pid)) {
+    if (link->key.incarnation == incarnation) hive.drop_link(link->key);
+  }
+  if (agent.current) {
+    hive.drop_life(agent.pid, incarnation);
+  } else {
+    // Somebody may have sent to it already: its record stays, or a restarted coordinator would
+    // know the links to it without knowing it.
+    warn_if_failed(hive, hive.keep_life(agent, *agent.successor));
+    agent.placeholder = incarnation;
+  }
+  agent.successor.reset();
+}
+
+void forget(Hive& hive, Pid pid) {
+  const Agent* agent = hive.registry.agent(pid);
+  if (agent == nullptr) return;
+  const std::vector<Pid> children = hive.tree.children(pid);
+  hive.tree.remove(pid);
+  hive.directory.give_back(agent->index);
+  hive.by_index.erase(agent->index);
+  hive.registry.remove_agent(pid);
+  for (const Pid child : children) {
+    if (const Agent* orphan = hive.registry.agent(child)) {
+      hive.refresh_record(*orphan);
+      if (const Life* life = orphan->living()) warn_if_failed(hive, hive.keep_life(*orphan, *life));
+    }
+  }
+  if (!children.empty()) hive.publish_records();
+}
+
+}  // namespace
+
+void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
+  if (life.ended) return;
+  const std::uint64_t incarnation = life.incarnation;
+  const bool was_current = &life == agent.current.get();
+  hive.outbox.unwatch(life);
+  if (life.session != 0) hive.outbox.release(life.session);
+  life.session = 0;
+  life.ended = true;
+  life.fence_at_ns = 0;
+
+  const bool final = agent.temporary;
+  if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
+  if (!was_current) discard_successor(hive, agent);
+  if (agent.current && (was_current || final)) {
+    warn_if_failed(hive, hive.keep_life(agent, *agent.current));
+  }
+  if (final) hive.takeovers.push_back(agent.pid);
+  hive.refresh_word(agent);
+  hive.refresh_record(agent);
+  hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
+                quoted(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
+                shm::to_string(hive.tree.find(agent.pid)->state));
+  if (was_current || final) tell_parent(hive, agent, incarnation);
+  // It may have died between publish and wake, and its senders may wait for space.
+  hive.ring_peers(agent.pid);
+}
+
+void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {
+  Agent* agent = hive.registry.agent(pid);
+  Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
+  if (life == nullptr || life->ended || life->session != session) return;
+  life->session = 0;
+  life->fence_at_ns = os::monotonic_ns() + kFenceNs;
+  hive.fences.push_back({pid, incarnation});
+}
+
+std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
+  std::int64_t next_ns = 0;
+  const auto earlier = [&](std::int64_t at_ns) {
+    if (next_ns == 0 || at_ns < next_ns) next_ns = at_ns;
+  };
+  std::vector<Fence> waiting;
+  std::swap(waiting, hive.fences);
+  for (const Fence& fence : waiting) {
+    Agent* agent = hive.registry.agent(fence.pid);
+    Life* life = agent == nullptr ? nullptr : agent->life(fence.incarnation);
+    if (life == nullptr || life->ended || life->fence_at_ns == 0) continue;
+    if (life->fence_at_ns > now_ns) {
+      earlier(life->fence_at_ns);
+      hive.fences.push_back(fence);
+      continue;
+    }
+    const bool exited = os::has_exited(life->pidfd->get());
+    end_life(hive, *agent, *life, exited ? LifeEnd::kDied : LifeEnd::kFenced);
+  }
+  while (!hive.tombstones.empty()) {
+    const Tombstone& oldest = hive.tombstones.front();
+    const bool rested = now_ns - oldest.since_ns >= kTombstoneNs;
+    if (!rested && hive.tombstones.size() <= kMaxTombstones) {
+      earlier(oldest.since_ns + kTombstoneNs);
+      break;
+    }
+    forget(hive, oldest.pid);
+    hive.tombstones.pop_front();
+  }
+  return next_ns;
+}
+
+void finish_death(Hive& hive, Pid pid) {
+  Agent* agent = hive.registry.agent(pid);
+  if (agent == nullptr) return;
+  std::vector<Pid> senders;
+  for (const LinkEntry* link : hive.registry.links_to(pid)) {
+    senders.push_back(link->owner);
+    hive.drop_link(link->key);
+  }
+  // Nobody is left to drain a link whose reader has ended too.
+  for (const LinkEntry* link : hive.registry.links_of(pid)) {
+    const AgentNode* reader = hive.tree.find(link->reader);
+    const bool gone = reader == nullptr || reader->state == shm::AgentState::kDead;
+    if (gone || link->faded) hive.drop_link(link->key);
+  }
+  if (agent->placeholder != 0) hive.drop_life(pid, agent->placeholder);
+  agent->placeholder = 0;
+  if (agent->current) {
+    hive.drop_life(pid, agent->current->incarnation);
+    // Only the number is needed now.
+    auto ended = std::make_unique<Life>();
+    ended->incarnation = agent->current->incarnation;
+    ended->ready = true;
+    ended->ended = true;
+    agent->current = std::move(ended);
+  }
+  forget_if_done(hive, pid);
+  for (const Pid sender : senders) forget_if_done(hive, sender);
+}
+
+void forget_if_done(Hive& hive, Pid pid) {
+  const AgentNode* node = hive.tree.find(pid);
+  if (node == nullptr || node->state != shm::AgentState::kDead) return;
+  const bool in_work =
+      std::find(hive.takeovers.begin(), hive.takeovers.end(), pid) != hive.takeovers.end();
+  const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
+                                  [&](const Tombstone& stone) { return stone.pid == pid; });
+  if (in_work || buried || !hive.registry.links_of(pid).empty()) return;
+  hive.tombstones.push_back({pid, os::monotonic_ns()});
+}
+
+}  // namespace beeline::control

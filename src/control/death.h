@@ -1,0 +1,44 @@
+#pragma once
+
+// How lives and agents end. Death is a readable pidfd and nothing else; a detach and a fence end a
+// life whose process goes on.
+
+#include <cstdint>
+#include <string_view>
+
+#include "src/control/hive.h"
+
+namespace beeline::control {
+
+enum class LifeEnd : std::uint8_t { kDied, kDetached, kFenced };
+
+[[nodiscard]] constexpr std::string_view to_string(LifeEnd end) noexcept {
+  switch (end) {
+    case LifeEnd::kDied: return "died";
+    case LifeEnd::kDetached: return "detached";
+    case LifeEnd::kFenced: return "fenced";
+  }
+  return "unknown";
+}
+
+/// How long an agent that lost its connection may take to resume before it is fenced.
+inline constexpr std::int64_t kFenceNs = 5'000'000'000;
+
+/// Ends a life: directory word, parent, peers. The agent is away afterwards, or finally dead if it
+/// is temporary; a life that was never ready leaves no trace. Pointers to `life` end with it.
+void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
+
+/// The connection of an agent broke. Starts the time in which it may resume.
+void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);
+
+/// Ends lives whose time to resume is over and forgets old tombstones. Returns the monotonic time
+/// at which it wants to be called again, 0 for never.
+std::int64_t end_overdue(Hive& hive, std::int64_t now_ns);
+
+/// Called when the take-over of a finally dead agent is complete: forgets what only it needed.
+void finish_death(Hive& hive, Pid pid);
+
+/// Called after a link of a finally dead agent has faded.
+void forget_if_done(Hive& hive, Pid pid);
+
+}  // namespace beeline::control

@@ -1,0 +1,114 @@
+#include "src/control/directory_segment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/os/clock.h"
+#include "src/os/memfd.h"
+
+namespace beeline::control {
+namespace {
+
+using Layout = shm::DirectoryLayout;
+
+constexpr std::int64_t kRestNs = 30'000'000'000;
+constexpr std::uint32_t kRecordsPerStep = 512;  // 64 KiB in each buffer
+
+static_assert(kRecordsPerStep * sizeof(shm::AgentRecord) % os::kBlockBytes == 0);
+static_assert(shm::kMaxAgents % kRecordsPerStep == 0);
+
+}  // namespace
+
+Result<DirectorySegment> DirectorySegment::create(std::uint64_t epoch,
+                                                  std::uint64_t max_payload_bytes) {
+  DirectorySegment segment;
+  auto fd = os::create_memfd("beeline-directory", Layout::kBytes);
+  if (!fd) return tl::unexpected(std::move(fd.error()));
+  segment.fd_ = std::move(*fd);
+  if (auto taken = os::allocate(segment.fd_.get(), {0, Layout::kFirstExtent}); !taken) {
+    return tl::unexpected(std::move(taken.error()));
+  }
+  auto mapping = os::Mapping::map_writable(segment.fd_.get(), Layout::kBytes);
+  if (!mapping) return tl::unexpected(std::move(mapping.error()));
+  segment.mapping_ = std::move(*mapping);
+  if (auto sealed = os::seal(segment.fd_.get()); !sealed) {
+    return tl::unexpected(std::move(sealed.error()));
+  }
+  segment.writer_.emplace(segment.mapping_.data(), epoch, max_payload_bytes,
+                          static_cast<std::uint64_t>(os::realtime_ns()));
+  if (auto grown = segment.grow(1); !grown) return tl::unexpected(std::move(grown.error()));
+  return segment;
+}
+
+Result<void> DirectorySegment::grow(std::uint32_t count) {
+  if (count <= allocated_) return {};
+  const std::uint64_t offset = allocated_ * sizeof(shm::AgentRecord);
+  const std::uint32_t target =
+      static_cast<std::uint32_t>(shm::round_up(count, kRecordsPerStep));
+  const std::uint64_t length = (target - allocated_) * sizeof(shm::AgentRecord);
+  for (const std::uint64_t buffer : {Layout::kRecords0, Layout::kRecords1}) {
+    if (auto taken = os::allocate(fd_.get(), {buffer + offset, length}); !taken) return taken;
+  }
+  allocated_ = target;
+  return {};
+}
+
+Result<std::uint32_t> DirectorySegment::take_index() {
+  const bool rested =
+      !resting_.empty() && os::monotonic_ns() - resting_.front().since_ns >= kRestNs;
+  const bool none_fresh = records_.size() >= shm::kMaxAgents;
+  if (!resting_.empty() && (rested || none_fresh)) {
+    const std::uint32_t index = resting_.front().index;
+    resting_.erase(resting_.begin());
+    taken_[index] = true;
+    return index;
+  }
+  if (none_fresh) {
+    return fail(ErrorCode::kFull,
+                fmt::format("the hive has {} agents, the limit is {}", shm::kMaxAgents,
+                            shm::kMaxAgents));
+  }
+  const auto index = static_cast<std::uint32_t>(records_.size());
+  if (auto grown = grow(index + 1); !grown) return tl::unexpected(std::move(grown.error()));
+  records_.emplace_back();
+  taken_.push_back(true);
+  return index;
+}
+
+bool DirectorySegment::claim_index(std::uint32_t index) {
+  if (index >= shm::kMaxAgents || !grow(index + 1)) return false;
+  while (records_.size() <= index) {
+    resting_.push_back({static_cast<std::uint32_t>(records_.size()), os::monotonic_ns()});
+    records_.emplace_back();
+    taken_.push_back(false);
+  }
+  if (taken_[index]) return false;
+  std::erase_if(resting_, [&](const Resting& place) { return place.index == index; });
+  taken_[index] = true;
+  return true;
+}
+
+void DirectorySegment::give_back(std::uint32_t index) {
+  taken_[index] = false;
+  resting_.push_back({index, os::monotonic_ns()});
+}
+
+void DirectorySegment::set_record(std::uint32_t index, const shm::AgentRecord& record) {
+  records_[index] = record;
+}
+
+Result<void> DirectorySegment::publish() {
+  const auto count = static_cast<std::uint32_t>(records_.size());
+  if (auto grown = grow(count); !grown) return grown;
+  writer_->publish(records_.data(), count);
+  writer_->set_agent_count(count);
+  return {};
+}
+
+void DirectorySegment::set_word(std::uint32_t index, shm::AgentWord word) {
+  writer_->set_word(index, word);
+}
+
+}  // namespace beeline::control

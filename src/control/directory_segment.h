@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/directory.h"
+#include "src/os/fd.h"
+#include "src/os/mapping.h"
+
+namespace beeline::control {
+
+/// The coordinator's directory segment: creates it, hands out places in it, publishes changes. The
+/// layout and its proofs are in shm/directory.h. Not thread safe.
+class DirectorySegment {
+ public:
+  /// Makes an empty directory with this epoch. Errors: kSystem, kNoMemory.
+  [[nodiscard]] static Result<DirectorySegment> create(std::uint64_t epoch,
+                                                       std::uint64_t max_payload_bytes);
+
+  /// A place that is free. One that was given back is used again only after it rested for a while
+  /// or when there is no other, so that an agent that looks rarely does not mistake its tenant; it
+  /// must compare the pid of the record all the same. Errors: kFull (the limit), kNoMemory.
+  [[nodiscard]] Result<std::uint32_t> take_index();
+  /// Takes a given place, for agents that are restored. False if it is taken or out of range.
+  [[nodiscard]] bool claim_index(std::uint32_t index);
+  /// Frees a place; its word and record stay as they are until it is taken again.
+  void give_back(std::uint32_t index);
+
+  /// Changes a record; visible after publish().
+  void set_record(std::uint32_t index, const shm::AgentRecord& record);
+  /// Makes all changed records visible at once. Errors: kNoMemory.
+  [[nodiscard]] Result<void> publish();
+  /// Visible at once.
+  void set_word(std::uint32_t index, shm::AgentWord word);
+
+  [[nodiscard]] shm::DirectoryView view() const { return writer_->view(); }
+  [[nodiscard]] std::uint64_t epoch() const { return view().epoch(); }
+  [[nodiscard]] std::uint64_t max_payload_bytes() const {
+    return view().control().max_payload_bytes;
+  }
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+ private:
+  struct Resting {
+    std::uint32_t index = 0;
+    std::int64_t since_ns = 0;
+  };
+
+  DirectorySegment() = default;
+  /// Allocates both record buffers up to `count` records.
+  Result<void> grow(std::uint32_t count);
+
+  os::UniqueFd fd_;
+  os::Mapping mapping_;
+  std::optional<shm::DirectoryWriter> writer_;
+  std::vector<shm::AgentRecord> records_;  // indices below size() are or were in use
+  std::vector<bool> taken_;
+  std::vector<Resting> resting_;  // oldest first
+  std::uint32_t allocated_ = 0;   // records for which memory was taken
+};
+
+}  // namespace beeline::control

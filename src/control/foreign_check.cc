@@ -1,0 +1,81 @@
+#include "src/control/foreign_check.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shm/home.h"
+#include "shm/status.h"
+#include "src/os/memfd.h"
+
+namespace beeline::control {
+namespace {
+
+Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
+                           std::uint64_t first_bytes) {
+  if (auto good = os::check_foreign(fd, promised.size_bytes, first_bytes); !good) return good;
+  alignas(shm::SegmentHeader) std::array<std::byte, sizeof(shm::SegmentHeader)> bytes{};
+  if (!read_at(fd, 0, bytes)) return fail(ErrorCode::kBadSegment, "a segment without a header");
+  const auto& header = *reinterpret_cast<const shm::SegmentHeader*>(bytes.data());
+  const shm::HeaderVerdict verdict = shm::check_header(header, promised.size_bytes, promised);
+  if (verdict == shm::HeaderVerdict::kOk) return {};
+  const std::string what =
+      fmt::format("{} of PID {}, incarnation {}: {}", shm::to_string(promised.kind),
+                  promised.owner_pid, promised.owner_incarnation, shm::to_string(verdict));
+  if (verdict == shm::HeaderVerdict::kForeignVersion) {
+    return fail(ErrorCode::kVersion,
+                fmt::format("{}: it has {}.{}, the coordinator speaks {}.{}", what,
+                            header.layout_major, header.layout_minor, shm::kLayoutMajor,
+                            shm::kLayoutMinor));
+  }
+  return fail(ErrorCode::kBadSegment, what);
+}
+
+}  // namespace
+
+bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done,
+                                  static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+std::uint32_t home_capacity(int fd) {
+  std::uint32_t capacity = 0;
+  const std::uint64_t offset = sizeof(shm::SegmentHeader) + offsetof(shm::HomeControl, capacity);
+  if (!read_at(fd, offset, std::as_writable_bytes(std::span(&capacity, 1)))) return 0;
+  const shm::HomeOptions options{.capacity = capacity};
+  return shm::home_error(options) == nullptr ? capacity : 0;
+}
+
+Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation) {
+  const std::uint32_t capacity = home_capacity(fd);
+  if (capacity == 0) return fail(ErrorCode::kBadSegment, "a home without a legal inbox capacity");
+  return check_segment(fd, shm::home_identity(capacity, pid, incarnation), shm::kPage);
+}
+
+Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner, Pid reader,
+                        const shm::LinkKey& key) {
+  return check_segment(fd, shm::link_identity(contract, owner, reader, key),
+                       shm::LinkLayout(contract).first_extent);
+}
+
+Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation) {
+  const shm::SegmentIdentity promised{
+      shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
+  if (auto good = check_segment(fd, promised, shm::kStatusBytes); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
+  return os::Mapping::map_readable(fd, shm::kStatusBytes);
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <beeline/result.h>
+
+#include "shm/link.h"
+#include "src/control/tree.h"
+#include "src/os/mapping.h"
+
+namespace beeline::control {
+
+// What the coordinator checks about descriptors that agents hand in, before it passes them on. It
+// reads with pread, so that nothing that an agent may do to its segment can fault here. Errors of
+// all: kBadSegment, naming what was promised and found; kVersion, naming both layouts; kSystem.
+
+/// A home of this agent and life; it need not be ready.
+[[nodiscard]] Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation);
+
+/// A link of `owner` for `reader`, as the contract says.
+[[nodiscard]] Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner,
+                                      Pid reader, const shm::LinkKey& key);
+
+/// A status page; returns it mapped read-only.
+[[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation);
+
+/// Inbox capacity as the home's control says; 0 if it is not a legal one.
+[[nodiscard]] std::uint32_t home_capacity(int fd);
+
+/// Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
+[[nodiscard]] bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes);
+
+}  // namespace beeline::control

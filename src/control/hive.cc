@@ -1,0 +1,131 @@
+#include "src/control/hive.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shm/atomic.h"
+#include "src/control/records.h"
+#include "src/os/clock.h"
+#include "src/wake/bell.h"
+
+namespace beeline::control {
+namespace {
+
+shm::AgentState state_of(const Agent& agent) {
+  if (agent.successor && !agent.successor->ended) return shm::AgentState::kStarting;
+  if (agent.current && !agent.current->ended) return shm::AgentState::kRunning;
+  return shm::AgentState::kAway;
+}
+
+}  // namespace
+
+std::uint64_t Hive::next_incarnation() {
+  last_incarnation =
+      std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
+  return last_incarnation;
+}
+
+Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
+  const AgentNode* node = tree.find(agent.pid);
+  LifeRecord record;
+  record.pid = agent.pid;
+  record.incarnation = life.incarnation;
+  record.parent = node->parent;
+  record.name = node->name;
+  record.role = node->role;
+  record.temporary = agent.temporary;
+  record.index = agent.index;
+  record.attached_ns = agent.attached_ns;
+  record.restarts = agent.restarts;
+  record.os_pid = life.os_pid;
+  record.ready = life.ready;
+  record.ended = life.ended;
+  record.dead = node->state == shm::AgentState::kDead;
+  std::vector<int> fds{life.pidfd->get()};
+  if (life.provided()) {
+    fds.insert(fds.end(), {life.home->get(), life.status->get(), life.event->get()});
+  }
+  return keeper.keep(agent_key(agent.pid, life.incarnation), build(record), fds);
+}
+
+Result<void> Hive::keep_link(const LinkEntry& link) {
+  const LinkRecord record{link.key,      link.owner,    link.reader,
+                          link.contract, link.may_send, link.faded};
+  const int fd = link.fd->get();
+  return keeper.keep(link_key(link.key), build(record), {&fd, 1});
+}
+
+void Hive::drop_life(Pid pid, std::uint64_t incarnation) {
+  if (auto dropped = keeper.drop(agent_key(pid, incarnation)); !dropped) {
+    log.warn("keeper_failed", "text={}", quoted(dropped.error().text));
+  }
+}
+
+void Hive::drop_link(shm::LinkKey key) {
+  if (auto dropped = keeper.drop(link_key(key)); !dropped) {
+    log.warn("keeper_failed", "text={}", quoted(dropped.error().text));
+  }
+  registry.remove_link(key);
+}
+
+void Hive::refresh_word(const Agent& agent) {
+  const AgentNode* node = tree.find(agent.pid);
+  const bool dead = node->state == shm::AgentState::kDead;
+  const shm::AgentState now = dead ? shm::AgentState::kDead : state_of(agent);
+  tree.set_state(agent.pid, now);
+  directory.set_word(agent.index, {agent.committed(), now});
+}
+
+void Hive::refresh_record(const Agent& agent) {
+  const AgentNode* node = tree.find(agent.pid);
+  const Life* life = agent.living();
+  shm::AgentRecord record{};
+  record.pid = agent.pid;
+  record.parent_pid = node->parent;
+  record.role = static_cast<std::uint32_t>(node->role);
+  record.flags = agent.temporary ? shm::kRecordTemporary : 0;
+  record.os_pid = life != nullptr ? static_cast<std::uint32_t>(life->os_pid) : 0;
+  record.attached_ns = agent.attached_ns;
+  record.restarts = agent.restarts;
+  std::memcpy(record.name, node->name.data(), std::min(node->name.size(), shm::kNameBytes));
+  directory.set_record(agent.index, record);
+}
+
+void Hive::publish_records() {
+  if (auto published = directory.publish(); !published) {
+    log.warn("directory_failed", "text={}", quoted(published.error().text));
+  }
+}
+
+void Hive::answer(const Caller& caller, std::uint64_t seq, const Answer& value,
+                  std::vector<SharedFd> fds) {
+  outbox.send(caller.session, build(value, seq), std::move(fds));
+}
+
+void Hive::announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds) {
+  if (life.session == 0) return;
+  outbox.send(life.session, build(value), std::move(fds));
+  ring(life);
+}
+
+void Hive::ring(const Life& life) {
+  if (!life.has_process()) return;
+  // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs with
+  // the fence of the sleeper in src/wake.
+  shm::full_fence();
+  (void)wake::ring(life.page(), life.event->get());
+}
+
+void Hive::ring_peers(Pid pid) {
+  for (const Pid peer : registry.peers(pid)) {
+    const Agent* agent = registry.agent(peer);
+    if (agent == nullptr) continue;
+    if (agent->current) ring(*agent->current);
+    if (agent->successor) ring(*agent->successor);
+  }
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,137 @@
+#pragma once
+
+// Everything that the coordinator knows, in one place, and the few moves that all operations are
+// made of: keep a record, set a directory word, tell somebody, ring somebody. The rules stand in
+// lives.h (attach to detach), links.h, death.h, takeover.h and restore.h, as functions on a Hive.
+// One thread; nothing here blocks on a client.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/control/dead_letters.h"
+#include "src/control/directory_segment.h"
+#include "src/control/hive_paths.h"
+#include "src/control/keeper_client.h"
+#include "src/control/log.h"
+#include "src/control/registry.h"
+#include "src/control/state_file.h"
+#include "src/control/tree.h"
+#include "src/control/wire.h"
+
+namespace beeline::control {
+
+/// The connections, as the rest of the coordinator sees them. The server implements it.
+class Outbox {
+ public:
+  Outbox() = default;
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
+  virtual ~Outbox() = default;
+
+  /// Queues a packet; never blocks. A client that does not take its packets is dropped.
+  virtual void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) = 0;
+  /// The connection speaks for no agent any more.
+  virtual void release(std::uint64_t session) = 0;
+  /// Says when the process of a life has ended, until unwatched.
+  virtual void watch(const Life& life, Pid pid) = 0;
+  virtual void unwatch(const Life& life) = 0;
+  [[nodiscard]] virtual std::size_t client_count() const = 0;
+  [[nodiscard]] virtual std::uint64_t dropped_clients() const = 0;
+};
+
+/// Who sent a request. `pid` and `incarnation` are set once it has become an agent.
+struct Caller {
+  std::uint64_t session = 0;
+  uid_t uid = 0;
+  pid_t os_pid = 0;
+  SharedFd pidfd;  ///< from the socket; null where the kernel cannot tell
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+};
+
+/// An agent that ended for good; it stays visible for a while, so that its name and pid still mean
+/// something to those who ask.
+struct Tombstone {
+  Pid pid = kNoPid;
+  std::int64_t since_ns = 0;
+};
+
+struct Fence {
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+};
+
+/// What the keeper tells a new coordinator about the hive.
+struct HiveFacts {
+  HivePaths paths;
+  std::string since;               // start of the hive, RFC 3339
+  std::uint64_t since_boot_us = 0;  // the same on the clock of incarnations
+  std::uint64_t restarts = 0;
+  pid_t keeper_pid = 0;
+  std::uint64_t max_payload_bytes = 0;
+};
+
+struct Hive {
+  Hive(HiveFacts facts_in, KeeperClient& keeper_in, Outbox& outbox_in, Log& log_in,
+       StateFile state_in, DirectorySegment directory_in)
+      : facts(std::move(facts_in)),
+        keeper(keeper_in),
+        outbox(outbox_in),
+        log(log_in),
+        state(std::move(state_in)),
+        directory(std::move(directory_in)) {}
+
+  HiveFacts facts;
+  KeeperClient& keeper;
+  Outbox& outbox;
+  Log& log;
+  StateFile state;
+  DirectorySegment directory;
+  SharedFd directory_fd;
+  Tree tree;
+  Registry registry;
+  DeadLetters dead_letters;
+  std::map<std::uint32_t, Pid> by_index;
+  std::deque<Pid> takeovers;  // finally dead, to be taken over; the first is in work
+  std::deque<Tombstone> tombstones;
+  std::vector<Fence> fences;
+  std::uint64_t last_incarnation = 0;
+  std::uint64_t quarantined_links = 0;
+  bool going_down = false;
+  std::string down_reason;
+
+  /// A number above all that were ever given out (see architecture.md).
+  [[nodiscard]] std::uint64_t next_incarnation();
+
+  /// Hands the record of a life to the keeper; `dead` says that it is final.
+  [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
+  [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
+  /// Both count on the keeper; a failure is logged and ends us at the next turn.
+  void drop_life(Pid pid, std::uint64_t incarnation);
+  /// Forgets a link here and in the keeper.
+  void drop_link(shm::LinkKey key);
+
+  /// Stores the agent's state in tree and directory word: dead stays dead, otherwise it follows
+  /// from the lives.
+  void refresh_word(const Agent& agent);
+  /// Writes the agent's record; `publish_records()` makes it visible.
+  void refresh_record(const Agent& agent);
+  void publish_records();
+
+  void answer(const Caller& caller, std::uint64_t seq, const Answer& answer,
+              std::vector<SharedFd> fds = {});
+  /// Tells a life, and rings it: fence, status word, bell. Does nothing if it has no connection.
+  void announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds = {});
+  void ring(const Life& life);
+  /// Rings everybody who has a link to or from this agent.
+  void ring_peers(Pid pid);
+};
+
+}  // namespace beeline::control

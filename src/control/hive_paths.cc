@@ -1,0 +1,102 @@
+#include "src/control/hive_paths.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "src/control/names.h"
+#include "src/os/error.h"
+
+namespace beeline::control {
+namespace {
+
+std::string_view environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+bool may_write(const char* directory) { return ::access(directory, W_OK | X_OK) == 0; }
+
+/// The daemon changes its working directory, so paths must not depend on it.
+std::string absolute(std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  std::array<char, 4096> here{};
+  if (::getcwd(here.data(), here.size()) == nullptr) return std::string(path);
+  return fmt::format("{}/{}", here.data(), path);
+}
+
+std::string hive_directory(const std::string& hive) {
+  if (const auto directory = environment("BEELINE_DIR"); !directory.empty()) {
+    return absolute(directory);
+  }
+  if (const auto runtime = environment("XDG_RUNTIME_DIR"); !runtime.empty()) {
+    return fmt::format("{}/beeline/{}", runtime, hive);
+  }
+  if (may_write("/run/beeline") || (::access("/run/beeline", F_OK) != 0 && may_write("/run"))) {
+    return fmt::format("/run/beeline/{}", hive);
+  }
+  return fmt::format("/tmp/beeline-{}/{}", ::geteuid(), hive);
+}
+
+Result<void> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return os::system_failure(fmt::format("cannot create directory {}", path));
+}
+
+Result<void> check_owner(const std::string& path) {
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) {
+    return os::system_failure(fmt::format("cannot look at directory {}", path));
+  }
+  if (!S_ISDIR(found.st_mode)) {
+    return fail(ErrorCode::kDenied, fmt::format("{} is not a directory", path));
+  }
+  if (found.st_uid != ::geteuid()) {
+    return fail(ErrorCode::kDenied,
+                fmt::format("directory {} belongs to uid {}, we are uid {}: set BEELINE_DIR", path,
+                            found.st_uid, ::geteuid()));
+  }
+  if ((found.st_mode & 022) != 0) {
+    return fail(ErrorCode::kDenied,
+                fmt::format("directory {} has mode {:o}, others may write: chmod 700 it", path,
+                            found.st_mode & 0777));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<HivePaths> find_hive(std::string_view hive) {
+  HivePaths paths;
+  paths.hive = hive.empty() ? environment("BEELINE_HIVE") : hive;
+  if (paths.hive.empty()) paths.hive = "default";
+  if (auto good = check_hive_name(paths.hive); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
+  paths.directory = hive_directory(paths.hive);
+  paths.socket = paths.directory + "/socket";
+  paths.lock = paths.directory + "/lock";
+  paths.state = paths.directory + "/state.json";
+  paths.log = paths.directory + "/beelined.log";
+  return paths;
+}
+
+Result<void> prepare_directory(const HivePaths& paths) {
+  const std::string parent = paths.directory.substr(0, paths.directory.find_last_of('/'));
+  // Only the parents that we name ourselves are ours to make; $BEELINE_DIR's is the user's.
+  if (environment("BEELINE_DIR").empty()) {
+    if (auto made = make_directory(parent); !made) return made;
+    if (parent.starts_with("/tmp/")) {
+      if (auto good = check_owner(parent); !good) return good;
+    }
+  }
+  if (auto made = make_directory(paths.directory); !made) return made;
+  return check_owner(paths.directory);
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <beeline/result.h>
+
+namespace beeline::control {
+
+/// Where the files of a hive are. All lie in one directory that belongs to the hive.
+struct HivePaths {
+  std::string hive;
+  std::string directory;
+  std::string socket;
+  std::string lock;   ///< pid of the keeper and the time it started
+  std::string state;  ///< what a new keeper must know: reserved pids, last epoch
+  std::string log;
+};
+
+/// Finds the directory: $BEELINE_DIR itself, else $XDG_RUNTIME_DIR/beeline/<hive>, else
+/// /run/beeline/<hive> where we may write there, else /tmp/beeline-<uid>/<hive>. An empty `hive`
+/// means $BEELINE_HIVE, else "default". Creates nothing. Errors: kInvalid (name of the hive).
+[[nodiscard]] Result<HivePaths> find_hive(std::string_view hive);
+
+/// Creates the directory (and below the shared places its parent, mode 0700) if it is missing, and
+/// refuses one that is not ours alone: another owner, or writable by others. Errors: kDenied with
+/// what was found, kSystem.
+[[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
+
+}  // namespace beeline::control

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/control/hive.h"
+
+namespace beeline::control {
+
+/// The process that speaks, proven by the kernel: from the socket, or from the pidfd that it sent,
+/// which must be the one of the socket's pid. Takes that descriptor out of `fds` (the first, if
+/// `sent_pidfd`). Errors: kDenied with the reason, kPeerDead, kProtocol, kSystem.
+[[nodiscard]] Result<SharedFd> identify(const Caller& caller, bool sent_pidfd,
+                                        std::vector<os::UniqueFd>& fds);
+
+/// True if both pidfds name the same process, which lives.
+[[nodiscard]] bool same_process(int pidfd, int other);
+
+}  // namespace beeline::control

@@ -1,0 +1,210 @@
+#include "src/control/keeper.h"
+
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_lock.h"
+#include "src/os/clock.h"
+#include "src/os/error.h"
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::size_t kMaxQuickDeaths = 20;
+constexpr std::int64_t kQuickNs = 10'000'000'000;
+constexpr std::chrono::seconds kBackOff{1};
+constexpr std::int64_t kDownNs = 3'000'000'000;
+constexpr std::chrono::seconds kLastWait{2};
+constexpr std::size_t kMaxRecordBytes = 128 * 1024;
+
+}  // namespace
+
+Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
+  Keeper keeper(std::move(options), std::move(lock));
+  keeper.facts_.paths = keeper.options_.paths;
+  keeper.facts_.since = now_rfc3339();
+  keeper.facts_.since_boot_us = static_cast<std::uint64_t>(os::boot_us());
+  keeper.facts_.keeper_pid = ::getpid();
+  keeper.facts_.max_payload_bytes = keeper.options_.max_payload_bytes;
+  const std::string text = lock_text(::getpid(), keeper.facts_.since);
+  if (auto written = keeper.lock_.write_text(text); !written) {
+    return tl::unexpected(std::move(written.error()));
+  }
+  sigset_t ending;
+  ::sigemptyset(&ending);
+  for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&ending, number);
+  ::sigprocmask(SIG_BLOCK, &ending, nullptr);
+  keeper.signals_.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!keeper.signals_.valid()) return os::system_failure("cannot make a signalfd");
+  if (auto listening = keeper.listen(); !listening) {
+    return tl::unexpected(std::move(listening.error()));
+  }
+  return keeper;
+}
+
+Result<void> Keeper::listen() {
+  // Whoever sees the socket under its name can connect: it is renamed into place when it listens.
+  const std::string fresh = options_.paths.socket + ".new";
+  (void)::unlink(fresh.c_str());
+  const mode_t before = ::umask(0077);
+  auto listener = os::PacketSocket::listen(fresh);
+  ::umask(before);
+  if (!listener) return tl::unexpected(std::move(listener.error()));
+  listener_ = std::move(*listener);
+  if (std::rename(fresh.c_str(), options_.paths.socket.c_str()) != 0) {
+    return os::system_failure(fmt::format("cannot create {}", options_.paths.socket));
+  }
+  return {};
+}
+
+Result<void> Keeper::start_coordinator() {
+  auto ends = os::PacketSocket::pair();
+  if (!ends) return tl::unexpected(std::move(ends.error()));
+  const pid_t child = ::fork();
+  if (child < 0) return os::system_failure("cannot fork the coordinator");
+  if (child == 0) {
+    // The table comes with the fork, so that no descriptor has to travel. What only the keeper needs
+    // is closed, above all its end of the pair and the lock.
+    (void)::prctl(PR_SET_NAME, "beelined");
+    ends->first.close();
+    signals_.reset();
+    lock_.close();
+    if (options_.on_fork) options_.on_fork();
+    ::_exit(run_coordinator(facts_, options_.coordinator, std::move(listener_),
+                            std::move(ends->second), std::move(table_)));
+  }
+  child_ = child;
+  socket_ = std::move(ends->first);
+  served_ = false;
+  ++facts_.restarts;  // as the next one will count them
+  auto pidfd = os::open_pidfd(child);
+  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
+  child_pidfd_ = std::move(*pidfd);
+  return {};
+}
+
+Result<void> Keeper::run() {
+  if (auto started = start_coordinator(); !started) return started;
+  while (!quit_) {
+    wait_for_events();
+    if (quit_ || !os::has_exited(child_pidfd_.get())) continue;
+    drain();
+    if (quit_) break;
+    if (auto restarted = after_death(); !restarted) {
+      remove_files();
+      return restarted;
+    }
+  }
+  finish();
+  return {};
+}
+
+void Keeper::wait_for_events() {
+  const std::array<int, 3> fds{socket_.fd(), signals_.get(), child_pidfd_.get()};
+  auto timeout = std::chrono::nanoseconds::max();
+  if (kill_at_ns_ != 0) timeout = std::chrono::nanoseconds(kill_at_ns_ - os::monotonic_ns());
+  (void)os::poll_readable(fds, timeout);
+  drain();
+  read_signal();
+  if (kill_at_ns_ != 0 && os::monotonic_ns() >= kill_at_ns_) {
+    log_.warn("coordinator_hangs", "process={}", child_);
+    quit_ = true;
+  }
+}
+
+void Keeper::drain() {
+  while (socket_.valid() && !quit_) {
+    auto packet = socket_.try_receive(kMaxRecordBytes);
+    if (!packet) {
+      if (packet.error().code == ErrorCode::kClosed) {
+        socket_.close();
+      } else {
+        log_.warn("keeper_receive_failed", "text={}", quoted(packet.error().text));
+      }
+      return;
+    }
+    if (!*packet) return;
+    obey((*packet)->text, std::move((*packet)->fds));
+  }
+}
+
+void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
+  if (text.starts_with(kKeepVerb)) {
+    text.remove_prefix(sizeof(kKeepVerb) - 1);
+    const std::size_t line = text.find('\n');
+    table_[std::string(text.substr(0, line))] =
+        KeptRecord{std::string(text.substr(std::min(line + 1, text.size()))), std::move(fds)};
+  } else if (text.starts_with(kDropVerb)) {
+    table_.erase(std::string(text.substr(sizeof(kDropVerb) - 1)));
+  } else if (text == kServingVerb) {
+    if (!std::exchange(ready_, true) && options_.on_ready) options_.on_ready();
+  } else if (text == kServedVerb) {
+    served_ = true;
+  } else if (text == kQuitVerb) {
+    quit_ = true;
+  }
+}
+
+void Keeper::read_signal() {
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
+  log_.info("keeper_signal", "signal={}", info.ssi_signo);
+  if (kill_at_ns_ == 0) kill_at_ns_ = os::monotonic_ns() + kDownNs;
+  if (socket_.valid()) (void)socket_.try_send(kDownVerb);
+}
+
+Result<void> Keeper::after_death() {
+  int status = 0;
+  (void)::waitpid(child_, &status, 0);
+  log_.warn("coordinator_died", "process={} {}={} records={}", child_,
+            WIFSIGNALED(status) ? "signal" : "status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), table_.size());
+  if (!ready_) {
+    return fail(ErrorCode::kClosed,
+                fmt::format("the coordinator ended before it served; see {}", options_.paths.log));
+  }
+  if (kill_at_ns_ != 0) {
+    quit_ = true;  // nobody is left who could go down in order
+    return {};
+  }
+  const std::int64_t now_ns = os::monotonic_ns();
+  if (served_) deaths_ns_.clear();
+  deaths_ns_.push_back(now_ns);
+  while (now_ns - deaths_ns_.front() > kQuickNs) deaths_ns_.pop_front();
+  if (deaths_ns_.size() > kMaxQuickDeaths) (void)os::wait_readable(signals_.get(), kBackOff);
+  return start_coordinator();
+}
+
+void Keeper::finish() {
+  remove_files();
+  socket_.close();  // the coordinator goes when it sees this
+  listener_.close();
+  if (!os::wait_readable(child_pidfd_.get(), kLastWait)) {
+    (void)os::send_signal(child_pidfd_.get(), SIGKILL);
+  }
+  (void)::waitpid(child_, nullptr, 0);
+  log_.info("keeper_ends", "hive={}", options_.paths.hive);
+}
+
+void Keeper::remove_files() {
+  const HivePaths& paths = options_.paths;
+  for (const std::string& path : {paths.socket, paths.state, paths.log, paths.lock}) {
+    (void)::unlink(path.c_str());
+  }
+  (void)::rmdir(paths.directory.c_str());
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/os/fd.h"
+
+namespace beeline::control {
+
+/// What the keeper holds under one key; the value is JSON that the keeper does not read.
+struct KeptRecord {
+  std::string value;
+  std::vector<os::UniqueFd> fds;
+};
+
+/// Everything that outlives a coordinator, by key: `agent/<pid>/<incarnation>`,
+/// `link/<incarnation>/<serial>`, `directory`, `dead_letters`. Keys hold no line breaks.
+using KeptTable = std::map<std::string, KeptRecord>;
+
+// Packets between the two. The coordinator says: keep KEY newline VALUE (fds beside it), drop KEY,
+// serving, quit. The keeper says: down.
+inline constexpr char kKeepVerb[] = "keep ";
+inline constexpr char kDropVerb[] = "drop ";
+inline constexpr char kServingVerb[] = "serving";  ///< restored, about to accept clients
+inline constexpr char kServedVerb[] = "served";    ///< answered a request: this life was worth it
+inline constexpr char kQuitVerb[] = "quit";        ///< orderly end: remove all files and go
+inline constexpr char kDownVerb[] = "down";        ///< the keeper was told to end
+
+}  // namespace beeline::control

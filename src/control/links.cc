@@ -1,0 +1,215 @@
+#include "src/control/links.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/death.h"
+#include "src/control/foreign_check.h"
+#include "src/control/routing.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead incarnations included
+
+ErrorCode code_of(Rule rule) {
+  switch (rule) {
+    case Rule::kNoTarget:
+    case Rule::kNoAgent: return ErrorCode::kNoAgent;
+    case Rule::kDead:
+    case Rule::kDeadSender: return ErrorCode::kPeerDead;
+    case Rule::kNoCommonAncestor: return ErrorCode::kNoRoute;
+    default: return ErrorCode::kDenied;
+  }
+}
+
+/// May `owner` send to `reader`; an error if it may not even show it receipts.
+Result<bool> permission(Hive& hive, Pid owner, const OpenRequest& request) {
+  if (request.to == kKingPid) {
+    return fail(ErrorCode::kDenied, "PID 1 is the coordinator and takes no messages");
+  }
+  const Verdict verdict = route(hive.tree, owner, request.to);
+  if (verdict.allowed) return true;
+  const bool living = verdict.rule != Rule::kNoAgent && verdict.rule != Rule::kDead &&
+                      verdict.rule != Rule::kNoTarget;
+  bool wanted = request.again;
+  for (const LinkEntry* link : hive.registry.links_to(owner)) {
+    wanted = wanted || link->owner == request.to;
+  }
+  if (living && wanted) return false;
+  return fail(code_of(verdict.rule), verdict.text);
+}
+
+Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& request,
+                           const std::vector<os::UniqueFd>& fds) {
+  if (fds.size() != 1) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("open needs 1 file descriptor, the link; found {}", fds.size()));
+  }
+  if (const char* wrong = shm::contract_error(request.contract); wrong != nullptr) {
+    return fail(ErrorCode::kInvalid, fmt::format("contract of the link: {}", wrong));
+  }
+  const std::uint64_t limit = hive.directory.max_payload_bytes();
+  if (request.contract.max_payload_bytes > limit) {
+    return fail(ErrorCode::kTooBig,
+                fmt::format("max_payload_bytes of the link is {}, the limit of the hive is {}",
+                            request.contract.max_payload_bytes, limit));
+  }
+  const LinkEntry* other =
+      hive.registry.link_between(caller.pid, caller.incarnation, request.to);
+  if (other != nullptr && other->key.serial != request.serial) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("this life of PID {} has a link to PID {} already, serial {}",
+                            caller.pid, request.to, other->key.serial));
+  }
+  if (hive.registry.links_of(caller.pid).size() >= kMaxLinksOfAgent) {
+    return fail(ErrorCode::kFull, fmt::format("PID {} owns {} links, the limit", caller.pid,
+                                              kMaxLinksOfAgent));
+  }
+  return check_link(fds[0].get(), request.contract, caller.pid, request.to,
+                    {caller.incarnation, request.serial});
+}
+
+/// Status page and eventfd of the life that owns a link, if it has a process.
+const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
+  const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
+  return life != nullptr && life->has_process() ? life : nullptr;
+}
+
+void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const Life& life) {
+  const AgentNode* owner_node = hive.tree.find(link.owner);
+  const Agent* owner = hive.registry.agent(link.owner);
+  if (owner_node == nullptr || owner == nullptr) return;
+  LinkAnnouncement announcement;
+  announcement.pid = link.owner;
+  announcement.name = owner_node->name;
+  announcement.index = owner->index;
+  announcement.incarnation = link.key.incarnation;
+  announcement.serial = link.key.serial;
+  announcement.contract = link.contract;
+  announcement.may_send = link.may_send;
+  std::vector<SharedFd> fds{link.fd};
+  if (const Life* process = process_of(owner, link.key.incarnation)) {
+    announcement.process = true;
+    fds.push_back(process->status);
+    fds.push_back(process->event);
+  }
+  const bool hand_over = &life == reader.successor.get() && reader.current != nullptr;
+  if (hand_over) {
+    const LinkEntry* mine =
+        hive.registry.link_between(reader.pid, reader.committed(), link.owner);
+    if (mine != nullptr) {
+      announcement.mine = OwnLink{mine->key.serial, mine->contract};
+      fds.push_back(mine->fd);
+    }
+  }
+  hive.announce(life, announcement, std::move(fds));
+}
+
+OpenedAnswer describe_peer(const Agent& peer, bool may_send, std::vector<SharedFd>& fds) {
+  OpenedAnswer opened;
+  opened.pid = peer.pid;
+  opened.index = peer.index;
+  opened.may_send = may_send;
+  // During a hand-over this is the life that the directory names; the successor shows itself by the
+  // link that it opens.
+  const Life* life = peer.current ? peer.current.get() : peer.successor.get();
+  if (life == nullptr) return opened;
+  opened.incarnation = life->incarnation;
+  if (life->has_process()) {
+    opened.process = true;
+    fds = {life->status, life->event};
+  }
+  return opened;
+}
+
+/// True while a hand-over needs this link for its receipts.
+bool needed_as_mine(Hive& hive, const LinkEntry& link) {
+  const Agent* owner = hive.registry.agent(link.owner);
+  const AgentNode* node = hive.tree.find(link.owner);
+  return owner != nullptr && node->state != shm::AgentState::kDead &&
+         owner->committed() == link.key.incarnation;
+}
+
+}  // namespace
+
+Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
+                       const OpenRequest& request, std::vector<os::UniqueFd> fds) {
+  const auto may_send = permission(hive, caller.pid, request);
+  if (!may_send) return tl::unexpected(may_send.error());
+  if (auto good = check_request(hive, caller, request, fds); !good) return good;
+
+  const shm::LinkKey key{caller.incarnation, request.serial};
+  LinkEntry* link = hive.registry.link(key);
+  const bool known = link != nullptr;
+  if (known && link->reader != request.to) {
+    return fail(ErrorCode::kInvalid, fmt::format("serial {} is the link to PID {}", request.serial,
+                                                 link->reader));
+  }
+  Agent& reader = *hive.registry.agent(request.to);
+  if (!known) {
+    LinkEntry fresh{key,   caller.pid, request.to, request.contract, share(std::move(fds[0])),
+                    *may_send, false};
+    if (auto kept = hive.keep_link(fresh); !kept) return kept;
+    link = &hive.registry.add_link(std::move(fresh));
+  }
+  // A link that is repeated after a resume was announced when its reader resumed.
+  if ((!known || !request.again) && !link->faded) {
+    if (reader.current) announce_link(hive, *link, reader, *reader.current);
+    if (reader.successor) announce_link(hive, *link, reader, *reader.successor);
+  }
+  std::vector<SharedFd> peer_fds;
+  const OpenedAnswer opened = describe_peer(reader, link->may_send, peer_fds);
+  hive.answer(caller, seq, opened, std::move(peer_fds));
+  return {};
+}
+
+void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
+  const shm::LinkKey key{request.incarnation, request.serial};
+  LinkEntry* link = hive.registry.link(key);
+  if (link != nullptr && link->reader == caller.pid) {
+    const Agent* owner = hive.registry.agent(link->owner);
+    const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
+    if (life != nullptr && !life->ended) {
+      hive.log.warn("fade_refused", "link={}/{} owner={} reader={} reason=\"its owner lives\"",
+                    key.incarnation, key.serial, link->owner, caller.pid);
+      return;
+    }
+    const Pid owner_pid = link->owner;
+    if (needed_as_mine(hive, *link)) {
+      link->faded = true;
+      if (auto kept = hive.keep_link(*link); !kept) {
+        hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+        return;
+      }
+    } else {
+      hive.drop_link(key);
+      forget_if_done(hive, owner_pid);
+    }
+  }
+  Agent* agent = hive.registry.agent(caller.pid);
+  if (const Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation)) {
+    hive.announce(*life, FadedAnnouncement{key.incarnation, key.serial});
+  }
+}
+
+std::uint32_t count_in_links(Hive& hive, const Agent& agent) {
+  std::uint32_t count = 0;
+  for (const LinkEntry* link : hive.registry.links_to(agent.pid)) count += link->faded ? 0 : 1;
+  return count;
+}
+
+void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
+  for (const LinkEntry* link : hive.registry.links_to(agent.pid)) {
+    if (!link->faded) announce_link(hive, *link, agent, life);
+  }
+}
+
+void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation) {
+  for (const LinkEntry* link : hive.registry.links_of(pid)) {
+    if (link->faded && link->key.incarnation == incarnation) hive.drop_link(link->key);
+  }
+}
+
+}  // namespace beeline::control

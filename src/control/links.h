@@ -1,0 +1,34 @@
+#pragma once
+
+// Opening and fading of links, as docs/architecture.md orders it: the keeper has the descriptor,
+// then the reader is told, then the requester is answered. All functions answer their caller
+// themselves when they succeed; an error is answered by operations.cc.
+
+#include <cstdint>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/control/hive.h"
+
+namespace beeline::control {
+
+/// Errors: kNoAgent, kPeerDead, kDenied, kNoRoute (text of the routing rule), kInvalid, kTooBig,
+/// kBadSegment, kFull.
+[[nodiscard]] Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
+                                     const OpenRequest& request, std::vector<os::UniqueFd> fds);
+
+/// Always succeeds: a link that is not known has faded before.
+void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
+
+/// How many in-links announce_in_links() will announce.
+[[nodiscard]] std::uint32_t count_in_links(Hive& hive, const Agent& agent);
+
+/// Tells a life of every in-link that has not faded; in a hand-over each comes with the
+/// predecessor's own link to that peer.
+void announce_in_links(Hive& hive, Agent& agent, const Life& life);
+
+/// Drops the faded links of a life that no hand-over needs any more.
+void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation);
+
+}  // namespace beeline::control

@@ -1,0 +1,262 @@
+#include "src/control/lives.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/death.h"
+#include "src/control/foreign_check.h"
+#include "src/control/identity.h"
+#include "src/control/links.h"
+#include "src/control/names.h"
+#include "src/os/clock.h"
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline::control {
+namespace {
+
+Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
+  if (caller.pid != kNoPid) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("this connection is PID {} already; make another one", caller.pid));
+  }
+  if (request.layout != kLayoutVersion) {
+    return fail(ErrorCode::kVersion,
+                fmt::format("the agent speaks layout {}, the coordinator {}: run both with the "
+                            "same version of Beeline",
+                            quoted(request.layout.substr(0, 16)), kLayoutVersion));
+  }
+  if (request.role == Role::kKernel) {
+    return fail(ErrorCode::kDenied, "the role kernel belongs to the coordinator");
+  }
+  if (request.name == kKingName) {
+    return fail(ErrorCode::kAlreadyRunning, "the name \"king\" belongs to the coordinator");
+  }
+  return request.name.empty() ? Result<void>() : check_agent_name(request.name);
+}
+
+Result<Pid> find_parent(const Hive& hive, const std::string& name) {
+  if (name.empty()) return kKingPid;
+  const AgentNode* parent = hive.tree.find_name(name);
+  if (parent == nullptr) {
+    return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", quoted(name)));
+  }
+  if (parent->state == shm::AgentState::kDead) {
+    return fail(ErrorCode::kPeerDead,
+                fmt::format("parent {} (PID {}) is dead", quoted(name), parent->pid));
+  }
+  return parent->pid;
+}
+
+/// The agent whose name is asked for, null if it is free. An error if it has a process.
+Result<Agent*> find_away(Hive& hive, const std::string& name) {
+  const AgentNode* node = name.empty() ? nullptr : hive.tree.find_name(name);
+  if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
+  Agent* agent = hive.registry.agent(node->pid);
+  // Its end may be on its way to us.
+  for (Life* life = agent->living(); life != nullptr; life = agent->living()) {
+    if (!os::has_exited(life->pidfd->get())) {
+      return fail(ErrorCode::kAlreadyRunning,
+                  fmt::format("agent {} (PID {}) is already run by process {}", quoted(name),
+                              agent->pid, life->os_pid));
+    }
+    end_life(hive, *agent, *life, LifeEnd::kDied);
+  }
+  return hive.tree.find(agent->pid)->state == shm::AgentState::kDead ? nullptr : agent;
+}
+
+std::unique_ptr<Life> make_life(const Caller& caller, std::uint64_t incarnation, SharedFd pidfd) {
+  auto life = std::make_unique<Life>();
+  life->incarnation = incarnation;
+  life->os_pid = caller.os_pid;
+  life->pidfd = std::move(pidfd);
+  life->session = caller.session;
+  return life;
+}
+
+Result<Agent*> make_agent(Hive& hive, const AttachRequest& request, Pid parent) {
+  const auto index = hive.directory.take_index();
+  if (!index) return tl::unexpected(index.error());
+  const auto pid = hive.state.take_pid();
+  if (!pid) {
+    hive.directory.give_back(*index);
+    return tl::unexpected(pid.error());
+  }
+  AgentNode node;
+  node.pid = *pid;
+  node.parent = parent;
+  node.role = request.role;
+  node.name = request.name.empty() ? fmt::format("{}-{}", to_string(request.role), *pid)
+                                   : request.name;
+  hive.tree.add(std::move(node));
+  Agent agent;
+  agent.pid = *pid;
+  agent.index = *index;
+  agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
+  hive.by_index[*index] = *pid;
+  return &hive.registry.add_agent(std::move(agent));
+}
+
+void forget_new_agent(Hive& hive, const Agent& agent) {
+  hive.tree.remove(agent.pid);
+  hive.directory.give_back(agent.index);
+  hive.by_index.erase(agent.index);
+  hive.registry.remove_agent(agent.pid);
+}
+
+/// Makes the agent's new life known: keeper, directory, pidfd.
+Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_ptr<Life> life) {
+  if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
+  if (agent.placeholder != 0) hive.drop_life(agent.pid, agent.placeholder);
+  agent.placeholder = 0;
+  caller.pid = agent.pid;
+  caller.incarnation = life->incarnation;
+  agent.successor = std::move(life);
+  hive.outbox.watch(*agent.successor, agent.pid);
+  hive.refresh_record(agent);
+  hive.publish_records();
+  hive.refresh_word(agent);
+  return {};
+}
+
+Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
+  agent = hive.registry.agent(caller.pid);
+  Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation);
+  if (life == nullptr || life->ended) {
+    return fail(ErrorCode::kPeerDead,
+                fmt::format("incarnation {} of PID {} was ended", caller.incarnation, caller.pid));
+  }
+  return life;
+}
+
+}  // namespace
+
+Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
+                           std::vector<os::UniqueFd> fds) {
+  if (fds.size() != 3) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("home, status page and eventfd are needed, found {} descriptors",
+                            fds.size()));
+  }
+  if (auto good = check_home(fds[0].get(), agent.pid, life.incarnation); !good) return good;
+  auto page = map_status(fds[1].get(), agent.pid, life.incarnation);
+  if (!page) return tl::unexpected(std::move(page.error()));
+  if (auto good = os::check_event_fd(fds[2].get()); !good) return good;
+  life.home = share(std::move(fds[0]));
+  life.status = share(std::move(fds[1]));
+  life.event = share(std::move(fds[2]));
+  life.status_page = std::move(*page);
+  return hive.keep_life(agent, life);
+}
+
+Result<void> commit(Hive& hive, Agent& agent) {
+  agent.successor->ready = true;
+  if (auto kept = hive.keep_life(agent, *agent.successor); !kept) {
+    agent.successor->ready = false;
+    return kept;
+  }
+  const std::uint64_t before = agent.committed();
+  if (agent.current) ++agent.restarts;
+  agent.current = std::exchange(agent.successor, nullptr);
+  hive.refresh_word(agent);
+  if (before != 0) {
+    hive.drop_life(agent.pid, before);
+    drop_faded_links(hive, agent.pid, before);
+    hive.refresh_record(agent);
+    hive.publish_records();
+  }
+  hive.ring_peers(agent.pid);
+  hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
+                quoted(hive.tree.find(agent.pid)->name), agent.committed(), before);
+  return {};
+}
+
+Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachRequest& request,
+                    std::vector<os::UniqueFd> fds) {
+  if (auto good = check_attach(caller, request); !good) return good;
+  auto pidfd = identify(caller, request.pidfd, fds);
+  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
+  const auto away = find_away(hive, request.name);
+  if (!away) return tl::unexpected(away.error());
+  Agent* agent = *away;
+  const bool fresh = agent == nullptr;
+  if (fresh) {
+    const auto parent = find_parent(hive, request.parent);
+    if (!parent) return tl::unexpected(parent.error());
+    auto made = make_agent(hive, request, *parent);
+    if (!made) return tl::unexpected(std::move(made.error()));
+    agent = *made;
+  }
+  agent->temporary = request.temporary;
+  auto life = make_life(caller, hive.next_incarnation(), std::move(*pidfd));
+  if (auto started = start_life(hive, *agent, caller, std::move(life)); !started) {
+    if (fresh) forget_new_agent(hive, *agent);
+    return started;
+  }
+
+  const AgentNode* node = hive.tree.find(agent->pid);
+  AttachedAnswer attached;
+  attached.pid = agent->pid;
+  attached.incarnation = caller.incarnation;
+  attached.index = agent->index;
+  attached.name = node->name;
+  attached.parent_pid = node->parent;
+  attached.epoch = hive.directory.epoch();
+  attached.predecessor = agent->committed();
+  attached.in_links = count_in_links(hive, *agent);
+  std::vector<SharedFd> answer_fds{hive.directory_fd};
+  if (agent->current) answer_fds.push_back(agent->current->home);
+  hive.answer(caller, seq, attached, std::move(answer_fds));
+  announce_in_links(hive, *agent, *agent->successor);
+  hive.log.info("attached", "agent={} name={} incarnation={} predecessor={} process={} role={}",
+                agent->pid, quoted(node->name), caller.incarnation, attached.predecessor,
+                caller.os_pid, to_string(node->role));
+  return {};
+}
+
+Result<void> provide(Hive& hive, const Caller& caller, std::uint64_t seq,
+                     const ProvideRequest& request, std::vector<os::UniqueFd> fds) {
+  Agent* agent = nullptr;
+  const auto life = life_of(hive, caller, agent);
+  if (!life) return tl::unexpected(life.error());
+  if ((*life)->ready) return fail(ErrorCode::kInvalid, "provide after ready: nothing may change");
+  if (auto taken = take_segments(hive, *agent, **life, std::move(fds)); !taken) return taken;
+  if (request.ready) {
+    if (auto committed = commit(hive, *agent); !committed) return committed;
+  }
+  hive.answer(caller, seq, OkAnswer{});
+  return {};
+}
+
+Result<void> ready(Hive& hive, const Caller& caller, std::uint64_t seq) {
+  Agent* agent = nullptr;
+  const auto life = life_of(hive, caller, agent);
+  if (!life) return tl::unexpected(life.error());
+  if (!(*life)->provided()) return fail(ErrorCode::kInvalid, "ready comes after provide");
+  if (!(*life)->ready) {
+    if (auto committed = commit(hive, *agent); !committed) return committed;
+  }
+  hive.answer(caller, seq, OkAnswer{});
+  return {};
+}
+
+Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
+                    const DetachRequest& request) {
+  Agent* agent = nullptr;
+  const auto life = life_of(hive, caller, agent);
+  if (!life) return tl::unexpected(life.error());
+  for (const std::uint32_t serial : request.empty) {
+    LinkEntry* link = hive.registry.link({caller.incarnation, serial});
+    if (link == nullptr || link->faded) continue;
+    link->faded = true;
+    if (auto kept = hive.keep_link(*link); !kept) return kept;
+  }
+  const Caller leaving = caller;  // the end of its life makes the connection anonymous
+  end_life(hive, *agent, **life, LifeEnd::kDetached);
+  hive.answer(leaving, seq, OkAnswer{});
+  return {};
+}
+
+}  // namespace beeline::control

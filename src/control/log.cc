@@ -1,0 +1,61 @@
+#include "src/control/log.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "src/os/clock.h"
+
+namespace beeline::control {
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  result += '"';
+  return result;
+}
+
+std::string now_rfc3339() {
+  const std::int64_t now_ns = os::realtime_ns();
+  const std::time_t seconds = now_ns / 1'000'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", parts.tm_year + 1900,
+                     parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+                     now_ns / 1'000'000 % 1000);
+}
+
+void Log::write(std::string_view level, std::string_view event, std::string_view fields) {
+  pollfd room{fd_, POLLOUT, 0};
+  if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) {
+    ++dropped_;
+    return;
+  }
+  std::string line = fmt::format("ts={} level={} pid={} event={}{}{}", now_rfc3339(), level,
+                                 ::getpid(), event, fields.empty() ? "" : " ", fields);
+  if (dropped_ != reported_) {
+    line += fmt::format(" lines_dropped={}", dropped_);
+    reported_ = dropped_;
+  }
+  line += '\n';
+  // POSIX: a pipe with room takes up to PIPE_BUF bytes without blocking.
+  constexpr std::size_t kMaxLine = 4096;
+  if (line.size() > kMaxLine) {
+    line.resize(kMaxLine - 1);
+    line += '\n';
+  }
+  if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) ++dropped_;
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace beeline::control {
+
+/// A text as a logfmt value: quoted where it must be, control characters escaped.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+/// The time now as RFC 3339 in UTC, with milliseconds.
+[[nodiscard]] std::string now_rfc3339();
+
+/// Lines in logfmt: `ts=... level=... event=... key=value`. One write for each line; a line that
+/// cannot be written at once is dropped and counted, so that a full pipe never stops us. Not thread
+/// safe. Does not own the descriptor.
+class Log {
+ public:
+  explicit Log(int fd = 2) noexcept : fd_(fd) {}
+
+  template <class... Args>
+  void info(std::string_view event, fmt::format_string<Args...> format, Args&&... args) {
+    write("info", event, fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void warn(std::string_view event, fmt::format_string<Args...> format, Args&&... args) {
+    write("warn", event, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  /// Lines that could not be written so far.
+  [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
+
+ private:
+  void write(std::string_view level, std::string_view event, std::string_view fields);
+
+  int fd_;
+  std::uint64_t dropped_ = 0;
+  std::uint64_t reported_ = 0;
+};
+
+}  // namespace beeline::control

@@ -1,0 +1,219 @@
+#include "src/control/operations.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <beeline/version.h>
+
+#include "src/control/links.h"
+#include "src/control/lives.h"
+#include "src/control/routing.h"
+
+namespace beeline::control {
+namespace {
+
+/// One request under way.
+struct Call {
+  Hive& hive;
+  Caller& caller;
+  std::uint64_t seq;
+  std::vector<os::UniqueFd> fds;
+};
+
+Result<void> do_attach(Call& call, const AttachRequest& request) {
+  return attach(call.hive, call.caller, call.seq, request, std::move(call.fds));
+}
+Result<void> do_provide(Call& call, const ProvideRequest& request) {
+  return provide(call.hive, call.caller, call.seq, request, std::move(call.fds));
+}
+Result<void> do_ready(Call& call, const ReadyRequest&) {
+  return ready(call.hive, call.caller, call.seq);
+}
+Result<void> do_open(Call& call, const OpenRequest& request) {
+  return open_link(call.hive, call.caller, call.seq, request, std::move(call.fds));
+}
+Result<void> do_fade(Call& call, const FadeRequest& request) {
+  fade_link(call.hive, call.caller, request);
+  return {};
+}
+Result<void> do_detach(Call& call, const DetachRequest& request) {
+  return detach(call.hive, call.caller, call.seq, request);
+}
+Result<void> do_resume(Call& call, const ResumeRequest& request) {
+  return resume(call.hive, call.caller, call.seq, request, std::move(call.fds));
+}
+
+Result<void> do_report(Call& call, const ReportRequest& request) {
+  ++call.hive.quarantined_links;
+  call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}",
+                     call.caller.pid, request.pid, request.incarnation, request.serial,
+                     quoted(request.what.substr(0, 200)));
+  return {};
+}
+
+ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) {
+  ListedAgent entry;
+  entry.pid = node.pid;
+  entry.parent = node.parent;
+  entry.name = node.name;
+  entry.role = node.role;
+  entry.state = node.state;
+  if (agent == nullptr) {  // the king
+    entry.incarnation = hive.directory.epoch();
+    entry.os_pid = ::getpid();
+    return entry;
+  }
+  entry.index = agent->index;
+  entry.incarnation = agent->committed();
+  entry.temporary = agent->temporary;
+  if (const Life* life = agent->living()) entry.os_pid = life->os_pid;
+  return entry;
+}
+
+Result<void> do_list(Call& call, const ListRequest& request) {
+  ListAnswer answer;
+  Hive& hive = call.hive;
+  for (auto it = hive.by_index.lower_bound(request.from); it != hive.by_index.end(); ++it) {
+    if (answer.agents.size() == kMaxListedAgents) {
+      answer.next = it->first;
+      break;
+    }
+    answer.agents.push_back(
+        listed(hive, *hive.tree.find(it->second), hive.registry.agent(it->second)));
+  }
+  hive.answer(call.caller, call.seq, answer);
+  return {};
+}
+
+Result<void> do_status(Call& call, const StatusRequest&) {
+  const Hive& hive = call.hive;
+  StatusAnswer answer;
+  answer.hive = hive.facts.paths.hive;
+  answer.version = kVersion;
+  answer.keeper_pid = hive.facts.keeper_pid;
+  answer.coordinator_pid = ::getpid();
+  answer.since = hive.facts.since;
+  answer.restarts = hive.facts.restarts;
+  answer.epoch = hive.directory.epoch();
+  for (const auto& [pid, node] : hive.tree.nodes()) {
+    answer.agents += node.state == shm::AgentState::kDead ? 0 : 1;
+    answer.running += node.state == shm::AgentState::kRunning ? 1 : 0;
+    answer.away += node.state == shm::AgentState::kAway ? 1 : 0;
+  }
+  answer.links = hive.registry.link_count();
+  answer.clients = hive.outbox.client_count();
+  answer.dropped_clients = hive.outbox.dropped_clients();
+  answer.quarantined_links = hive.quarantined_links;
+  answer.dead_letters = hive.dead_letters.total();
+  answer.dead_letters_kept = hive.dead_letters.kept().size();
+  call.hive.answer(call.caller, call.seq, answer);
+  return {};
+}
+
+/// A name, or a pid in decimal; kNoPid for an empty text, a pid that nobody has for an unknown one.
+Pid resolve(const Tree& tree, const std::string& text) {
+  if (const AgentNode* node = tree.find_name(text)) return node->pid;
+  Pid pid = kNoPid;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  const bool number = error == std::errc() && end == text.data() + text.size();
+  return number ? pid : kNoPid;
+}
+
+Result<void> do_route(Call& call, const RouteRequest& request) {
+  const Tree& tree = call.hive.tree;
+  RouteAnswer answer;
+  answer.from = resolve(tree, request.from);
+  answer.to = resolve(tree, request.to);
+  const bool unknown_from = answer.from == kNoPid && request.from != "0";
+  const bool unknown_to = answer.to == kNoPid && request.to != "0" && !request.to.empty();
+  if (unknown_from || unknown_to) {
+    const std::string& name = unknown_from ? request.from : request.to;
+    return fail(ErrorCode::kNoAgent, fmt::format("no agent {}", quoted(name)));
+  }
+  Verdict verdict = route(tree, answer.from, answer.to);
+  answer.allowed = verdict.allowed;
+  answer.rule = to_string(verdict.rule);
+  answer.text = std::move(verdict.text);
+  answer.via = verdict.via;
+  call.hive.answer(call.caller, call.seq, answer);
+  return {};
+}
+
+Result<void> do_down(Call& call, const DownRequest&) {
+  if (call.caller.uid != ::geteuid() && call.caller.uid != 0) {
+    return fail(ErrorCode::kDenied, fmt::format("uid {} may not end a hive of uid {}",
+                                                call.caller.uid, ::geteuid()));
+  }
+  call.hive.going_down = true;
+  call.hive.down_reason = fmt::format("asked by process {}", call.caller.os_pid);
+  call.hive.answer(call.caller, call.seq, OkAnswer{});
+  return {};
+}
+
+// ---- The table ----------------------------------------------------------------------------------
+
+using Handler = Result<void> (*)(Call&, const Request&);
+
+/// Adapts a handler of one kind of request to the table.
+template <class T, Result<void> (*kHandler)(Call&, const T&)>
+Result<void> row(Call& call, const Request& request) {
+  return kHandler(call, std::get<T>(request));
+}
+
+struct Operation {
+  std::string_view op;
+  bool for_agents_only;
+  Handler handler;
+};
+
+constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
+    {"attach", false, row<AttachRequest, do_attach>},
+    {"provide", true, row<ProvideRequest, do_provide>},
+    {"ready", true, row<ReadyRequest, do_ready>},
+    {"open", true, row<OpenRequest, do_open>},
+    {"fade", true, row<FadeRequest, do_fade>},
+    {"detach", true, row<DetachRequest, do_detach>},
+    {"resume", false, row<ResumeRequest, do_resume>},
+    {"report", true, row<ReportRequest, do_report>},
+    {"list", false, row<ListRequest, do_list>},
+    {"status", false, row<StatusRequest, do_status>},
+    {"route", false, row<RouteRequest, do_route>},
+    {"down", false, row<DownRequest, do_down>},
+}};
+
+Result<void> perform(Call& call, const Request& request, std::string_view op) {
+  const auto* found = std::find_if(kOperations.begin(), kOperations.end(),
+                                   [&](const Operation& row) { return row.op == op; });
+  if (found == kOperations.end()) {
+    return fail(ErrorCode::kInvalid, fmt::format("unknown op {}", quoted(op)));
+  }
+  if (found->for_agents_only && call.caller.pid == kNoPid) {
+    return fail(ErrorCode::kInvalid, fmt::format("{} comes after attach or resume", op));
+  }
+  return found->handler(call, request);
+}
+
+}  // namespace
+
+Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
+                           std::vector<os::UniqueFd> fds) {
+  auto incoming = parse_request(text);
+  if (!incoming) return tl::unexpected(std::move(incoming.error()));
+  Call call{hive, caller, incoming->seq, std::move(fds)};
+  const auto done = incoming->request
+                        ? perform(call, *incoming->request, incoming->op)
+                        : Result<void>(tl::unexpected(incoming->request.error()));
+  if (!done) {
+    // The one place where an error of any module becomes an error on the wire.
+    hive.answer(caller, incoming->seq, ErrorAnswer{done.error().code, done.error().text});
+  }
+  return {};
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,146 @@
+#include "src/control/records.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace beeline::control {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Reads fields of a record and remembers whether all were there.
+class Fields {
+ public:
+  explicit Fields(std::string_view text)
+      : json_(Json::parse(text, nullptr, /*allow_exceptions=*/false)), good_(json_.is_object()) {}
+
+  template <class T>
+  T number(const char* name) {
+    const Json* field = find(name);
+    if (field == nullptr || !field->is_number_integer()) {
+      good_ = false;
+      return {};
+    }
+    return field->get<T>();
+  }
+  bool flag(const char* name) {
+    const Json* field = find(name);
+    if (field == nullptr || !field->is_boolean()) {
+      good_ = false;
+      return false;
+    }
+    return field->get<bool>();
+  }
+  std::string text(const char* name) {
+    const Json* field = find(name);
+    if (field == nullptr || !field->is_string()) {
+      good_ = false;
+      return {};
+    }
+    return *field->get_ptr<const std::string*>();
+  }
+  [[nodiscard]] bool good() const { return good_; }
+
+ private:
+  const Json* find(const char* name) {
+    if (!json_.is_object()) return nullptr;
+    const auto found = json_.find(name);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  Json json_;
+  bool good_;
+};
+
+tl::unexpected<Error> broken(std::string_view kind, std::string_view text) {
+  return fail(ErrorCode::kProtocol,
+              fmt::format("the keeper holds a {} record that cannot be read: {}", kind, text));
+}
+
+}  // namespace
+
+std::string agent_key(Pid pid, std::uint64_t incarnation) {
+  return fmt::format("agent/{}/{}", pid, incarnation);
+}
+
+std::string link_key(const shm::LinkKey& key) {
+  return fmt::format("link/{}/{}", key.incarnation, key.serial);
+}
+
+std::string build(const LifeRecord& record) {
+  return text_of(Json{{"pid", record.pid},
+                      {"incarnation", record.incarnation},
+                      {"parent", record.parent},
+                      {"name", record.name},
+                      {"role", std::string(to_string(record.role))},
+                      {"temporary", record.temporary},
+                      {"index", record.index},
+                      {"attached_ns", record.attached_ns},
+                      {"restarts", record.restarts},
+                      {"os_pid", record.os_pid},
+                      {"ready", record.ready},
+                      {"ended", record.ended},
+                      {"dead", record.dead}});
+}
+
+std::string build(const LinkRecord& record) {
+  return text_of(Json{{"incarnation", record.key.incarnation},
+                      {"serial", record.key.serial},
+                      {"owner", record.owner},
+                      {"reader", record.reader},
+                      {"normal_slots", record.contract.normal_slots},
+                      {"urgent_slots", record.contract.urgent_slots},
+                      {"max_payload_bytes", record.contract.max_payload_bytes},
+                      {"may_send", record.may_send},
+                      {"faded", record.faded}});
+}
+
+std::string build_dead_letters(std::uint64_t total) { return text_of(Json{{"total", total}}); }
+
+Result<LifeRecord> parse_life(std::string_view text) {
+  Fields fields(text);
+  LifeRecord record;
+  record.pid = fields.number<Pid>("pid");
+  record.incarnation = fields.number<std::uint64_t>("incarnation");
+  record.parent = fields.number<Pid>("parent");
+  record.name = fields.text("name");
+  const auto role = role_from(fields.text("role"));
+  record.role = role.value_or(Role::kAgent);
+  record.temporary = fields.flag("temporary");
+  record.index = fields.number<std::uint32_t>("index");
+  record.attached_ns = fields.number<std::uint64_t>("attached_ns");
+  record.restarts = fields.number<std::uint64_t>("restarts");
+  record.os_pid = fields.number<std::int32_t>("os_pid");
+  record.ready = fields.flag("ready");
+  record.ended = fields.flag("ended");
+  record.dead = fields.flag("dead");
+  if (!fields.good() || !role) return broken("life", text);
+  return record;
+}
+
+Result<LinkRecord> parse_link(std::string_view text) {
+  Fields fields(text);
+  LinkRecord record;
+  record.key.incarnation = fields.number<std::uint64_t>("incarnation");
+  record.key.serial = fields.number<std::uint32_t>("serial");
+  record.owner = fields.number<Pid>("owner");
+  record.reader = fields.number<Pid>("reader");
+  record.contract.normal_slots = fields.number<std::uint32_t>("normal_slots");
+  record.contract.urgent_slots = fields.number<std::uint32_t>("urgent_slots");
+  record.contract.max_payload_bytes = fields.number<std::uint64_t>("max_payload_bytes");
+  record.may_send = fields.flag("may_send");
+  record.faded = fields.flag("faded");
+  if (!fields.good()) return broken("link", text);
+  return record;
+}
+
+std::uint64_t parse_dead_letters(std::string_view text) {
+  Fields fields(text);
+  return fields.number<std::uint64_t>("total");
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,57 @@
+#pragma once
+
+// The values of the keeper's records: what a new coordinator needs to go on where the old one died.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <beeline/result.h>
+
+#include "src/control/registry.h"
+#include "src/control/tree.h"
+
+namespace beeline::control {
+
+inline constexpr std::string_view kDirectoryKey = "directory";
+inline constexpr std::string_view kDeadLettersKey = "dead_letters";
+
+[[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
+[[nodiscard]] std::string link_key(const shm::LinkKey& key);
+
+/// One life of an agent, with what it knows of the agent. fds: pidfd [, home, status, eventfd].
+struct LifeRecord {
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+  Pid parent = kNoPid;
+  std::string name;
+  Role role = Role::kAgent;
+  bool temporary = false;
+  std::uint32_t index = 0;
+  std::uint64_t attached_ns = 0;
+  std::uint64_t restarts = 0;
+  std::int32_t os_pid = 0;
+  bool ready = false;
+  bool ended = false;  // detached or fenced: the pidfd would not tell
+  bool dead = false;   // final; the take-over may not be complete
+};
+
+/// fds: the link.
+struct LinkRecord {
+  shm::LinkKey key;
+  Pid owner = kNoPid;
+  Pid reader = kNoPid;
+  shm::LinkContract contract;
+  bool may_send = false;
+  bool faded = false;
+};
+
+[[nodiscard]] std::string build(const LifeRecord& record);
+[[nodiscard]] std::string build(const LinkRecord& record);
+[[nodiscard]] std::string build_dead_letters(std::uint64_t total);
+/// Errors: kProtocol; it was written by us, so that is a bug of ours.
+[[nodiscard]] Result<LifeRecord> parse_life(std::string_view text);
+[[nodiscard]] Result<LinkRecord> parse_link(std::string_view text);
+[[nodiscard]] std::uint64_t parse_dead_letters(std::string_view text);
+
+}  // namespace beeline::control

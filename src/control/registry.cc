@@ -1,0 +1,71 @@
+#include "src/control/registry.h"
+
+namespace beeline::control {
+
+Agent& Registry::add_agent(Agent agent) {
+  const Pid pid = agent.pid;
+  return agents_.insert_or_assign(pid, std::move(agent)).first->second;
+}
+
+Agent* Registry::agent(Pid pid) {
+  const auto found = agents_.find(pid);
+  return found == agents_.end() ? nullptr : &found->second;
+}
+
+LinkEntry& Registry::add_link(LinkEntry link) {
+  const shm::LinkKey key = link.key;
+  const auto [place, added] = links_.try_emplace(key, std::move(link));
+  if (added) {
+    by_owner_.emplace(place->second.owner, key);
+    by_reader_.emplace(place->second.reader, key);
+  }
+  return place->second;
+}
+
+void Registry::remove_link(const shm::LinkKey& key) {
+  const auto found = links_.find(key);
+  if (found == links_.end()) return;
+  by_owner_.erase({found->second.owner, key});
+  by_reader_.erase({found->second.reader, key});
+  links_.erase(found);
+}
+
+LinkEntry* Registry::link(const shm::LinkKey& key) {
+  const auto found = links_.find(key);
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+std::vector<LinkEntry*> Registry::collect(const Edges& edges, Pid pid) {
+  std::vector<LinkEntry*> result;
+  for (auto it = edges.lower_bound({pid, {}}); it != edges.end() && it->first == pid; ++it) {
+    result.push_back(&links_.at(it->second));
+  }
+  return result;
+}
+
+std::vector<LinkEntry*> Registry::links_of(Pid owner) { return collect(by_owner_, owner); }
+
+std::vector<LinkEntry*> Registry::links_to(Pid reader) { return collect(by_reader_, reader); }
+
+LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid reader) {
+  LinkEntry* newest = nullptr;
+  for (auto it = links_.lower_bound({incarnation, 0});
+       it != links_.end() && it->first.incarnation == incarnation; ++it) {
+    if (it->second.owner == owner && it->second.reader == reader) newest = &it->second;
+  }
+  return newest;
+}
+
+std::set<Pid> Registry::peers(Pid pid) const {
+  std::set<Pid> result;
+  for (auto it = by_owner_.lower_bound({pid, {}}); it != by_owner_.end() && it->first == pid; ++it) {
+    result.insert(links_.at(it->second).reader);
+  }
+  for (auto it = by_reader_.lower_bound({pid, {}}); it != by_reader_.end() && it->first == pid;
+       ++it) {
+    result.insert(links_.at(it->second).owner);
+  }
+  return result;
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,133 @@
+#pragma once
+
+// What the coordinator knows of agents beyond the tree: their lives, with descriptors, and the
+// links between them. Plain data with an index or two; the rules are in lives.cc, links.cc and
+// death.cc.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "shm/link.h"
+#include "shm/status.h"
+#include "src/control/tree.h"
+#include "src/os/fd.h"
+#include "src/os/mapping.h"
+
+namespace beeline::control {
+
+/// A descriptor that several owners keep open: the registry, and packets that wait to be sent.
+using SharedFd = std::shared_ptr<const os::UniqueFd>;
+
+[[nodiscard]] inline SharedFd share(os::UniqueFd fd) {
+  return std::make_shared<const os::UniqueFd>(std::move(fd));
+}
+
+/// One incarnation of an agent.
+struct Life {
+  std::uint64_t incarnation = 0;
+  pid_t os_pid = 0;     // for people
+  SharedFd pidfd;
+  SharedFd home;        // null until provided, like the next two
+  SharedFd status;
+  SharedFd event;
+  os::Mapping status_page;
+  bool ready = false;   // its home is complete; it is or was named by the directory
+  bool ended = false;   // its process has ended, or it was detached or fenced
+  std::uint64_t session = 0;       // the connection it speaks on, 0 = none now
+  std::int64_t fence_at_ns = 0;    // when it is fenced unless it resumes, 0 = never
+
+  [[nodiscard]] bool provided() const { return status != nullptr; }
+  [[nodiscard]] bool has_process() const { return !ended && provided(); }
+  [[nodiscard]] const shm::StatusPage& page() const {
+    return *reinterpret_cast<const shm::StatusPage*>(status_page.data());
+  }
+};
+
+/// An agent; name, parent, role and state are in the tree.
+struct Agent {
+  Pid pid = kNoPid;
+  std::uint32_t index = 0;  // in the directory
+  bool temporary = false;
+  std::uint64_t attached_ns = 0;  // CLOCK_REALTIME
+  std::uint64_t restarts = 0;     // lives before this one
+  std::uint64_t placeholder = 0;  // a life that ended before any was ready; its record is the agent's
+  std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready
+  std::unique_ptr<Life> successor;  // attached, not ready yet
+
+  /// The life with this number, null if it is neither of the two.
+  [[nodiscard]] Life* life(std::uint64_t incarnation) const {
+    if (current && current->incarnation == incarnation) return current.get();
+    if (successor && successor->incarnation == incarnation) return successor.get();
+    return nullptr;
+  }
+  [[nodiscard]] std::uint64_t committed() const { return current ? current->incarnation : 0; }
+  /// The life that has a process now: the successor during a hand-over.
+  [[nodiscard]] Life* living() const {
+    if (successor && !successor->ended) return successor.get();
+    if (current && !current->ended) return current.get();
+    return nullptr;
+  }
+};
+
+struct LinkEntry {
+  shm::LinkKey key;
+  Pid owner = kNoPid;
+  Pid reader = kNoPid;
+  shm::LinkContract contract;
+  SharedFd fd;
+  bool may_send = false;
+  bool faded = false;  // drained and unmapped by its reader; kept as `mine` of a hand-over only
+};
+
+struct LinkKeyOrder {
+  bool operator()(const shm::LinkKey& a, const shm::LinkKey& b) const {
+    return std::pair(a.incarnation, a.serial) < std::pair(b.incarnation, b.serial);
+  }
+};
+
+/// Not thread safe. Pointers stay valid until the entry is removed.
+class Registry {
+ public:
+  Agent& add_agent(Agent agent);
+  void remove_agent(Pid pid) { agents_.erase(pid); }
+  [[nodiscard]] Agent* agent(Pid pid);
+  [[nodiscard]] std::map<Pid, Agent>& agents() { return agents_; }
+
+  /// Adds a link, or returns the one with this key that is there already.
+  LinkEntry& add_link(LinkEntry link);
+  void remove_link(const shm::LinkKey& key);
+  [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
+  [[nodiscard]] std::vector<LinkEntry*> links_of(Pid owner);
+  [[nodiscard]] std::vector<LinkEntry*> links_to(Pid reader);
+  /// The link of this life of `owner` for `reader`, the newest if there are several.
+  [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
+  /// Everybody with a link to or from this agent.
+  [[nodiscard]] std::set<Pid> peers(Pid pid) const;
+  [[nodiscard]] std::size_t link_count() const { return links_.size(); }
+
+ private:
+  using Edge = std::pair<Pid, shm::LinkKey>;
+  struct EdgeOrder {
+    bool operator()(const Edge& a, const Edge& b) const {
+      if (a.first != b.first) return a.first < b.first;
+      return LinkKeyOrder{}(a.second, b.second);
+    }
+  };
+  using Edges = std::set<Edge, EdgeOrder>;
+
+  [[nodiscard]] std::vector<LinkEntry*> collect(const Edges& edges, Pid pid);
+
+  std::map<Pid, Agent> agents_;
+  std::map<shm::LinkKey, LinkEntry, LinkKeyOrder> links_;
+  Edges by_owner_;
+  Edges by_reader_;
+};
+
+}  // namespace beeline::control

@@ -1,0 +1,167 @@
+#include "src/control/restore.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "shm/directory.h"
+#include "src/control/death.h"
+#include "src/control/foreign_check.h"
+#include "src/control/records.h"
+#include "src/os/clock.h"
+
+namespace beeline::control {
+namespace {
+
+struct KeptLife {
+  LifeRecord record;
+  std::vector<os::UniqueFd> fds;
+};
+
+std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
+  auto life = std::make_unique<Life>();
+  life->incarnation = kept.record.incarnation;
+  life->os_pid = kept.record.os_pid;
+  life->ready = kept.record.ready;
+  life->ended = kept.record.ended;
+  life->pidfd = share(std::move(kept.fds[0]));
+  if (kept.fds.size() < 4) return life;
+  life->home = share(std::move(kept.fds[1]));
+  life->status = share(std::move(kept.fds[2]));
+  life->event = share(std::move(kept.fds[3]));
+  if (auto page = map_status(life->status->get(), kept.record.pid, life->incarnation)) {
+    life->status_page = std::move(*page);
+  } else {
+    // It passed this check before; without the page it cannot be rung.
+    hive.log.warn("status_lost", "agent={} text={}", kept.record.pid, quoted(page.error().text));
+    life->status.reset();
+  }
+  return life;
+}
+
+/// Orders the lives of one agent: the newest ready one counts, a newer one may be its successor.
+void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
+  std::sort(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
+    return a.record.incarnation > b.record.incarnation;
+  });
+  for (KeptLife& kept : lives) {
+    const bool settled = agent.current != nullptr;
+    if (!settled && kept.record.ready) {
+      agent.current = make_life(hive, kept);
+    } else if (!settled && !agent.successor && !kept.record.ended) {
+      agent.successor = make_life(hive, kept);
+    } else if (!settled && !agent.successor && agent.placeholder == 0) {
+      agent.placeholder = kept.record.incarnation;
+    } else {
+      hive.drop_life(agent.pid, kept.record.incarnation);
+    }
+  }
+  if (agent.placeholder != 0 && (agent.current || agent.successor)) {
+    hive.drop_life(agent.pid, std::exchange(agent.placeholder, 0));
+  }
+}
+
+void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
+  const LifeRecord newest =
+      std::max_element(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
+        return a.record.incarnation < b.record.incarnation;
+      })->record;
+  AgentNode node;
+  node.pid = pid;
+  node.parent = hive.tree.find(newest.parent) != nullptr ? newest.parent : kKingPid;
+  node.name = newest.name;
+  node.role = newest.role;
+  hive.tree.add(std::move(node));
+  hive.state.avoid(pid);
+
+  Agent made;
+  made.pid = pid;
+  made.index = newest.index;
+  if (!hive.directory.claim_index(made.index)) {
+    const auto other = hive.directory.take_index();
+    if (!other) {
+      hive.log.warn("restore_failed", "agent={} text={}", pid, quoted(other.error().text));
+      hive.tree.remove(pid);
+      return;
+    }
+    made.index = *other;
+  }
+  made.temporary = newest.temporary;
+  made.attached_ns = newest.attached_ns;
+  made.restarts = newest.restarts;
+  hive.by_index[made.index] = pid;
+  Agent& agent = hive.registry.add_agent(std::move(made));
+  restore_lives(hive, agent, lives);
+
+  if (newest.dead) {
+    hive.tree.set_state(pid, shm::AgentState::kDead);
+    hive.takeovers.push_back(pid);
+  }
+  hive.refresh_word(agent);
+  hive.refresh_record(agent);
+  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
+    if (life != nullptr && !life->ended) hive.outbox.watch(*life, pid);
+  }
+}
+
+void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
+  hive.last_incarnation = std::max(hive.last_incarnation, record.key.incarnation);
+  hive.registry.add_link({record.key, record.owner, record.reader, record.contract,
+                          share(std::move(fd)), record.may_send, record.faded});
+  if (hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
+}
+
+}  // namespace
+
+void add_king(Hive& hive) {
+  const auto index = hive.directory.take_index();
+  if (!index) return;
+  hive.tree.add({kKingPid, kNoPid, std::string(kKingName), Role::kKernel,
+                 shm::AgentState::kRunning});
+  hive.by_index[*index] = kKingPid;
+  shm::AgentRecord record{};
+  record.pid = kKingPid;
+  record.role = static_cast<std::uint32_t>(Role::kKernel);
+  record.os_pid = static_cast<std::uint32_t>(::getpid());
+  record.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
+  record.restarts = hive.facts.restarts;
+  kKingName.copy(record.name, sizeof(record.name));
+  hive.directory.set_record(*index, record);
+  hive.directory.set_word(*index, {hive.directory.epoch(), shm::AgentState::kRunning});
+}
+
+void restore(Hive& hive, KeptTable table) {
+  std::map<Pid, std::vector<KeptLife>> lives;
+  for (auto& [key, kept] : table) {
+    if (!key.starts_with("agent/")) continue;
+    auto record = parse_life(kept.value);
+    if (!record || kept.fds.empty()) {
+      hive.log.warn("restore_failed", "key={}", key);
+      continue;
+    }
+    hive.last_incarnation = std::max(hive.last_incarnation, record->incarnation);
+    lives[record->pid].push_back({std::move(*record), std::move(kept.fds)});
+  }
+  for (auto& [pid, of_agent] : lives) restore_agent(hive, pid, of_agent);
+  for (auto& [key, kept] : table) {
+    if (key == kDeadLettersKey) hive.dead_letters.restore_total(parse_dead_letters(kept.value));
+    if (!key.starts_with("link/")) continue;
+    const auto record = parse_link(kept.value);
+    if (!record || kept.fds.size() != 1) {
+      hive.log.warn("restore_failed", "key={}", key);
+      continue;
+    }
+    restore_link(hive, *record, std::move(kept.fds[0]));
+  }
+  hive.publish_records();
+  for (auto& [pid, agent] : hive.registry.agents()) {
+    if (agent.current) hive.ring(*agent.current);
+    if (agent.successor) hive.ring(*agent.successor);
+  }
+  hive.log.info("restored", "agents={} links={}", hive.registry.agents().size(),
+                hive.registry.link_count());
+}
+
+}  // namespace beeline::control

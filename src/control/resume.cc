@@ -1,0 +1,116 @@
+// Registering again, after the coordinator was restarted or the connection was lost.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/identity.h"
+#include "src/control/links.h"
+#include "src/control/lives.h"
+#include "src/control/names.h"
+#include "src/os/clock.h"
+
+namespace beeline::control {
+namespace {
+
+tl::unexpected<Error> was_ended(const ResumeRequest& request) {
+  return fail(ErrorCode::kPeerDead, fmt::format("incarnation {} of PID {} was ended: attach again",
+                                                request.incarnation, request.pid));
+}
+
+/// An agent that lived before this keeper did: keeper and coordinator were lost together, and the
+/// tree is rebuilt from those who come back.
+Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
+  const bool older = request.pid > kKingPid && request.pid < hive.state.first_pid() &&
+                     request.incarnation < hive.facts.since_boot_us;
+  if (!older) return was_ended(request);
+  if (auto good = check_agent_name(request.as.name); !good) {
+    return tl::unexpected(std::move(good.error()));
+  }
+  const AgentNode* holder = hive.tree.find_name(request.as.name);
+  if (holder != nullptr && holder->state != shm::AgentState::kDead) {
+    return fail(ErrorCode::kAlreadyRunning, fmt::format("the name {} belongs to PID {} now",
+                                                        quoted(request.as.name), holder->pid));
+  }
+  const auto index = hive.directory.take_index();
+  if (!index) return tl::unexpected(index.error());
+  AgentNode node;
+  node.pid = request.pid;
+  node.name = request.as.name;
+  node.role = request.as.role == Role::kKernel ? Role::kAgent : request.as.role;
+  const bool parent_known =
+      request.parent_pid < request.pid && hive.tree.find(request.parent_pid) != nullptr;
+  node.parent = parent_known ? request.parent_pid : kKingPid;
+  hive.tree.add(std::move(node));
+  hive.last_incarnation = std::max(hive.last_incarnation, request.incarnation);
+  Agent agent;
+  agent.pid = request.pid;
+  agent.index = *index;
+  agent.temporary = request.as.temporary;
+  agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
+  hive.by_index[*index] = request.pid;
+  return &hive.registry.add_agent(std::move(agent));
+}
+
+Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
+                           std::uint64_t incarnation, SharedFd pidfd) {
+  auto life = std::make_unique<Life>();
+  life->incarnation = incarnation;
+  life->os_pid = caller.os_pid;
+  life->pidfd = std::move(pidfd);
+  if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
+  agent.successor = std::move(life);
+  hive.outbox.watch(*agent.successor, agent.pid);
+  hive.refresh_record(agent);
+  hive.publish_records();
+  hive.refresh_word(agent);
+  return {};
+}
+
+}  // namespace
+
+Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeRequest& request,
+                    std::vector<os::UniqueFd> fds) {
+  if (caller.pid != kNoPid) {
+    return fail(ErrorCode::kInvalid, fmt::format("this connection is PID {} already", caller.pid));
+  }
+  auto pidfd = identify(caller, request.as.pidfd, fds);
+  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
+  Agent* agent = hive.registry.agent(request.pid);
+  if (agent == nullptr) {
+    auto revived = revive(hive, request);
+    if (!revived) return tl::unexpected(std::move(revived.error()));
+    agent = *revived;
+    if (auto started = start_revived(hive, *agent, caller, request.incarnation, *pidfd); !started) {
+      return started;
+    }
+  }
+  Life* life = agent->life(request.incarnation);
+  if (life == nullptr || life->ended) return was_ended(request);
+  if (!same_process((*pidfd)->get(), life->pidfd->get())) {
+    return fail(ErrorCode::kDenied,
+                fmt::format("incarnation {} of PID {} belongs to process {}, not to {}",
+                            request.incarnation, request.pid, life->os_pid, caller.os_pid));
+  }
+  if (!life->provided() && !fds.empty()) {
+    if (auto taken = take_segments(hive, *agent, *life, std::move(fds)); !taken) return taken;
+  }
+  if (life->session != 0) hive.outbox.release(life->session);
+  life->session = caller.session;
+  life->fence_at_ns = 0;
+  caller.pid = request.pid;
+  caller.incarnation = request.incarnation;
+  if (request.ready && !life->ready && life->provided()) {
+    if (auto committed = commit(hive, *agent); !committed) return committed;
+  }
+
+  const ResumedAnswer resumed{agent->index, hive.directory.epoch(), count_in_links(hive, *agent)};
+  hive.answer(caller, seq, resumed, {hive.directory_fd});
+  announce_in_links(hive, *agent, *life);
+  hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
+                quoted(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
+  return {};
+}
+
+}  // namespace beeline::control

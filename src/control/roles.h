@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace beeline::control {
+
+/// What an agent is for (HK-102). The number is the one in the directory and in tools.
+enum class Role : std::uint8_t {
+  kKernel = 0,  ///< the coordinator alone
+  kDaemon = 1,
+  kAgent = 2,
+  kArchitect = 3,
+  kLead = 4,
+  kWorker = 5,
+  kTask = 6,  ///< may send to its parent only
+};
+
+inline constexpr std::array<std::string_view, 7> kRoleWords = {
+    "kernel", "daemon", "agent", "architect", "lead", "worker", "task"};
+
+/// The word of a role as it stands in control messages and on the command line. Static.
+[[nodiscard]] constexpr std::string_view to_string(Role role) noexcept {
+  const auto index = static_cast<std::size_t>(role);
+  return index < kRoleWords.size() ? kRoleWords[index] : "unknown";
+}
+
+/// The role that a word names; nullopt for any other text.
+[[nodiscard]] constexpr std::optional<Role> role_from(std::string_view word) noexcept {
+  for (std::size_t i = 0; i < kRoleWords.size(); ++i) {
+    if (kRoleWords[i] == word) return static_cast<Role>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace beeline::control

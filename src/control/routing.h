@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "src/control/tree.h"
+
+namespace beeline::control {
+
+/// The rule that decided about a route.
+enum class Rule : std::uint8_t {
+  kNoTarget,          ///< denied: no target was named
+  kNoSender,          ///< denied: the sender is not in the tree
+  kNoAgent,           ///< denied: the receiver is not in the tree
+  kDeadSender,        ///< denied: the sender has ended (C-16)
+  kDead,              ///< denied: the receiver has ended (C-16)
+  kTaskToParentOnly,  ///< denied: a task sends to its parent alone (HK-036, C-06)
+  kNoCommonAncestor,  ///< denied: the two are in different trees
+  kSelf,              ///< allowed (HK-038)
+  kParent,            ///< allowed: the receiver is the sender's parent
+  kChild,             ///< allowed: the receiver is the sender's child
+  kSibling,           ///< allowed; the parent gets a low-priority copy (HK-032)
+  kAncestor,          ///< allowed: another branch, direct; `via` is for the record (HK-034, C-05)
+};
+
+[[nodiscard]] std::string_view to_string(Rule rule) noexcept;
+
+/// May `from` send to `to`, and why.
+struct Verdict {
+  bool allowed = false;
+  Rule rule = Rule::kNoTarget;
+  std::string text;  ///< for people; the fixed texts of HK-030, HK-036 and C-16 when denied
+  Pid via = kNoPid;  ///< nearest common ancestor where there is one
+};
+
+/// Decides about a route. Pure: the same tree gives the same answer.
+[[nodiscard]] Verdict route(const Tree& tree, Pid from, Pid to);
+
+}  // namespace beeline::control

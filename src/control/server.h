@@ -1,0 +1,107 @@
+#pragma once
+
+// The connections and the event loop. One thread; every turn does a bounded amount of work: one
+// packet of each client that has one, one step of a take-over. It never blocks on a client.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/control/hive.h"
+#include "src/control/takeover.h"
+#include "src/os/fd.h"
+#include "src/os/packet_socket.h"
+
+namespace beeline::control {
+
+/// What may wait for a client before it is dropped. A new life of the parent of all others is told
+/// of a link for each of them at once.
+inline constexpr std::size_t kMaxQueuedPackets = 2 * shm::kMaxAgents;
+inline constexpr std::size_t kMaxQueuedBytes = 4U << 20;
+
+class Server final : public Outbox {
+ public:
+  struct Options {
+    bool peer_pidfd = true;  ///< use SO_PEERPIDFD where the kernel has it
+  };
+
+  /// `listener` and `keeper` are borrowed for the life of the server. Errors: kSystem.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> create(os::PacketSocket& listener,
+                                                              KeeperClient& keeper, Log& log,
+                                                              const Options& options);
+  ~Server() override;
+
+  /// Serves until the hive has gone down or the keeper is lost. Returns an exit status.
+  int run(Hive& hive);
+
+  void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) override;
+  void release(std::uint64_t session) override;
+  void watch(const Life& life, Pid pid) override;
+  void unwatch(const Life& life) override;
+  [[nodiscard]] std::size_t client_count() const override { return sessions_.size(); }
+  [[nodiscard]] std::uint64_t dropped_clients() const override { return dropped_clients_; }
+
+ private:
+  struct Outgoing {
+    std::string text;
+    std::vector<SharedFd> fds;
+  };
+  struct Session {
+    Caller caller;
+    os::PacketSocket socket;
+    std::deque<Outgoing> queue;
+    std::size_t queued_bytes = 0;
+    bool wants_write = false;
+    std::optional<Error> doomed;  // why it is closed at the end of this turn
+  };
+  enum class Source : std::uint64_t { kListener = 1, kKeeper, kSignal, kSession, kLife };
+
+  Server(os::PacketSocket& listener, KeeperClient& keeper, Log& log, const Options& options)
+      : listener_(listener), keeper_(keeper), log_(log), options_(options) {}
+
+  Result<void> prepare();
+  Result<void> add(int fd, Source source, std::uint64_t id, std::uint32_t events);
+  void turn(int timeout_ms);
+  void handle(std::uint64_t tag, std::uint32_t events);
+  void accept_clients();
+  void refuse_client();
+  void add_client(os::PacketSocket socket);
+  void read_client(Session& session);
+  void flush(Session& session);
+  void want_write(Session& session, bool wanted);
+  void doom(Session& session, Error reason);
+  void close_doomed();
+  void end_of_life(std::uint64_t incarnation);
+  void read_keeper();
+  void go_down();
+  [[nodiscard]] bool all_flushed() const;
+  [[nodiscard]] int timeout_ms(std::int64_t next_ns, bool busy) const;
+
+  os::PacketSocket& listener_;
+  KeeperClient& keeper_;
+  Log& log_;
+  Options options_;
+  Hive* hive_ = nullptr;
+  os::UniqueFd epoll_;
+  os::UniqueFd signals_;
+  os::UniqueFd reserve_;  // given up to accept, and refuse, a client when no descriptor is left
+  std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;
+  std::map<std::uint64_t, Pid> watched_;  // incarnation -> agent
+  std::vector<std::uint64_t> doomed_;
+  TakeoverWorker takeover_;
+  std::uint64_t next_session_ = 1;
+  std::uint64_t dropped_clients_ = 0;
+  bool crowded_ = false;       // descriptors in flight hit their limit: try again soon
+  bool served_ = false;
+  bool keeper_lost_ = false;
+  std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
+  bool quit_said_ = false;
+};
+
+}  // namespace beeline::control

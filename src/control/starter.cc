@@ -1,0 +1,103 @@
+#include "src/control/starter.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "src/control/ready_pipe.h"
+#include "src/os/clock.h"
+#include "src/os/error.h"
+#include "src/os/event_fd.h"
+#include "src/os/fd.h"
+#include "src/os/pid_fd.h"
+#include "src/os/process.h"
+
+namespace beeline::control {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+/// What to run; a bare name is looked up in PATH.
+std::string find_program() {
+  std::vector<std::string> places;
+  if (const char* named = std::getenv("BEELINE_BIN"); named != nullptr && *named != '\0') {
+    places.emplace_back(named);
+    places.push_back(fmt::format("{}/beelined", named));
+  }
+  places.push_back(os::executable_directory() + "/beelined");
+#ifdef BEELINE_INSTALL_BINDIR
+  places.emplace_back(BEELINE_INSTALL_BINDIR "/beelined");
+#endif
+  const auto found = std::find_if(places.begin(), places.end(), is_program);
+  return found == places.end() ? "beelined" : *found;
+}
+
+/// Reads all that the daemon says before it closes the pipe or says that it is ready.
+Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
+  const std::int64_t end_ns = os::monotonic_ns() + deadline.count();
+  std::string report;
+  for (;;) {
+    const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
+    if (left.count() <= 0) {
+      return fail(ErrorCode::kTimeout, fmt::format("beelined was not ready within {} ms",
+                                                   deadline / std::chrono::milliseconds(1)));
+    }
+    if (!os::wait_readable(fd, left)) continue;
+    std::array<char, 1024> bytes{};
+    const ssize_t count = ::read(fd, bytes.data(), bytes.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) return os::system_failure("cannot read from beelined's ready pipe");
+    if (count == 0) return report;
+    report.append(bytes.data(), static_cast<std::size_t>(count));
+    if (report.front() == kReadyByte) return report;
+  }
+}
+
+}  // namespace
+
+Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds deadline) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
+  const os::UniqueFd read_end(ends[0]);
+  os::UniqueFd write_end(ends[1]);
+
+  const std::string program = find_program();
+  const std::array<int, 1> keep{write_end.get()};
+  const auto child = os::spawn(
+      {program, "--hive", paths.hive, "--ready-fd", fmt::format("{}", write_end.get())}, keep);
+  if (!child) {
+    return fail(ErrorCode::kNoCoordinator,
+                fmt::format("cannot start {}: {}; set BEELINE_BIN, or run `beeline up`", program,
+                            child.error().text));
+  }
+  write_end.reset();
+  // The child detaches the daemon and ends; its pidfd says when. Reaping it may be done by a handler
+  // of SIGCHLD of the program that we are in, so its exit status is no source of truth.
+  auto launcher = os::open_pidfd(*child);
+  const auto report = read_report(read_end.get(), deadline);
+  if (launcher) (void)os::wait_readable(launcher->get(), std::chrono::seconds(1));
+  (void)os::try_reap(*child);
+
+  if (!report) return tl::unexpected(report.error());
+  if (report->starts_with(kReadyByte) || report->starts_with(kAlreadyRunningByte)) return {};
+  return fail(ErrorCode::kNoCoordinator,
+              report->empty() ? fmt::format("{} ended before it was ready; see {}", program,
+                                            paths.log)
+                              : *report);
+}
+
+}  // namespace beeline::control

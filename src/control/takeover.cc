@@ -1,0 +1,232 @@
+#include "src/control/takeover.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "shm/home.h"
+#include "shm/lane.h"
+#include "src/control/death.h"
+#include "src/control/foreign_check.h"
+#include "src/control/records.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::uint32_t kEntriesPerStep = 256;
+
+template <class T>
+bool read_value(int fd, std::uint64_t offset, T& value) {
+  return read_at(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
+}
+
+std::uint64_t read_word(int fd, std::uint64_t offset) {
+  std::uint64_t word = 0;
+  return read_value(fd, offset, word) ? word : 0;
+}
+
+/// With pread a hole is a run of zeros, so whatever the contract allows may be looked at.
+shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
+  shm::VerifiedExtents verified;
+  verified.strings = shm::kMaxStrings;
+  for (std::size_t i = 0; i < shm::kSlabClasses; ++i) verified.slabs[i] = layout.classes[i].count;
+  return verified;
+}
+
+bool is_good(const shm::SlotCopy& slot, Pid owner, const shm::LinkContract& contract) {
+  const shm::LinkLayout layout(contract);
+  shm::SlotCopy wire = slot;  // as it was in the lane: without the receiver's own flags
+  wire.header.flags &= shm::kWireFlags;
+  return shm::check_slot(wire, owner, layout, everything(layout)) == shm::SlotFault::kNone;
+}
+
+}  // namespace
+
+bool TakeoverWorker::step(Hive& hive) {
+  if (hive.takeovers.empty()) return false;
+  if (pid_ == kNoPid) {
+    begin(hive, hive.takeovers.front());
+    return true;
+  }
+  if (step_entries(hive) || step_lanes(hive)) return true;
+  finish(hive);
+  return !hive.takeovers.empty();
+}
+
+void TakeoverWorker::begin(Hive& hive, Pid pid) {
+  *this = TakeoverWorker();
+  pid_ = pid;
+  const Agent* agent = hive.registry.agent(pid);
+  if (agent == nullptr) return;
+  // SYNC(fence.full): the directory word says dead. A sender that publishes and then loads the word
+  // either sees it, or we see the message; pairs with the fence of the send path.
+  shm::full_fence();
+  for (const LinkEntry* link : hive.registry.links_to(pid)) {
+    if (link->faded || !link->may_send) continue;
+    links_.push_back({link->key, link->owner, link->contract, link->fd, {}, {}});
+  }
+  const Life* life = agent->current.get();
+  if (life == nullptr || life->home == nullptr) return;
+  home_ = life->home;
+  capacity_ = home_capacity(home_->get());
+  if (capacity_ == 0) return;
+  read_rows(hive, *life);
+  for (InLink& link : links_) read_stamps(hive, *life, link);
+}
+
+void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
+  const shm::HomeLayout layout(capacity_);
+  const std::uint64_t control = layout.control;
+  std::uint32_t rows = 0;
+  if (!read_value(life.home->get(), control + offsetof(shm::HomeControl, rows_allocated), rows) ||
+      !read_value(life.home->get(), control + offsetof(shm::HomeControl, entries_allocated),
+                  entries_)) {
+    entries_ = 0;
+    return;
+  }
+  rows = std::min(rows, shm::kMaxRows);
+  entries_ = std::min(entries_, capacity_);
+  const auto table = std::make_unique<shm::InRow[]>(rows);
+  if (!read_at(life.home->get(), layout.rows, std::as_writable_bytes(std::span(table.get(), rows)))) {
+    hive.log.warn("takeover_failed", "agent={} reason=\"its rows cannot be read\"", pid_);
+    return;
+  }
+  link_of_row_.assign(rows, -1);
+  for (std::uint32_t i = 0; i < rows; ++i) {
+    const shm::LinkKey key{table[i].incarnation.relaxed_load(), table[i].serial.relaxed_load()};
+    for (std::size_t l = 0; key.incarnation != 0 && l < links_.size(); ++l) {
+      if (links_[l].key != key) continue;
+      link_of_row_[i] = static_cast<std::int32_t>(l);
+      for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+        links_[l].cursors[lane] = table[i].cursors[lane].relaxed_load();
+      }
+    }
+  }
+}
+
+void TakeoverWorker::read_stamps(Hive& hive, const Life& life, InLink& link) {
+  const LinkEntry* own = hive.registry.link_between(pid_, life.incarnation, link.owner);
+  if (own == nullptr) return;
+  const shm::LinkLayout layout(own->contract);
+  for (std::size_t bank = 0; bank < shm::kBanks; ++bank) {
+    shm::ReceiptBank receipts;
+    const std::uint64_t offset = layout.banks + bank * sizeof(receipts);
+    if (!read_value(own->fd->get(), offset, receipts)) continue;
+    if (receipts.incarnation.relaxed_load() != link.key.incarnation ||
+        receipts.serial.relaxed_load() != link.key.serial ||
+        receipts.stamps_ready.relaxed_load() == 0) {
+      continue;
+    }
+    link.stamps.resize(shm::kMaxSlabs);
+    if (!read_at(own->fd->get(), layout.stamp_offset(bank),
+                 std::as_writable_bytes(std::span(link.stamps)))) {
+      link.stamps.clear();
+    }
+  }
+}
+
+bool TakeoverWorker::step_entries(Hive& hive) {
+  if (next_entry_ >= entries_) return false;
+  const std::uint32_t count = std::min(kEntriesPerStep, entries_ - next_entry_);
+  const auto table = std::make_unique<shm::WordArray<16>[]>(count);
+  const std::uint64_t offset =
+      shm::HomeLayout(capacity_).entries + next_entry_ * sizeof(shm::Entry);
+  next_entry_ += count;
+  if (!read_at(home_->get(), offset, std::as_writable_bytes(std::span(table.get(), count)))) {
+    return true;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto copy = shm::copy_entry(reinterpret_cast<const shm::Entry&>(table[i]));
+    const shm::EntryState state = copy.word.state;
+    if (state == shm::EntryState::kFree || state > shm::EntryState::kDead) continue;
+    if (copy.word.row >= link_of_row_.size() || link_of_row_[copy.word.row] < 0) continue;
+    const InLink& link = links_[static_cast<std::size_t>(link_of_row_[copy.word.row])];
+    const auto lane = static_cast<std::size_t>(shm::lane_of(copy.slot.header));
+    if (!shm::is_committed(copy.word.position, link.cursors[lane])) continue;
+    if (!is_good(copy.slot, link.owner, link.contract)) continue;
+    const bool finished = (copy.slot.header.flags & shm::kFlagSlab) != 0 && !link.stamps.empty() &&
+                          link.stamps[copy.slot.header.slab] >= copy.slot.generation;
+    if (finished) continue;
+    const auto reason =
+        static_cast<shm::DeadReason>(copy.slot.header.flags >> shm::kReasonShift);
+    keep(hive, link, copy.slot,
+         state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead);
+  }
+  return true;
+}
+
+bool TakeoverWorker::step_lanes(Hive& hive) {
+  if (next_link_ >= links_.size()) return false;
+  const InLink& link = links_[next_link_];
+  const auto lane = static_cast<shm::Lane>(next_lane_);
+  const std::uint32_t capacity =
+      lane == shm::Lane::kUrgent ? link.contract.urgent_slots : link.contract.normal_slots;
+  const std::uint64_t first = link.cursors[next_lane_];
+  for (std::uint32_t i = 0; i < capacity; ++i) {
+    if (!take_slot(hive, link, lane, first + i)) break;
+  }
+  if (++next_lane_ == shm::kLanes) {
+    next_lane_ = 0;
+    ++next_link_;
+  }
+  return true;
+}
+
+bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
+                               std::uint64_t position) {
+  const shm::LinkLayout layout(link.contract);
+  const bool urgent = lane == shm::Lane::kUrgent;
+  const std::uint64_t mask =
+      (urgent ? link.contract.urgent_slots : link.contract.normal_slots) - 1U;
+  const std::uint64_t offset =
+      (urgent ? layout.urgent : layout.normal) + (position & mask) * sizeof(shm::Slot);
+  // The commit word first, in a call of its own: what it promises is complete in the second one.
+  if (read_word(link.fd->get(), offset) != position + 1) return false;
+  shm::Slot slot;
+  if (!read_value(link.fd->get(), offset, slot)) return false;
+  shm::SlotCopy copy{};
+  shm::copy_slot(slot, copy);
+  if (!is_good(copy, link.owner, link.contract)) return false;
+  keep(hive, link, copy, shm::DeadReason::kReceiverDead);
+  return true;
+}
+
+void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
+                          shm::DeadReason reason) {
+  DeadLetter letter;
+  letter.from = link.owner;
+  letter.to = pid_;
+  if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
+  letter.header = slot.header;
+  letter.reason = reason;
+  const std::size_t length = std::min<std::size_t>(slot.header.length, kMaxLetterPayload);
+  letter.payload.resize(length);
+  if ((slot.header.flags & shm::kFlagSlab) == 0) {
+    std::memcpy(letter.payload.data(), slot.payload, std::min(length, shm::kInlineBytes));
+  } else {
+    const std::uint64_t offset = shm::LinkLayout(link.contract).slab_offset(slot.header.slab);
+    if (!read_at(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
+      letter.payload.clear();
+    }
+  }
+  ++letters_;
+  hive.dead_letters.add(std::move(letter));
+}
+
+void TakeoverWorker::finish(Hive& hive) {
+  if (letters_ != 0) {
+    const std::string total = build_dead_letters(hive.dead_letters.total());
+    if (auto kept = hive.keeper.keep(kDeadLettersKey, total, {}); !kept) {
+      hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+    }
+    hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
+  }
+  const Pid pid = pid_;
+  *this = TakeoverWorker();
+  hive.takeovers.pop_front();
+  finish_death(hive, pid);
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,56 @@
+#pragma once
+
+// The last reading of a finally dead agent: what it had taken and not finished, and what still lay
+// in its in-lanes, becomes dead letters of the coordinator (`receiver_dead`; letters that were dead
+// already keep their reason). Everything is read with pread and judged as from a hostile writer, in
+// steps that are small enough to stand between two turns of the event loop.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "shm/handover.h"
+#include "src/control/hive.h"
+
+namespace beeline::control {
+
+/// Works through Hive::takeovers. Not thread safe.
+class TakeoverWorker {
+ public:
+  /// Does a bounded piece of work. True if there is more to do.
+  bool step(Hive& hive);
+
+ private:
+  /// One in-link of the dead agent.
+  struct InLink {
+    shm::LinkKey key;
+    Pid owner = kNoPid;
+    shm::LinkContract contract;
+    SharedFd fd;
+    std::array<std::uint64_t, shm::kLanes> cursors{};
+    std::vector<std::uint64_t> stamps;  // what the dead agent had finished; empty = nothing
+  };
+
+  void begin(Hive& hive, Pid pid);
+  void read_rows(const Hive& hive, const Life& life);
+  void read_stamps(Hive& hive, const Life& life, InLink& link);
+  bool step_entries(Hive& hive);
+  bool step_lanes(Hive& hive);
+  bool take_slot(Hive& hive, const InLink& link, shm::Lane lane, std::uint64_t position);
+  void keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot, shm::DeadReason reason);
+  void finish(Hive& hive);
+
+  Pid pid_ = kNoPid;
+  SharedFd home_;
+  std::uint32_t capacity_ = 0;
+  std::uint32_t entries_ = 0;  // allocated
+  std::uint32_t next_entry_ = 0;
+  std::vector<InLink> links_;
+  std::vector<std::int32_t> link_of_row_;  // index into links_, -1 = none
+  std::size_t next_link_ = 0;
+  std::size_t next_lane_ = 0;
+  std::uint64_t letters_ = 0;
+};
+
+}  // namespace beeline::control

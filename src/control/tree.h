@@ -1,0 +1,95 @@
+#pragma once
+
+// The tree of agents as plain values: who is whose parent, who holds a name, who is how related to
+// whom. It knows no socket, no process and no segment, so that its rules can be tested alone.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shm/identity.h"
+#include "src/control/roles.h"
+
+namespace beeline::control {
+
+/// Number of an agent in the hive; never used again. 0 means none.
+using Pid = std::uint32_t;
+
+inline constexpr Pid kNoPid = 0;
+inline constexpr Pid kKingPid = 1;  ///< the coordinator
+inline constexpr std::string_view kKingName = "king";
+
+struct AgentNode {
+  Pid pid = kNoPid;
+  Pid parent = kNoPid;  ///< kNoPid for the root
+  std::string name;
+  Role role = Role::kAgent;
+  shm::AgentState state = shm::AgentState::kStarting;
+};
+
+/// How a sender stands to a receiver, seen from the receiver (HK-006): kParent means that the sender
+/// is the receiver's parent.
+enum class Relation : std::uint8_t { kSystem, kParent, kSibling, kChild, kOther };
+
+[[nodiscard]] constexpr std::string_view to_string(Relation relation) noexcept {
+  switch (relation) {
+    case Relation::kSystem: return "system";
+    case Relation::kParent: return "parent";
+    case Relation::kSibling: return "sibling";
+    case Relation::kChild: return "child";
+    case Relation::kOther: return "other";
+  }
+  return "unknown";
+}
+
+/// Agents by pid. A parent may be missing (its children wait to be adopted); a circle of parents
+/// cannot be made, because a parent must be older than its child. Not thread safe; owned by the
+/// coordinator. Pointers to nodes stay valid until that node is removed.
+class Tree {
+ public:
+  /// Adds a node. False, and nothing changed, if the pid is 0 or present, or the parent is not
+  /// smaller than it.
+  bool add(AgentNode node);
+
+  /// Removes a node; its children go to its parent (HK-113). False if there is none.
+  bool remove(Pid pid);
+
+  /// False if there is no such node.
+  bool set_state(Pid pid, shm::AgentState state);
+
+  [[nodiscard]] const AgentNode* find(Pid pid) const;
+
+  /// The newest holder of a name that is not dead, else the newest dead one, null if nobody holds
+  /// it. Removing one holder keeps the others (HK-101).
+  [[nodiscard]] const AgentNode* find_name(std::string_view name) const;
+
+  /// Rising by pid, as all lists here.
+  [[nodiscard]] std::vector<Pid> children(Pid pid) const;
+  /// The other children of its parent; empty for a root.
+  [[nodiscard]] std::vector<Pid> siblings(Pid pid) const;
+  /// Parent, grandparent and so on, as far as they are known; nearest first.
+  [[nodiscard]] std::vector<Pid> ancestors(Pid pid) const;
+  /// The first node of b's chain, b included, that is on a's chain, a included (HK-035); nullopt if
+  /// the two have different roots or one is unknown.
+  [[nodiscard]] std::optional<Pid> nearest_common_ancestor(Pid a, Pid b) const;
+
+  /// HK-006, first match wins; kOther if either side is unknown.
+  [[nodiscard]] Relation relation(Pid sender, Pid receiver) const;
+
+  [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
+  [[nodiscard]] const std::map<Pid, AgentNode>& nodes() const noexcept { return nodes_; }
+
+ private:
+  /// The chain of a pid, itself first; empty if it is unknown.
+  [[nodiscard]] std::vector<Pid> chain(Pid pid) const;
+
+  std::map<Pid, AgentNode> nodes_;
+  std::multimap<Pid, Pid> children_;                  // parent -> child
+  std::multimap<std::string, Pid, std::less<>> names_;  // name -> holders
+};
+
+}  // namespace beeline::control

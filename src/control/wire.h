@@ -1,0 +1,272 @@
+#pragma once
+
+// The packets of the control protocol as typed values. A packet is one JSON object of at most
+// kMaxPacketBytes; file descriptors travel beside it and are not part of these structs. The
+// protocol itself is described in docs/architecture.md. JSON stays inside wire.cc.
+//
+// Everything here is a plain value: nothing owns anything, all functions are thread safe, none
+// throws. Whoever parses bytes of another process gets kProtocol for garbage (drop the peer) and
+// kInvalid for a request that is understood but wrong (answer it).
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/identity.h"
+#include "shm/link.h"
+#include "src/control/roles.h"
+#include "src/control/tree.h"
+
+namespace beeline::control {
+
+inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
+inline constexpr int kMaxJsonDepth = 8;
+inline constexpr std::size_t kMaxListedAgents = 64;
+/// Layout of the segments, said at attach; the major and minor number of shm/segment.h.
+inline constexpr std::string_view kLayoutVersion = "1.0";
+
+// ---- Requests, from an agent or a tool to the coordinator ---------------------------------------
+
+/// Becomes an agent. fds: a pidfd of the sender if `pidfd`.
+struct AttachRequest {
+  std::string layout{kLayoutVersion};
+  std::string name;    ///< empty: the coordinator makes one
+  std::string parent;  ///< name; empty: the king
+  Role role = Role::kAgent;
+  bool temporary = false;  ///< finally dead when its process dies or detaches
+  bool pidfd = false;
+};
+
+/// Gives the coordinator home, status page and eventfd. `ready` true includes a `ready`.
+struct ProvideRequest {
+  bool ready = false;
+};
+
+/// The home is complete: commit.
+struct ReadyRequest {};
+
+/// Shows the link that the sender created to another agent. fds: the link.
+struct OpenRequest {
+  Pid to = kNoPid;
+  std::uint32_t serial = 0;
+  shm::LinkContract contract;
+  std::optional<std::uint32_t> peer;  ///< directory index that the sender saw
+  bool again = false;                 ///< repeated after a resume
+};
+
+/// An in-link of a life that ended is drained and unmapped. Answered by a `faded` announcement.
+struct FadeRequest {
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+};
+
+/// Leaves. `empty`: serials of own links in which nothing is left to take.
+struct DetachRequest {
+  std::vector<std::uint32_t> empty;
+};
+
+/// Registers again after the coordinator was restarted or the socket was lost.
+/// fds: [pidfd,] home, status, eventfd.
+struct ResumeRequest {
+  AttachRequest as;
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+  Pid parent_pid = kNoPid;
+  bool ready = false;
+};
+
+/// A link of a peer was quarantined. Not answered.
+struct ReportRequest {
+  std::string what;
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+};
+
+struct ListRequest {
+  std::uint32_t from = 0;  ///< directory index
+};
+struct StatusRequest {};
+/// Names, or pids in decimal.
+struct RouteRequest {
+  std::string from;
+  std::string to;
+};
+struct DownRequest {};
+
+using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
+                             DetachRequest, ResumeRequest, ReportRequest, ListRequest,
+                             StatusRequest, RouteRequest, DownRequest>;
+
+// ---- Answers ------------------------------------------------------------------------------------
+
+struct OkAnswer {};
+
+struct ErrorAnswer {
+  ErrorCode code = ErrorCode::kProtocol;
+  std::string text;
+};
+
+/// fds: directory, then the predecessor's home if `predecessor` is not 0.
+struct AttachedAnswer {
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+  std::uint32_t index = 0;  ///< in the directory
+  std::string name;         ///< as given, or as made by the coordinator
+  Pid parent_pid = kNoPid;
+  std::uint64_t epoch = 0;
+  std::uint64_t predecessor = 0;  ///< incarnation whose home is taken over, 0 = none
+  std::uint32_t in_links = 0;     ///< `link` announcements that follow
+};
+
+/// fds: status page and eventfd of the peer if `process`.
+struct OpenedAnswer {
+  Pid pid = kNoPid;
+  std::uint32_t index = 0;
+  std::uint64_t incarnation = 0;  ///< life of the peer that the fds belong to, or the committed one
+  bool may_send = false;
+  bool process = false;
+};
+
+/// fds: directory.
+struct ResumedAnswer {
+  std::uint32_t index = 0;
+  std::uint64_t epoch = 0;
+  std::uint32_t in_links = 0;
+};
+
+struct ListedAgent {
+  std::uint32_t index = 0;
+  Pid pid = kNoPid;
+  Pid parent = kNoPid;
+  std::string name;
+  Role role = Role::kAgent;
+  shm::AgentState state = shm::AgentState::kVacant;
+  std::uint64_t incarnation = 0;
+  std::int32_t os_pid = 0;  ///< for people; 0 if it has no process
+  bool temporary = false;
+};
+
+struct ListAnswer {
+  std::vector<ListedAgent> agents;
+  std::int64_t next = -1;  ///< `from` of the next page, -1 = this was the last
+};
+
+struct StatusAnswer {
+  std::string hive;
+  std::string version;
+  std::int32_t keeper_pid = 0;
+  std::int32_t coordinator_pid = 0;
+  std::string since;              ///< start of the hive, RFC 3339
+  std::uint64_t restarts = 0;     ///< of the coordinator
+  std::uint64_t epoch = 0;
+  std::uint64_t agents = 0;       ///< not dead, the king included
+  std::uint64_t running = 0;
+  std::uint64_t away = 0;
+  std::uint64_t links = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t dropped_clients = 0;
+  std::uint64_t quarantined_links = 0;
+  std::uint64_t dead_letters = 0;        ///< taken over so far
+  std::uint64_t dead_letters_kept = 0;   ///< still held
+};
+
+struct RouteAnswer {
+  bool allowed = false;
+  std::string rule;
+  std::string text;
+  Pid from = kNoPid;
+  Pid to = kNoPid;
+  Pid via = kNoPid;
+};
+
+using Answer = std::variant<OkAnswer, ErrorAnswer, AttachedAnswer, OpenedAnswer, ResumedAnswer,
+                            ListAnswer, StatusAnswer, RouteAnswer>;
+
+// ---- Announcements, from the coordinator to an agent --------------------------------------------
+
+/// The predecessor's own link to the owner of an announced one.
+struct OwnLink {
+  std::uint32_t serial = 0;
+  shm::LinkContract contract;
+};
+
+/// fds: the link, then status page and eventfd of its owner if `process`, then the predecessor's
+/// own link if `mine`.
+struct LinkAnnouncement {
+  Pid pid = kNoPid;
+  std::string name;
+  std::uint32_t index = 0;
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+  shm::LinkContract contract;
+  bool may_send = false;  ///< false: only the receipts of the link count
+  bool process = false;
+  std::optional<OwnLink> mine;  ///< only in a hand-over
+};
+
+/// To the parent.
+struct DiedAnnouncement {
+  Pid pid = kNoPid;
+  std::string name;
+  std::uint64_t incarnation = 0;
+  shm::AgentState state = shm::AgentState::kAway;
+};
+
+/// The coordinator has let go of an in-link and will not announce it again: the reader may forget
+/// how far it had taken it.
+struct FadedAnnouncement {
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+};
+
+struct ShutdownAnnouncement {
+  std::string reason;
+};
+
+/// The last packet to a client that is dropped.
+struct DroppedAnnouncement {
+  ErrorCode code = ErrorCode::kProtocol;
+  std::string text;
+};
+
+using AnnouncedValue = std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement,
+                                    ShutdownAnnouncement, DroppedAnnouncement>;
+
+// ---- Text ---------------------------------------------------------------------------------------
+
+struct IncomingRequest {
+  std::uint64_t seq = 0;
+  std::string op;
+  Result<Request> request;  ///< kInvalid: an unknown op or a wrong field, to be answered
+};
+
+/// What a client receives: an answer, which has a `seq`, or an announcement.
+struct IncomingAnswer {
+  std::uint64_t seq = 0;
+  Answer answer;
+};
+using FromCoordinator = std::variant<IncomingAnswer, AnnouncedValue>;
+
+/// REQUIRES: the strings of the value fit a packet; text that is not UTF-8 is replaced.
+[[nodiscard]] std::string build(const Request& request, std::uint64_t seq);
+[[nodiscard]] std::string build(const Answer& answer, std::uint64_t seq);
+[[nodiscard]] std::string build(const AnnouncedValue& announcement);
+
+/// Parses a packet of a client. Errors: kTooBig (the limit and the length), kProtocol (no JSON, too
+/// deep, no object, no op or seq).
+[[nodiscard]] Result<IncomingRequest> parse_request(std::string_view text);
+
+/// Parses a packet of the coordinator. Errors: kTooBig, kProtocol.
+[[nodiscard]] Result<FromCoordinator> parse_from_coordinator(std::string_view text);
+
+/// The code that a word of the wire names; kProtocol for an unknown one.
+[[nodiscard]] ErrorCode error_code_from(std::string_view word) noexcept;
+
+}  // namespace beeline::control

@@ -1,0 +1,252 @@
+#pragma once
+
+// What is in each packet, described once: its op and a function `fields` that walks its fields. The
+// builder and the parser of wire.cc both follow that description. `v(name, field)` is required,
+// `v.maybe(name, field)` may be absent. Only wire.cc includes this file.
+
+#include <string_view>
+
+#include "src/control/wire.h"
+
+namespace beeline::control {
+
+// ---- The words of the ops -----------------------------------------------------------------------
+
+template <class T>
+inline constexpr std::string_view kOp = "";
+template <>
+inline constexpr std::string_view kOp<AttachRequest> = "attach";
+template <>
+inline constexpr std::string_view kOp<ProvideRequest> = "provide";
+template <>
+inline constexpr std::string_view kOp<ReadyRequest> = "ready";
+template <>
+inline constexpr std::string_view kOp<OpenRequest> = "open";
+template <>
+inline constexpr std::string_view kOp<FadeRequest> = "fade";
+template <>
+inline constexpr std::string_view kOp<DetachRequest> = "detach";
+template <>
+inline constexpr std::string_view kOp<ResumeRequest> = "resume";
+template <>
+inline constexpr std::string_view kOp<ReportRequest> = "report";
+template <>
+inline constexpr std::string_view kOp<ListRequest> = "list";
+template <>
+inline constexpr std::string_view kOp<StatusRequest> = "status";
+template <>
+inline constexpr std::string_view kOp<RouteRequest> = "route";
+template <>
+inline constexpr std::string_view kOp<DownRequest> = "down";
+template <>
+inline constexpr std::string_view kOp<OkAnswer> = "ok";
+template <>
+inline constexpr std::string_view kOp<ErrorAnswer> = "error";
+template <>
+inline constexpr std::string_view kOp<AttachedAnswer> = "attached";
+template <>
+inline constexpr std::string_view kOp<OpenedAnswer> = "opened";
+template <>
+inline constexpr std::string_view kOp<ResumedAnswer> = "resumed";
+template <>
+inline constexpr std::string_view kOp<ListAnswer> = "list";
+template <>
+inline constexpr std::string_view kOp<StatusAnswer> = "status";
+template <>
+inline constexpr std::string_view kOp<RouteAnswer> = "route";
+template <>
+inline constexpr std::string_view kOp<LinkAnnouncement> = "link";
+template <>
+inline constexpr std::string_view kOp<DiedAnnouncement> = "died";
+template <>
+inline constexpr std::string_view kOp<FadedAnnouncement> = "faded";
+template <>
+inline constexpr std::string_view kOp<ShutdownAnnouncement> = "shutdown";
+template <>
+inline constexpr std::string_view kOp<DroppedAnnouncement> = "error";
+
+// ---- What is in each packet ---------------------------------------------------------------------
+
+template <class V>
+void fields(V& v, AttachRequest& r) {
+  v("layout", r.layout);
+  v("name", r.name);
+  v.maybe("parent", r.parent);
+  v.maybe("role", r.role);
+  v.maybe("temporary", r.temporary);
+  v.maybe("pidfd", r.pidfd);
+}
+template <class V>
+void fields(V& v, ProvideRequest& r) {
+  v("ready", r.ready);
+}
+template <class V>
+void fields(V&, ReadyRequest&) {}
+template <class V>
+void fields(V& v, shm::LinkContract& r) {
+  v("normal_slots", r.normal_slots);
+  v("urgent_slots", r.urgent_slots);
+  v("max_payload_bytes", r.max_payload_bytes);
+}
+template <class V>
+void fields(V& v, OpenRequest& r) {
+  v("to", r.to);
+  v("serial", r.serial);
+  v("contract", r.contract);
+  v.maybe("peer", r.peer);
+  v.maybe("again", r.again);
+}
+template <class V>
+void fields(V& v, FadeRequest& r) {
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, DetachRequest& r) {
+  v("empty", r.empty);
+}
+template <class V>
+void fields(V& v, ResumeRequest& r) {
+  fields(v, r.as);
+  v("pid", r.pid);
+  v("incarnation", r.incarnation);
+  v.maybe("parent_pid", r.parent_pid);
+  v("ready", r.ready);
+}
+template <class V>
+void fields(V& v, ReportRequest& r) {
+  v("what", r.what);
+  v("pid", r.pid);
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, ListRequest& r) {
+  v.maybe("from", r.from);
+}
+template <class V>
+void fields(V&, StatusRequest&) {}
+template <class V>
+void fields(V& v, RouteRequest& r) {
+  v("from", r.from);
+  v("to", r.to);
+}
+template <class V>
+void fields(V&, DownRequest&) {}
+template <class V>
+void fields(V&, OkAnswer&) {}
+template <class V>
+void fields(V& v, ErrorAnswer& r) {
+  v("code", r.code);
+  v("text", r.text);
+}
+template <class V>
+void fields(V& v, AttachedAnswer& r) {
+  v("pid", r.pid);
+  v("incarnation", r.incarnation);
+  v("index", r.index);
+  v("name", r.name);
+  v("parent_pid", r.parent_pid);
+  v("epoch", r.epoch);
+  v("predecessor", r.predecessor);
+  v("in_links", r.in_links);
+}
+template <class V>
+void fields(V& v, OpenedAnswer& r) {
+  v("pid", r.pid);
+  v("index", r.index);
+  v("incarnation", r.incarnation);
+  v("may_send", r.may_send);
+  v("process", r.process);
+}
+template <class V>
+void fields(V& v, ResumedAnswer& r) {
+  v("index", r.index);
+  v("epoch", r.epoch);
+  v("in_links", r.in_links);
+}
+template <class V>
+void fields(V& v, ListedAgent& r) {
+  v("index", r.index);
+  v("pid", r.pid);
+  v("parent", r.parent);
+  v("name", r.name);
+  v("role", r.role);
+  v("state", r.state);
+  v("incarnation", r.incarnation);
+  v("os_pid", r.os_pid);
+  v("temporary", r.temporary);
+}
+template <class V>
+void fields(V& v, ListAnswer& r) {
+  v("agents", r.agents);
+  v("next", r.next);
+}
+template <class V>
+void fields(V& v, StatusAnswer& r) {
+  v("hive", r.hive);
+  v("version", r.version);
+  v("keeper_pid", r.keeper_pid);
+  v("coordinator_pid", r.coordinator_pid);
+  v("since", r.since);
+  v("restarts", r.restarts);
+  v("epoch", r.epoch);
+  v("agents", r.agents);
+  v("running", r.running);
+  v("away", r.away);
+  v("links", r.links);
+  v("clients", r.clients);
+  v("dropped_clients", r.dropped_clients);
+  v("quarantined_links", r.quarantined_links);
+  v("dead_letters", r.dead_letters);
+  v("dead_letters_kept", r.dead_letters_kept);
+}
+template <class V>
+void fields(V& v, RouteAnswer& r) {
+  v("allowed", r.allowed);
+  v("rule", r.rule);
+  v("text", r.text);
+  v("from", r.from);
+  v("to", r.to);
+  v("via", r.via);
+}
+template <class V>
+void fields(V& v, OwnLink& r) {
+  v("serial", r.serial);
+  v("contract", r.contract);
+}
+template <class V>
+void fields(V& v, LinkAnnouncement& r) {
+  v("pid", r.pid);
+  v("name", r.name);
+  v("index", r.index);
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+  v("contract", r.contract);
+  v("may_send", r.may_send);
+  v("process", r.process);
+  v.maybe("mine", r.mine);
+}
+template <class V>
+void fields(V& v, DiedAnnouncement& r) {
+  v("pid", r.pid);
+  v("name", r.name);
+  v("incarnation", r.incarnation);
+  v("state", r.state);
+}
+template <class V>
+void fields(V& v, FadedAnnouncement& r) {
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, ShutdownAnnouncement& r) {
+  v("reason", r.reason);
+}
+template <class V>
+void fields(V& v, DroppedAnnouncement& r) {
+  v("code", r.code);
+  v("text", r.text);
+}
+
+}  // namespace beeline::control

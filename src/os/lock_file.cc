@@ -1,0 +1,92 @@
+#include "src/os/lock_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "src/os/error.h"
+
+namespace beeline::os {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = 64 * 1024;
+constexpr int kAcquireTries = 100;
+
+// False if somebody removed or replaced the file between our open and our lock: then the lock is
+// on a file that nobody else will find.
+bool is_still_at(const std::string& path, int fd) noexcept {
+  struct stat ours {};
+  struct stat there {};
+  return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
+Error held_error(const std::string& path, int sys_errno) {
+  const auto text = LockFile::read_text(path);
+  const std::string holder = text && !text->empty() ? *text : "(nothing)";
+  return system_error(ErrorCode::kAlreadyRunning, sys_errno,
+                      "lock '" + path + "': another process holds it and wrote: " + holder +
+                          "; use that one, or end it first");
+}
+
+}  // namespace
+
+Result<LockFile> LockFile::acquire(const std::string& path) {
+  for (int attempt = 0; attempt < kAcquireTries; ++attempt) {
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (!fd.valid()) return system_failure("open lock file '" + path + "'");
+    struct flock whole {};  // zeros: all of the file, and no pid as F_OFD_SETLK demands
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
+      const int sys_errno = errno;
+      if (sys_errno == EAGAIN || sys_errno == EACCES) {
+        return tl::unexpected<Error>(held_error(path, sys_errno));
+      }
+      return system_failure(ErrorCode::kSystem, sys_errno, "lock '" + path + "'");
+    }
+    if (is_still_at(path, fd.get())) return LockFile(std::move(fd), path);
+  }
+  return fail(ErrorCode::kSystem, "lock '" + path + "': the file was removed " +
+                                      std::to_string(kAcquireTries) +
+                                      " times while we took it; find out who removes it");
+}
+
+Result<void> LockFile::write_text(std::string_view text) {
+  if (!held()) return fail(ErrorCode::kClosed, "write lock file: it is not held");
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t written =
+        ::pwrite(fd_.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (written > 0) {
+      done += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      return system_failure("write lock file '" + path_ + "'");
+    }
+  }
+  if (::ftruncate(fd_.get(), static_cast<off_t>(text.size())) == 0) return {};
+  return system_failure("cut lock file '" + path_ + "'");
+}
+
+Result<std::string> LockFile::read_text(const std::string& path) {
+  // O_NONBLOCK: whatever lies there, opening it does not wait.
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.valid()) return system_failure("open lock file '" + path + "'");
+  std::string text(kMaxTextBytes, '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t length = ::read(fd.get(), text.data() + done, text.size() - done);
+    if (length == 0) break;
+    if (length > 0) {
+      done += static_cast<std::size_t>(length);
+    } else if (errno != EINTR) {
+      return system_failure("read lock file '" + path + "'");
+    }
+  }
+  text.resize(done);
+  return text;
+}
+
+}  // namespace beeline::os

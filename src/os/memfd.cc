@@ -1,0 +1,203 @@
+#include "src/os/memfd.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "src/os/error.h"
+
+namespace beeline::os {
+namespace {
+
+constexpr std::string_view kMemoryRemedy =
+    "free memory, give the machine more, or send less at a time";
+constexpr unsigned kNoExecSeal = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3; glibc 2.36 lacks it
+constexpr std::size_t kMaxNameBytes = 249;
+constexpr std::uint64_t kMaxSizeBytes = std::numeric_limits<off_t>::max();
+constexpr std::uint64_t kStatBlockBytes = 512;  // st_blocks counts in these on every file system
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+std::string hex(std::uint64_t value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  do {
+    text.insert(text.begin(), kDigits[value & 15U]);
+    value >>= 4U;
+  } while (value != 0);
+  return "0x" + text;
+}
+
+tl::unexpected<Error> bad_segment(int fd, const std::string& expected, const std::string& found) {
+  return fail(ErrorCode::kBadSegment, "segment (fd " + std::to_string(fd) + "): expected " +
+                                          expected + ", found " + found +
+                                          "; it is refused, drop the peer that sent it");
+}
+
+Result<struct stat> status_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return system_failure("fstat segment, fd " + std::to_string(fd));
+  return status;
+}
+
+std::uint64_t bytes_in(const struct stat& status) {
+  return static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes;
+}
+
+// The number of bytes in a line of /proc/meminfo, nothing if the line is not there.
+std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_view field) {
+  const auto at = text.find(field);
+  if (at == std::string_view::npos) return std::nullopt;
+  const auto digits = text.find_first_not_of(' ', at + field.size());
+  if (digits == std::string_view::npos) return std::nullopt;
+  std::uint64_t kilobytes = 0;
+  const auto parsed = std::from_chars(text.data() + digits, text.data() + text.size(), kilobytes);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  return kilobytes * 1024;
+}
+
+// All memory of the machine, free or not.
+std::uint64_t total_memory_bytes() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return 0;
+  return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
+}
+
+// What can be allocated before the kernel kills somebody, as it estimates it itself. Where there is
+// no /proc to tell, the whole machine.
+std::uint64_t available_memory_bytes() {
+  const UniqueFd file(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return total_memory_bytes();
+  std::array<char, 4096> buffer{};
+  const ssize_t length = ::read(file.get(), buffer.data(), buffer.size());
+  if (length <= 0) return total_memory_bytes();
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(length));
+  const auto memory = meminfo_bytes(text, "MemAvailable:");
+  if (!memory) return total_memory_bytes();
+  return *memory + meminfo_bytes(text, "SwapFree:").value_or(0);
+}
+
+Result<void> check_file_system(int fd) {
+  struct statfs file_system {};
+  if (::fstatfs(fd, &file_system) != 0) {
+    return system_failure("fstatfs segment, fd " + std::to_string(fd));
+  }
+  if (file_system.f_type == TMPFS_MAGIC) return {};
+  return bad_segment(fd, "tmpfs (type " + hex(TMPFS_MAGIC) + ")",
+                     "file system type " + hex(static_cast<std::uint64_t>(file_system.f_type)));
+}
+
+Result<void> check_status(int fd, const struct stat& status, std::uint64_t size_bytes,
+                          std::uint64_t least_allocated_bytes) {
+  if (!S_ISREG(status.st_mode)) {
+    return bad_segment(fd, "a regular file", "file mode " + hex(status.st_mode));
+  }
+  if (static_cast<std::uint64_t>(status.st_blksize) != kBlockBytes) {
+    return bad_segment(fd, "blocks of " + std::to_string(kBlockBytes) + " bytes",
+                       std::to_string(status.st_blksize) +
+                           " (huge pages: /sys/kernel/mm/transparent_hugepage/shmem_enabled must "
+                           "not be 'always' or 'force')");
+  }
+  if (static_cast<std::uint64_t>(status.st_size) != size_bytes) {
+    return bad_segment(fd, std::to_string(size_bytes) + " bytes", std::to_string(status.st_size));
+  }
+  if (bytes_in(status) < least_allocated_bytes) {
+    return bad_segment(fd, "at least " + std::to_string(least_allocated_bytes) + " bytes allocated",
+                       std::to_string(bytes_in(status)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes) {
+  if (size_bytes == 0 || size_bytes > kMaxSizeBytes) {
+    return fail(ErrorCode::kInvalid, "create segment '" + name + "': size must be 1 to " +
+                                         std::to_string(kMaxSizeBytes) + " bytes, is " +
+                                         std::to_string(size_bytes));
+  }
+  if (name.size() > kMaxNameBytes) {
+    return fail(ErrorCode::kInvalid, "create segment: name must have at most " +
+                                         std::to_string(kMaxNameBytes) + " bytes, has " +
+                                         std::to_string(name.size()));
+  }
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  UniqueFd fd(::memfd_create(name.c_str(), kFlags | kNoExecSeal));
+  if (!fd.valid() && errno == EINVAL) fd.reset(::memfd_create(name.c_str(), kFlags));
+  if (!fd.valid()) return system_failure("memfd_create '" + name + "'");
+  if (::ftruncate(fd.get(), static_cast<off_t>(size_bytes)) != 0) {
+    return system_failure("set size of segment '" + name + "' to " + std::to_string(size_bytes) +
+                          " bytes");
+  }
+  return fd;
+}
+
+Result<void> allocate(int fd, Extent extent) {
+  const std::string what = "allocate " + std::to_string(extent.length_bytes) + " bytes at offset " +
+                           std::to_string(extent.offset_bytes) + " of segment (fd " +
+                           std::to_string(fd) + ")";
+  const auto status = status_of(fd);
+  if (!status) return tl::unexpected<Error>(status.error());
+  const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
+  if (extent.length_bytes == 0 || extent.offset_bytes > size_bytes ||
+      extent.length_bytes > size_bytes - extent.offset_bytes) {
+    return fail(ErrorCode::kInvalid,
+                what + ": not inside its " + std::to_string(size_bytes) + " bytes");
+  }
+  const std::uint64_t available_bytes = available_memory_bytes();
+  if (available_bytes < kReserveBytes || extent.length_bytes > available_bytes - kReserveBytes) {
+    return system_failure(ErrorCode::kNoMemory, ENOMEM,
+                          what + ": the machine has " + std::to_string(available_bytes) +
+                              " bytes left, of which " + std::to_string(kReserveBytes) +
+                              " stay free; " + std::string(kMemoryRemedy));
+  }
+  int outcome = 0;
+  do {
+    outcome = ::fallocate(fd, 0, static_cast<off_t>(extent.offset_bytes),
+                          static_cast<off_t>(extent.length_bytes));
+  } while (outcome != 0 && errno == EINTR);
+  if (outcome == 0) return {};
+  const int sys_errno = errno;
+  if (sys_errno != ENOSPC && sys_errno != ENOMEM) {
+    return system_failure(ErrorCode::kSystem, sys_errno, what);
+  }
+  return system_failure(ErrorCode::kNoMemory, sys_errno, what + ": " + std::string(kMemoryRemedy));
+}
+
+Result<void> seal(int fd) {
+  if (::fcntl(fd, F_ADD_SEALS, kSeals) == 0) return {};
+  return system_failure("seal segment, fd " + std::to_string(fd));
+}
+
+Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t allocated_bytes) {
+  if (auto checked = check_file_system(fd); !checked) return checked;
+
+  // Seals before sizes: once SHRINK and GROW are on, what fstat says stays true.
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) {
+    return bad_segment(fd, "seals " + hex(kSeals) + " (shrink, grow, future write, seal)",
+                       seals < 0 ? "a file that cannot be sealed"
+                                 : "seals " + hex(static_cast<std::uint64_t>(seals)));
+  }
+  const auto status = status_of(fd);
+  if (!status) return tl::unexpected<Error>(status.error());
+  return check_status(fd, *status, size_bytes, allocated_bytes);
+}
+
+Result<std::uint64_t> allocated_bytes(int fd) {
+  const auto status = status_of(fd);
+  if (!status) return tl::unexpected<Error>(status.error());
+  return bytes_in(*status);
+}
+
+}  // namespace beeline::os

@@ -1,0 +1,65 @@
+#include "src/os/process.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "src/os/error.h"
+
+namespace beeline::os {
+
+Result<void> raise_fd_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return system_failure("read limit of open files");
+  if (limit.rlim_cur == limit.rlim_max) return {};
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
+  return system_failure("raise limit of open files to " + std::to_string(limit.rlim_max));
+}
+
+int usable_cpus() noexcept {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) return std::max(1, CPU_COUNT(&cpus));
+  // A machine with more CPUs than a cpu_set_t has bits.
+  return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+void pin_to_cpu(int cpu) noexcept {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return;
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(static_cast<std::size_t>(cpu), &cpus);
+  if (::sched_setaffinity(0, sizeof cpus, &cpus) != 0) return;
+}
+
+void yield() noexcept { ::sched_yield(); }
+
+std::string executable_directory() {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = ::readlink("/proc/self/exe", target.data(), target.size());
+  if (length <= 0) return ".";
+  const std::string path(target.data(), static_cast<std::size_t>(length));
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<std::optional<int>> try_reap(pid_t child) {
+  int status = 0;
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(child, &status, WNOHANG);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped < 0) return system_failure("reap child " + std::to_string(child));
+  if (reaped == 0) return std::optional<int>();
+  return std::optional<int>(status);
+}
+
+}  // namespace beeline::os

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+
+namespace beeline::os {
+
+/// Raises the soft limit of open files to the hard one. Errors: kSystem.
+[[nodiscard]] Result<void> raise_fd_limit();
+
+/// The number of CPUs that this process may run on, at least 1.
+[[nodiscard]] int usable_cpus() noexcept;
+
+/// Keeps the calling thread on one CPU, counted from 0. Does nothing if that is not allowed.
+void pin_to_cpu(int cpu) noexcept;
+
+/// Lets another thread run.
+void yield() noexcept;
+
+/// The directory that the running program lies in, without a slash at the end; "." if /proc cannot
+/// tell.
+[[nodiscard]] std::string executable_directory();
+
+/// Starts a program as a child; it inherits stdin, stdout and stderr, and of the other descriptors
+/// those without CLOEXEC and those named in `keep_fds` (same numbers). Its signal mask is empty.
+/// `argv[0]` is searched in PATH if it has no slash. The caller reaps it (try_reap). Errors:
+/// kInvalid (empty argv), kSystem (fork or exec failed; a failed exec leaves no child behind).
+[[nodiscard]] Result<pid_t> spawn(const std::vector<std::string>& argv,
+                                  std::span<const int> keep_fds = {});
+
+/// Starts a program that outlives us: in a session of its own, child of init, never ours to reap,
+/// stdin from /dev/null. stdout and stderr stay as they are: redirecting them is its own job. The
+/// pid is safe to use only while the caller knows by other means that it lives. Otherwise as
+/// spawn().
+[[nodiscard]] Result<pid_t> spawn_detached(const std::vector<std::string>& argv,
+                                           std::span<const int> keep_fds = {});
+
+/// Reaps a child if it has ended and returns its wait status (WIFEXITED ...), nullopt while it
+/// runs. Does not block. Errors: kSystem (ECHILD: not our child, or reaped before).
+[[nodiscard]] Result<std::optional<int>> try_reap(pid_t child);
+
+}  // namespace beeline::os

@@ -1,0 +1,55 @@
+#pragma once
+// The home of this agent: its segment, the inbox on it, and the memory that both grow into.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/inbox.h"
+#include "src/segment/owned.h"
+
+namespace beeline::receive {
+
+class HomeMemory {
+ public:
+  // Creates a home that is not ready yet, with the first entries and rows. Errors: kInvalid, kNoMemory, kSystem.
+  [[nodiscard]] static Result<std::unique_ptr<HomeMemory>> create(const std::string& hive,
+                                                                  std::uint32_t pid,
+                                                                  std::uint64_t incarnation,
+                                                                  const shm::HomeOptions& options);
+
+  [[nodiscard]] const shm::Home& home() const { return home_; }
+  [[nodiscard]] shm::Inbox& inbox() { return inbox_; }
+  [[nodiscard]] const shm::Inbox& inbox() const { return inbox_; }
+  [[nodiscard]] int fd() const { return memory_.fd(); }
+
+  // True when one more message can be put, adding entries where the table may still grow. False: full, or the system
+  // has no memory now; senders then see their lanes fill.
+  [[nodiscard]] bool make_room(bool critical) {
+    return inbox_.has_room(critical) && (inbox_.free_count() != 0 || grow_entries());
+  }
+
+  // A vacant row, adding rows where none is. Errors: kFull, kNoMemory.
+  [[nodiscard]] Result<std::uint16_t> vacant_row();
+
+  // Makes at least `count` entries available. Errors: kNoMemory, kFull.
+  [[nodiscard]] Result<void> reserve_entries(std::uint32_t count);
+
+  // The take-over, or the empty start, is complete: others may trust this home.
+  void set_ready();
+
+ private:
+  HomeMemory(segment::Owned memory, const shm::HomeOptions& options, std::uint32_t pid,
+             std::uint64_t incarnation);
+  bool grow_entries();
+  Result<void> add_entries(std::uint32_t to);
+
+  segment::Owned memory_;
+  std::vector<std::uint32_t> free_stack_;
+  shm::Home home_;
+  shm::Inbox inbox_;
+};
+
+}  // namespace beeline::receive

@@ -1,0 +1,41 @@
+#include "src/receive/in_link.h"
+
+namespace beeline::receive {
+
+bool verify_extents(InLink& link) {
+  const shm::LinkLayout& layout = link.view.layout();
+  const auto& control = link.view.control();
+  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
+    // SYNC(link.extents): acquire, pairs with the owner's publish after it allocated.
+    const std::uint32_t now = control.slabs_allocated[c].observe();
+    const std::uint32_t known = link.verified.slabs[c];
+    if (now <= known) continue;
+    if (now > layout.classes[c].count) return false;
+    const std::uint64_t size = layout.classes[c].slab_bytes;
+    if (!link.memory.verify(layout.slabs[c] + known * size, (now - known) * size)) return false;
+    link.verified.slabs[c] = now;
+  }
+  // SYNC(link.strings): acquire, pairs with append_string().
+  const std::uint32_t strings = control.string_count.observe();
+  if (strings > shm::kMaxStrings) return false;
+  if (strings > 0 && link.verified.strings == 0 &&
+      !link.memory.verify(layout.strings, shm::LinkLayout::kStringsBytes)) {
+    return false;
+  }
+  if (strings > link.verified.strings) link.verified.strings = strings;
+  return true;
+}
+
+bool ensure_stamps(const ReceiptSink& sink) {
+  shm::ReceiptBank& bank = sink.own->bank(sink.bank);
+  if (bank.stamps_ready.relaxed_load() != 0) return true;
+  const std::uint64_t offset = sink.own->layout().stamp_offset(sink.bank);
+  if (!sink.memory->allocate(offset, shm::LinkLayout::kStampRowBytes)) return false;
+  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+    sink.own->stamp(sink.bank, slab).relaxed_store(0);  // the bank may have served another life before
+  }
+  bank.stamps_ready.publish(1);
+  return true;
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,68 @@
+#pragma once
+// A link that another agent owns and this one reads: the receiver's private half.
+
+#include "shm/lane.h"
+#include "shm/strings.h"
+#include "src/segment/foreign.h"
+#include "src/segment/owned.h"
+#include "src/wake/bell.h"
+
+namespace beeline::receive {
+
+// Where this agent's receipts for the link go: a bank in its own link to the owner. Not owned; empty until there is one.
+struct ReceiptSink {
+  const shm::Link* own = nullptr;
+  const segment::Owned* memory = nullptr;  // of `own`, to allocate stamps
+  std::size_t bank = shm::kBanks;
+  [[nodiscard]] bool valid() const { return bank != shm::kBanks; }
+};
+
+struct InLink {
+  InLink(segment::Foreign segment, const shm::LinkContract& contract)
+      : memory(std::move(segment)), view(memory.data(), contract) {}
+
+  shm::LinkKey key;
+  std::uint32_t owner_pid = 0;
+  std::uint32_t owner_index = 0;  // in the directory
+  bool may_send = true;           // false: only its receipts count
+  segment::Foreign memory;
+  shm::LinkView view;
+  std::uint16_t row = 0;           // in the home
+  std::uint64_t position[shm::kLanes] = {0, 0};
+  std::int64_t seen_empty_ns = 0;  // when all taken was all there was
+  shm::VerifiedExtents verified;
+  ReceiptSink sink;
+  wake::Bell bell;                 // of the owner, to ring when it waits for space
+  InLink* older = nullptr;         // of the same pid's earlier life; drained before this one
+  std::uint32_t live = 0;          // inbox entries whose payload, type or row is in this link
+  bool owner_gone = false;         // the life that owns it has ended: needs no receipts
+  bool quarantined = false;        // it held a bad slot; nothing more is taken from it
+  std::uint64_t received = 0;
+
+  // True when a message waits in the lane.
+  [[nodiscard]] bool has_message(shm::Lane lane) const {
+    const std::uint64_t at = position[static_cast<std::size_t>(lane)];
+    return shm::is_published(view.slot(lane, at), at);
+  }
+  [[nodiscard]] bool has_message() const {
+    return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
+  }
+  // Whether messages may be taken now.
+  [[nodiscard]] bool open() const {
+    return may_send && !quarantined && (sink.valid() || owner_gone) &&
+           (older == nullptr || !older->open() || !older->has_message());
+  }
+  // Nothing will ever come from it again and nobody refers to it.
+  [[nodiscard]] bool faded() const {
+    return owner_gone && live == 0 && (quarantined || !may_send || !has_message());
+  }
+};
+
+// Looks whether the owner has announced more memory since, and verifies it. False when it has announced memory that it
+// has not allocated.
+[[nodiscard]] bool verify_extents(InLink& link);
+
+// Makes sure that stamps can be stored in the link's bank. False when the system has no memory now.
+[[nodiscard]] bool ensure_stamps(const ReceiptSink& sink);
+
+}  // namespace beeline::receive

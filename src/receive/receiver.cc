@@ -1,0 +1,340 @@
+#include "src/receive/receiver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/os/clock.h"
+
+namespace beeline::receive {
+
+namespace {
+
+constexpr std::uint32_t kBudget = 32;      // messages of one lane in one turn
+constexpr std::size_t kActiveLinks = 8;    // looked at every turn
+constexpr std::size_t kSliceLinks = 32;    // of the others, each turn
+
+}  // namespace
+
+Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
+  fifo_ = home_->home().control().policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
+}
+
+InLink& Receiver::add(std::unique_ptr<InLink> link) {
+  for (const auto& other : links_) {
+    if (other->owner_pid == link->owner_pid && other->key.incarnation < link->key.incarnation &&
+        (link->older == nullptr || link->older->key.incarnation < other->key.incarnation)) {
+      link->older = other.get();
+    }
+  }
+  if (rows_.size() <= link->row) rows_.resize(link->row + 1U, nullptr);
+  rows_[link->row] = link.get();
+  links_.insert(links_.begin(), std::move(link));
+  return *links_.front();
+}
+
+InLink* Receiver::find(const shm::LinkKey& key) {
+  for (const auto& link : links_) {
+    if (link->key == key) return link.get();
+  }
+  return nullptr;
+}
+
+void Receiver::remove(InLink& link) {
+  const shm::Home& home = home_->home();
+  shm::close_row(home.control(), home.row(link.row));
+  if (link.sink.valid()) shm::close_bank(link.sink.own->bank(link.sink.bank));
+  rows_[link.row] = nullptr;
+  for (const auto& other : links_) {
+    if (other->older == &link) other->older = link.older;
+  }
+  std::erase(quarantined_, &link);
+  std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
+}
+
+bool Receiver::drain_turn() {
+  bool taken = false;
+  const std::size_t active = std::min(links_.size(), kActiveLinks);
+  for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
+  if (links_.size() <= active) return taken;
+  const std::size_t others = links_.size() - active;
+  for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
+    slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
+    if (drain(*links_[active + slice_], kBudget)) {
+      taken = true;
+      move_to_front(active + slice_);
+    }
+  }
+  return taken;
+}
+
+bool Receiver::drain_all() {
+  bool taken = false;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!drain(*links_[i], kBudget)) continue;
+    taken = true;
+    if (i >= kActiveLinks) move_to_front(i);
+  }
+  return taken;
+}
+
+void Receiver::move_to_front(std::size_t at) {
+  const auto from = links_.begin() + static_cast<std::ptrdiff_t>(at);
+  std::rotate(links_.begin(), from, from + 1);
+}
+
+bool Receiver::drain(InLink& link, std::uint32_t budget) {
+  if (!link.has_message() || !link.open()) return false;
+  std::uint32_t count;
+  if (fifo_) {
+    count = drain_merged(link, budget);
+  } else {
+    count = drain_lane(link, shm::Lane::kUrgent, budget);
+    count += drain_lane(link, shm::Lane::kNormal, budget);
+  }
+  if (count == 0) return false;
+  link.received += count;
+  ring_for_space(link);
+  if (!link.has_message()) link.seen_empty_ns = os::coarse_ns();
+  return true;
+}
+
+std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget) {
+  std::uint32_t count = 0;
+  while (count < budget && put_next(link, lane)) ++count;
+  if (count != 0) commit(link, lane);
+  return count;
+}
+
+// A fifo inbox takes both lanes in the order in which the sender sent.
+std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget) {
+  std::uint32_t count = 0;
+  for (; count < budget; ++count) {
+    shm::Lane lane = shm::Lane::kNormal;
+    if (link.has_message(shm::Lane::kUrgent)) {
+      lane = shm::Lane::kUrgent;
+      if (link.has_message(shm::Lane::kNormal)) {
+        const auto id_at = [&](shm::Lane of) {
+          const auto& slot = link.view.slot(of, link.position[static_cast<std::size_t>(of)]);
+          return shm::counter_of_message(slot.header.words[0].relaxed_load());
+        };
+        if (id_at(shm::Lane::kNormal) < id_at(shm::Lane::kUrgent)) lane = shm::Lane::kNormal;
+      }
+    }
+    if (!put_next(link, lane)) break;
+    commit(link, lane);
+  }
+  return count;
+}
+
+bool Receiver::put_next(InLink& link, shm::Lane lane) {
+  std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
+  const shm::Slot& slot = link.view.slot(lane, position);
+  if (!shm::is_published(slot, position)) return false;
+  if (!home_->make_room(lane == shm::Lane::kUrgent)) return false;
+  shm::SlotCopy copy;
+  shm::copy_slot(slot, copy);
+  if (!check(link, copy)) {
+    quarantine(link);
+    return false;
+  }
+  const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
+  if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
+  const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
+  const std::int64_t sent = std::clamp(copy.header.sent_ns, earliest,
+                                       std::max(earliest, os::coarse_ns()));
+  PendingReply* waiting = nullptr;
+  if (copy.header.reply_to != 0) {
+    for (PendingReply* pending : pending_) {
+      if (pending->request_id == copy.header.reply_to && pending->entry == shm::kNoEntry) {
+        waiting = pending;
+      }
+    }
+  }
+  const std::uint32_t at =
+      home_->inbox().put(copy, link.row, lane, position, sent, waiting == nullptr);
+  if (waiting != nullptr) waiting->entry = at;
+  ++link.live;
+  ++position;
+  return true;
+}
+
+bool Receiver::check(InLink& link, const shm::SlotCopy& copy) {
+  shm::SlotFault fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+  if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
+    if (!verify_extents(link)) return false;
+    fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+  }
+  return fault == shm::SlotFault::kNone;
+}
+
+void Receiver::commit(InLink& link, shm::Lane lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  home_->inbox().commit(link.row, lane, link.position[index]);
+  if (!link.sink.valid()) return;
+  // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never promises more than
+  // the home holds.
+  link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
+}
+
+void Receiver::ring_for_space(const InLink& link) {
+  // SYNC(link.space): pairs with the fence of the sender between its space word and its last look at the receipts.
+  shm::full_fence();
+  if (link.view.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(link.bell));
+}
+
+void Receiver::ring_all_for_space() {
+  for (const auto& link : links_) ring_for_space(*link);
+}
+
+void Receiver::quarantine(InLink& link) {
+  link.quarantined = true;
+  auto& bad = home_->home().control().counters.bad_slots;
+  bad.relaxed_store(bad.relaxed_load() + 1);
+  quarantined_.push_back(&link);
+}
+
+std::vector<InLink*> Receiver::take_quarantined() { return std::exchange(quarantined_, {}); }
+
+bool Receiver::has_work(bool all) {
+  if (home_->inbox().queued() != 0) return true;
+  const std::size_t count = all ? links_.size() : std::min(links_.size(), kActiveLinks);
+  for (std::size_t i = 0; i < count; ++i) {
+    InLink& link = *links_[i];
+    if (!link.has_message() || !link.open()) continue;
+    if (home_->make_room(link.has_message(shm::Lane::kUrgent))) return true;
+  }
+  return false;
+}
+
+bool Receiver::has_urgent() const {
+  if (home_->inbox().critical() != 0) return true;
+  return std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+    return link->open() && link->has_message(shm::Lane::kUrgent);
+  });
+}
+
+// True when the entry must not be handed out; it is a dead letter then. The entry is leased.
+bool Receiver::drop_unfit(std::uint32_t at) {
+  const shm::Entry& entry = home_->home().entry(at);
+  if (entry.header.ttl_ms != 0 &&
+      os::coarse_ns() > entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000) {
+    bury(at, shm::DeadReason::kExpired);
+    return true;
+  }
+  if (entry.word().attempts >= home_->home().control().max_attempts) {
+    bury(at, shm::DeadReason::kExhausted);
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t Receiver::take() {
+  shm::Inbox& inbox = home_->inbox();
+  for (;;) {
+    const std::uint32_t at = inbox.best();
+    if (at == shm::kNoEntry) return at;
+    inbox.take_best(at);
+    if (!drop_unfit(at)) return at;
+  }
+}
+
+std::uint32_t Receiver::take_selected(const Selection& selection) {
+  shm::Inbox& inbox = home_->inbox();
+  const auto index_of = [&](const shm::Entry& entry) {
+    return static_cast<std::uint32_t>(&entry - &home_->home().entry(0));
+  };
+  const auto matches = [&](const shm::Entry& entry) {
+    if (selection.from != 0 && shm::pid_of_message(entry.header.id) != selection.from) return false;
+    if (selection.reply_to != 0 && entry.header.reply_to != selection.reply_to) return false;
+    if (!selection.type.empty() && type(index_of(entry)).view() != selection.type) return false;
+    return selection.channel.empty() || channel(index_of(entry)).view() == selection.channel;
+  };
+  for (;;) {
+    const std::uint32_t at = inbox.find(matches);
+    if (at == shm::kNoEntry) return at;
+    inbox.take(at);
+    if (!drop_unfit(at)) return at;
+  }
+}
+
+std::uint32_t Receiver::take_reply(PendingReply& pending) {
+  const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
+  home_->inbox().take_matched(at);
+  return at;
+}
+
+void Receiver::expect(PendingReply& pending) { pending_.push_back(&pending); }
+
+void Receiver::forget(PendingReply& pending) {
+  std::erase(pending_, &pending);
+  if (pending.entry != shm::kNoEntry) {
+    home_->inbox().unmatch(std::exchange(pending.entry, shm::kNoEntry));
+  }
+}
+
+void Receiver::done(std::uint32_t at) {
+  const std::uint32_t row = home_->home().entry(at).word().row;
+  shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+  home_->inbox().done(at, stamp);
+  // A sender may wait for a slab as it waits for a slot.
+  if (stamp != nullptr) ring_for_space(*rows_[row]);
+  unrefer(row);
+}
+
+void Receiver::requeue(std::uint32_t at) { home_->inbox().requeue(at); }
+
+void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
+  home_->inbox().bury(at, reason);
+  keep_dead_letters_bounded();
+}
+
+void Receiver::keep_dead_letters_bounded() {
+  while (home_->inbox().dead() > shm::kMaxDeadLetters) {
+    const std::uint32_t at = home_->inbox().oldest_dead();
+    const std::uint32_t row = home_->home().entry(at).word().row;
+    shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+    home_->inbox().purge(at, stamp);
+    if (stamp != nullptr) ring_for_space(*rows_[row]);
+    unrefer(row);
+  }
+}
+
+void Receiver::unrefer(std::uint32_t row) {
+  if (row < rows_.size() && rows_[row] != nullptr && rows_[row]->live != 0) --rows_[row]->live;
+}
+
+InLink* Receiver::link_of(std::uint32_t at) const {
+  const std::uint32_t row = entry(at).word().row;
+  return row < rows_.size() ? rows_[row] : nullptr;
+}
+
+shm::Atomic<std::uint64_t>* Receiver::stamp_word(std::uint32_t at) {
+  if (!entry(at).in_slab()) return nullptr;
+  InLink* link = link_of(at);
+  if (link == nullptr || !link->sink.valid() || !ensure_stamps(link->sink)) return nullptr;
+  return &link->sink.own->stamp(link->sink.bank, entry(at).header.slab);
+}
+
+std::span<const std::byte> Receiver::payload(std::uint32_t at) const {
+  const shm::Entry& found = entry(at);
+  if (!found.in_slab()) {
+    return {reinterpret_cast<const std::byte*>(found.payload), found.header.length};
+  }
+  const InLink* link = link_of(at);
+  if (link == nullptr) return {};
+  return {link->view.slab(found.header.slab), found.header.length};
+}
+
+shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number) const {
+  const InLink* link = number == 0 ? nullptr : link_of(at);
+  if (link == nullptr || number > link->verified.strings) return {};
+  return shm::read_string(link->view, number);
+}
+
+shm::StringCopy Receiver::type(std::uint32_t at) const { return string_of(at, entry(at).header.type); }
+
+shm::StringCopy Receiver::channel(std::uint32_t at) const {
+  return string_of(at, entry(at).header.channel);
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,111 @@
+#pragma once
+// The receive path: drain links into the inbox table, commit, publish receipts; take in delivery order; finish.
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "src/receive/home_memory.h"
+#include "src/receive/in_link.h"
+
+namespace beeline::receive {
+
+// A request that waits for its answer; lies with the caller while it waits.
+struct PendingReply {
+  std::uint64_t request_id = 0;
+  std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
+};
+
+// What a selective receive looks for; empty fields match everything.
+struct Selection {
+  std::uint32_t from = 0;
+  std::string_view type{};
+  std::string_view channel{};
+  std::uint64_t reply_to = 0;
+  [[nodiscard]] bool empty() const {
+    return from == 0 && type.empty() && channel.empty() && reply_to == 0;
+  }
+};
+
+class Receiver {
+ public:
+  explicit Receiver(std::unique_ptr<HomeMemory> home);
+
+  // ---- Links ----
+  // Adds a link whose row is open already. Returns it; the receiver owns it.
+  InLink& add(std::unique_ptr<InLink> link);
+  [[nodiscard]] InLink* find(const shm::LinkKey& key);
+  [[nodiscard]] const std::vector<std::unique_ptr<InLink>>& links() const { return links_; }
+  // Forgets a faded link and closes its row and its bank. REQUIRES: link.faded().
+  void remove(InLink& link);
+
+  // ---- Drain ----
+  // One turn over the links: recently active ones, and a slice of the others. True when something was taken.
+  bool drain_turn();
+  // All links.
+  bool drain_all();
+  // True when something could be drained or taken. `all` false looks where drain_turn() would look.
+  [[nodiscard]] bool has_work(bool all);
+  [[nodiscard]] bool has_urgent() const;
+  // Every lane was empty at this time: no message that comes later was sent before it.
+  void note_all_empty(std::int64_t now_ns) { all_empty_ns_ = now_ns; }
+  // After a take-over: a sender may have been waiting for what the predecessor took.
+  void ring_all_for_space();
+
+  // ---- Take ----
+  // The next entry in delivery order, leased, or kNoEntry. Expired and exhausted ones become dead letters.
+  [[nodiscard]] std::uint32_t take();
+  [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
+  // Leases the answer of a pending request. REQUIRES: pending.entry != kNoEntry.
+  std::uint32_t take_reply(PendingReply& pending);
+
+  // ---- Finish a lease ----
+  void done(std::uint32_t entry);
+  void requeue(std::uint32_t entry);
+  void bury(std::uint32_t entry, shm::DeadReason reason);
+
+  // ---- Requests ----
+  void expect(PendingReply& pending);
+  // Stops expecting. An answer that has come and was not taken becomes an ordinary message.
+  void forget(PendingReply& pending);
+
+  // ---- Look ----
+  [[nodiscard]] HomeMemory& home() { return *home_; }
+  [[nodiscard]] const HomeMemory& home() const { return *home_; }
+  [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
+  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
+  [[nodiscard]] shm::StringCopy type(std::uint32_t at) const;
+  [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  // Links that were quarantined since the last call.
+  [[nodiscard]] std::vector<InLink*> take_quarantined();
+
+ private:
+  bool drain(InLink& link, std::uint32_t budget);
+  std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
+  std::uint32_t drain_merged(InLink& link, std::uint32_t budget);
+  // Puts the next message of a lane into the table. False when there is none, no room, or the slot is bad.
+  bool put_next(InLink& link, shm::Lane lane);
+  [[nodiscard]] bool check(InLink& link, const shm::SlotCopy& copy);
+  void commit(InLink& link, shm::Lane lane);
+  void quarantine(InLink& link);
+  void ring_for_space(const InLink& link);
+  [[nodiscard]] bool drop_unfit(std::uint32_t entry);
+  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
+  void unrefer(std::uint32_t row);
+  void keep_dead_letters_bounded();
+  void move_to_front(std::size_t at);
+  [[nodiscard]] InLink* link_of(std::uint32_t at) const;
+  [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number) const;
+
+  std::unique_ptr<HomeMemory> home_;
+  std::vector<std::unique_ptr<InLink>> links_;  // recently active first
+  std::vector<InLink*> rows_;                   // by row
+  std::vector<PendingReply*> pending_;
+  std::vector<InLink*> quarantined_;
+  std::size_t slice_ = 0;
+  std::int64_t all_empty_ns_ = 0;
+  bool fifo_ = false;
+};
+
+}  // namespace beeline::receive

@@ -1,0 +1,94 @@
+#include "src/receive/successor.h"
+
+#include <string>
+
+#include "src/os/memfd.h"
+
+namespace beeline::receive {
+
+namespace {
+
+// The capacity whose layout has exactly this size; 0 when there is none.
+std::uint32_t capacity_of(std::uint64_t bytes) {
+  for (std::uint32_t capacity = shm::kMinInboxCapacity; capacity <= shm::kMaxEntries; capacity *= 2) {
+    if (shm::HomeLayout(capacity).bytes == bytes) return capacity;
+  }
+  return 0;
+}
+
+// The inherited link that an old row stands for, null when the row is vacant or its link is gone.
+shm::InheritedLink* link_of_row(const shm::HomeView& old, std::uint32_t row,
+                                std::vector<shm::InheritedLink>& links) {
+  if (row >= old.rows_allocated()) return nullptr;
+  const shm::LinkKey key{old.row(row).incarnation.observe(), old.row(row).serial.relaxed_load()};
+  for (shm::InheritedLink& link : links) {
+    if (link.key == key) return &link;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_t incarnation) {
+  std::uint32_t capacity = 0;
+  for (std::uint32_t c = shm::kMinInboxCapacity; c <= shm::kMaxEntries && capacity == 0; c *= 2) {
+    if (os::check_foreign(fd.get(), shm::HomeLayout(c).bytes, shm::kPage)) capacity = c;
+  }
+  if (capacity == 0 || capacity_of(shm::HomeLayout(capacity).bytes) != capacity) {
+    return fail(ErrorCode::kBadSegment, "home of agent " + std::to_string(pid) +
+                                            ": its size fits no inbox capacity");
+  }
+  auto memory = segment::Foreign::accept(std::move(fd),
+                                         shm::home_identity(capacity, pid, incarnation), shm::kPage);
+  if (!memory) return tl::unexpected(memory.error());
+  return OldHome(std::move(*memory), capacity);
+}
+
+void OldHome::cursors_of(const shm::LinkKey& key, std::uint64_t (&cursors)[shm::kLanes]) const {
+  for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
+    const shm::InRow& row = view_.row(i);
+    if (row.incarnation.observe() != key.incarnation || row.serial.relaxed_load() != key.serial) continue;
+    cursors[0] = row.cursors[0].observe();
+    cursors[1] = row.cursors[1].observe();
+    return;
+  }
+  cursors[0] = cursors[1] = 0;
+}
+
+Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,
+                                       const shm::LinkKey& mine, const shm::LinkContract& contract,
+                                       shm::InheritedLink& inherited) {
+  if (!fd.valid()) return {};
+  auto memory = segment::Foreign::accept(std::move(fd), shm::link_identity(contract, owner, peer, mine),
+                                         shm::LinkLayout(contract).first_extent);
+  if (!memory) return {};
+  receipts.push_back(std::move(*memory));
+  views.emplace_back(receipts.back().data(), contract);
+  inherited.old_receipts = &views.back();
+  inherited.old_bank = views.back().find_bank(inherited.key);
+  return {};
+}
+
+Result<void> inherit_home(Receiver& receiver, const OldHome& old,
+                          std::vector<shm::InheritedLink>& links) {
+  HomeMemory& memory = receiver.home();
+  const shm::Home& home = memory.home();
+  std::uint32_t live = 0;
+  for (std::uint32_t i = 0; i < old.view().entries_allocated(); ++i) {
+    const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
+    if (copy.word.state == shm::EntryState::kFree) continue;
+    shm::InheritedLink* link = link_of_row(old.view(), copy.word.row, links);
+    if (link == nullptr || shm::judge_entry(copy, *link) != shm::Inherit::kTake) continue;
+    if (auto room = memory.reserve_entries(live + 1); !room) return room;
+    shm::inherit_entry(home, live++, copy, link->new_row);
+    for (const auto& in_link : receiver.links()) {
+      if (in_link->key == link->key) ++in_link->live;
+    }
+  }
+  shm::inherit_counters(home, old.view(), live, shm::drained_total(old.view()));
+  home.control().predecessor = old.view().header().owner_incarnation;
+  memory.inbox().rebuild();
+  return {};
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,114 @@
+#include "src/send/out_link.h"
+
+#include <algorithm>
+
+#include "shm/strings.h"
+#include "src/segment/names.h"
+
+namespace beeline::send {
+
+namespace {
+
+constexpr std::uint64_t kGrowBytes = 64ULL << 10;  // slabs are added in steps of at least this much
+
+}  // namespace
+
+OutLink::OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
+                 const shm::LinkContract& contract)
+    : slabs(shm::LinkLayout(contract)),
+      memory_(std::move(memory)),
+      view_(memory_.data(), contract),
+      key_(key),
+      peer_(peer) {}
+
+Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, std::uint32_t peer,
+                                const shm::LinkKey& key, const shm::LinkContract& contract) {
+  const shm::LinkLayout layout(contract);
+  auto memory = segment::Owned::create(segment::link_name(hive, owner, key, peer), layout.bytes,
+                                       layout.first_extent);
+  if (!memory) return tl::unexpected(memory.error());
+  OutLink link(std::move(*memory), key, peer, contract);
+  shm::init_link(link.view_, shm::link_identity(contract, owner, peer, key));
+  return link;
+}
+
+void OutLink::find_receipts() {
+  receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
+}
+
+tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t bytes) {
+  if (bytes > max_payload()) return tl::unexpected(ErrorCode::kTooBig);
+  for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses; ++c) {
+    if (view_.layout().classes[c].count == 0) continue;
+    auto loan = slabs.take(c);
+    if (loan.slab == shm::kNoSlab) {
+      if (receipts.bank == shm::kBanks) find_receipts();
+      if (receipts.bank != shm::kBanks &&
+          slabs.collect(c, *receipts.opposite, receipts.bank) != 0) {
+        loan = slabs.take(c);
+      }
+    }
+    if (loan.slab == shm::kNoSlab) {
+      const auto grown = grow(c);
+      if (!grown) return tl::unexpected(ErrorCode::kNoMemory);
+      if (*grown) loan = slabs.take(c);
+    }
+    if (loan.slab != shm::kNoSlab) return loan;
+  }
+  return tl::unexpected(ErrorCode::kFull);
+}
+
+Result<bool> OutLink::grow(std::size_t slab_class) {
+  const shm::SlabClass& size = view_.layout().classes[slab_class];
+  const std::uint32_t have = slabs.allocated(slab_class);
+  if (have == size.count) return false;
+  const auto step = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kGrowBytes / size.slab_bytes));
+  const std::uint32_t want = std::min(size.count, have + step);
+  const auto done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,
+                                     (want - have) * size.slab_bytes);
+  if (!done) return tl::unexpected(done.error());
+  slabs.set_allocated(slab_class, want);
+  // SYNC(link.extents): release, pairs with the receiver's observe before it verifies the memory.
+  view_.control().slabs_allocated[slab_class].publish(want);
+  return true;
+}
+
+tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text) {
+  if (text.empty()) return std::uint16_t{0};
+  for (std::size_t i = 0; i < strings_.size(); ++i) {
+    if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
+  }
+  if (text.size() > shm::kMaxStringLength || strings_.size() >= shm::kMaxStrings) {
+    return tl::unexpected(ErrorCode::kTooBig);
+  }
+  if (strings_.empty()) {
+    const auto done = memory_.allocate(view_.layout().strings, shm::LinkLayout::kStringsBytes);
+    if (!done) return tl::unexpected(ErrorCode::kNoMemory);
+  }
+  const std::uint32_t number = shm::append_string(view_, text);
+  strings_.emplace_back(text);
+  return static_cast<std::uint16_t>(number);
+}
+
+std::uint64_t OutLink::not_taken() {
+  if (receipts.bank == shm::kBanks) find_receipts();
+  std::uint64_t left = 0;
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
+    writer.refresh(receipt(lane));
+    left += writer.tail() - writer.cursor();
+  }
+  return left;
+}
+
+bool OutLink::is_empty() {
+  if (not_taken() != 0) return false;
+  if (receipts.bank != shm::kBanks) {
+    for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
+      slabs.collect(c, *receipts.opposite, receipts.bank);
+    }
+  }
+  return slabs.out() == 0;
+}
+
+}  // namespace beeline::send

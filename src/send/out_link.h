@@ -1,0 +1,91 @@
+#pragma once
+// A link that this agent owns, with the sender's private half: tails, free slabs, interned strings, and where the
+// receiver is found.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/lane.h"
+#include "shm/slab.h"
+#include "src/segment/owned.h"
+#include "src/wake/bell.h"
+
+namespace beeline::send {
+
+// Where the receiver's receipts for this link lie: its own link to us. Not owned; empty until that link is known.
+struct Receipts {
+  const shm::LinkView* opposite = nullptr;
+  std::size_t bank = shm::kBanks;
+};
+
+class OutLink {
+ public:
+  // Creates the segment. Errors: kNoMemory, kSystem.
+  [[nodiscard]] static Result<OutLink> create(const std::string& hive, std::uint32_t owner,
+                                              std::uint32_t peer, const shm::LinkKey& key,
+                                              const shm::LinkContract& contract);
+
+  [[nodiscard]] const shm::Link& view() const { return view_; }
+  [[nodiscard]] const segment::Owned& memory() const { return memory_; }
+  [[nodiscard]] const shm::LinkKey& key() const { return key_; }
+  [[nodiscard]] std::uint32_t peer() const { return peer_; }
+  [[nodiscard]] std::uint64_t max_payload() const { return view_.contract().max_payload_bytes; }
+
+  // The receipt word of a lane, null while there are no receipts.
+  [[nodiscard]] const shm::Atomic<std::uint64_t>* receipt(shm::Lane lane) const {
+    if (receipts.bank == shm::kBanks) return nullptr;
+    return &receipts.opposite->bank(receipts.bank).cursors[static_cast<std::size_t>(lane)];
+  }
+
+  // True when a message fits the lane; looks for receipts only when it seems full.
+  [[nodiscard]] bool has_space(shm::Lane lane) {
+    return lanes[static_cast<std::size_t>(lane)].has_space(view_.capacity(lane), receipt(lane));
+  }
+
+  // Finds the receiver's bank for this link after its link became known.
+  void find_receipts();
+
+  // A slab for `bytes`, adding memory where none is free. Errors: kFull, kTooBig, kNoMemory.
+  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
+  [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
+    return view_.slab(loan.slab);
+  }
+
+  // The number of a type or channel, interning it where it is new. Nothing when it is too long or the table is full.
+  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
+
+  // Messages that the receiver has not taken, as far as its receipts say.
+  [[nodiscard]] std::uint64_t not_taken();
+  // Nothing to take and no slab out: the segment may go.
+  [[nodiscard]] bool is_empty();
+
+  shm::LaneWriter lanes[shm::kLanes];
+  shm::SlabPool slabs;
+  Receipts receipts;
+  wake::Bell bell;                   // of the life that `known_word` names, empty unless it runs
+  std::uint64_t known_word = 0;      // directory word that bell and receipts follow
+  std::uint32_t directory_index = 0;
+  bool may_send = true;              // false: only our receipts count
+  bool needs_peer = false;           // the life that the directory names has not been announced to us yet
+  bool dead = false;                 // the receiver is finally dead
+  std::uint64_t sent = 0;
+
+ private:
+  OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
+          const shm::LinkContract& contract);
+
+  // Adds memory for more slabs of a class. False when all are there; an error when the system has none.
+  Result<bool> grow(std::size_t slab_class);
+
+  segment::Owned memory_;
+  shm::Link view_;
+  shm::LinkKey key_;
+  std::uint32_t peer_;
+  std::vector<std::string> strings_;  // number n at n - 1
+};
+
+}  // namespace beeline::send

@@ -1,0 +1,148 @@
+#include "src/send/send_path.h"
+
+#include <cstring>
+
+#include "src/os/clock.h"
+
+namespace beeline::send {
+
+namespace {
+
+shm::Lane lane_for(const Envelope& envelope) {
+  return envelope.rank <= shm::kRankCritical ? shm::Lane::kUrgent : shm::Lane::kNormal;
+}
+
+Outcome outcome_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kTooBig: return Outcome::kTooBig;
+    case ErrorCode::kNoMemory: return Outcome::kNoMemory;
+    default: return Outcome::kFull;
+  }
+}
+
+}  // namespace
+
+Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const Envelope& envelope,
+                       std::uint64_t id) {
+  const shm::Lane lane = lane_for(envelope);
+  if (const Outcome outcome = check(link, lane); outcome != Outcome::kOk) return outcome;
+  shm::MessageHeader header;
+  if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
+  header.id = id;
+  header.length = static_cast<std::uint32_t>(payload.size());
+  if (payload.size() <= shm::kInlineBytes) {
+    publish(link, lane, header, 0, payload.data());
+    return Outcome::kOk;
+  }
+  const auto loan = link.take_slab(payload.size());
+  if (!loan) return outcome_of(loan.error());
+  std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
+  header.flags = shm::kFlagSlab;
+  header.slab = loan->slab;
+  link.slabs.mark_out(*loan);
+  publish(link, lane, header, loan->generation, nullptr);
+  return Outcome::kOk;
+}
+
+Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std::uint32_t length,
+                            const Envelope& envelope, std::uint64_t id) {
+  const shm::Lane lane = lane_for(envelope);
+  if (const Outcome outcome = check(link, lane); outcome != Outcome::kOk) return outcome;
+  shm::MessageHeader header;
+  if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
+  header.id = id;
+  header.length = length;
+  header.flags = shm::kFlagSlab;
+  header.slab = loan.slab;
+  link.slabs.mark_out(loan);
+  publish(link, lane, header, loan.generation, nullptr);
+  return Outcome::kOk;
+}
+
+Outcome SendPath::check(OutLink& link, shm::Lane lane) {
+  follow(link);
+  if (link.dead) return Outcome::kDead;
+  if (!link.may_send) return Outcome::kDenied;
+  if (link.has_space(lane)) return Outcome::kOk;
+  if (link.receipts.bank == shm::kBanks) link.find_receipts();
+  return link.has_space(lane) ? Outcome::kOk : Outcome::kFull;
+}
+
+Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
+  const auto type = link.intern(envelope.type);
+  const auto channel = link.intern(envelope.channel);
+  if (!type) return outcome_of(type.error());
+  if (!channel) return outcome_of(channel.error());
+  header.reply_to = envelope.reply_to;
+  header.sent_ns = os::coarse_ns();
+  header.ttl_ms = envelope.ttl_ms;
+  header.rank = envelope.rank;
+  header.type = *type;
+  header.channel = *channel;
+  header.flags = 0;
+  header.hops = envelope.hops;
+  header.slab = shm::kNoSlab;
+  return Outcome::kOk;
+}
+
+void SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                       std::uint64_t generation, const void* payload) {
+  shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
+  const std::uint64_t position = writer.tail();
+  shm::publish_slot(link.view().slot(lane, position), position, header, generation, payload);
+  writer.advance();
+  ++link.sent;
+  // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
+  shm::full_fence();
+  // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands messages: the
+  // successor may have gone to sleep in between.
+  follow(link);
+  static_cast<void>(wake::ring(link.bell));
+}
+
+void SendPath::follow(OutLink& link) {
+  const std::uint64_t word = directory_.word(link.directory_index).observe();
+  if (word != link.known_word) retarget(link, word);
+}
+
+void SendPath::refresh(OutLink& link) { retarget(link, directory_.word(link.directory_index).observe()); }
+
+bool SendPath::place_was_given_away(const OutLink& link) const {
+  shm::AgentRecord record;
+  return directory_.read_record(link.directory_index, record) && record.pid != link.peer();
+}
+
+void SendPath::retarget(OutLink& link, std::uint64_t word) {
+  link.known_word = word;
+  const shm::AgentWord agent = shm::AgentWord::unpack(word);
+  link.bell = {};
+  link.needs_peer = false;
+  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) {
+    link.dead = true;
+    return;
+  }
+  if (agent.state != shm::AgentState::kRunning) return;  // nobody to ring; the lane keeps what we send
+  const PeerLife life = find_life_(link.peer(), agent.incarnation);
+  if (!life.known) {
+    link.needs_peer = true;
+    link.dead = place_was_given_away(link);
+    return;
+  }
+  link.bell = life.bell;
+  if (life.link != nullptr && life.link != link.receipts.opposite) {
+    link.receipts.opposite = life.link;
+    link.find_receipts();
+  }
+  // Tells the new life whom we ring now; until all its senders say so it does not sleep for long.
+  link.view().control().watching.publish(agent.incarnation);
+  shm::full_fence();
+  if (link.not_taken() != 0) static_cast<void>(wake::ring(link.bell));
+}
+
+void SendPath::want_space(OutLink& link, bool wanted) {
+  link.view().control().space.relaxed_store(wanted ? 1 : 0);
+  // SYNC(link.space): pairs with the receiver's fence between its receipt and its load of `space`.
+  if (wanted) shm::full_fence();
+}
+
+}  // namespace beeline::send

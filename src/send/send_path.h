@@ -1,0 +1,98 @@
+#pragma once
+// The send path: write header and payload into the next slot, publish, fence, look where the receiver is, ring it if it
+// sleeps. No system call but that ring, no allocation, no lock.
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "shm/directory.h"
+#include "src/send/out_link.h"
+
+namespace beeline::send {
+
+// What a message carries besides its payload.
+struct Envelope {
+  std::int32_t rank = shm::kRankNormal;
+  std::string_view type{};
+  std::string_view channel{};
+  std::uint64_t reply_to = 0;
+  std::uint32_t ttl_ms = 0;
+  std::uint16_t hops = 0;
+};
+
+// Where a life of a peer is rung and which link of ours it reads receipts into; found by the agent.
+struct PeerLife {
+  wake::Bell bell;
+  const shm::LinkView* link = nullptr;  // the peer's own link to us, null if it has not opened one
+  bool known = false;
+};
+using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
+
+// Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts above all of them.
+class IdSource {
+ public:
+  IdSource() = default;
+  IdSource(std::uint32_t pid, shm::Atomic<std::uint64_t>& reserved)
+      : pid_(pid), reserved_(&reserved), limit_(reserved.relaxed_load()), counter_(limit_) {}
+
+  [[nodiscard]] std::uint64_t next() {
+    if (counter_ == limit_) {
+      limit_ += kBlock;
+      // SYNC(home.reserved_ids): release; stored before any id of the block is used, read by a successor after death.
+      reserved_->publish(limit_);
+    }
+    return shm::make_message_id(pid_, ++counter_);
+  }
+
+ private:
+  static constexpr std::uint64_t kBlock = 1ULL << 20;
+  std::uint32_t pid_ = 0;
+  shm::Atomic<std::uint64_t>* reserved_ = nullptr;
+  std::uint64_t limit_ = 0;
+  std::uint64_t counter_ = 0;
+};
+
+enum class Outcome : std::uint8_t { kOk, kFull, kTooBig, kDead, kNoMemory, kDenied };
+
+class SendPath {
+ public:
+  SendPath() = default;
+  SendPath(std::uint32_t pid, shm::Atomic<std::uint64_t>& reserved_ids, FindLife find_life)
+      : ids_(pid, reserved_ids), find_life_(std::move(find_life)) {}
+
+  void set_directory(const shm::DirectoryView& directory) { directory_ = directory; }
+
+  // An id for a message that is not sent yet: a request registers it before it publishes.
+  [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
+
+  // Sends or says why not; kFull may be tried again. `id` is from reserve_id().
+  [[nodiscard]] Outcome send(OutLink& link, std::span<const std::byte> payload,
+                             const Envelope& envelope, std::uint64_t id);
+  // Sends a loan of the link; on any other outcome than kOk the loan stays the caller's.
+  [[nodiscard]] Outcome send_loan(OutLink& link, const shm::SlabPool::Loan& loan,
+                                  std::uint32_t length, const Envelope& envelope, std::uint64_t id);
+
+  // Looks at the directory word of the receiver and follows it where it changed.
+  void follow(OutLink& link);
+  // The agent has learnt of a life or a link of this peer: looks it up again.
+  void refresh(OutLink& link);
+
+  // Before a sender blocks: sets the space word of the link, so that the receiver rings after it has taken something.
+  static void want_space(OutLink& link, bool wanted);
+
+ private:
+  [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane);
+  [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header);
+  void publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+               std::uint64_t generation, const void* payload);
+  void retarget(OutLink& link, std::uint64_t word);
+  // True when the receiver's place in the directory belongs to another agent now: the receiver is dead.
+  [[nodiscard]] bool place_was_given_away(const OutLink& link) const;
+
+  IdSource ids_;
+  FindLife find_life_;
+  shm::DirectoryView directory_;
+};
+
+}  // namespace beeline::send

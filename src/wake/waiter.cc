@@ -1,0 +1,96 @@
+#include "src/wake/waiter.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "src/os/event_fd.h"
+#include "src/os/futex.h"
+#include "src/os/process.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace beeline::wake {
+
+namespace {
+
+constexpr std::int64_t kFirstWait = 2'000'000;
+constexpr std::int64_t kSecondWait = 100'000'000;
+constexpr std::int64_t kSmallestWindow = 1'000;
+
+// With one CPU the peer cannot publish while we spin.
+WaitPolicy usable(WaitPolicy policy) {
+  if (os::usable_cpus() < 2) policy.spin_ns = 0;
+  return policy;
+}
+
+}  // namespace
+
+void nap(int round) {
+  constexpr std::int64_t kShortest = 20'000;
+  constexpr std::int64_t kLongest = 1'000'000;
+  const std::int64_t length = std::min(kLongest, kShortest << std::min(round, 8));
+  std::this_thread::sleep_for(std::chrono::nanoseconds(length));
+}
+
+Waiter::Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy)
+    : own_(&own), event_fd_(own_event_fd), policy_(usable(policy)), window_ns_(policy_.spin_ns) {
+  jitter_ = static_cast<std::uint32_t>(os::monotonic_ns()) | 1U;
+}
+
+void Waiter::fall_asleep() {
+  own_->sleep.relaxed_store(
+      static_cast<std::uint32_t>(events_ ? shm::Sleep::kEvent : shm::Sleep::kFutex));
+  // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of `sleep`.
+  shm::full_fence();
+}
+
+void Waiter::wake_up() {
+  // relaxed: a waker that still sees us asleep only rings once too often.
+  own_->sleep.relaxed_store(static_cast<std::uint32_t>(shm::Sleep::kAwake));
+}
+
+void Waiter::signal_self() { os::signal_event(event_fd_); }
+
+void Waiter::drain_events() { os::drain_event(event_fd_); }
+
+void Waiter::relax(int turn) {
+#if defined(__x86_64__)
+  // The first looks follow each other at once: a pause costs as much as a cache-line transfer.
+  if (turn >= 16) _mm_pause();
+#else
+  static_cast<void>(turn);
+#endif
+}
+
+void Waiter::adapt(bool found) {
+  if (found) {
+    window_ns_ = std::min(policy_.spin_ns, std::max(window_ns_ * 2, kSmallestWindow));
+  } else {
+    window_ns_ = std::max(window_ns_ / 2, std::min(policy_.spin_ns, kSmallestWindow));
+  }
+}
+
+void Waiter::block(std::int64_t deadline_ns, int round, std::int64_t longest_ns) {
+  // xorshift: up to a tenth less, so that a thousand idle agents do not look all at once.
+  jitter_ ^= jitter_ << 13;
+  jitter_ ^= jitter_ >> 17;
+  jitter_ ^= jitter_ << 5;
+  std::int64_t longest = longest_ns - longest_ns / 10 * (jitter_ & 0xff) / 256;
+  if (!events_ && policy_.short_first_waits) {
+    if (round == 0) longest = std::min(longest, kFirstWait);
+    if (round == 1) longest = std::min(longest, kSecondWait);
+  }
+  const std::int64_t left = std::min(longest, deadline_ns - os::monotonic_ns());
+  if (left <= 0) return;
+  own_->sleeps.relaxed_store(own_->sleeps.relaxed_load() + 1);
+  if (events_) {
+    if (os::wait_readable(event_fd_, std::chrono::nanoseconds(left))) drain_events();
+    return;
+  }
+  static_cast<void>(os::futex_wait(&own_->sleep, static_cast<std::uint32_t>(shm::Sleep::kFutex),
+                                   std::chrono::nanoseconds(left)));
+}
+
+}  // namespace beeline::wake

@@ -1,0 +1,98 @@
+#pragma once
+// The sleeper's half of the sleeping protocol (bell.h has the waker's).
+//
+//   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block ... awake again
+//
+// Two ways to block, said in the status word: a futex on the own status page, or the own eventfd, which a user may also
+// wait on outside of the library. The first wait on a futex is short (2 ms), the second 100 ms, because a ring that came
+// between the last look and the kernel may have found nobody. Later ones are the rare re-scan.
+
+#include <chrono>
+#include <cstdint>
+
+#include "shm/status.h"
+#include "src/os/clock.h"
+
+namespace beeline::wake {
+
+struct WaitPolicy {
+  std::int64_t spin_ns = 20'000;  // longest spin; 0 = none
+  bool never_sleep = false;       // spin for ever
+  bool short_first_waits = true;  // off only in tests, which would not see a missing fence otherwise
+};
+
+// A nap of a thread that has no status page of its own, while it waits for space. Longer with each round, 1 ms at most.
+void nap(int round);
+
+class Waiter {
+ public:
+  // Neither the page nor the fd is owned; both outlive the waiter. One thread.
+  Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy);
+
+  // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look` is cheap: lanes only.
+  // `last_look` is asked after the fence before each block and includes everything that rings this agent.
+  // `longest_ns()` bounds one block. `deadline_ns` is CLOCK_MONOTONIC.
+  template <typename Look, typename LastLook, typename Longest>
+  bool wait(std::int64_t deadline_ns, Look&& look, LastLook&& last_look, Longest&& longest_ns) {
+    if (look() || spin(deadline_ns, look)) return true;
+    for (int round = 0;; ++round) {
+      if (os::monotonic_ns() >= deadline_ns) return last_look();
+      fall_asleep();
+      if (last_look()) {
+        wake_up();
+        return true;
+      }
+      block(deadline_ns, round, longest_ns());
+      wake_up();
+      if (look() || last_look()) return true;
+    }
+  }
+
+  // From now on the eventfd is signalled instead of the futex, between calls into the library too.
+  void use_events() { events_ = true; }
+  [[nodiscard]] bool uses_events() const { return events_; }
+
+  // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more afterwards and calls
+  // signal_self() if there is something.
+  void fall_asleep();
+  void wake_up();
+  void signal_self();
+  // Takes the tokens out of the eventfd.
+  void drain_events();
+
+  [[nodiscard]] shm::StatusPage& status() { return *own_; }
+
+ private:
+  // Spins for the adaptive window. The window doubles when a spin succeeds and halves when it does not.
+  template <typename Look>
+  bool spin(std::int64_t deadline_ns, Look&& look) {
+    constexpr int kLooksPerClock = 64;
+    if (!policy_.never_sleep && window_ns_ == 0) return false;
+    const std::int64_t start = os::monotonic_ns();
+    const std::int64_t end = policy_.never_sleep ? deadline_ns : start + window_ns_;
+    for (std::int64_t now = start; now < end && now < deadline_ns; now = os::monotonic_ns()) {
+      for (int i = 0; i < kLooksPerClock; ++i) {
+        if (look()) {
+          adapt(true);
+          return true;
+        }
+        relax(i);
+      }
+    }
+    adapt(false);
+    return false;
+  }
+
+  static void relax(int turn);
+  void adapt(bool found);
+  void block(std::int64_t deadline_ns, int round, std::int64_t longest_ns);
+
+  shm::StatusPage* own_;
+  int event_fd_;
+  WaitPolicy policy_;
+  std::int64_t window_ns_;
+  bool events_ = false;
+  std::uint32_t jitter_ = 1;
+};
+
+}  // namespace beeline::wake

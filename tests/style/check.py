@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Checks the rules of CONTRIBUTING.md that a machine can check. Usage: check.py ROOT
+
+Prints `file:line: rule: message` for each violation and exits with 1 if there is one."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import cpp_text
+
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 70
+MAX_COLUMNS = 100
+
+CPP_FOLDERS = ("shm/", "src/", "tools/", "bench/", "tests/")
+# The message path: nothing may touch its memory but through the names of shm/atomic.h.
+SEGMENT_FOLDERS = ("shm/", "src/wake/", "src/send/", "src/receive/")
+# Where threads of one process may share a plain atomic.
+IN_PROCESS_FOLDERS = ("src/agent/", "tests/", "bench/")
+ATOMIC_HEADER = "shm/atomic.h"
+
+STD = r"<[a-z_]+>"
+OWN = r'"%s/[^"]+"'
+SYSTEM = r"<((sys|linux|netinet|arpa)/)?\w+\.h>"
+# The words that every module shares for what can fail.
+RESULT = r"<tl/expected\.hpp>|<beeline/result\.h>"
+# All that the files of a folder may include.
+ALLOWED_INCLUDES = (
+    ("shm/", (STD, OWN % "shm")),
+    ("include/beeline/", (STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
+    ("src/os/", (STD, SYSTEM, r"<boost/[^>]+>", RESULT, OWN % "src/os")),
+)
+FORBIDDEN_INCLUDES = (
+    ("src/send/", (OWN % "src/receive", OWN % "src/control")),
+    ("src/receive/", (OWN % "src/send", OWN % "src/control")),
+)
+
+RAW_ATOMIC = re.compile(
+    r"\bstd::atomic\b|\bstd::atomic_\w+|\batomic_(thread|signal)_fence\b|\b__(atomic|sync)_\w+"
+)
+ATOMIC_SLEEP = re.compile(r"\batomic_(flag_)?(wait|notify_\w+)\b|[.>](notify_one|notify_all)\s*\(")
+# Split, so that this file passes its own check.
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
+ABSOLUTE_PATH = re.compile(r"(?<![\w.$}*-])/(ho" r"me|wo" r"rk|ro" r"ot)/")
+
+
+def is_cpp(name):
+    return name.endswith((".h", ".cc"))
+
+
+def is_source(name):
+    base = name.rsplit("/", 1)[-1]
+    return (
+        is_cpp(name)
+        or name.endswith((".cmake", ".py", ".in"))
+        or base in ("CMakeLists.txt", "Makefile")
+        or ("." not in base and name.startswith(("scripts/", ".ci/", "tests/")))
+    )
+
+
+def check_text(name, text):
+    """The rules about any source file."""
+    lines = text.splitlines()
+    if len(lines) > MAX_FILE_LINES:
+        yield len(lines), "file-length", f"{len(lines)} lines, at most {MAX_FILE_LINES}"
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_COLUMNS:
+            yield number, "columns", f"{len(line)} columns, at most {MAX_COLUMNS}"
+        if UNFINISHED.search(line):
+            yield number, "unfinished", "finish it or open an issue"
+
+
+def check_paths(name, text):
+    """The rule about any text file."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if ABSOLUTE_PATH.search(line):
+            yield number, "absolute-path", "names a place on one machine"
+
+
+def check_functions(name, text):
+    try:
+        for first, last in cpp_text.functions(text):
+            length = last - first + 1
+            if length > MAX_FUNCTION_LINES:
+                yield first, "function-length", f"{length} lines, at most {MAX_FUNCTION_LINES}"
+    except cpp_text.UnbalancedBraces as error:
+        yield error.line, "braces", "the checker cannot pair the braces"
+
+
+def check_atomics(name, text):
+    if name == ATOMIC_HEADER:
+        return
+    raw_lines = text.splitlines()
+    on_message_path = name.startswith(SEGMENT_FOLDERS)
+    has_condition_variable = "#include <condition_variable>" in text
+    for number, line in enumerate(cpp_text.without_comments(text).splitlines(), 1):
+        if not name.startswith(IN_PROCESS_FOLDERS) and RAW_ATOMIC.search(line):
+            yield number, "raw-atomic", f"use the names of {ATOMIC_HEADER}"
+        if on_message_path and "memory_order" in line:
+            around = "\n".join(raw_lines[max(0, number - 2) : number])
+            if "SYNC(" not in around and "relaxed:" not in around:
+                yield number, "memory-order", "needs a SYNC(...) or `relaxed:` comment"
+        if ATOMIC_SLEEP.search(line) and (on_message_path or not has_condition_variable):
+            yield number, "atomic-wait", "src/wake is the one place that sleeps"
+
+
+def includes(text):
+    """Yields (line number, target with its quotes or brackets)."""
+    for number, line in enumerate(cpp_text.without_comments(text).splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*([<"][^>"]+[>"])', line)
+        if match:
+            yield number, match.group(1)
+
+
+def _fits(target, patterns):
+    return any(re.fullmatch(pattern, target) for pattern in patterns)
+
+
+def check_includes(name, text):
+    for number, target in includes(text):
+        for folder, allowed in ALLOWED_INCLUDES:
+            if name.startswith(folder) and not _fits(target, allowed):
+                yield number, "include-direction", f"{folder} may not include {target}"
+        for folder, forbidden in FORBIDDEN_INCLUDES:
+            if name.startswith(folder) and _fits(target, forbidden):
+                yield number, "include-direction", f"{folder} may not include {target}"
+
+
+def check_pragmas(name, text):
+    code = cpp_text.without_comments(text)
+    if name.endswith(".h") and not re.search(r"^#pragma once$", code, re.MULTILINE):
+        yield 1, "pragma-once", "every header has #pragma once"
+    for number, line in enumerate(code.splitlines(), 1):
+        if re.match(r"\s*#\s*pragma\s+pack\b", line):
+            yield number, "pragma-pack", "pad with a named reserved field"
+
+
+def _resolve(folder, target):
+    """`target`, written in a file of `folder`, as a path from the root."""
+    parts = []
+    for part in f"{folder}/{target}".split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def check_references(files):
+    """Yields (name, line, rule, message) for sources that nobody builds or includes."""
+    named = set()
+    for name, text in files.items():
+        folder = name.rpartition("/")[0]
+        if name.endswith("CMakeLists.txt"):
+            code = re.sub(r"#[^\n]*", "", text).replace("${PROJECT_SOURCE_DIR}/", "/")
+            code = code.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "")
+            for word in re.findall(r"[^\s()\"]+\.cc\b", code):
+                named.add(word[1:] if word.startswith("/") else _resolve(folder, word))
+        if is_cpp(name):
+            for _, target in includes(text):
+                path = target[1:-1]
+                named.update((path, f"include/{path}"))
+                if target.startswith('"'):
+                    named.add(_resolve(folder, path))
+    for name in files:
+        if is_cpp(name) and name.startswith(CPP_FOLDERS + ("include/",)) and name not in named:
+            how = "included by no file" if name.endswith(".h") else "named by no CMakeLists.txt"
+            yield name, 1, "unreferenced", how
+
+
+def check_all(files):
+    """All violations in `files`, a map from path to text, as printable lines."""
+    found = list(check_references(files))
+    for name, text in files.items():
+        checks = [check_paths]
+        if is_source(name):
+            checks.append(check_text)
+        if is_cpp(name):
+            checks += [check_functions, check_atomics, check_includes, check_pragmas]
+        for check in checks:
+            found += [(name, *violation) for violation in check(name, text)]
+    return [f"{name}:{line}: {rule}: {message}" for name, line, rule, message in sorted(found)]
+
+
+def read_tree(root):
+    """Text of every file that is, or is about to be, under version control."""
+    # safe.directory: the work tree may belong to another user.
+    listing = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "-co", "--exclude-standard"],
+        cwd=root,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    files = {}
+    for name in sorted(set(listing.stdout.decode().split("\0")) - {""}):
+        path = pathlib.Path(root, name)
+        if not path.is_file():
+            continue
+        try:
+            files[name] = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            pass  # Not a text; corpora of the fuzzers are such files.
+    return files
+
+
+def main():
+    files = read_tree(sys.argv[1])
+    violations = check_all(files)
+    for violation in violations:
+        print(violation)
+    print(f"style: {len(files)} files, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

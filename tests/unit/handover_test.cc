@@ -1,0 +1,377 @@
+#include "shm/handover.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/segment_memory.h"
+
+namespace beeline::shm {
+namespace {
+
+using test::inline_message;
+using test::kInKey;
+using test::kSenderPid;
+using test::kSmallContract;
+using test::slab_message;
+
+constexpr std::size_t kOldBank = 1;
+constexpr std::uint16_t kOldRow = 3;
+constexpr std::uint16_t kNewRow = 5;
+constexpr std::uint64_t kNormalCursor = 100;
+constexpr std::uint64_t kUrgentCursor = 50;
+
+// A predecessor's home with one in-link, and its receipts; the states are written as bytes.
+class Handover : public testing::Test {
+ protected:
+  Handover() {
+    inherited_.key = kInKey;
+    inherited_.owner_pid = kSenderPid;
+    inherited_.cursors[0] = kNormalCursor;
+    inherited_.cursors[1] = kUrgentCursor;
+    inherited_.old_receipts = &old_own_.view;
+    inherited_.old_bank = kOldBank;
+    inherited_.layout = LinkLayout(kSmallContract);
+    inherited_.verified = test::verify_all(inherited_.layout);
+    inherited_.new_row = kNewRow;
+    open_row(old_.home.row(kOldRow), kInKey, kSenderPid, kNormalCursor, kUrgentCursor);
+    open_bank(old_own_.link.bank(kOldBank), kInKey, kNormalCursor, kUrgentCursor);
+    old_own_.link.bank(kOldBank).stamps_ready.publish(1);
+    old_.home.control().entries_allocated.publish(old_.home.capacity());
+  }
+
+  // Writes an entry as the predecessor left it.
+  void poke(std::uint32_t at, const EntryWord& word, const SlotCopy& copy,
+            std::uint16_t own_flags = 0, std::uint64_t arrival = 1) {
+    std::uint64_t raw[16]{};
+    raw[0] = word.pack();
+    raw[1] = arrival;
+    MessageHeader header = copy.header;
+    header.flags = static_cast<std::uint16_t>(header.flags | own_flags);
+    std::memcpy(raw + 2, &header, sizeof(header));
+    std::memcpy(raw + 8, copy.payload, kInlineBytes);
+    if ((header.flags & kFlagSlab) != 0) raw[8] = copy.generation;
+    reinterpret_cast<WordArray<16>&>(old_.home.entry(at)).store_bytes(raw, sizeof(raw));
+  }
+  [[nodiscard]] Inherit judge(std::uint32_t at) const {
+    return judge_entry(copy_entry(old_.view.entry(at)), inherited_);
+  }
+  Inherit judge(EntryState state, std::uint32_t position, const SlotCopy& copy,
+                std::uint16_t own_flags = 0) {
+    poke(0, {state, 0, kOldRow, position}, copy, own_flags);
+    return judge(0);
+  }
+  // What the successor does with one entry; returns its new word.
+  EntryWord inherit(std::uint32_t at) {
+    const EntryCopy copy = copy_entry(old_.view.entry(at));
+    EXPECT_EQ(judge_entry(copy, inherited_), Inherit::kTake);
+    inherit_entry(new_.home, at, copy, inherited_.new_row);
+    return new_.home.entry(at).word();
+  }
+
+  test::HomeMemory old_;
+  test::LinkMemory old_own_;
+  InheritedLink inherited_;
+  test::HomeMemory new_;
+};
+
+TEST_F(Handover, TheCopyOfAnEntryIsItsBytes) {
+  SlotCopy slot = inline_message(9, std::string(kInlineBytes, 'p'));
+  slot.header.rank = -7;
+  poke(4, {EntryState::kLeased, 2, kOldRow, 77}, slot, kFlagUrgentLane, 1234);
+  const EntryCopy copy = copy_entry(old_.view.entry(4));
+  EXPECT_EQ(copy.word.state, EntryState::kLeased);
+  EXPECT_EQ(copy.word.attempts, 2U);
+  EXPECT_EQ(copy.word.row, kOldRow);
+  EXPECT_EQ(copy.word.position, 77U);
+  EXPECT_EQ(copy.arrival, 1234U);
+  EXPECT_EQ(copy.slot.header.rank, -7);
+  EXPECT_EQ(copy.slot.header.flags, kFlagUrgentLane);
+  EXPECT_EQ(std::memcmp(copy.slot.payload, slot.payload, kInlineBytes), 0);
+}
+
+TEST_F(Handover, AFreeEntryLeavesNothing) {
+  EXPECT_EQ(judge(0), Inherit::kNothing) << "never used";
+  EXPECT_EQ(judge(EntryState::kFree, 5, inline_message(1)), Inherit::kNothing) << "used before";
+}
+
+TEST_F(Handover, EveryLivingStateIsTaken) {
+  for (const EntryState state : {EntryState::kQueued, EntryState::kLeased, EntryState::kDead}) {
+    EXPECT_EQ(judge(state, 5, inline_message(1)), Inherit::kTake) << to_string(state);
+  }
+}
+
+TEST_F(Handover, AQueuedEntryStaysAsItWas) {
+  poke(2, {EntryState::kQueued, 4, kOldRow, 9}, inline_message(1, "payload"), 0, 42);
+  const EntryWord word = inherit(2);
+  EXPECT_EQ(word.state, EntryState::kQueued);
+  EXPECT_EQ(word.attempts, 4U);
+  EXPECT_EQ(word.row, kNewRow);
+  EXPECT_EQ(word.position, 9U);
+  const Entry& entry = new_.home.entry(2);
+  EXPECT_EQ(entry.arrival, 42U);
+  EXPECT_EQ(entry.header.id, make_message_id(kSenderPid, 1));
+  EXPECT_EQ(std::memcmp(entry.payload, "payload", 7), 0);
+}
+
+TEST_F(Handover, ALeasedEntryIsQueuedAgainWithOneAttemptMore) {
+  poke(0, {EntryState::kLeased, 0, kOldRow, 9}, inline_message(1));
+  EXPECT_EQ(inherit(0).state, EntryState::kQueued);
+  EXPECT_EQ(new_.home.entry(0).word().attempts, 1U);
+  poke(1, {EntryState::kLeased, 255, kOldRow, 10}, inline_message(2));
+  EXPECT_EQ(inherit(1).attempts, 255U);
+}
+
+TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
+  const auto reason = static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kExpired)
+                                                 << kReasonShift);
+  poke(0, {EntryState::kDead, 3, kOldRow, 9}, inline_message(1), reason);
+  const EntryWord word = inherit(0);
+  EXPECT_EQ(word.state, EntryState::kDead);
+  EXPECT_EQ(word.attempts, 3U);
+  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kExpired);
+}
+
+TEST_F(Handover, AMatchedReplyIsAnOrdinaryMessageOfTheSuccessor) {
+  poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagMatched);
+  inherit(0);
+  EXPECT_EQ(new_.home.entry(0).header.flags & kFlagMatched, 0);
+}
+
+TEST_F(Handover, AnEntryAtOrBeyondTheCursorOfItsLaneWasNeverCommitted) {
+  EXPECT_EQ(judge(EntryState::kQueued, 99, inline_message(1)), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kQueued, 100, inline_message(1)), Inherit::kNothing);
+  EXPECT_EQ(judge(EntryState::kQueued, 107, inline_message(1)), Inherit::kNothing);
+  const SlotCopy urgent = inline_message(1);
+  EXPECT_EQ(judge(EntryState::kQueued, 49, urgent, kFlagUrgentLane), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kQueued, 50, urgent, kFlagUrgentLane), Inherit::kNothing);
+}
+
+TEST_F(Handover, PositionsAreComparedAcrossThe32BitBoundary) {
+  inherited_.cursors[0] = 0x3'0000'0002;
+  EXPECT_EQ(judge(EntryState::kQueued, 0xffff'fff0, inline_message(1)), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kQueued, 1, inline_message(1)), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kQueued, 2, inline_message(1)), Inherit::kNothing);
+  inherited_.cursors[0] = 0x2'ffff'ffff;
+  EXPECT_EQ(judge(EntryState::kQueued, 0xffff'fffe, inline_message(1)), Inherit::kTake);
+  EXPECT_EQ(judge(EntryState::kQueued, 0xffff'ffff, inline_message(1)), Inherit::kNothing);
+  EXPECT_EQ(judge(EntryState::kQueued, 3, inline_message(1)), Inherit::kNothing);
+}
+
+TEST_F(Handover, WithoutARowNothingWasCommitted) {
+  inherited_.cursors[0] = inherited_.cursors[1] = 0;
+  EXPECT_EQ(judge(EntryState::kQueued, 0, inline_message(1)), Inherit::kNothing);
+}
+
+TEST_F(Handover, ASlabWhoseStampReachedItsGenerationWasDone) {
+  const SlotCopy copy = slab_message(1, 6, 10);
+  for (const EntryState state : {EntryState::kQueued, EntryState::kLeased, EntryState::kDead}) {
+    old_own_.link.stamp(kOldBank, 6).publish(9);
+    EXPECT_EQ(judge(state, 5, copy), Inherit::kTake) << "the loan before";
+    old_own_.link.stamp(kOldBank, 6).publish(10);
+    EXPECT_EQ(judge(state, 5, copy), Inherit::kNothing) << "killed between stamp and free";
+    old_own_.link.stamp(kOldBank, 6).publish(11);
+    EXPECT_EQ(judge(state, 5, copy), Inherit::kNothing) << "a later loan is finished as well";
+  }
+}
+
+TEST_F(Handover, StampsThatWereNeverThereFinishNothing) {
+  old_own_.link.stamp(kOldBank, 6).publish(10);
+  old_own_.link.bank(kOldBank).stamps_ready.publish(0);
+  EXPECT_EQ(judge(EntryState::kLeased, 5, slab_message(1, 6, 10)), Inherit::kTake);
+  inherited_.old_bank = kBanks;
+  EXPECT_EQ(judge(EntryState::kLeased, 5, slab_message(1, 6, 10)), Inherit::kTake);
+  inherited_.old_receipts = nullptr;
+  EXPECT_EQ(judge(EntryState::kLeased, 5, slab_message(1, 6, 10)), Inherit::kTake);
+}
+
+TEST_F(Handover, ASlabEntryKeepsItsGeneration) {
+  poke(0, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(1, 6, 10, 900));
+  inherit(0);
+  EXPECT_EQ(new_.home.entry(0).generation, 10U);
+  EXPECT_EQ(new_.home.entry(0).header.slab, 6U);
+  EXPECT_EQ(new_.home.entry(0).header.length, 900U);
+}
+
+TEST_F(Handover, StatesThatDoNotExistAreBad) {
+  for (unsigned state = 4; state < 256; ++state) {
+    EXPECT_EQ(judge(static_cast<EntryState>(state), 5, inline_message(1)), Inherit::kBad) << state;
+  }
+}
+
+TEST_F(Handover, HostileHeadersAreBadBeforeAnythingIsLookedUp) {
+  SlotCopy foreign = inline_message(1);
+  foreign.header.id = make_message_id(kSenderPid + 1, 1);
+  EXPECT_EQ(judge(EntryState::kQueued, 5, foreign), Inherit::kBad);
+  SlotCopy too_long = inline_message(1);
+  too_long.header.length = 65;
+  EXPECT_EQ(judge(EntryState::kQueued, 5, too_long), Inherit::kBad);
+  for (const std::uint32_t slab : {inherited_.layout.total_slabs(), kMaxSlabs, 0x7fffffffU}) {
+    EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, slab, 1)), Inherit::kBad) << slab;
+  }
+  EXPECT_EQ(judge(EntryState::kQueued, 5, slab_message(1, 0, 1, 1025)), Inherit::kBad);
+  SlotCopy type = inline_message(1);
+  type.header.type = kMaxStrings + 1;
+  EXPECT_EQ(judge(EntryState::kQueued, 5, type), Inherit::kBad);
+  SlotCopy time = inline_message(1);
+  time.header.sent_ns = -1;
+  EXPECT_EQ(judge(EntryState::kQueued, 5, time), Inherit::kBad);
+}
+
+TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200'000; ++i) {
+    std::uint64_t raw[16];
+    for (auto& word : raw) word = random();
+    if ((i & 1) != 0) raw[0] = EntryWord{EntryState::kLeased, 0, kOldRow, 5}.pack();
+    if ((i & 2) != 0) raw[2] = make_message_id(kSenderPid, 1 + (random() & 0xffff));
+    auto& bytes = reinterpret_cast<WordArray<16>&>(old_.home.entry(0));
+    bytes.store_bytes(raw, sizeof(raw));
+    const EntryCopy copy = copy_entry(old_.view.entry(0));
+    if (judge_entry(copy, inherited_) != Inherit::kTake) continue;
+    ASSERT_LE(copy.word.state, EntryState::kDead);
+    const bool in_slab = (copy.slot.header.flags & kFlagSlab) != 0;
+    ASSERT_LT(in_slab ? copy.slot.header.slab : 0, inherited_.layout.total_slabs());
+    ASSERT_LE(copy.slot.header.length, in_slab ? kMinMaxPayload : kInlineBytes);
+    inherit_entry(new_.home, 0, copy, kNewRow);
+    EXPECT_NE(new_.home.entry(0).word().state, EntryState::kLeased);
+  }
+}
+
+TEST_F(Handover, NewMessagesArriveAfterAllInheritedOnes) {
+  poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, 900);
+  poke(1, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(2), 0, 300);
+  inherit(0);
+  inherit(1);
+  EXPECT_EQ(new_.home.control().next_arrival, 901U);
+}
+
+TEST_F(Handover, AnArrivalThatCannotBeDoesNotMoveTheCountOfTheSuccessor) {
+  poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, ~0ULL);
+  EntryCopy copy = copy_entry(old_.view.entry(0));
+  if (judge_entry(copy, inherited_) == Inherit::kTake) {
+    inherit_entry(new_.home, 0, copy, kNewRow);
+  }
+  EXPECT_EQ(new_.home.control().next_arrival, 1U);
+}
+
+TEST_F(Handover, TheNewBankStartsFromTheOldStamps) {
+  const test::LinkMemory own;
+  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    old_own_.link.stamp(kOldBank, slab).publish(slab * 3);
+    old_own_.link.stamp(kOldBank + 1, slab).publish(7777);
+  }
+  inherit_stamps(own.link, 0, inherited_);
+  EXPECT_EQ(own.view.bank(0).stamps_ready.observe(), 1U);
+  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    EXPECT_EQ(own.view.stamp(0, slab).observe(), slab * 3);
+    EXPECT_EQ(own.view.stamp(1, slab).observe(), 0U) << "the next bank is another life's";
+  }
+}
+
+TEST_F(Handover, WithoutOldStampsTheNewOnesAreNotReady) {
+  const test::LinkMemory own;
+  old_own_.link.bank(kOldBank).stamps_ready.publish(0);
+  inherit_stamps(own.link, 0, inherited_);
+  inherited_.old_bank = kBanks;
+  inherit_stamps(own.link, 0, inherited_);
+  inherited_.old_receipts = nullptr;
+  inherit_stamps(own.link, 0, inherited_);
+  EXPECT_EQ(own.view.bank(0).stamps_ready.observe(), 0U);
+}
+
+TEST_F(Handover, TheOldHomeIsNeverChanged) {
+  poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1));
+  poke(1, {EntryState::kLeased, 0, kOldRow, 9}, slab_message(2, 0, 1));
+  std::vector<std::byte> before(old_.memory.base(), old_.memory.base() + old_.memory.bytes());
+  inherit(0);
+  inherit(1);
+  inherit_counters(new_.home, old_.view, 2, drained_total(old_.view));
+  EXPECT_EQ(std::memcmp(before.data(), old_.memory.base(), before.size()), 0);
+}
+
+// The whole take-over of a home in which all states occur.
+class WholeHandover : public Handover {
+ protected:
+  WholeHandover() {
+    open_row(old_.home.row(kOldRow), kInKey, kSenderPid, 6, 2);
+    inherited_.cursors[0] = 6;
+    inherited_.cursors[1] = 2;
+    old_.home.control().retired.publish(20);  // links that are gone: all of it done
+    InboxCounters& counters = old_.home.control().counters;
+    counters.done.publish(21);  // one message of the normal lane is done and counted
+    counters.purged.publish(1);
+    counters.requeued.publish(4);
+    old_.home.control().reserved_ids.publish(555);
+    poke(0, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(1), 0, 30);
+    poke(1, {EntryState::kLeased, 1, kOldRow, 1}, inline_message(2), 0, 31);
+    poke(2, {EntryState::kDead, 0, kOldRow, 2}, inline_message(3), 0, 32);
+    poke(3, {EntryState::kLeased, 0, kOldRow, 3}, slab_message(4, 0, 5), 0, 33);  // stamped
+    poke(4, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(5), kFlagUrgentLane, 34);
+    poke(5, {EntryState::kQueued, 0, kOldRow, 6}, inline_message(6), 0, 35);  // not committed
+    old_own_.link.stamp(kOldBank, 0).publish(5);
+  }
+  // REQUIRES: rows of the new home are open. Returns the number of entries taken.
+  std::uint32_t take_over() {
+    std::uint32_t live = 0;
+    for (std::uint32_t i = 0; i < old_.view.entries_allocated(); ++i) {
+      const EntryCopy copy = copy_entry(old_.view.entry(i));
+      if (judge_entry(copy, inherited_) != Inherit::kTake) continue;
+      inherit_entry(new_.home, live++, copy, kNewRow);
+    }
+    inherit_counters(new_.home, old_.view, live, drained_total(old_.view));
+    return live;
+  }
+};
+
+TEST_F(WholeHandover, TheBalanceHoldsAndNoMessageIsLost) {
+  Inbox inbox = new_.open_inbox();
+  open_row(new_.home.row(kNewRow), kInKey, kSenderPid, 6, 2);
+  EXPECT_EQ(take_over(), 4U);
+  inbox.rebuild();
+  EXPECT_EQ(inbox.queued(), 3U);
+  EXPECT_EQ(inbox.leased(), 0U);
+  EXPECT_EQ(inbox.dead(), 1U);
+  const InboxCounters& counters = new_.home.control().counters;
+  EXPECT_EQ(drained_total(new_.view), 28U);
+  EXPECT_EQ(counters.purged.observe(), 1U);
+  EXPECT_EQ(counters.done.observe(), 28U - 4 - 1) << "21 counted, 1 killed behind its free store, "
+                                                     "1 killed behind its stamp";
+  EXPECT_EQ(counters.requeued.observe(), 4U);
+  EXPECT_EQ(new_.home.control().reserved_ids.observe(), 555U);
+}
+
+TEST_F(WholeHandover, TheOrderOfArrivalSurvives) {
+  Inbox inbox = new_.open_inbox();
+  open_row(new_.home.row(kNewRow), kInKey, kSenderPid, 6, 2);
+  take_over();
+  inbox.rebuild();
+  for (const std::uint64_t counter : {1U, 2U, 5U}) {
+    const std::uint32_t at = inbox.best();
+    ASSERT_NE(at, kNoEntry);
+    EXPECT_EQ(counter_of_message(new_.home.entry(at).header.id), counter);
+    inbox.take_best(at);
+  }
+  EXPECT_EQ(inbox.best(), kNoEntry);
+}
+
+TEST_F(WholeHandover, WhatALostLinkCountedIsKeptAsRetired) {
+  open_row(new_.home.row(kNewRow), kInKey, kSenderPid, 6, 2);
+  open_row(old_.home.row(0), {kInKey.incarnation, 9}, kSenderPid, 100, 0);  // faded meanwhile
+  take_over();
+  EXPECT_EQ(drained_total(new_.view), 128U);
+  EXPECT_EQ(new_.view.control().retired.observe(), 120U);
+}
+
+TEST_F(WholeHandover, APredecessorKilledWhileClosingARowIsCountedOnce) {
+  for (int stores = 1; stores <= 2; ++stores) {
+    InRow& closing = old_.home.row(0);
+    open_row(closing, {kInKey.incarnation, 9}, kSenderPid, 100, 0);
+    old_.home.control().retired.publish(stores == 1 ? 20 : 120);
+    closing.retired.publish(120);
+    EXPECT_EQ(drained_total(old_.view), 128U) << "killed after store " << stores;
+  }
+}
+
+}  // namespace
+}  // namespace beeline::shm

@@ -1,0 +1,379 @@
+#include "shm/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/segment_memory.h"
+
+namespace beeline::shm {
+namespace {
+
+using test::inline_message;
+using test::kInKey;
+using test::kSenderPid;
+using test::slab_message;
+
+class InboxTest : public testing::Test {
+ protected:
+  InboxTest() { open_row(home().row(0), kInKey, kSenderPid, 0, 0); }
+
+  [[nodiscard]] const Home& home() const { return memory_.home; }
+  [[nodiscard]] InboxCounters& counters() const { return home().control().counters; }
+  // Drains one message of this rank from the normal lane of row 0.
+  std::uint32_t receive(std::int32_t rank = kRankNormal, bool indexed = true) {
+    SlotCopy copy = inline_message(cursor_ + 1, "hello");
+    copy.header.rank = rank;
+    return receive(copy, indexed);
+  }
+  std::uint32_t receive(const SlotCopy& copy, bool indexed = true) {
+    const std::uint32_t at =
+        inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, indexed);
+    inbox_.commit(0, Lane::kNormal, ++cursor_);
+    return at;
+  }
+  std::uint32_t take_best() {
+    const std::uint32_t at = inbox_.best();
+    if (at != kNoEntry) inbox_.take_best(at);
+    return at;
+  }
+  void expect_balance() const {
+    const std::uint64_t inside = inbox_.queued() + inbox_.leased() + inbox_.dead();
+    EXPECT_EQ(drained_total(home()),
+              inside + counters().done.observe() + counters().purged.observe());
+    EXPECT_EQ(inbox_.free_count() + inside, home().entries_allocated());
+  }
+  [[nodiscard]] EntryState state(std::uint32_t at) const { return home().entry(at).word().state; }
+
+  test::HomeMemory memory_;
+  Inbox inbox_ = memory_.open_inbox();
+  std::uint64_t cursor_ = 0;
+};
+
+TEST(EntryWord, EveryFieldSurvivesOneWord) {
+  for (const EntryWord word : {EntryWord{}, EntryWord{EntryState::kDead, 255, 0xffff, 0xffffffff},
+                               EntryWord{EntryState::kLeased, 1, 2, 3}}) {
+    const EntryWord back = EntryWord::unpack(word.pack());
+    EXPECT_EQ(back.state, word.state);
+    EXPECT_EQ(back.attempts, word.attempts);
+    EXPECT_EQ(back.row, word.row);
+    EXPECT_EQ(back.position, word.position);
+  }
+  EXPECT_EQ(EntryWord{}.pack(), 0U) << "zero means free";
+}
+
+TEST(EntryWord, EveryStateAndReasonHasAName) {
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(EntryState::kDead); ++i) {
+    EXPECT_STRNE(to_string(static_cast<EntryState>(i)), "unknown");
+  }
+  for (std::uint8_t i = 0; i <= static_cast<std::uint8_t>(DeadReason::kLoop); ++i) {
+    EXPECT_STRNE(to_string(static_cast<DeadReason>(i)), "unknown");
+  }
+  EXPECT_STREQ(to_string(static_cast<EntryState>(200)), "unknown");
+  EXPECT_STREQ(to_string(static_cast<DeadReason>(15)), "unknown");
+}
+
+TEST(HomeOptions, EveryNumberOutOfItsRangeIsNamed) {
+  EXPECT_EQ(home_error({}), nullptr);
+  for (const std::uint32_t capacity : {0U, 8U, 17U, kMaxEntries * 2}) {
+    EXPECT_NE(home_error({OrderPolicy::kAged, capacity, 3, 1}), nullptr) << capacity;
+  }
+  for (const std::uint32_t attempts : {0U, 256U}) {
+    EXPECT_NE(home_error({OrderPolicy::kAged, 16, attempts, 1}), nullptr) << attempts;
+  }
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{2'000'000'001}}) {
+    EXPECT_NE(home_error({OrderPolicy::kAged, 16, 3, step}), nullptr) << step;
+  }
+}
+
+TEST(HomeLayout, SectionsFollowEachOtherWithoutOverlap) {
+  for (const std::uint32_t capacity : {kMinInboxCapacity, kDefaultInboxCapacity, kMaxEntries}) {
+    const HomeLayout layout(capacity);
+    EXPECT_EQ(layout.rows, kPage);
+    EXPECT_LE(layout.control + sizeof(HomeControl), layout.rows);
+    EXPECT_EQ(layout.entries, layout.rows + kMaxRows * sizeof(InRow));
+    EXPECT_EQ(layout.run, layout.entries + capacity * sizeof(Entry));
+    EXPECT_GE(layout.heap, layout.run + capacity * sizeof(IndexNode));
+    EXPECT_GE(layout.bytes, layout.heap + capacity * sizeof(IndexNode));
+    EXPECT_EQ(layout.bytes % kPage, 0U);
+  }
+}
+
+TEST(Home, AFreshOneIsNotReadyAndSaysWhatItIs) {
+  const test::HomeMemory memory;
+  const SegmentHeader& header = memory.view.header();
+  EXPECT_EQ(check_header(header, memory.memory.bytes(),
+                         home_identity(16, test::kReceiverPid, test::kReceiverLife)),
+            HeaderVerdict::kOk);
+  EXPECT_EQ(header.ready.observe(), 0U);
+  EXPECT_EQ(header.section_count, 5U);
+  EXPECT_EQ(memory.view.control().next_arrival, 1U);
+  EXPECT_EQ(drained_total(memory.view), 0U);
+}
+
+TEST(Home, CountsBeyondTheLimitsAreCut) {
+  const test::HomeMemory memory;
+  memory.home.control().rows_allocated.publish(0xffffffff);
+  memory.home.control().entries_allocated.publish(0xffffffff);
+  EXPECT_EQ(memory.view.rows_allocated(), kMaxRows);
+  EXPECT_EQ(memory.view.entries_allocated(), memory.view.capacity());
+}
+
+TEST(IsCommitted, ThePositionIsComparedAcrossThe32BitBoundary) {
+  EXPECT_TRUE(is_committed(4, 5));
+  EXPECT_FALSE(is_committed(5, 5));
+  EXPECT_FALSE(is_committed(6, 5));
+  EXPECT_TRUE(is_committed(0xffffffff, 0x1'0000'0000));
+  EXPECT_FALSE(is_committed(0, 0x1'0000'0000));
+  EXPECT_FALSE(is_committed(3, 0xffff'fffe));
+  EXPECT_TRUE(is_committed(0xfffffffd, 0xffff'fffe));
+}
+
+TEST_F(InboxTest, AMessageGoesThroughEveryStateOfAnHonestLife) {
+  const std::uint32_t at = receive();
+  EXPECT_EQ(state(at), EntryState::kQueued);
+  expect_balance();
+  EXPECT_EQ(take_best(), at);
+  EXPECT_EQ(state(at), EntryState::kLeased);
+  expect_balance();
+  inbox_.done(at, nullptr);
+  EXPECT_EQ(state(at), EntryState::kFree);
+  EXPECT_EQ(counters().done.observe(), 1U);
+  EXPECT_EQ(inbox_.best(), kNoEntry);
+  expect_balance();
+}
+
+TEST_F(InboxTest, TheEntryHoldsWhatWasSentAndWhereItCameFrom) {
+  SlotCopy copy = inline_message(5, "the payload");
+  copy.header.flags = kFlagRequiresAck;
+  copy.header.type = 3;
+  const std::uint32_t at =
+      inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, true);
+  const Entry& entry = home().entry(at);
+  EXPECT_EQ(entry.word().row, 0U);
+  EXPECT_EQ(entry.word().position, 2U);
+  EXPECT_EQ(entry.word().attempts, 0U);
+  EXPECT_EQ(entry.header.sent_ns, 123);
+  EXPECT_EQ(entry.header.type, 3U);
+  EXPECT_EQ(entry.header.flags, kFlagRequiresAck | kFlagUrgentLane);
+  EXPECT_EQ(lane_of(entry.header), Lane::kUrgent);
+  EXPECT_EQ(std::memcmp(entry.payload, "the payload", 11), 0);
+}
+
+TEST_F(InboxTest, InlinePayloadsOfEveryLengthArriveWhole) {
+  for (std::size_t length = 0; length <= kInlineBytes; ++length) {
+    std::string text;
+    for (std::size_t i = 0; i < length; ++i) text += static_cast<char>('0' + i);
+    const std::uint32_t at = receive(inline_message(length + 1, text));
+    EXPECT_EQ(std::memcmp(home().entry(at).payload, text.data(), length), 0) << length;
+    inbox_.done(take_best(), nullptr);
+  }
+}
+
+TEST_F(InboxTest, LowerRanksComeFirstAndEqualOnesInOrderOfArrival) {
+  const std::uint32_t low = receive(3);
+  const std::uint32_t normal = receive(2);
+  const std::uint32_t normal_too = receive(2);
+  const std::uint32_t critical = receive(0);
+  EXPECT_EQ(take_best(), critical);
+  EXPECT_EQ(take_best(), normal);
+  EXPECT_EQ(take_best(), normal_too);
+  EXPECT_EQ(take_best(), low);
+  EXPECT_EQ(take_best(), kNoEntry);
+}
+
+TEST_F(InboxTest, FindingSelectsTheFirstMatchAndLeavesTheRest) {
+  const std::uint32_t first = receive(3);
+  const std::uint32_t second = receive(1);
+  const std::uint32_t third = receive(1);
+  const auto any_of_rank_one = [](const Entry& entry) { return entry.header.rank == 1; };
+  ASSERT_EQ(inbox_.find(any_of_rank_one), second);
+  inbox_.take(second);
+  ASSERT_EQ(inbox_.find(any_of_rank_one), third);
+  EXPECT_EQ(inbox_.find([](const Entry&) { return false; }), kNoEntry);
+  EXPECT_EQ(take_best(), third);
+  EXPECT_EQ(take_best(), first);
+  expect_balance();
+}
+
+TEST_F(InboxTest, ARequeuedMessageHasOneAttemptMoreAndItsOldPlace) {
+  const std::uint32_t first = receive();
+  const std::uint32_t second = receive();
+  ASSERT_EQ(take_best(), first);
+  inbox_.requeue(first);
+  EXPECT_EQ(home().entry(first).word().attempts, 1U);
+  EXPECT_EQ(counters().requeued.observe(), 1U);
+  expect_balance();
+  EXPECT_EQ(take_best(), first);
+  EXPECT_EQ(take_best(), second);
+}
+
+TEST_F(InboxTest, AttemptsStopAtWhatTheFieldHolds) {
+  const std::uint32_t at = receive();
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(take_best(), at);
+    inbox_.requeue(at);
+  }
+  const EntryWord word = home().entry(at).word();
+  EXPECT_EQ(word.attempts, 255U);
+  EXPECT_EQ(word.row, 0U);
+  EXPECT_EQ(word.state, EntryState::kQueued);
+}
+
+TEST_F(InboxTest, ADeadLetterKeepsItsReasonAndPayloadUntilItIsLetGo) {
+  const std::uint32_t at = receive();
+  take_best();
+  inbox_.bury(at, DeadReason::kRejected);
+  EXPECT_EQ(state(at), EntryState::kDead);
+  EXPECT_EQ(home().entry(at).reason(), DeadReason::kRejected);
+  EXPECT_EQ(std::memcmp(home().entry(at).payload, "hello", 5), 0);
+  EXPECT_EQ(inbox_.oldest_dead(), at);
+  expect_balance();
+  inbox_.purge(at, nullptr);
+  EXPECT_EQ(state(at), EntryState::kFree);
+  EXPECT_EQ(inbox_.oldest_dead(), kNoEntry);
+  EXPECT_EQ(counters().purged.observe(), 1U);
+  expect_balance();
+}
+
+TEST_F(InboxTest, EveryReasonIsStoredWithoutTouchingTheOtherFlags) {
+  for (std::uint8_t i = 1; i <= static_cast<std::uint8_t>(DeadReason::kLoop); ++i) {
+    const std::uint32_t at = receive();
+    take_best();
+    const std::uint16_t flags = home().entry(at).header.flags;
+    inbox_.bury(at, static_cast<DeadReason>(i));
+    EXPECT_EQ(home().entry(at).reason(), static_cast<DeadReason>(i));
+    EXPECT_EQ(home().entry(at).header.flags & 0x0fff, flags);
+  }
+  EXPECT_EQ(counters().dead.observe(), 6U);
+  EXPECT_EQ(counters().rejected.observe(), 1U);
+  EXPECT_EQ(counters().expired.observe(), 1U);
+  EXPECT_EQ(counters().exhausted.observe(), 1U);
+}
+
+TEST_F(InboxTest, TheOldestDeadLetterIsTheOneThatArrivedFirst) {
+  const std::uint32_t first = receive();
+  const std::uint32_t second = receive();
+  take_best();
+  take_best();
+  inbox_.bury(second, DeadReason::kExpired);
+  inbox_.bury(first, DeadReason::kExpired);
+  EXPECT_EQ(inbox_.oldest_dead(), first);
+}
+
+TEST_F(InboxTest, FinishingStampsTheSlabOfTheMessage) {
+  Atomic<std::uint64_t> stamp_word{0};
+  const std::uint32_t at = receive(slab_message(1, 0, 42));
+  EXPECT_TRUE(home().entry(at).in_slab());
+  take_best();
+  EXPECT_EQ(stamp_word.observe(), 0U);
+  inbox_.done(at, &stamp_word);
+  EXPECT_EQ(stamp_word.observe(), 42U);
+}
+
+TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
+  Atomic<std::uint64_t> stamp_word{0};
+  const std::uint32_t at = receive(slab_message(1, 0, 42));
+  take_best();
+  inbox_.bury(at, DeadReason::kExpired);
+  EXPECT_EQ(stamp_word.observe(), 0U);
+  inbox_.purge(at, &stamp_word);
+  EXPECT_EQ(stamp_word.observe(), 42U);
+}
+
+TEST_F(InboxTest, AMatchedReplyIsNotInTheOrderUntilNobodyWaitsForIt) {
+  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
+  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(inbox_.queued(), 1U);
+  EXPECT_NE(home().entry(reply).header.flags & kFlagMatched, 0);
+  inbox_.unmatch(reply);
+  EXPECT_EQ(home().entry(reply).header.flags & kFlagMatched, 0);
+  EXPECT_EQ(take_best(), reply);
+  expect_balance();
+}
+
+TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
+  const std::uint32_t other = receive();
+  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
+  inbox_.take_matched(reply);
+  inbox_.done(reply, nullptr);
+  expect_balance();
+  EXPECT_EQ(take_best(), other);
+}
+
+TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {
+  const std::uint32_t reserve = home().control().critical_reserve;
+  ASSERT_EQ(reserve, 1U);
+  for (std::uint32_t i = 0; i < home().capacity() - reserve; ++i) {
+    ASSERT_TRUE(inbox_.has_room(false));
+    receive();
+  }
+  EXPECT_FALSE(inbox_.has_room(false));
+  ASSERT_TRUE(inbox_.has_room(true));
+  receive(kRankCritical);
+  EXPECT_FALSE(inbox_.has_room(true));
+  EXPECT_EQ(inbox_.free_count(), 0U);
+  inbox_.done(take_best(), nullptr);
+  EXPECT_TRUE(inbox_.has_room(true));
+  EXPECT_FALSE(inbox_.has_room(false));
+}
+
+TEST_F(InboxTest, CriticalMessagesAreCountedWhileTheyAreQueued) {
+  const std::uint32_t at = receive(kRankCritical);
+  receive(-5);
+  receive(1);
+  EXPECT_EQ(inbox_.critical(), 2U);
+  take_best();
+  take_best();
+  EXPECT_EQ(inbox_.critical(), 0U);
+  inbox_.requeue(at);
+  EXPECT_EQ(inbox_.critical(), 1U);
+}
+
+TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
+  const test::HomeMemory memory(32);
+  std::vector<std::uint32_t> stack(32);
+  Inbox inbox(memory.home, stack);
+  EXPECT_TRUE(inbox.has_room(false));
+  EXPECT_EQ(inbox.free_count(), 0U);
+  inbox.add_entries(0, 16);
+  EXPECT_EQ(inbox.free_count(), 16U);
+  EXPECT_EQ(memory.view.entries_allocated(), 16U);
+  const SlotCopy copy = inline_message(1);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, true), i) << "low entries first";
+  }
+  EXPECT_TRUE(inbox.has_room(false));
+  inbox.add_entries(16, 32);
+  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, true), 16U);
+}
+
+TEST_F(InboxTest, RebuildingFindsEveryEntryAgain) {
+  const std::uint32_t dead = receive(0);
+  const std::uint32_t leased = receive(0);
+  const std::uint32_t normal = receive(2);
+  const std::uint32_t critical = receive(0);
+  const std::uint32_t finished = receive(-1);
+  inbox_.done(take_best(), nullptr);
+  inbox_.bury(take_best(), DeadReason::kRejected);
+  take_best();
+  // Index, free list and counts may be anything after a kill.
+  home().control().index.heap_count = 3;
+  home().control().index.run_head = 7;
+  home().control().index.run_tail = 9;
+  inbox_.rebuild();
+  EXPECT_EQ(inbox_.queued(), 2U);
+  EXPECT_EQ(inbox_.leased(), 1U);
+  EXPECT_EQ(inbox_.dead(), 1U);
+  EXPECT_EQ(inbox_.critical(), 1U);
+  EXPECT_EQ(state(dead), EntryState::kDead);
+  EXPECT_EQ(state(leased), EntryState::kLeased);
+  EXPECT_EQ(state(finished), EntryState::kFree);
+  expect_balance();
+  EXPECT_EQ(take_best(), critical);
+  EXPECT_EQ(take_best(), normal);
+  EXPECT_EQ(take_best(), kNoEntry);
+}
+
+}  // namespace
+}  // namespace beeline::shm

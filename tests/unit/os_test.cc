@@ -1,0 +1,172 @@
+// Errors, descriptors, clocks, processes and lock files. The kernel facts that shared memory and
+// sockets rest on are in os_memory_test.cc and os_socket_test.cc, of the same program.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "src/os/clock.h"
+#include "src/os/error.h"
+#include "src/os/event_fd.h"
+#include "src/os/fd.h"
+#include "src/os/lock_file.h"
+#include "src/os/packet_socket.h"
+#include "src/os/pid_fd.h"
+#include "src/os/process.h"
+#include "tests/unit/os_test_support.h"
+
+namespace beeline::os {
+namespace {
+
+TEST(ErrorTest, EveryCodeHasItsOwnName) {
+  EXPECT_EQ(to_string(ErrorCode::kSystem), "system");
+  EXPECT_EQ(to_string(ErrorCode::kNoAgent), "no_agent");
+  EXPECT_EQ(to_string(ErrorCode::kClosed), "closed");
+}
+
+TEST(ErrorTest, ASystemErrorKeepsErrnoAndSaysWhat) {
+  errno = ENOENT;
+  const Error error = system_error("open 'x'");
+  EXPECT_EQ(error.code, ErrorCode::kSystem);
+  EXPECT_EQ(error.sys_errno, ENOENT);
+  EXPECT_EQ(error.text, "open 'x': No such file or directory (errno 2)");
+}
+
+TEST(FdTest, ClosesOnceAndMoves) {
+  const int before = count_open_fds();
+  {
+    UniqueFd first(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(first.valid());
+    auto second = duplicate(first.get());
+    ASSERT_TRUE(is_ok(second));
+    EXPECT_TRUE((::fcntl(second->get(), F_GETFD) & FD_CLOEXEC) != 0);
+    UniqueFd third(std::move(first));
+    EXPECT_TRUE(third.valid());
+    third = std::move(*second);
+    EXPECT_EQ(count_open_fds(), before + 1);
+  }
+  EXPECT_EQ(count_open_fds(), before);
+  EXPECT_TRUE(has_error(duplicate(-1), ErrorCode::kSystem));
+}
+
+TEST(ClockTest, ClocksAgree) {
+  const std::int64_t coarse = coarse_ns();
+  const std::int64_t fine = monotonic_ns();
+  EXPECT_LE(coarse, fine);
+  EXPECT_GE(boot_us(), fine / 1'000);
+  EXPECT_GT(realtime_ns(), std::int64_t{1'600'000'000} * 1'000'000'000);
+}
+
+TEST(ProcessTest, SpawnStartsAChildAndTellsHowItEnded) {
+  auto child = spawn({"sh", "-c", "exit 7"});
+  ASSERT_TRUE(is_ok(child));
+  auto pidfd = open_pidfd(*child);
+  ASSERT_TRUE(is_ok(pidfd));
+  ASSERT_TRUE(wait_readable(pidfd->get(), kLong));
+  auto status = try_reap(*child);
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_TRUE(status->has_value());
+  EXPECT_EQ(WEXITSTATUS(**status), 7);
+  EXPECT_TRUE(has_error(try_reap(*child), ErrorCode::kSystem));
+}
+
+TEST(ProcessTest, AFailedExecIsAnErrorAndLeavesNoChild) {
+  const int before = count_open_fds();
+  const auto missing = spawn({"/nonexistent/program"});
+  EXPECT_TRUE(has_error(missing, ErrorCode::kSystem));
+  EXPECT_EQ(missing.error().sys_errno, ENOENT);
+  const auto detached = spawn_detached({"/nonexistent/program"});
+  EXPECT_TRUE(has_error(detached, ErrorCode::kSystem));
+  EXPECT_EQ(detached.error().sys_errno, ENOENT);
+  EXPECT_TRUE(has_error(spawn({}), ErrorCode::kInvalid));
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(count_open_fds(), before);
+}
+
+TEST(ProcessTest, ADetachedProgramHasItsOwnSessionAndKeepsOnlyTheDescriptorsNamed) {
+  auto sockets = PacketSocket::pair();
+  ASSERT_TRUE(is_ok(sockets));
+  const int kept = sockets->second.fd();
+  const int not_kept = sockets->first.fd();
+  const std::string script = "test -e /proc/$$/fd/" + std::to_string(kept) +
+                             " && test ! -e /proc/$$/fd/" + std::to_string(not_kept) +
+                             " && test \"$(readlink /proc/$$/fd/0)\" = /dev/null"
+                             " && printf right >&" +
+                             std::to_string(kept) + "; exec sleep 60";
+  auto pid = spawn_detached({"bash", "-c", script}, std::span(&kept, 1));
+  ASSERT_TRUE(is_ok(pid));
+  auto packet = sockets->first.receive(kMaxPacket, kLong);
+  EXPECT_NE(::getsid(*pid), ::getsid(0));
+  EXPECT_EQ(::waitpid(*pid, nullptr, WNOHANG), -1) << "it is not our child";
+  auto pidfd = open_pidfd(*pid);
+  ASSERT_TRUE(is_ok(pidfd));
+  EXPECT_TRUE(is_ok(send_signal(pidfd->get(), SIGKILL)));
+  ASSERT_TRUE(is_ok(packet));
+  ASSERT_TRUE(packet->has_value());
+  EXPECT_EQ((*packet)->text, "right");
+}
+
+TEST(ProcessTest, LimitsAndPlaces) {
+  EXPECT_TRUE(is_ok(raise_fd_limit()));
+  EXPECT_GE(usable_cpus(), 1);
+  std::thread([] {
+    pin_to_cpu(-1);
+    pin_to_cpu(1 << 20);
+    yield();
+  }).join();
+  EXPECT_TRUE(std::filesystem::is_directory(executable_directory()));
+}
+
+TEST(LockFileTest, IsHeldOnceAndSaysByWhom) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "lock";
+  EXPECT_TRUE(has_error(LockFile::read_text(path), ErrorCode::kSystem));
+  auto lock = LockFile::acquire(path);
+  ASSERT_TRUE(is_ok(lock));
+  ASSERT_TRUE(is_ok(lock->write_text("keeper 123456")));
+  ASSERT_TRUE(is_ok(lock->write_text("keeper 12")));
+  EXPECT_EQ(LockFile::read_text(path).value(), "keeper 12");
+  const auto second = LockFile::acquire(path);
+  EXPECT_TRUE(has_error(second, ErrorCode::kAlreadyRunning));
+  EXPECT_NE(second.error().text.find("keeper 12"), std::string::npos);
+  lock->close();
+  EXPECT_TRUE(has_error(lock->write_text("x"), ErrorCode::kClosed));
+  EXPECT_TRUE(is_ok(LockFile::acquire(path)));
+}
+
+TEST(LockFileTest, TravelsWithTheDescriptorAndEndsWithItsLastHolder) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "lock";
+  auto lock = LockFile::acquire(path);
+  ASSERT_TRUE(is_ok(lock));
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (;;) ::pause();
+  }
+  lock->close();
+  EXPECT_TRUE(has_error(LockFile::acquire(path), ErrorCode::kAlreadyRunning));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(is_ok(LockFile::acquire(path)));
+}
+
+TEST(LockFileTest, DoesNotFollowASymbolicLink) {
+  const TemporaryDirectory directory;
+  ASSERT_EQ(::symlink("elsewhere", (directory / "lock").c_str()), 0);
+  EXPECT_TRUE(has_error(LockFile::acquire(directory / "lock"), ErrorCode::kSystem));
+  EXPECT_FALSE(std::filesystem::exists(directory / "elsewhere"));
+}
+
+}  // namespace
+}  // namespace beeline::os

@@ -1,0 +1,177 @@
+#pragma once
+
+// Small sound segments of each kind, made by the same functions that their owners use, for tests
+// that break them.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shm/directory.h"
+#include "shm/inbox.h"
+#include "shm/lane.h"
+#include "shm/status.h"
+#include "shm/strings.h"
+
+namespace beeline::test {
+
+inline constexpr std::uint32_t kSender = 7;
+inline constexpr std::uint32_t kReader = 9;
+inline constexpr shm::LinkKey kSenderLink{1000, 1};
+inline constexpr std::uint64_t kReaderLife = 5000;
+inline constexpr shm::LinkContract kSmallContract{4, 2, shm::kMinMaxPayload};
+inline constexpr std::uint32_t kSmallInbox = 16;
+
+/// The bytes of one segment, zeroed and aligned like a mapping.
+class Sample {
+ public:
+  explicit Sample(std::uint64_t size_bytes)
+      : size_bytes_(size_bytes), pages_((size_bytes + shm::kPage - 1) / shm::kPage) {}
+
+  [[nodiscard]] std::byte* data() { return pages_.front().bytes; }
+  [[nodiscard]] std::span<std::byte> bytes() { return {data(), size_bytes_}; }
+
+  /// Writes one word where no owner would.
+  template <typename T>
+  void poke(std::uint64_t offset, T value) {
+    std::memcpy(data() + offset, &value, sizeof(T));
+  }
+  template <typename T>
+  [[nodiscard]] T peek(std::uint64_t offset) {
+    T value;
+    std::memcpy(&value, data() + offset, sizeof(T));
+    return value;
+  }
+
+ private:
+  struct alignas(shm::kPage) Page {
+    std::byte bytes[shm::kPage]{};
+  };
+  std::uint64_t size_bytes_;
+  std::vector<Page> pages_;
+};
+
+inline shm::MessageHeader sample_message(std::uint64_t counter, std::int32_t rank) {
+  shm::MessageHeader header{};
+  header.id = shm::make_message_id(kSender, counter);
+  header.sent_ns = 1'000'000'000;
+  header.rank = rank;
+  header.length = 5;
+  header.type = 1;
+  header.channel = 2;
+  header.slab = shm::kNoSlab;
+  return header;
+}
+
+/// Six messages in the normal lane of four slots, so that it has gone round; one with a slab in the
+/// urgent lane; two strings; one bank.
+inline Sample sample_link() {
+  Sample sample(shm::LinkLayout(kSmallContract).bytes);
+  const shm::Link link(sample.data(), kSmallContract);
+  shm::init_link(link, shm::link_identity(kSmallContract, kSender, kReader, kSenderLink));
+  static_cast<void>(shm::append_string(link, "task"));
+  static_cast<void>(shm::append_string(link, "channel"));
+  link.control().slabs_allocated[0].publish(2);
+  const char payload[shm::kInlineBytes] = "hello";
+  for (std::uint64_t position = 0; position < 6; ++position) {
+    shm::publish_slot(link.slot(shm::Lane::kNormal, position), position,
+                      sample_message(position + 1, shm::kRankNormal), 0, payload);
+  }
+  shm::MessageHeader urgent = sample_message(7, shm::kRankCritical);
+  urgent.flags = shm::kFlagSlab;
+  urgent.length = 500;
+  urgent.slab = 1;
+  shm::publish_slot(link.slot(shm::Lane::kUrgent, 0), 0, urgent, 1, nullptr);
+  shm::open_bank(link.bank(0), {kReaderLife, 3}, 11, 2);
+  return sample;
+}
+
+/// An inbox with messages in every state: queued in run and heap, matched, leased, dead, done.
+inline Sample sample_home() {
+  Sample sample(shm::HomeLayout(kSmallInbox).bytes);
+  const shm::Home home(sample.data(), kSmallInbox);
+  shm::HomeOptions options;
+  options.capacity = kSmallInbox;
+  shm::init_home(home, options, kReader, kReaderLife);
+  home.control().rows_allocated.publish(shm::kRowStep);
+  shm::open_row(home.row(0), kSenderLink, kSender, 0, 0);
+  shm::open_row(home.row(1), {kSenderLink.incarnation, 2}, kSender + 1, 0, 0);
+  shm::close_row(home.control(), home.row(1));
+  std::vector<std::uint32_t> free_stack(kSmallInbox);
+  shm::Inbox inbox(home, free_stack);
+  inbox.grow_index(kSmallInbox);
+  inbox.add_entries(0, kSmallInbox);
+  const std::int32_t ranks[] = {2, 3, 1, 0, -1, -2, 2, 2, 5};
+  std::uint64_t position = 0;
+  for (const std::int32_t rank : ranks) {
+    shm::SlotCopy copy{};
+    copy.header = sample_message(position + 1, rank);
+    const bool matched = position == 6;
+    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, !matched);
+    ++position;
+  }
+  inbox.commit(0, shm::Lane::kNormal, position);
+  const auto take = [&] {
+    const std::uint32_t at = inbox.best();
+    inbox.take_best(at);
+    return at;
+  };
+  inbox.done(take(), nullptr);
+  inbox.bury(take(), shm::DeadReason::kRejected);
+  inbox.requeue(take());
+  static_cast<void>(take());
+  // Keys that fall go to the heap.
+  for (std::int32_t rank = 40; rank > 36; --rank) {
+    shm::SlotCopy copy{};
+    copy.header = sample_message(position + 1, rank - 50);
+    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, true);
+    inbox.commit(0, shm::Lane::kNormal, ++position);
+  }
+  home.header().ready.publish(1);
+  return sample;
+}
+
+inline Sample sample_status() {
+  Sample sample(shm::kStatusBytes);
+  auto& page = *reinterpret_cast<shm::StatusPage*>(sample.data());
+  shm::init_status(page, kReader, kReaderLife);
+  page.capacity.publish(kSmallInbox);
+  page.queued.publish(3);
+  page.critical_queued.publish(1);
+  return sample;
+}
+
+inline shm::AgentRecord sample_record(std::uint32_t pid, std::uint32_t parent,
+                                      std::string_view name) {
+  shm::AgentRecord record{};
+  record.pid = pid;
+  record.parent_pid = parent;
+  name.copy(record.name, shm::kNameBytes);
+  return record;
+}
+
+/// King, two children and a grandchild; published twice, so that buffer 0 is current.
+inline Sample sample_directory() {
+  Sample sample(shm::DirectoryLayout::kBytes);
+  constexpr std::uint64_t kEpoch = 70;
+  shm::DirectoryWriter writer(sample.data(), kEpoch, shm::kDefaultMaxPayload, 1);
+  // The coordinator is agent 1; a new directory of an earlier form named nobody.
+  const shm::AgentRecord records[] = {sample_record(1, 0, "king"), sample_record(7, 1, "queen"),
+                                      sample_record(9, 1, "lead"), sample_record(11, 9, "worker")};
+  using State = shm::AgentState;
+  writer.set_word(0, {10, State::kRunning});
+  writer.set_word(1, {1000, State::kRunning});
+  writer.set_word(2, {kReaderLife, State::kAway});
+  writer.set_word(3, {0, State::kStarting});
+  writer.set_agent_count(4);
+  writer.publish(records, 4);
+  writer.publish(records, 4);
+  return sample;
+}
+
+}  // namespace beeline::test

@@ -1,0 +1,210 @@
+#include "tools/beeline/demo/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/beeline/demo/role.h"
+#include "tools/beeline/tree_view.h"
+
+namespace beeline::cli::demo {
+namespace {
+
+std::string name_of(const Story& story, std::uint32_t pid) {
+  const auto found = story.accounts.find(pid);
+  return found == story.accounts.end() ? fmt::format("pid {}", pid) : found->second.agent;
+}
+
+/// A pair that talks, seen from its older side.
+struct Pair {
+  const Account* upper;
+  const Account* lower;
+  const LinkAccount* at_upper;
+  const LinkAccount* at_lower;
+};
+
+const LinkAccount* find_link(const Account& account, std::uint32_t peer) {
+  for (const LinkAccount& link : account.links) {
+    if (link.peer == peer) return &link;
+  }
+  return nullptr;
+}
+
+std::vector<Pair> pairs(const Story& story) {
+  std::vector<Pair> found;
+  for (const auto& [pid, upper] : story.accounts) {
+    for (const auto& [other, lower] : story.accounts) {
+      const LinkAccount* at_upper = find_link(upper, other);
+      const LinkAccount* at_lower = find_link(lower, pid);
+      if (other > pid && at_upper != nullptr && at_lower != nullptr) {
+        found.push_back({&upper, &lower, at_upper, at_lower});
+      }
+    }
+  }
+  return found;
+}
+
+/// By the receivers' counts: what a killed process sent is known to nobody else.
+std::string links_text(const Story& story) {
+  Table table({"messages per link", ">down", ">up", ">waiting"});
+  for (const Pair& pair : pairs(story)) {
+    table.add({fmt::format("{} - {}", pair.upper->agent, pair.lower->agent),
+               grouped(std::max(pair.at_lower->received, pair.at_upper->sent)),
+               grouped(pair.at_upper->received),
+               grouped(pair.at_upper->not_taken + pair.at_lower->not_taken)});
+  }
+  return table.text("  ");
+}
+
+std::string accounts_text(const Story& story) {
+  Table table({"accounts", ">accepted", ">queued", ">leased", ">done", ">dead"});
+  for (const auto& [pid, account] : story.accounts) {
+    table.add({account.agent, grouped(account.drained), grouped(account.queued),
+               grouped(account.leased), grouped(account.done),
+               grouped(account.dead + account.purged)});
+  }
+  return table.text("  ");
+}
+
+std::string sums_text(const Story& story) {
+  Table table({"counted", ">lines", ">words", ">bytes"});
+  const auto add = [&table](const std::string& who, const Totals& totals) {
+    table.add({who, grouped(totals.lines), grouped(totals.words), grouped(totals.bytes)});
+  };
+  if (story.sum) add("by the workers", story.sum->totals);
+  add("without Beeline", story.direct);
+  return table.text("  ");
+}
+
+bool task_moved(const Takeover& takeover) {
+  return takeover.redelivered_task == takeover.task && takeover.attempts > 1 &&
+         takeover.done_by_os_pid == takeover.new_os_pid &&
+         takeover.new_os_pid != takeover.killed_os_pid;
+}
+
+bool all_settled(const Story& story) {
+  return story.accounts.size() == kWorkers + 2 &&
+         std::all_of(story.accounts.begin(), story.accounts.end(),
+                     [](const auto& entry) { return entry.second.settled(); });
+}
+
+}  // namespace
+
+bool Account::settled() const noexcept {
+  const bool all_taken = std::all_of(links.begin(), links.end(),
+                                     [](const LinkAccount& link) { return link.not_taken == 0; });
+  return all_taken && drained == queued + leased + done + dead + purged && queued == 0 &&
+         leased == 0 && drained == done;
+}
+
+double RoundTrips::us_at(double share) const {
+  const auto last = static_cast<double>(sorted_ns.size() - 1);
+  return static_cast<double>(sorted_ns[static_cast<std::size_t>(std::llround(share * last))]) / 1e3;
+}
+
+std::vector<Check> checks(const Story& story) {
+  const std::uint64_t duplicates = story.sum ? story.sum->duplicates : 0;
+  return {
+      {"the total equals the count made without Beeline",
+       story.sum && story.sum->totals == story.direct},
+      {fmt::format("each of the {} tasks is counted once ({} duplicate results recognised)",
+                   grouped(story.tasks), duplicates),
+       story.sum && story.sum->tasks == story.tasks},
+      {"the task of the killed process was done by another process", task_moved(story.takeover)},
+      {"every message that was accepted is done, in every inbox", all_settled(story)},
+      {"no process and no file is left", story.clean},
+  };
+}
+
+std::string opening_text(const Story& story) {
+  std::string text = styled(Style::kBold, fmt::format("Beeline demo: the words of {}\n",
+                                                      story.directory));
+  text += fmt::format("  {} files, {} lines, cut into {} tasks; 6 agents, each a process{}\n",
+                      story.files.paths.size(), grouped(story.direct.lines), grouped(story.tasks),
+                      story.files.skipped != 0 ? fmt::format("; {} files are no text",
+                                                             story.files.skipped)
+                                               : "");
+  return text;
+}
+
+std::string killing_text(const Story& story) {
+  const Takeover& takeover = story.takeover;
+  return fmt::format("  {}  {} (process {}) while it holds task {}\n", styled(Style::kBad, "kill -9"),
+                     takeover.agent, takeover.killed_os_pid, takeover.task);
+}
+
+std::string result_text(const Story& story) {
+  const Takeover& takeover = story.takeover;
+  std::string text;
+  if (takeover.redelivered_task) {
+    text += fmt::format("  {}  process {} is {} now; task {} came again (attempt {}) and is done\n",
+                        styled(Style::kGood, "go on  "), takeover.done_by_os_pid, takeover.agent,
+                        *takeover.redelivered_task, takeover.attempts);
+  }
+  text += '\n' + sums_text(story) + '\n' + draw_tree(story.agents, "  ");
+  if (!story.accounts.empty()) text += '\n' + links_text(story) + '\n' + accounts_text(story);
+  if (const RoundTrips& trips = story.round_trips; !trips.sorted_ns.empty()) {
+    text += fmt::format(
+        "\n  round trip to an idle worker, 64 bytes, {} times: p50 {:.2f} us, p99 {:.2f} us\n",
+        grouped(trips.sorted_ns.size()), trips.us_at(0.5), trips.us_at(0.99));
+  }
+  return text;
+}
+
+std::string checks_text(const Story& story) {
+  std::string text = "\n";
+  for (const Check& check : checks(story)) {
+    text += fmt::format("{}  {}\n", check.passed ? styled(Style::kGood, "PASS")
+                                                 : styled(Style::kBad, "FAIL"),
+                        check.text);
+  }
+  return text;
+}
+
+Json report_json(const Story& story) {
+  Json json;
+  json["directory"] = story.directory;
+  json["files"] = story.files.paths.size();
+  json["tasks"] = story.tasks;
+  json["lines"] = story.direct.lines;
+  json["words"] = story.direct.words;
+  json["bytes"] = story.direct.bytes;
+  json["duplicates"] = story.sum ? Json(story.sum->duplicates) : Json(nullptr);
+  json["killed"] = {{"agent", story.takeover.agent},
+                    {"task", story.takeover.task},
+                    {"os_pid", story.takeover.killed_os_pid},
+                    {"done_by_os_pid", story.takeover.done_by_os_pid},
+                    {"attempts", story.takeover.attempts}};
+  json["tree"] = tree_json(story.agents);
+  json["accounts"] = Json::array();
+  for (const auto& [pid, account] : story.accounts) {
+    Json entry = {{"agent", account.agent},   {"pid", pid},
+                  {"drained", account.drained}, {"queued", account.queued},
+                  {"leased", account.leased},   {"done", account.done},
+                  {"dead", account.dead},       {"purged", account.purged},
+                  {"links", Json::array()}};
+    for (const LinkAccount& link : account.links) {
+      entry["links"].push_back({{"peer", name_of(story, link.peer)},
+                                {"sent", link.sent},
+                                {"not_taken", link.not_taken},
+                                {"received", link.received}});
+    }
+    json["accounts"].push_back(std::move(entry));
+  }
+  if (!story.round_trips.sorted_ns.empty()) {
+    json["round_trip_us"] = {{"count", story.round_trips.sorted_ns.size()},
+                             {"p50", story.round_trips.us_at(0.5)},
+                             {"p90", story.round_trips.us_at(0.9)},
+                             {"p99", story.round_trips.us_at(0.99)},
+                             {"max", story.round_trips.us_at(1)}};
+  }
+  json["checks"] = Json::array();
+  for (const Check& check : checks(story)) {
+    json["checks"].push_back({{"text", check.text}, {"passed", check.passed}});
+  }
+  return json;
+}
+
+}  // namespace beeline::cli::demo

@@ -1,0 +1,218 @@
+// up, down, status.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shm/identity.h"
+#include "tools/beeline/inbox_view.h"
+#include "tools/beeline/output.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+using control::Client;
+using control::ClientOptions;
+using control::StatusAnswer;
+
+ClientOptions client_options(const Context& context, bool start) {
+  ClientOptions options;
+  options.hive = context.hive;
+  options.start = start;
+  options.deadline = context.timeout.value_or(control::kDefaultDeadline);
+  return options;
+}
+
+Json status_json(const StatusAnswer& status, const std::string& socket) {
+  Json json;
+  json["hive"] = status.hive;
+  json["socket"] = socket;
+  json["version"] = status.version;
+  json["keeper_pid"] = status.keeper_pid;
+  json["coordinator_pid"] = status.coordinator_pid;
+  json["since"] = status.since;
+  return json;
+}
+
+ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
+  return complain(ExitCode::kNoCoordinator,
+                  fmt::format("hive \"{}\" is already running: keeper {}, coordinator {}, since "
+                              "{}, at {}; end it with `beeline down`",
+                              status.hive, status.keeper_pid, status.coordinator_pid, status.since,
+                              socket));
+}
+
+ExitCode up(const Context& context) {
+  if (auto present = Client::connect(client_options(context, false))) {
+    const auto status = present->status();
+    return status ? say_running(*status, present->socket_path()) : complain(status.error());
+  }
+  auto client = Client::connect(client_options(context, true));
+  if (!client) return complain(client.error());
+  const auto status = client->status();
+  if (!status) return complain(status.error());
+  if (context.json) {
+    print_json(status_json(*status, client->socket_path()));
+  } else {
+    print(fmt::format("hive \"{}\" listens at {} (keeper {}, coordinator {})\n", status->hive,
+                      client->socket_path(), status->keeper_pid, status->coordinator_pid));
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode down(const Context& context) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto status = client->status();
+  if (!status) return complain(status.error());
+  if (const auto ended = client->down(); !ended) return complain(ended.error());
+  if (context.json) {
+    print_json({{"hive", status->hive}, {"down", true}});
+  } else {
+    print(fmt::format("hive \"{}\" is down\n", status->hive));
+  }
+  return ExitCode::kOk;
+}
+
+/// What only the segments know; empty when they cannot be read, by another user for example.
+struct Accounts {
+  std::optional<HiveAccounts> hive;
+  std::vector<control::ListedAgent> agents;
+};
+
+Accounts read_accounts_of(const Context& context, Client& client) {
+  Accounts accounts;
+  if (auto read = read_accounts(context.hive)) accounts.hive = std::move(*read);
+  if (auto listed = client.list_all()) accounts.agents = std::move(*listed);
+  return accounts;
+}
+
+std::string accounts_text(const Accounts& accounts) {
+  if (!accounts.hive || accounts.hive->homes.empty()) return {};
+  Table table({"agent", ">pid", "state", ">drained", ">queued", ">leased", ">done", ">dead"});
+  for (const control::ListedAgent& agent : accounts.agents) {
+    const auto home = accounts.hive->homes.find(agent.pid);
+    if (home == accounts.hive->homes.end()) continue;
+    const shm::Balance& balance = home->second;
+    table.add({agent.name, fmt::format("{}", agent.pid), std::string(shm::to_string(agent.state)),
+               grouped(balance.drained), grouped(balance.queued), grouped(balance.leased),
+               grouped(balance.done), grouped(balance.dead + balance.purged)});
+  }
+  return '\n' + table.text();
+}
+
+Json accounts_json(const Accounts& accounts) {
+  Json inboxes = Json::array();
+  for (const control::ListedAgent& agent : accounts.agents) {
+    const auto home = accounts.hive->homes.find(agent.pid);
+    if (home == accounts.hive->homes.end()) continue;
+    const shm::Balance& balance = home->second;
+    inboxes.push_back({{"name", agent.name},
+                       {"pid", agent.pid},
+                       {"state", shm::to_string(agent.state)},
+                       {"drained", balance.drained},
+                       {"queued", balance.queued},
+                       {"leased", balance.leased},
+                       {"done", balance.done},
+                       {"dead", balance.dead},
+                       {"purged", balance.purged}});
+  }
+  return inboxes;
+}
+
+std::string status_text(const StatusAnswer& status, const std::string& socket,
+                        const Accounts& accounts) {
+  Table table({"", ""});
+  table.add({"hive", status.hive});
+  table.add({"socket", socket});
+  table.add({"version", status.version});
+  table.add({"since", status.since});
+  table.add({"processes", fmt::format("keeper {}, coordinator {} (restarted {} times)",
+                                      status.keeper_pid, status.coordinator_pid, status.restarts)});
+  table.add({"agents", fmt::format("{} running, {} away", status.running, status.away)});
+  table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
+  table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
+  table.add({"dead letters", fmt::format("{} taken over, {} kept", status.dead_letters,
+                                         status.dead_letters_kept)});
+  if (accounts.hive) {
+    table.add({"memory", fmt::format("{} KiB in {} segments",
+                                     grouped(accounts.hive->segment_bytes / 1024),
+                                     accounts.hive->segments)});
+  }
+  const std::string text = table.text();
+  return text.substr(text.find('\n') + 1) + accounts_text(accounts);  // it has no headings
+}
+
+ExitCode status(const Context& context) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto status = client->status();
+  if (!status) return complain(status.error());
+  const Accounts accounts = read_accounts_of(context, *client);
+  if (!context.json) {
+    print(status_text(*status, client->socket_path(), accounts));
+    return ExitCode::kOk;
+  }
+  Json json = status_json(*status, client->socket_path());
+  json["restarts"] = status->restarts;
+  json["agents"] = status->agents;
+  json["running"] = status->running;
+  json["away"] = status->away;
+  json["links"] = status->links;
+  json["quarantined_links"] = status->quarantined_links;
+  json["clients"] = status->clients;
+  json["dropped_clients"] = status->dropped_clients;
+  json["dead_letters"] = status->dead_letters;
+  json["dead_letters_kept"] = status->dead_letters_kept;
+  json["segments"] = accounts.hive ? Json(accounts.hive->segments) : Json(nullptr);
+  json["segment_bytes"] = accounts.hive ? Json(accounts.hive->segment_bytes) : Json(nullptr);
+  json["inboxes"] = accounts.hive ? accounts_json(accounts) : Json(nullptr);
+  print_json(json);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Result<Client> connect_to_look(const Context& context) {
+  return Client::connect(client_options(context, false));
+}
+
+AttachOptions attach_options(const Context& context) {
+  AttachOptions options;
+  options.hive = context.hive;
+  options.start_coordinator = !context.no_start;
+  return options;
+}
+
+void add_hive_verbs(CLI::App& app, Context& context) {
+  auto* up_verb = app.add_subcommand("up", "Start the coordinator of a hive");
+  up_verb->footer(
+      "Examples:\n"
+      "  beeline up                  start the hive \"default\"\n"
+      "  beeline up --hive build     start another one beside it\n"
+      "Says where it listens. If the hive runs already, says who runs it and since when, and exits "
+      "with 3.\nThe other verbs start it by themselves.");
+  up_verb->callback([&context] { context.exit = up(context); });
+
+  auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");
+  down_verb->footer(
+      "Examples:\n"
+      "  beeline down\n"
+      "  beeline down --hive build --timeout 2s\n"
+      "Agents learn of it as a notice. Exits with 3 if no coordinator runs.");
+  down_verb->callback([&context] { context.exit = down(context); });
+
+  auto* status_verb = app.add_subcommand("status", "Show a hive: processes, agents, accounts");
+  status_verb->footer(
+      "Examples:\n"
+      "  beeline status\n"
+      "  beeline status --json | jq .dead_letters\n"
+      "Never starts a coordinator; exits with 3 if none runs.");
+  status_verb->callback([&context] { context.exit = status(context); });
+}
+
+}  // namespace beeline::cli

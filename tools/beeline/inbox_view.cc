@@ -1,0 +1,232 @@
+#include "tools/beeline/inbox_view.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_paths.h"
+#include "src/os/clock.h"
+#include "tools/shm_dump/segment_name.h"
+#include "tools/shm_dump/segments.h"
+#include "tools/shm_dump/source.h"
+
+namespace beeline::cli {
+namespace {
+
+using dump::Segment;
+using dump::Segments;
+using dump::Source;
+
+constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
+// Behind everything that an inbox has counted as arrived.
+constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
+
+/// The segments of a hive that `wanted(name)` picks, in its order: smaller numbers are copied
+/// first, negative ones not at all.
+template <class Wanted>
+Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
+  const auto paths = control::find_hive(hive);
+  if (!paths) return tl::unexpected(paths.error());
+  const auto sources = dump::find_segments(hive);
+  if (!sources) return tl::unexpected(sources.error());
+  std::vector<std::pair<int, const Source*>> chosen;
+  for (const Source& source : *sources) {
+    const auto name = dump::parse_segment_name(source.name, paths->hive);
+    const int turn = name ? wanted(*name) : -1;
+    if (turn >= 0) chosen.emplace_back(turn, &source);
+  }
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Segment> loaded;
+  for (const auto& [turn, source] : chosen) {
+    auto segment = dump::load_segment(*source);
+    if (segment) {
+      loaded.push_back(std::move(*segment));
+    } else if (segment.error().code == ErrorCode::kDenied) {
+      return tl::unexpected(std::move(segment.error()));
+    }
+  }
+  return loaded;
+}
+
+/// The home that counts: of the newest life that has finished taking over.
+const Segment* committed_home(const Segments& all, std::uint32_t pid) {
+  const Segment* newest = nullptr;
+  for (const Segment& segment : all.all()) {
+    if (!segment.is_sound(shm::SegmentKind::kHome) || segment.owner_pid() != pid) continue;
+    if (!shm::is_ready(segment.view())) continue;
+    if (newest == nullptr || newest->incarnation() < segment.incarnation()) newest = &segment;
+  }
+  return newest;
+}
+
+class InboxReader {
+ public:
+  InboxReader(const Segments& all, const Segment& home)
+      : all_(all), home_(home), view_(home.view()), shape_(shm::capacity_of(view_)) {}
+
+  std::vector<InboxLine> read() {
+    std::vector<InboxLine> waiting;
+    std::vector<InboxLine> leased;
+    std::vector<InboxLine> dead;
+    for (std::uint32_t i = 0; i < shape_.entries_allocated(view_); ++i) {
+      const auto word = shm::EntryWord::unpack(view_.u64(shape_.entry_at(i)));
+      if (word.state == shm::EntryState::kFree || !shape_.is_taken(view_, i)) continue;
+      InboxLine line = entry(i, word);
+      if (word.state == shm::EntryState::kQueued) waiting.push_back(std::move(line));
+      if (word.state == shm::EntryState::kLeased) leased.push_back(std::move(line));
+      if (word.state == shm::EntryState::kDead) dead.push_back(std::move(line));
+    }
+    for (const Segment& link : all_.all()) {
+      if (!link.is_sound(shm::SegmentKind::kLink) || link.peer_pid() != home_.owner_pid()) continue;
+      add_lane(link, shm::Lane::kUrgent, waiting);
+      add_lane(link, shm::Lane::kNormal, waiting);
+    }
+    const auto before = [](const InboxLine& a, const InboxLine& b) {
+      return std::tie(a.key, a.arrival) < std::tie(b.key, b.arrival);
+    };
+    std::stable_sort(waiting.begin(), waiting.end(), before);
+    std::stable_sort(leased.begin(), leased.end(), before);
+    std::move(leased.begin(), leased.end(), std::back_inserter(waiting));
+    std::move(dead.begin(), dead.end(), std::back_inserter(waiting));
+    return waiting;
+  }
+
+ private:
+  InboxLine line_of(const shm::MessageHeader& header, std::string place, const Segment* link,
+                    std::span<const std::byte> payload) {
+    InboxLine line;
+    line.place = std::move(place);
+    line.id = header.id;
+    line.reply_to = header.reply_to;
+    const std::uint32_t pid = shm::pid_of_message(header.id);
+    line.from = all_.agent_name(pid);
+    if (line.from.empty()) line.from = fmt::format("pid {}", pid);
+    line.type = dump::string_of(link, header.type);
+    line.channel = dump::string_of(link, header.channel);
+    line.rank = header.rank;
+    line.bytes = header.length;
+    line.age_ms = std::max<std::int64_t>(0, home_.now_ns - header.sent_ns) / 1'000'000;
+    line.preview = dump::preview_of(header, payload, link);
+    const auto policy = static_cast<shm::OrderPolicy>(
+        view_.u32(shape_.control(offsetof(shm::HomeControl, policy))));
+    const auto step = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(
+            view_.u64(shape_.control(offsetof(shm::HomeControl, rank_step_us)))),
+        0, 2'000'000'000);
+    line.key = shm::order_key(policy, step, header.sent_ns, header.rank);
+    return line;
+  }
+
+  InboxLine entry(std::uint32_t i, const shm::EntryWord& word) {
+    const std::uint64_t at = shape_.entry_at(i);
+    const auto header = view_.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
+    const Segment* link = nullptr;
+    if (word.row < shape_.rows_allocated(view_)) {
+      const std::uint64_t row = shape_.row_at(word.row);
+      link = all_.find_link(view_.u32(row + offsetof(shm::InRow, owner_pid)),
+                            {view_.u64(row), view_.u32(row + offsetof(shm::InRow, serial))});
+    }
+    InboxLine line =
+        line_of(header, shm::to_string(word.state), link,
+                view_.part(at + offsetof(shm::Entry, payload), shm::kInlineBytes));
+    line.attempts = word.attempts;
+    line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
+    if (word.state == shm::EntryState::kDead) {
+      line.reason = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
+    }
+    return line;
+  }
+
+  /// How far this inbox has taken a lane; 0 if it does not know the link yet.
+  std::uint64_t cursor(const Segment& link, shm::Lane lane) const {
+    for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
+      const std::uint64_t row = shape_.row_at(i);
+      if (view_.u64(row) == link.incarnation() &&
+          view_.u32(row + offsetof(shm::InRow, serial)) == link.serial()) {
+        return shape_.cursor(view_, i, lane);
+      }
+    }
+    return 0;
+  }
+
+  void add_lane(const Segment& link, shm::Lane lane, std::vector<InboxLine>& lines) {
+    const shm::ByteView view = link.view();
+    const shm::LinkContract contract = shm::contract_of(view);
+    const auto shape = shm::lane_shape(contract, shm::LinkLayout(contract), lane);
+    const std::uint64_t tail = shm::tail_of(view, shape);
+    std::uint64_t position = std::max(cursor(link, lane),
+                                      tail > shape.capacity ? tail - shape.capacity : 0);
+    for (; position < tail; ++position) {
+      if (!shm::holds(view, shape, position)) continue;
+      const std::uint64_t at = shape.slot_at(position);
+      const shm::SlotCopy slot = shm::slot_copy(view, at);
+      lines.push_back(line_of(slot.header, "lane", &link,
+                              view.part(at + offsetof(shm::Slot, payload), shm::kInlineBytes)));
+      lines.back().arrival = kNotArrived + position;
+    }
+  }
+
+  const Segments& all_;
+  const Segment& home_;
+  shm::ByteView view_;
+  shm::HomeShape shape_;
+};
+
+}  // namespace
+
+Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive, std::uint32_t pid) {
+  // Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
+  auto loaded = load(hive, [pid](const dump::SegmentName& name) {
+    switch (name.kind) {
+      case shm::SegmentKind::kDirectory: return 0;
+      case shm::SegmentKind::kLink: return name.peer_pid == pid ? 1 : -1;
+      case shm::SegmentKind::kHome: return name.pid == pid ? 2 : -1;
+      default: return -1;
+    }
+  });
+  if (!loaded) return tl::unexpected(std::move(loaded.error()));
+  const Segments all(std::move(*loaded));
+  const Segment* home = committed_home(all, pid);
+  if (home != nullptr) return InboxReader(all, *home).read();
+  return fail(ErrorCode::kNoAgent,
+              fmt::format("pid {} has no inbox among the segments of the hive: it is the "
+                          "coordinator, or it has not finished its attach; see `beeline tree`",
+                          pid));
+}
+
+Result<HiveAccounts> read_accounts(std::string_view hive) {
+  HiveAccounts accounts;
+  const auto sources = dump::find_segments(hive);
+  if (!sources) return tl::unexpected(sources.error());
+  accounts.segments = sources->size();
+  for (const Source& source : *sources) {
+    struct stat found {};
+    if (::stat(source.path.c_str(), &found) == 0 && found.st_ino == source.inode) {
+      accounts.segment_bytes += static_cast<std::uint64_t>(found.st_blocks) * kBlockBytes;
+    }
+  }
+  auto loaded = load(hive, [](const dump::SegmentName& name) {
+    return name.kind == shm::SegmentKind::kHome ? 0 : -1;
+  });
+  if (!loaded) return tl::unexpected(std::move(loaded.error()));
+  const Segments all(std::move(*loaded));
+  for (const Segment& segment : all.all()) {
+    const std::uint32_t pid = segment.owner_pid();
+    if (accounts.homes.contains(pid)) continue;
+    if (const Segment* home = committed_home(all, pid)) {
+      accounts.homes[pid] =
+          shm::balance_of(home->view(), shm::HomeShape(shm::capacity_of(home->view())));
+    }
+  }
+  return accounts;
+}
+
+}  // namespace beeline::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+// Inboxes seen from outside: copies of segments are read, nothing is mapped, taken or written, and
+// the agent need not have a process.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/verify.h"
+
+namespace beeline::cli {
+
+/// One message that is an agent's, wherever it lies.
+struct InboxLine {
+  std::string place;  ///< queued, lane (accepted, not taken yet), leased or dead
+  std::uint64_t id = 0;
+  std::uint64_t reply_to = 0;
+  std::string from;  ///< name, where it is known
+  std::string type;
+  std::string channel;
+  std::int32_t rank = 0;
+  std::uint32_t attempts = 0;
+  std::uint32_t bytes = 0;
+  std::int64_t age_ms = 0;
+  std::string reason;   ///< why it is dead
+  std::string preview;  ///< the start of the payload, control characters escaped
+
+  std::int64_t key = 0;       ///< delivery order, with `arrival`
+  std::uint64_t arrival = 0;  ///< of a lane: behind all that arrived, by position
+};
+
+/// All messages of agent `pid`: what waits, in delivery order, then leased ones, then dead letters.
+/// Errors: kNoCoordinator, kDenied (segments of another user), kNoAgent (no home), kSystem.
+[[nodiscard]] Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive,
+                                                             std::uint32_t pid);
+
+/// The accounts of every agent whose home can be read, by pid, and the memory of the hive.
+struct HiveAccounts {
+  std::map<std::uint32_t, shm::Balance> homes;
+  std::uint64_t segments = 0;
+  std::uint64_t segment_bytes = 0;  ///< allocated, not merely addressed
+};
+/// Errors: as look_into_inbox.
+[[nodiscard]] Result<HiveAccounts> read_accounts(std::string_view hive);
+
+}  // namespace beeline::cli

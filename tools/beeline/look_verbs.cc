@@ -1,0 +1,157 @@
+// tree, route, inbox.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shm/identity.h"
+#include "tools/beeline/inbox_view.h"
+#include "tools/beeline/output.h"
+#include "tools/beeline/tree_view.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+ExitCode tree(const Context& context) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto agents = client->list_all();
+  if (!agents) return complain(agents.error());
+  if (context.json) {
+    print_json(tree_json(*agents));
+  } else {
+    print(draw_tree(*agents));
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode route(const Context& context, const std::string& from, const std::string& to) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto answer = client->route(from, to);
+  if (!answer) return complain(answer.error());
+  if (context.json) {
+    print_json({{"allowed", answer->allowed},
+                {"rule", answer->rule},
+                {"text", answer->text},
+                {"from", answer->from},
+                {"to", answer->to},
+                {"via", answer->via != 0 ? Json(answer->via) : Json(nullptr)}});
+  } else {
+    print(fmt::format("{}: {} ({})\n", answer->allowed ? "allowed" : "denied", answer->rule,
+                      answer->text));
+  }
+  if (answer->allowed) return ExitCode::kOk;
+  const bool unknown = answer->rule == "no_agent" || answer->rule == "no_sender";
+  return unknown ? ExitCode::kNoAgent : ExitCode::kDenied;
+}
+
+std::string inbox_text(const std::vector<InboxLine>& lines) {
+  Table table({"place", "id", "from", ">rank", "type", ">attempts", ">age", ">bytes", "body"});
+  for (const InboxLine& line : lines) {
+    table.add({line.place + (line.reason.empty() ? "" : ": " + line.reason), id_text(line.id),
+               line.from, fmt::format("{}", line.rank), line.type,
+               fmt::format("{}", line.attempts),
+               fmt::format("{:.1f} s", static_cast<double>(line.age_ms) / 1e3),
+               fmt::format("{}", line.bytes), line.preview});
+  }
+  return table.text();
+}
+
+Json inbox_json(const std::vector<InboxLine>& lines) {
+  Json list = Json::array();
+  for (const InboxLine& line : lines) {
+    list.push_back({{"place", line.place},
+                    {"id", id_text(line.id)},
+                    {"from", shm::pid_of_message(line.id)},
+                    {"from_name", line.from},
+                    {"type", line.type},
+                    {"channel", line.channel},
+                    {"rank", line.rank},
+                    {"attempts", line.attempts},
+                    {"age_ms", line.age_ms},
+                    {"bytes", line.bytes},
+                    {"reply_to", line.reply_to != 0 ? Json(id_text(line.reply_to)) : Json(nullptr)},
+                    {"reason", line.reason.empty() ? Json(nullptr) : Json(line.reason)},
+                    {"preview", line.preview}});
+  }
+  return list;
+}
+
+/// The newest agent of that name or pid that is not finally dead.
+Result<control::Pid> find_agent(control::Client& client, const std::string& name) {
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  control::Pid found = control::kNoPid;
+  for (const control::ListedAgent& agent : *agents) {
+    if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) continue;
+    if (agent.name == name || fmt::format("{}", agent.pid) == name) {
+      found = std::max(found, agent.pid);
+    }
+  }
+  if (found != control::kNoPid) return found;
+  return fail(ErrorCode::kNoAgent,
+              fmt::format("no agent \"{}\": see `beeline tree` for who is there", name));
+}
+
+ExitCode inbox(const Context& context, const std::string& name) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto pid = find_agent(*client, name);
+  if (!pid) return complain(pid.error());
+  const auto lines = look_into_inbox(context.hive, *pid);
+  if (!lines) return complain(lines.error());
+  if (context.json) {
+    print_json(inbox_json(*lines));
+  } else {
+    print(inbox_text(*lines));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_look_verbs(CLI::App& app, Context& context) {
+  auto* tree_verb = app.add_subcommand("tree", "Show the tree of agents");
+  tree_verb->footer(
+      "Examples:\n"
+      "  beeline tree\n"
+      "  beeline tree --json | jq '.[0].children[].name'\n"
+      "An agent that is away has no process; its inbox waits for the next attach under its name.");
+  tree_verb->callback([&context] { context.exit = tree(context); });
+
+  struct RouteArguments {
+    std::string from;
+    std::string to;
+  };
+  auto arguments = std::make_shared<RouteArguments>();
+  auto* route_verb = app.add_subcommand("route", "May A send to B, and which rule says so");
+  route_verb->add_option("A", arguments->from, "Name or pid of the sender")->required();
+  route_verb->add_option("B", arguments->to, "Name or pid of the receiver")->required();
+  route_verb->footer(
+      "Examples:\n"
+      "  beeline route queen worker-1\n"
+      "  beeline route 7 1\n"
+      "Exits with 0 if it is allowed, with 7 if it is denied, with 4 if there is no such agent.");
+  route_verb->callback(
+      [&context, arguments] { context.exit = route(context, arguments->from, arguments->to); });
+
+  auto name = std::make_shared<std::string>();
+  auto* inbox_verb = app.add_subcommand("inbox", "List what waits for an agent; takes nothing");
+  inbox_verb->add_option("NAME", *name, "Name or pid of the agent")->required();
+  inbox_verb->footer(
+      "Examples:\n"
+      "  beeline inbox worker\n"
+      "  beeline inbox worker --json | jq 'map(select(.place == \"dead\"))'\n"
+      "In delivery order: what waits in the inbox (queued) or is accepted and not taken yet (lane);\n"
+      "then what was handed out and is not finished (leased), then dead letters with the reason.\n"
+      "Works for an agent that is away, too. Exits with 4 if there is no such agent.");
+  inbox_verb->callback([&context, name] { context.exit = inbox(context, *name); });
+}
+
+}  // namespace beeline::cli

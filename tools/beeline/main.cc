@@ -1,0 +1,85 @@
+// The command line of Beeline.
+
+#include <signal.h>
+
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <beeline/result.h>
+#include <beeline/version.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+constexpr auto kExitCodes =
+    "Exit codes: 0 ok, 1 error, 2 usage, 3 no coordinator or already running, 4 no such agent,\n"
+    "5 timeout, 6 full, 7 denied. Results go to stdout, diagnostics to stderr.";
+
+constexpr auto kExamples =
+    "Examples:\n"
+    "  beeline reply worker --echo &      an agent; starts the coordinator by itself\n"
+    "  beeline request worker hello\n"
+    "  beeline tree\n"
+    "  beeline down\n"
+    "  beeline run -- ./my-tests          a hive of its own around a command\n"
+    "  beeline demo                       a tree of processes at work, one of them killed\n"
+    "`beeline VERB -h` has examples for each verb.\n\n";
+
+void add_global_options(CLI::App& app, Context& context) {
+  app.add_option("--hive", context.hive, "Name of the hive; $BEELINE_HIVE, else \"default\"");
+  app.add_flag("--json", context.json, "Results as JSON");
+  app.add_option_function<std::string>(
+      "--timeout",
+      [&context](const std::string& text) {
+        const auto parsed = parse_duration(text);
+        if (!parsed) throw CLI::ValidationError("--timeout", parsed.error().text);
+        context.timeout = *parsed;
+      },
+      "Longest wait, like 500ms, 2s or 1m");
+  app.add_flag("--no-start", context.no_start, "Do not start a coordinator where none runs");
+  app.set_version_flag("--version", fmt::format("beeline {}", kVersion));
+}
+
+int run(int argc, char** argv) {
+  Context context;
+  CLI::App app("Beeline: messages for trees of agent processes on one host", "beeline");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(std::string(kExamples) + kExitCodes);
+  add_global_options(app, context);
+  add_hive_verbs(app, context);
+  add_look_verbs(app, context);
+  add_send_verbs(app, context);
+  add_receive_verbs(app, context);
+  add_run_verb(app, context);
+  add_demo_verb(app, context);
+  add_demo_role_verb(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  }
+  return static_cast<int>(context.exit);
+}
+
+}  // namespace
+}  // namespace beeline::cli
+
+int main(int argc, char** argv) {
+  // A reader that has gone is an error of write(), not the end of us.
+  ::signal(SIGPIPE, SIG_IGN);
+  (void)std::setlocale(LC_CTYPE, "");
+  try {
+    return beeline::cli::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "beeline: %s\n", error.what());
+    return static_cast<int>(beeline::cli::ExitCode::kError);
+  }
+}

@@ -1,0 +1,130 @@
+#include "tools/beeline/options.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/os/error.h"
+#include "src/os/fd.h"
+
+namespace beeline::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+struct Unit {
+  std::string_view name;
+  nanoseconds length;
+};
+constexpr std::array<Unit, 7> kUnits = {{{"", std::chrono::seconds(1)},
+                                         {"ns", nanoseconds(1)},
+                                         {"us", std::chrono::microseconds(1)},
+                                         {"ms", std::chrono::milliseconds(1)},
+                                         {"s", std::chrono::seconds(1)},
+                                         {"m", std::chrono::minutes(1)},
+                                         {"h", std::chrono::hours(1)}}};
+constexpr double kLongestSeconds = 365.0 * 24 * 3600;
+
+constexpr std::array<std::pair<std::string_view, std::int32_t>, 4> kRanks = {
+    {{"critical", kCritical}, {"high", kHigh}, {"normal", kNormal}, {"low", kLow}}};
+
+Result<std::string> read_all(int fd, const std::string& what) {
+  std::string body;
+  std::array<char, 64 * 1024> bytes{};
+  for (;;) {
+    const ssize_t count = ::read(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return os::system_failure(fmt::format("cannot read the body from {}", what));
+    if (count == 0) return body;
+    body.append(bytes.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+Result<nanoseconds> parse_duration(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const Unit& unit : kUnits) {
+    if (error != std::errc() || rest != unit.name) continue;
+    const double seconds = value * std::chrono::duration<double>(unit.length).count();
+    if (!(seconds >= 0 && seconds <= kLongestSeconds)) break;
+    return nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+  }
+  return fail(ErrorCode::kInvalid,
+              fmt::format("\"{}\" is no duration between 0 and a year: write it like 500ms, 2s "
+                          "or 1m",
+                          text));
+}
+
+Result<std::int32_t> parse_rank(std::string_view text) {
+  for (const auto& [word, rank] : kRanks) {
+    if (text == word) return rank;
+  }
+  std::int32_t rank = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error == std::errc() && end == text.data() + text.size()) return rank;
+  return fail(ErrorCode::kInvalid,
+              fmt::format("\"{}\" is no rank: write critical, high, normal, low or an integer",
+                          text));
+}
+
+Result<SendOptions> MessageArguments::options() const {
+  SendOptions made;
+  const auto parsed = parse_rank(rank);
+  if (!parsed) return tl::unexpected(parsed.error());
+  made.rank = *parsed;
+  made.type = type;
+  made.channel = channel;
+  if (!ttl.empty()) {
+    const auto life = parse_duration(ttl);
+    if (!life) return tl::unexpected(life.error());
+    const auto milliseconds = *life / std::chrono::milliseconds(1);
+    if (milliseconds < 1 || milliseconds > std::numeric_limits<std::uint32_t>::max()) {
+      return fail(ErrorCode::kInvalid,
+                  fmt::format("--ttl {}: must lie between 1ms and 49 days", ttl));
+    }
+    made.ttl_ms = static_cast<std::uint32_t>(milliseconds);
+  }
+  return made;
+}
+
+Result<std::string> read_body(const std::string& argument) {
+  if (argument == "-") return read_all(STDIN_FILENO, "stdin");
+  if (!argument.starts_with('@')) return argument;
+  const std::string path = argument.substr(1);
+  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
+    return os::system_failure(
+        fmt::format("cannot open {} for the body (use - and stdin for a body that starts with @)",
+                    path));
+  }
+  return read_all(file.get(), path);
+}
+
+void add_attach_options(CLI::App& verb, AttachArguments& arguments) {
+  verb.add_option("--parent", arguments.parent, "Name of the parent; the coordinator if not given");
+  verb.add_option("--role", arguments.role,
+                  "daemon, agent, architect, lead, worker or task (sends to its parent only)")
+      ->check(CLI::IsMember({"daemon", "agent", "architect", "lead", "worker", "task"}))
+      ->capture_default_str();
+}
+
+void add_message_options(CLI::App& verb, MessageArguments& arguments) {
+  verb.add_option("--rank", arguments.rank,
+                  "critical, high, normal, low or an integer; lower goes first")
+      ->capture_default_str();
+  verb.add_option("--type", arguments.type, "Type of the message, at most 31 bytes");
+  verb.add_option("--channel", arguments.channel, "Channel of the message, at most 31 bytes");
+  verb.add_option("--ttl", arguments.ttl, "Expires after this long, for example 30s");
+}
+
+}  // namespace beeline::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+// What every verb shares on the command line, and how the texts of options become values.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include <beeline/result.h>
+#include <beeline/types.h>
+
+#include "tools/beeline/exit_codes.h"
+
+namespace beeline::cli {
+
+/// The global options and, after a verb has run, how it ended.
+struct Context {
+  std::string hive;
+  bool json = false;
+  bool no_start = false;
+  std::optional<std::chrono::nanoseconds> timeout;
+  ExitCode exit = ExitCode::kOk;
+};
+
+/// How a verb becomes an agent.
+struct AttachArguments {
+  std::string parent;
+  std::string role = "worker";
+};
+
+/// What a message carries beside its body.
+struct MessageArguments {
+  std::string rank = "normal";
+  std::string type;
+  std::string channel;
+  std::string ttl;
+
+  /// The views refer to this object. Errors: kInvalid (a rank or a duration).
+  [[nodiscard]] Result<SendOptions> options() const;
+};
+
+void add_attach_options(CLI::App& verb, AttachArguments& arguments);
+void add_message_options(CLI::App& verb, MessageArguments& arguments);
+
+/// "500ms", "2s", "1m", "1h", "20us"; a bare number is seconds. Errors: kInvalid.
+[[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
+
+/// "critical", "high", "normal", "low" or any int32. Errors: kInvalid.
+[[nodiscard]] Result<std::int32_t> parse_rank(std::string_view text);
+
+/// The body that an argument names: itself, "-" stdin, "@file" a file. Errors: kSystem.
+[[nodiscard]] Result<std::string> read_body(const std::string& argument);
+
+}  // namespace beeline::cli

@@ -1,0 +1,161 @@
+#include "tools/beeline/output.h"
+
+#include <langinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "shm/identity.h"
+
+namespace beeline::cli {
+namespace {
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
+    for (std::size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)nlohmann::json(text).dump();
+    return true;
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+std::string_view next_step(SendStatus status) {
+  switch (status) {
+    case SendStatus::kFull: return "wait with --timeout, or take messages with `beeline recv`";
+    case SendStatus::kNoRoute:
+    case SendStatus::kNoAgent: return "see `beeline tree` for who is there";
+    case SendStatus::kPeerDead: return "it has ended for good; see `beeline tree`";
+    case SendStatus::kDenied: return "`beeline route A B` names the rule";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+bool print(std::string_view text) { return write_all(STDOUT_FILENO, text); }
+
+bool print_json(const Json& value) {
+  return print(value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+}
+
+ExitCode complain(ExitCode code, std::string_view text) {
+  (void)write_all(STDERR_FILENO, fmt::format("beeline: {}\n", text));
+  return code;
+}
+
+ExitCode complain(const Error& error) { return complain(exit_code(error.code), error.text); }
+
+ExitCode complain(const SendResult& result, std::string_view to) {
+  std::string text = fmt::format("not sent to \"{}\": {}", to, to_string(result.status));
+  if (result.status == SendStatus::kTooBig) {
+    text += fmt::format(", a payload may have {} bytes", result.limit);
+  }
+  if (const auto step = next_step(result.status); !step.empty()) text += fmt::format("; {}", step);
+  return complain(exit_code(result.status), text);
+}
+
+Table::Table(std::vector<std::string> headings) {
+  for (std::string& heading : headings) {
+    numbers_.push_back(heading.starts_with('>'));
+    if (numbers_.back()) heading.erase(0, 1);
+  }
+  rows_.push_back(std::move(headings));
+}
+
+void Table::add(std::vector<std::string> cells) {
+  cells.resize(numbers_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text(std::string_view indent) const {
+  std::vector<std::size_t> widths(numbers_.size());
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line(indent);
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - width(row[i]), ' ');
+      if (i != 0) line.append("  ");
+      line.append(numbers_[i] ? blanks : row[i]).append(numbers_[i] ? row[i] : blanks);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += (&row == &rows_.front() ? styled(Style::kDim, line) : line) + '\n';
+  }
+  return text;
+}
+
+std::size_t width(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string styled(Style style, std::string_view text) {
+  static const bool plain = ::isatty(STDOUT_FILENO) == 0 || std::getenv("NO_COLOR") != nullptr;
+  if (plain || text.empty()) return std::string(text);
+  int code = 1;
+  switch (style) {
+    case Style::kBold: code = 1; break;
+    case Style::kDim: code = 2; break;
+    case Style::kGood: code = 32; break;
+    case Style::kBad: code = 31; break;
+  }
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+bool is_utf8_locale() { return std::string_view(::nl_langinfo(CODESET)) == "UTF-8"; }
+
+std::string id_text(MessageId id) {
+  return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+void set_body(Json& object, std::string_view body) {
+  std::string text(body);
+  if (is_utf8(text)) {
+    object["body"] = std::move(text);
+  } else {
+    object["body_base64"] = base64(body);
+  }
+}
+
+}  // namespace beeline::cli

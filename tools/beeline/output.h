@@ -1,0 +1,65 @@
+#pragma once
+
+// Results go to stdout, diagnostics to stderr; nothing else prints.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <beeline/message.h>
+#include <beeline/result.h>
+#include <beeline/types.h>
+
+#include "tools/beeline/exit_codes.h"
+
+namespace beeline::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// Writes to stdout at once, so that a reader of a pipe sees it. False if nobody takes it any more.
+bool print(std::string_view text);
+/// One JSON object and the end of the line. Text that is not UTF-8 is replaced.
+bool print_json(const Json& value);
+
+/// "beeline: text" to stderr; returns the exit code of the error.
+ExitCode complain(const Error& error);
+ExitCode complain(ExitCode code, std::string_view text);
+/// Why a send to `to` failed, with what to do next.
+ExitCode complain(const SendResult& result, std::string_view to);
+
+/// Rows as left-aligned columns, two blanks apart; columns of numbers are aligned to the right.
+class Table {
+ public:
+  /// A heading that starts with '>' marks a column of numbers.
+  explicit Table(std::vector<std::string> headings);
+  void add(std::vector<std::string> cells);
+  [[nodiscard]] std::string text(std::string_view indent = "") const;
+
+ private:
+  std::vector<bool> numbers_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// Columns that a text takes, UTF-8 code points counted as one.
+[[nodiscard]] std::size_t width(std::string_view text) noexcept;
+
+/// Emphasis for people: nothing when stdout is no terminal or $NO_COLOR is set.
+enum class Style { kBold, kDim, kGood, kBad };
+[[nodiscard]] std::string styled(Style style, std::string_view text);
+
+/// True when the locale says that the terminal takes UTF-8.
+[[nodiscard]] bool is_utf8_locale();
+
+/// An id for people, the same as in shm-dump: "3:21" is message 21 of pid 3. In JSON, too: the
+/// number needs 64 bits, of which many readers of JSON keep 53.
+[[nodiscard]] std::string id_text(MessageId id);
+
+/// 1234567 as "1,234,567".
+[[nodiscard]] std::string grouped(std::uint64_t number);
+
+/// Sets "body", or "body_base64" where the bytes are not UTF-8.
+void set_body(Json& object, std::string_view body);
+
+}  // namespace beeline::cli

@@ -1,0 +1,208 @@
+// recv, reply: attach under a name until enough messages came or a signal says stop.
+
+#include <signal.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/session.h"
+#include "tools/beeline/shell.h"
+#include "tools/beeline/signals.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+// How long a reply waits for room on its way.
+constexpr std::chrono::nanoseconds kReplyPatience = std::chrono::seconds(5);
+
+struct ReceiveArguments {
+  std::string name;
+  AttachArguments attach;
+  std::uint64_t count = 0;  ///< 0: until stopped
+  std::string type;
+  std::string channel;
+  bool echo = false;
+  std::string command;
+};
+
+Result<Signals> stop_signals() { return Signals::block({SIGINT, SIGTERM, SIGHUP}); }
+
+Result<Agent> attach_as(const Context& context, const ReceiveArguments& arguments) {
+  AttachOptions options = attach_options(context);
+  options.name = arguments.name;
+  options.parent = arguments.attach.parent;
+  options.role = arguments.attach.role;
+  return Agent::attach(options);
+}
+
+/// Hands messages to `handle(agent, signals, message)` until it returns anything but kOk, or enough
+/// came, or it is time to end.
+template <class Handle>
+ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle&& handle) {
+  auto signals = stop_signals();
+  if (!signals) return complain(signals.error());
+  auto agent = attach_as(context, arguments);
+  if (!agent) return complain(agent.error());
+  Filter filter;
+  filter.type = arguments.type;
+  filter.channel = arguments.channel;
+  for (std::uint64_t taken = 0; arguments.count == 0 || taken < arguments.count; ++taken) {
+    const auto deadline = context.timeout ? after(*context.timeout) : Deadline::max();
+    Next next = next_message(*agent, *signals, filter, deadline);
+    switch (next.arrival) {
+      case Arrival::kMessage: break;
+      case Arrival::kSignal:
+        if (arguments.count == 0) return ExitCode::kOk;
+        return complain(ExitCode::kError, fmt::format("stopped by a signal after {} of {} messages",
+                                                      taken, arguments.count));
+      case Arrival::kShutdown: return complain(ExitCode::kNoCoordinator, "the hive went down");
+      case Arrival::kTimeout:
+        return complain(ExitCode::kTimeout,
+                        fmt::format("no message for \"{}\" within the time of --timeout ({} came)",
+                                    arguments.name, taken));
+    }
+    if (const ExitCode code = handle(*agent, *signals, next.message); code != ExitCode::kOk) {
+      return code;
+    }
+  }
+  return ExitCode::kOk;
+}
+
+bool print_message(const Context& context, const Message& message) {
+  if (!context.json) {
+    return print(fmt::format("{}{}", message.text(), message.text().ends_with('\n') ? "" : "\n"));
+  }
+  Json json;
+  json["id"] = id_text(message.id());
+  json["from"] = message.from();
+  json["type"] = message.type();
+  json["channel"] = message.channel();
+  json["rank"] = message.rank();
+  json["attempts"] = message.attempts();
+  json["reply_to"] = message.reply_to() != 0 ? Json(id_text(message.reply_to())) : Json(nullptr);
+  set_body(json, message.text());
+  return print_json(json);
+}
+
+ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
+  return serve(context, arguments, [&context](Agent&, Signals&, Message& message) {
+    // Not printed is not taken: it comes again at the next attach.
+    if (!print_message(context, message)) {
+      return complain(ExitCode::kError, "nobody reads our stdout: the message stays in the inbox");
+    }
+    message.done();
+    return ExitCode::kOk;
+  });
+}
+
+/// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
+ExitCode answer(Agent& agent, Message& message, std::string_view text) {
+  SendResult result = agent.reply(message, text);
+  if (result.status == SendStatus::kFull) {
+    SendOptions options;
+    options.reply_to = message.id();
+    if (const auto peer = agent.peer(message.from())) {
+      result = agent.send_until(*peer, text, after(kReplyPatience), options);
+    }
+  }
+  if (!result) {
+    (void)complain(result, fmt::format("pid {}", message.from()));
+    if (result.status == SendStatus::kTooBig) {
+      message.reject();
+      return ExitCode::kOk;
+    }
+  }
+  message.done();
+  return ExitCode::kOk;
+}
+
+ExitCode answer_by_command(const std::string& command, Agent& agent, Signals& signals,
+                           Message& message) {
+  const auto outcome = run_shell(command, message.text(),
+                                 {{"BEELINE_MESSAGE_ID", id_text(message.id())},
+                                  {"BEELINE_MESSAGE_FROM", fmt::format("{}", message.from())},
+                                  {"BEELINE_MESSAGE_TYPE", std::string(message.type())}},
+                                 signals);
+  if (!outcome) {
+    (void)complain(outcome.error());
+    message.reject();
+    return ExitCode::kOk;
+  }
+  if (outcome->interrupted) {
+    message.requeue();
+    return complain(ExitCode::kOk, "stopped by a signal: the message stays in the inbox");
+  }
+  if (outcome->exit_code != 0) {
+    (void)complain(ExitCode::kError,
+                   fmt::format("the command exited with {} for message {} (attempt {}): it comes "
+                               "again, and becomes a dead letter after 3",
+                               outcome->exit_code, id_text(message.id()), message.attempts() + 1));
+    message.requeue();
+    return ExitCode::kOk;
+  }
+  return answer(agent, message, outcome->output);
+}
+
+ExitCode reply(const Context& context, const ReceiveArguments& arguments) {
+  return serve(context, arguments, [&](Agent& agent, Signals& signals, Message& message) {
+    return arguments.echo ? answer(agent, message, message.text())
+                          : answer_by_command(arguments.command, agent, signals, message);
+  });
+}
+
+void add_arguments(CLI::App& verb, ReceiveArguments& arguments) {
+  verb.add_option("NAME", arguments.name, "The agent to be")->required();
+  verb.add_option("--count", arguments.count, "End after this many messages; 0 = never")
+      ->capture_default_str();
+  verb.add_option("--type", arguments.type, "Only messages of this type; the others wait");
+  verb.add_option("--channel", arguments.channel, "Only messages of this channel");
+  add_attach_options(verb, arguments.attach);
+}
+
+}  // namespace
+
+void add_receive_verbs(CLI::App& app, Context& context) {
+  auto to_receive = std::make_shared<ReceiveArguments>();
+  auto* recv_verb = app.add_subcommand("recv", "Be agent NAME and print what arrives");
+  add_arguments(*recv_verb, *to_receive);
+  recv_verb->footer(
+      "Examples:\n"
+      "  beeline recv worker                     until Ctrl-C\n"
+      "  beeline recv worker --count 1 --timeout 2s\n"
+      "  beeline recv lead --parent queen --role lead --json\n"
+      "One body per line in delivery order; --json prints id, from, type, channel, rank, attempts,\n"
+      "reply_to and body (body_base64 where it is no UTF-8). A message counts as taken once it is\n"
+      "printed; the others wait for the next attach under NAME until `beeline down`.\n"
+      "--timeout is the longest wait for each message. Exits with 3 if the name is taken or the "
+      "hive\nwent down, with 5 after a timeout.");
+  recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
+
+  auto to_reply = std::make_shared<ReceiveArguments>();
+  auto* reply_verb = app.add_subcommand("reply", "Be agent NAME and answer what arrives");
+  add_arguments(*reply_verb, *to_reply);
+  auto* how = reply_verb->add_option_group("answer", "Exactly one of these");
+  how->add_flag("--echo", to_reply->echo, "Reply with the body itself");
+  how->add_option("--command", to_reply->command,
+                  "Run this by /bin/sh -c with the body on stdin; its stdout is the reply");
+  how->require_option(1);
+  reply_verb->footer(
+      "Examples:\n"
+      "  beeline reply echo --echo &\n"
+      "  beeline reply shout --command 'tr a-z A-Z' --parent queen\n"
+      "  beeline request shout hello\n"
+      "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. When it exits with "
+      "other\nthan 0, the message comes again, up to three times in all; then it is a dead letter.");
+  reply_verb->callback([&context, to_reply] { context.exit = reply(context, *to_reply); });
+}
+
+}  // namespace beeline::cli

@@ -1,0 +1,126 @@
+#include "tools/beeline/scratch_hive.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/client.h"
+#include "src/control/hive_paths.h"
+#include "src/os/error.h"
+#include "src/os/lock_file.h"
+
+namespace beeline::cli {
+namespace {
+
+constexpr int kStopTries = 50;
+constexpr auto kStopPause = std::chrono::milliseconds(100);
+
+/// Ends the hive that the environment names; it may be just about to start.
+void take_down() {
+  const auto paths = control::find_hive("");
+  if (!paths) return;
+  for (int i = 0; i < kStopTries; ++i) {
+    control::ClientOptions options;
+    options.start = false;
+    if (auto client = control::Client::connect(options); client && client->down()) return;
+    // The keeper holds the lock as long as it lives: without a holder there is nothing to end.
+    if (::access(paths->lock.c_str(), F_OK) != 0 || os::LockFile::acquire(paths->lock)) return;
+    std::this_thread::sleep_for(kStopPause);
+  }
+}
+
+[[noreturn]] void run_guard(int pipe, const std::string& directory) {
+  ::setsid();
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
+  // Whoever reads our output must not wait for us.
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null, fd);
+  char byte = 0;
+  while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
+  }
+  take_down();
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  ::_exit(error ? 1 : 0);
+}
+
+Result<std::string> make_directory(const std::string& purpose) {
+  const char* place = ::getenv("TMPDIR");
+  std::string path = fmt::format("{}/beeline-{}-XXXXXX",
+                                 place != nullptr && *place != '\0' ? place : "/tmp", purpose);
+  if (::mkdtemp(path.data()) == nullptr) {
+    return os::system_failure(fmt::format("cannot make the directory {} (set TMPDIR)", path));
+  }
+  return path;
+}
+
+}  // namespace
+
+Result<ScratchHive> ScratchHive::start(const std::string& purpose) {
+  auto directory = make_directory(purpose);
+  if (!directory) return tl::unexpected(std::move(directory.error()));
+  ::setenv("BEELINE_DIR", directory->c_str(), 1);
+  ::unsetenv("BEELINE_HIVE");
+
+  ScratchHive hive;
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    auto failure = os::system_failure("cannot make a pipe");
+    (void)::rmdir(directory->c_str());
+    return failure;
+  }
+  const os::UniqueFd read_end(ends[0]);
+  hive.guard_pipe_.reset(ends[1]);
+  hive.guard_ = ::fork();
+  if (hive.guard_ < 0) {
+    auto failure = os::system_failure("cannot fork the guard of the scratch hive");
+    (void)::rmdir(directory->c_str());
+    return failure;
+  }
+  if (hive.guard_ == 0) {
+    hive.guard_pipe_.reset();
+    run_guard(read_end.get(), *directory);
+  }
+  hive.directory_ = std::move(*directory);
+  if (auto client = control::Client::connect({}); !client) {
+    return tl::unexpected(std::move(client.error()));
+  }
+  return hive;
+}
+
+ScratchHive::ScratchHive(ScratchHive&& other) noexcept
+    : directory_(std::exchange(other.directory_, {})),
+      guard_pipe_(std::move(other.guard_pipe_)),
+      guard_(std::exchange(other.guard_, 0)) {}
+
+ScratchHive::~ScratchHive() { (void)close(); }
+
+Result<void> ScratchHive::close() {
+  if (directory_.empty()) return {};
+  const std::string directory = std::exchange(directory_, {});
+  guard_pipe_.reset();
+  int status = 0;
+  while (::waitpid(guard_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (::access(directory.c_str(), F_OK) != 0) return {};
+  // Only if somebody killed the guard.
+  take_down();
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  if (!error) return {};
+  return fail(ErrorCode::kSystem, fmt::format("cannot remove {}: {}; remove it yourself", directory,
+                                              error.message()));
+}
+
+}  // namespace beeline::cli

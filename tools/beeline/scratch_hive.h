@@ -1,0 +1,42 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include <beeline/result.h>
+
+#include "src/os/fd.h"
+
+namespace beeline::cli {
+
+/// A hive of one command, in a temporary directory that $BEELINE_DIR names while this object lives.
+///
+/// A guard, a child of ours that no signal of the terminal reaches, takes the hive down and removes
+/// the directory as soon as we close it or end, however we end. Single-threaded programs only.
+class ScratchHive {
+ public:
+  /// Makes the directory below $TMPDIR (else /tmp), points the environment at it, starts the guard
+  /// and then the coordinator. Errors: kSystem, kNoCoordinator, kTimeout.
+  [[nodiscard]] static Result<ScratchHive> start(const std::string& purpose);
+
+  ScratchHive(ScratchHive&& other) noexcept;
+  ScratchHive& operator=(ScratchHive&&) = delete;
+  ScratchHive(const ScratchHive&) = delete;
+  ScratchHive& operator=(const ScratchHive&) = delete;
+  ~ScratchHive();
+
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+
+  /// Ends the hive and waits until nothing of it is left. Errors: kSystem, naming what is left.
+  [[nodiscard]] Result<void> close();
+
+ private:
+  ScratchHive() = default;
+
+  std::string directory_;  ///< empty when closed
+  os::UniqueFd guard_pipe_;  ///< closing it wakes the guard
+  pid_t guard_ = 0;
+};
+
+}  // namespace beeline::cli

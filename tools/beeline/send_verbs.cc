@@ -1,0 +1,126 @@
+// send, request: as a temporary agent, or as a named one.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+constexpr std::chrono::nanoseconds kRequestTimeout = std::chrono::seconds(10);
+
+struct SendArguments {
+  std::string to;
+  std::string body;
+  std::string as;
+  MessageArguments message;
+};
+
+/// A temporary agent ends with us. A named one may own an inbox, which must outlive us.
+Result<Agent> attach_sender(const Context& context, const std::string& as) {
+  AttachOptions options = attach_options(context);
+  options.name = as;
+  options.role = "agent";
+  options.temporary = as.empty();
+  return Agent::attach(options);
+}
+
+ExitCode send(const Context& context, const SendArguments& arguments) {
+  const auto options = arguments.message.options();
+  if (!options) return complain(options.error());
+  const auto body = read_body(arguments.body);
+  if (!body) return complain(body.error());
+  auto agent = attach_sender(context, arguments.as);
+  if (!agent) return complain(agent.error());
+  const auto peer = agent->peer(arguments.to);
+  if (!peer) return complain(peer.error());
+  const SendResult result =
+      context.timeout ? agent->send_until(*peer, *body, after(*context.timeout), *options)
+                      : agent->send(*peer, *body, *options);
+  if (!result) return complain(result, arguments.to);
+  if (context.json) {
+    print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body->size()}});
+  } else {
+    print(id_text(result.id) + '\n');
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode request(const Context& context, const SendArguments& arguments) {
+  const auto options = arguments.message.options();
+  if (!options) return complain(options.error());
+  const auto body = read_body(arguments.body);
+  if (!body) return complain(body.error());
+  auto agent = attach_sender(context, arguments.as);
+  if (!agent) return complain(agent.error());
+  const auto peer = agent->peer(arguments.to);
+  if (!peer) return complain(peer.error());
+
+  const auto begin = std::chrono::steady_clock::now();
+  auto reply = agent->request(*peer, *body, after(context.timeout.value_or(kRequestTimeout)),
+                              *options);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  if (!reply) return complain(reply.error());
+  bool printed = false;
+  if (context.json) {
+    Json json;
+    json["id"] = id_text(reply->id());
+    json["from"] = reply->from();
+    json["round_trip_us"] = std::chrono::duration<double, std::micro>(took).count();
+    set_body(json, reply->text());
+    printed = print_json(json);
+  } else {
+    printed = print(fmt::format("{}{}", reply->text(), reply->text().ends_with('\n') ? "" : "\n"));
+  }
+  reply->done();
+  return printed ? ExitCode::kOk : complain(ExitCode::kError, "nobody reads our stdout");
+}
+
+void add_arguments(CLI::App& verb, SendArguments& arguments) {
+  verb.add_option("NAME", arguments.to, "The receiver")->required();
+  verb.add_option("BODY", arguments.body, "The text itself, - for stdin, @FILE for a file")
+      ->required();
+  verb.add_option("--as", arguments.as,
+                  "Act as this agent, taking over its inbox if it is away; "
+                  "a temporary agent if not given");
+  add_message_options(verb, arguments.message);
+}
+
+}  // namespace
+
+void add_send_verbs(CLI::App& app, Context& context) {
+  auto to_send = std::make_shared<SendArguments>();
+  auto* send_verb = app.add_subcommand("send", "Send a message and print its id");
+  add_arguments(*send_verb, *to_send);
+  send_verb->footer(
+      "Examples:\n"
+      "  beeline send worker \"count the stars\"\n"
+      "  git diff | beeline send reviewer - --rank high --type diff\n"
+      "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
+      "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
+      "killed.\nExits with 4 if there is no such agent, 6 if the lane is full, 7 if a rule denies "
+      "it.");
+  send_verb->callback([&context, to_send] { context.exit = send(context, *to_send); });
+
+  auto to_ask = std::make_shared<SendArguments>();
+  auto* request_verb =
+      app.add_subcommand("request", "Send a message, wait for the reply and print it");
+  add_arguments(*request_verb, *to_ask);
+  request_verb->footer(
+      "Examples:\n"
+      "  beeline reply echo --echo &\n"
+      "  beeline request echo \"hello\"\n"
+      "  beeline request echo - --timeout 500ms --json < question.txt\n"
+      "Waits 10 s unless --timeout says otherwise; exits with 5 if no reply came.");
+  request_verb->callback([&context, to_ask] { context.exit = request(context, *to_ask); });
+}
+
+}  // namespace beeline::cli

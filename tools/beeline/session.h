@@ -1,0 +1,30 @@
+#pragma once
+
+// An agent that waits for messages and for signals at once.
+
+#include <optional>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/signals.h"
+
+namespace beeline::cli {
+
+enum class Arrival {
+  kMessage,
+  kSignal,    ///< asked to end
+  kShutdown,  ///< the hive went down
+  kTimeout,
+};
+
+struct Next {
+  Arrival arrival = Arrival::kTimeout;
+  Message message;  ///< valid for kMessage
+};
+
+/// Waits for the next message that `filter` selects. Sleeps in the kernel meanwhile: peers wake it
+/// through Agent::fd().
+[[nodiscard]] Next next_message(Agent& agent, Signals& signals, const Filter& filter,
+                                Deadline deadline);
+
+}  // namespace beeline::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+
+#include <signal.h>
+
+#include <beeline/result.h>
+
+#include "src/os/fd.h"
+
+namespace beeline::cli {
+
+/// Signals as readable events: they are blocked in this process and read from a descriptor, so no
+/// handler ever runs. One at a time; the mask is put back by the destructor. Programs started
+/// through os::spawn() get an empty mask.
+class Signals {
+ public:
+  struct Taken {
+    int number = 0;
+    bool from_terminal = false;  ///< sent by the kernel to the whole foreground group
+  };
+
+  /// Errors: kSystem.
+  [[nodiscard]] static Result<Signals> block(std::initializer_list<int> numbers);
+
+  Signals(Signals&& other) noexcept;
+  Signals& operator=(Signals&&) = delete;
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals();
+
+  /// Readable while a signal waits.
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  /// The next signal, if one waits. Does not block.
+  [[nodiscard]] std::optional<Taken> take() noexcept;
+
+ private:
+  Signals() = default;
+
+  os::UniqueFd fd_;
+  sigset_t before_{};
+};
+
+}  // namespace beeline::cli

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/control/wire.h"
+#include "tools/beeline/output.h"
+
+namespace beeline::cli {
+
+/// The tree of a hive as lines: names with branches, then pid, role, state and OS pid in columns.
+/// Agents that are finally dead are left out.
+[[nodiscard]] std::string draw_tree(const std::vector<control::ListedAgent>& agents,
+                                    std::string_view indent = "");
+
+/// The same as nested objects with "children".
+[[nodiscard]] Json tree_json(const std::vector<control::ListedAgent>& agents);
+
+}  // namespace beeline::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <beeline/result.h>
+
+#include "src/control/client.h"
+#include "tools/beeline/options.h"
+
+namespace beeline::cli {
+
+// Each adds its verbs to the command line. A verb that ran leaves its exit code in the context,
+// which outlives the App.
+void add_hive_verbs(CLI::App& app, Context& context);     ///< up, down, status
+void add_look_verbs(CLI::App& app, Context& context);     ///< tree, route, inbox
+void add_send_verbs(CLI::App& app, Context& context);     ///< send, request
+void add_receive_verbs(CLI::App& app, Context& context);  ///< recv, reply
+void add_run_verb(CLI::App& app, Context& context);
+void add_demo_verb(CLI::App& app, Context& context);
+/// The hidden verb behind the processes of the demo.
+void add_demo_role_verb(CLI::App& app, Context& context);
+
+/// Connects to the coordinator and never starts one: for verbs that only look.
+[[nodiscard]] Result<control::Client> connect_to_look(const Context& context);
+
+/// The options of an attach that every agent of this program shares.
+[[nodiscard]] AttachOptions attach_options(const Context& context);
+
+}  // namespace beeline::cli

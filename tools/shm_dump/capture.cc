@@ -1,0 +1,194 @@
+#include "tools/shm_dump/capture.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shm/verify.h"
+#include "src/os/error.h"
+#include "src/os/fd.h"
+
+namespace beeline::dump {
+namespace {
+
+struct DataRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;  ///< equal to `from`: no data at or behind the asked offset
+};
+
+/// The first range of data at or behind `from`, cut at `end`.
+Result<DataRange> next_data(int fd, std::uint64_t from, std::uint64_t end,
+                            const std::string& name) {
+  const off_t data = ::lseek(fd, static_cast<off_t>(from), SEEK_DATA);
+  if (data < 0 && errno == ENXIO) return DataRange{end, end};
+  if (data < 0) return os::system_failure(fmt::format("cannot find the data of {}", name));
+  const off_t hole = ::lseek(fd, data, SEEK_HOLE);
+  // Whoever cuts the file meanwhile makes the data end where it was found.
+  const off_t last = hole < 0 ? data : hole;
+  return DataRange{std::min(static_cast<std::uint64_t>(data), end),
+                   std::min(static_cast<std::uint64_t>(last), end)};
+}
+
+/// Reads up to `length` bytes; fewer where the file ends.
+Result<std::uint64_t> read_at(int fd, std::byte* to, std::uint64_t length, std::uint64_t offset,
+                              const std::string& name) {
+  std::uint64_t done = 0;
+  while (done < length) {
+    const ssize_t part = ::pread(fd, to + done, length - done, static_cast<off_t>(offset + done));
+    if (part == 0) break;
+    if (part > 0) {
+      done += static_cast<std::uint64_t>(part);
+    } else if (errno != EINTR) {
+      return os::system_failure(fmt::format("cannot read {} at offset {}", name, offset + done));
+    }
+  }
+  return done;
+}
+
+Result<void> write_at(int fd, const std::byte* from, std::uint64_t length, std::uint64_t offset,
+                      const std::string& name) {
+  std::uint64_t done = 0;
+  while (done < length) {
+    const ssize_t part =
+        ::pwrite(fd, from + done, length - done, static_cast<off_t>(offset + done));
+    if (part > 0) {
+      done += static_cast<std::uint64_t>(part);
+    } else if (errno != EINTR) {
+      return os::system_failure(fmt::format("cannot write {} at offset {}", name, offset + done));
+    }
+  }
+  return {};
+}
+
+Result<struct stat> look_at(int fd, const std::string& name) {
+  struct stat found {};
+  if (::fstat(fd, &found) != 0) return os::system_failure(fmt::format("cannot look at {}", name));
+  if (!S_ISREG(found.st_mode)) {
+    return fail(ErrorCode::kBadSegment, fmt::format("{} is not a regular file: give a segment that "
+                                                    "shm-dump --save has written",
+                                                    name));
+  }
+  return found;
+}
+
+Result<void> copy_data(int from, int to, std::uint64_t size_bytes, const std::string& name) {
+  std::vector<std::byte> buffer(1U << 20);
+  for (std::uint64_t at = 0; at < size_bytes;) {
+    const auto range = next_data(from, at, size_bytes, name);
+    if (!range) return tl::unexpected(range.error());
+    if (range->from == range->to) break;
+    for (at = range->from; at < range->to;) {
+      const std::uint64_t length = std::min<std::uint64_t>(buffer.size(), range->to - at);
+      const auto got = read_at(from, buffer.data(), length, at, name);
+      if (!got) return tl::unexpected(got.error());
+      if (*got == 0) return {};
+      if (auto done = write_at(to, buffer.data(), *got, at, name); !done) return done;
+      at += *got;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Capture::~Capture() {
+  if (base_ != nullptr) ::munmap(base_, size_bytes_);
+}
+
+Result<void> Capture::read_range(int fd, std::uint64_t from, std::uint64_t to,
+                                 const std::string& name) {
+  const auto got = read_at(fd, base_ + from, to - from, from, name);
+  if (!got) return tl::unexpected(got.error());
+  return {};
+}
+
+Result<void> Capture::read_data(int fd, std::uint64_t to, const std::string& name) {
+  for (std::uint64_t at = 0; at < to;) {
+    const auto range = next_data(fd, at, to, name);
+    if (!range) return tl::unexpected(range.error());
+    if (range->from == range->to) break;
+    if (auto done = read_range(fd, range->from, range->to, name); !done) return done;
+    at = range->to;
+  }
+  return {};
+}
+
+Result<void> Capture::read_slabs(int fd, const shm::LinkLayout& layout, const std::string& name) {
+  const auto extents = shm::extents_of(shm::ByteView(bytes()), layout);
+  for (std::size_t i = 0; i < shm::kSlabClasses; ++i) {
+    for (std::uint32_t slab = 0; slab < extents.slabs[i]; ++slab) {
+      const std::uint64_t at = layout.slab_offset(layout.classes[i].first + slab);
+      if (auto done = read_range(fd, at, at + kSlabPreviewBytes, name); !done) return done;
+    }
+  }
+  return {};
+}
+
+Result<Capture> Capture::take(int fd, const std::string& name) {
+  const auto found = look_at(fd, name);
+  if (!found) return tl::unexpected(found.error());
+  const auto size = static_cast<std::uint64_t>(found->st_size);
+  if (size < sizeof(shm::SegmentHeader) || size > kMaxSegmentBytes) {
+    return fail(ErrorCode::kBadSegment,
+                fmt::format("{} is no Beeline segment: it has {} bytes, a segment has {} to {}",
+                            name, size, sizeof(shm::SegmentHeader), kMaxSegmentBytes));
+  }
+  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return os::system_failure(ErrorCode::kNoMemory, errno,
+                              fmt::format("no address space of {} bytes to copy {}", size, name));
+  }
+  Capture capture;
+  capture.base_ = static_cast<std::byte*>(base);
+  capture.size_bytes_ = size;
+  capture.allocated_bytes_ = static_cast<std::uint64_t>(found->st_blocks) * 512;
+  constexpr std::uint64_t kHeaderBytes = sizeof(shm::SegmentHeader);
+  if (auto done = capture.read_range(fd, 0, kHeaderBytes, name); !done) {
+    return tl::unexpected(done.error());
+  }
+  const shm::ByteView view(capture.bytes());
+  // Only a link with a header in order has slabs that can be left out.
+  if (shm::kind_of(view) == shm::SegmentKind::kLink && !shm::verify_header(view)) {
+    const shm::LinkLayout layout(shm::contract_of(view));
+    if (auto done = capture.read_data(fd, layout.slabs[0], name); !done) {
+      return tl::unexpected(done.error());
+    }
+    if (auto done = capture.read_slabs(fd, layout, name); !done) {
+      return tl::unexpected(done.error());
+    }
+  } else if (auto done = capture.read_data(fd, size, name); !done) {
+    return tl::unexpected(done.error());
+  }
+  return capture;
+}
+
+Result<void> save_copy(int fd, const std::string& path) {
+  const auto found = look_at(fd, path);
+  if (!found) return tl::unexpected(found.error());
+  const std::string part = path + ".part";
+  ::unlink(part.c_str());
+  const os::UniqueFd to(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!to.valid()) return os::system_failure(fmt::format("cannot create {}", part));
+  const auto size = static_cast<std::uint64_t>(found->st_size);
+  Result<void> done;
+  if (::ftruncate(to.get(), found->st_size) != 0) {
+    done = os::system_failure(fmt::format("cannot make {} {} bytes long", part, size));
+  }
+  if (done) done = copy_data(fd, to.get(), size, path);
+  if (done && ::rename(part.c_str(), path.c_str()) != 0) {
+    done = os::system_failure(fmt::format("cannot rename {} to {}", part, path));
+  }
+  if (!done) ::unlink(part.c_str());
+  return done;
+}
+
+}  // namespace beeline::dump

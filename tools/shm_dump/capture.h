@@ -1,0 +1,68 @@
+#pragma once
+
+// A private copy of a segment, taken without mapping it: reading a hole through a mapping would
+// allocate it. Only what holds data is read (SEEK_DATA, pread) into an anonymous mapping whose
+// other pages stay untouched, so a link of 150 MiB costs what it really holds. Of slabs, only the
+// first bytes are read: a preview.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <beeline/result.h>
+
+#include "shm/link.h"
+
+namespace beeline::dump {
+
+/// Nothing that is larger can be a segment: a link with the largest lanes and payloads.
+inline constexpr std::uint64_t kMaxSegmentBytes =
+    shm::LinkLayout({shm::kMaxLaneSlots, shm::kMaxLaneSlots, shm::kMaxMaxPayload}).bytes;
+
+/// How many bytes of each slab a copy holds.
+inline constexpr std::uint64_t kSlabPreviewBytes = 64;
+
+/// Owns the copy. Movable.
+class Capture {
+ public:
+  Capture() = default;
+  ~Capture();
+  Capture(Capture&& other) noexcept { swap(other); }
+  Capture& operator=(Capture&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  /// Copies an open regular file; `name` stands in error texts. Errors: kBadSegment (no segment can
+  /// have that size), kNoMemory, kSystem.
+  [[nodiscard]] static Result<Capture> take(int fd, const std::string& name);
+
+  /// The whole segment, as long as the file was.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {base_, size_bytes_}; }
+  /// How much memory or disk the file takes.
+  [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_bytes_; }
+
+ private:
+  void swap(Capture& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(size_bytes_, other.size_bytes_);
+    std::swap(allocated_bytes_, other.allocated_bytes_);
+  }
+  Result<void> read_range(int fd, std::uint64_t from, std::uint64_t to, const std::string& name);
+  Result<void> read_data(int fd, std::uint64_t to, const std::string& name);
+  Result<void> read_slabs(int fd, const shm::LinkLayout& layout, const std::string& name);
+
+  std::byte* base_ = nullptr;
+  std::uint64_t size_bytes_ = 0;
+  std::uint64_t allocated_bytes_ = 0;
+};
+
+/// Copies an open file to `path`, holes stay holes. The copy appears whole or not at all, with mode
+/// 0600: it holds messages. Errors: kSystem.
+[[nodiscard]] Result<void> save_copy(int fd, const std::string& path);
+
+}  // namespace beeline::dump

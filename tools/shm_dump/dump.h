@@ -1,0 +1,47 @@
+#pragma once
+
+// A segment as one JSON document. The text form shows the same document (text.h), so that the two
+// never differ.
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/shm_dump/segments.h"
+
+namespace beeline::dump {
+
+using Json = nlohmann::ordered_json;
+
+/// Everything that a segment says, with the help of the others. A segment whose geometry does not
+/// hold shows its header alone.
+[[nodiscard]] Json dump_segment(const Segment& segment, const Segments& all);
+
+// The parts of it. REQUIRES: segment.is_sound(that kind).
+void dump_link(const Segment& segment, const Segments& all, Json& out);
+void dump_home(const Segment& segment, const Segments& all, Json& out);
+void dump_status(const Segment& segment, Json& out);
+void dump_directory(const Segment& segment, Json& out);
+
+/// Walks the invariants of a segment: {"name", "kind", "ok"}, and if one is broken "invariant",
+/// "where", "found" and "limit". A running owner is looked at several times, and believed to have
+/// broken an invariant only if every look says the same. `at_rest`: the caller
+/// knows that the owner was in none of its operations, so the order index must match, too.
+[[nodiscard]] Json verify(const Segment& segment, bool at_rest);
+
+/// The golden layout: structs, fields, constants and offsets.
+[[nodiscard]] std::string layout_text();
+
+// Words that several parts use.
+
+/// "3:21": pid of the sender and its counter; "" for none.
+[[nodiscard]] std::string id_text(std::uint64_t id);
+/// "worker (3)", or "3" without a directory.
+[[nodiscard]] std::string agent_text(const Segments& all, std::uint32_t pid);
+/// Milliseconds since a message was sent; null in a saved file, whose clock is not ours.
+[[nodiscard]] Json age_ms(const Segment& segment, std::int64_t sent_ns);
+/// Seconds since 1970 as RFC 3339; null for 0.
+[[nodiscard]] Json time_text(std::uint64_t realtime_ns);
+
+}  // namespace beeline::dump

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "src/control/roles.h"
+#include "tools/shm_dump/dump.h"
+#include "tools/shm_dump/escape.h"
+
+namespace beeline::dump {
+namespace {
+
+struct Agent {
+  std::uint32_t index = 0;
+  shm::AgentRecord record{};
+  shm::AgentWord word;
+  std::string name;
+};
+
+std::vector<Agent> read_agents(shm::ByteView view) {
+  std::vector<Agent> agents;
+  for (std::uint32_t i = 0; i < shm::agent_count_of(view); ++i) {
+    Agent agent;
+    agent.index = i;
+    agent.record = view.load<shm::AgentRecord>(shm::record_at(view, i));
+    agent.word = shm::AgentWord::unpack(view.u64(shm::agent_word_at(i)));
+    if (agent.record.pid == 0 && agent.word == shm::AgentWord{}) continue;
+    const std::string_view whole(agent.record.name, shm::kNameBytes);
+    agent.name = escape(whole.substr(0, whole.find('\0')));
+    agents.push_back(std::move(agent));
+  }
+  std::stable_sort(agents.begin(), agents.end(),
+                   [](const Agent& a, const Agent& b) { return a.record.pid < b.record.pid; });
+  return agents;
+}
+
+std::string role_name(std::uint32_t role) {
+  if (role >= control::kRoleWords.size()) return fmt::format("role {}", role);
+  return std::string(control::kRoleWords[role]);
+}
+
+Json dump_agent(const Agent& agent) {
+  return {{"pid", agent.record.pid},
+          {"name", agent.name},
+          {"parent_pid", agent.record.parent_pid},
+          {"role", role_name(agent.record.role)},
+          {"state", shm::to_string(agent.word.state)},
+          {"incarnation", agent.word.incarnation},
+          {"index", agent.index},
+          {"os_pid", agent.record.os_pid},
+          {"temporary", (agent.record.flags & shm::kRecordTemporary) != 0},
+          {"restarts", agent.record.restarts},
+          {"attached", time_text(agent.record.attached_ns)}};
+}
+
+/// The agents as lines of a tree, children below their parent. A parent is older than its child, so
+/// whatever the bytes say there is no circle: an agent whose parent is missing or younger is a
+/// root.
+class TreeLines {
+ public:
+  explicit TreeLines(const std::vector<Agent>& agents) {
+    std::map<std::uint32_t, const Agent*> by_pid;
+    for (const Agent& agent : agents) by_pid.emplace(agent.record.pid, &agent);
+    for (const Agent& agent : agents) {
+      const std::uint32_t parent = agent.record.parent_pid;
+      const bool has_parent = parent < agent.record.pid && by_pid.contains(parent);
+      children_[has_parent ? by_pid.at(parent) : nullptr].push_back(&agent);
+    }
+  }
+
+  /// SUBTLE: a stack instead of recursion, since a hostile chain is 4,096 deep.
+  [[nodiscard]] Json lines() const {
+    struct Pending {
+      const Agent* agent;
+      std::string prefix;
+      bool last;
+      bool root;
+    };
+    Json out = Json::array();
+    std::vector<Pending> pending;
+    const auto push_children = [&](const Agent* of, const std::string& prefix) {
+      const auto found = children_.find(of);
+      if (found == children_.end()) return;
+      for (std::size_t i = found->second.size(); i > 0; --i) {
+        const bool last = i == found->second.size();
+        pending.push_back({found->second[i - 1], prefix, last, of == nullptr});
+      }
+    };
+    push_children(nullptr, {});
+    while (!pending.empty()) {
+      const Pending now = std::move(pending.back());
+      pending.pop_back();
+      const std::string branch = now.root ? "" : now.last ? "`-- " : "|-- ";
+      const std::string below = now.root ? "" : now.last ? "    " : "|   ";
+      out.push_back(fmt::format("{}{}{} ({}) {}, {}", shorten(now.prefix), branch, now.agent->name,
+                                now.agent->record.pid, role_name(now.agent->record.role),
+                                shm::to_string(now.agent->word.state)));
+      push_children(now.agent, now.prefix + below);
+    }
+    return out;
+  }
+
+ private:
+  static std::string shorten(const std::string& prefix) {
+    constexpr std::size_t kMaxPrefix = 128;
+    return prefix.size() <= kMaxPrefix ? prefix : prefix.substr(0, kMaxPrefix) + "... ";
+  }
+
+  std::map<const Agent*, std::vector<const Agent*>> children_;
+};
+
+}  // namespace
+
+void dump_directory(const Segment& segment, Json& out) {
+  const shm::ByteView view = segment.view();
+  const auto field = [&](std::size_t offset) {
+    return view.u64(shm::DirectoryLayout::kControl + offset);
+  };
+  const std::uint64_t current = field(offsetof(shm::DirectoryControl, current));
+  const std::vector<Agent> agents = read_agents(view);
+  out["directory"] = {
+      {"created_epoch", segment.incarnation()},
+      {"epoch", current >> 1},
+      {"current_buffer", current & 1},
+      {"agent_count", shm::agent_count_of(view)},
+      {"max_payload_bytes", field(offsetof(shm::DirectoryControl, max_payload_bytes))},
+      {"created", time_text(field(offsetof(shm::DirectoryControl, created_ns)))}};
+  out["tree"] = TreeLines(agents).lines();
+  Json table = Json::array();
+  for (const Agent& agent : agents) table.push_back(dump_agent(agent));
+  out["agents"] = std::move(table);
+}
+
+}  // namespace beeline::dump

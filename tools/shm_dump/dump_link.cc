@@ -1,0 +1,208 @@
+#include <array>
+#include <bitset>
+#include <optional>
+
+#include "tools/shm_dump/dump.h"
+
+namespace beeline::dump {
+namespace {
+
+using SlabSet = std::bitset<shm::kMaxSlabs>;
+
+/// A link and what belongs to it, looked up once.
+struct LinkContext {
+  const Segment& segment;
+  const Segments& all;
+  shm::ByteView view;
+  shm::LinkContract contract;
+  shm::LinkLayout layout;
+  shm::VerifiedExtents extents;
+  std::optional<Receipts> receipts;
+
+  LinkContext(const Segment& link, const Segments& segments)
+      : segment(link),
+        all(segments),
+        view(link.view()),
+        contract(shm::contract_of(view)),
+        layout(contract),
+        extents(shm::extents_of(view, layout)),
+        receipts(segments.find_receipts(link)) {}
+
+  /// How far the reader has taken a lane, if its own link is there and tells.
+  [[nodiscard]] std::optional<std::uint64_t> taken(shm::Lane lane) const {
+    if (!receipts) return std::nullopt;
+    const std::size_t index = static_cast<std::size_t>(lane);
+    return receipts->link->view().u64(receipts->bank_at + offsetof(shm::ReceiptBank, cursors) +
+                                      index * 8);
+  }
+  [[nodiscard]] shm::LaneShape lane(shm::Lane which) const {
+    return shm::lane_shape(contract, layout, which);
+  }
+};
+
+constexpr std::array kBothLanes = {shm::Lane::kNormal, shm::Lane::kUrgent};
+
+const char* name_of(shm::Lane lane) { return lane == shm::Lane::kUrgent ? "urgent" : "normal"; }
+
+Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) {
+  const std::uint64_t at = link.lane(lane).slot_at(position);
+  const shm::SlotCopy copy = shm::slot_copy(link.view, at);
+  const shm::MessageHeader& header = copy.header;
+  const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
+  const auto payload = link.view.part(at + offsetof(shm::Slot, payload), shm::kInlineBytes);
+  Json out;
+  out["lane"] = name_of(lane);
+  out["position"] = position;
+  out["id"] = id_text(header.id);
+  out["type"] = string_of(&link.segment, header.type);
+  out["channel"] = string_of(&link.segment, header.channel);
+  out["rank"] = header.rank;
+  out["length"] = header.length;
+  out["age_ms"] = age_ms(link.segment, header.sent_ns);
+  out["ttl_ms"] = header.ttl_ms;
+  out["reply_to"] = id_text(header.reply_to);
+  out["requires_ack"] = (header.flags & shm::kFlagRequiresAck) != 0;
+  out["hops"] = header.hops;
+  out["slab"] = in_slab ? Json(header.slab) : Json(nullptr);
+  out["generation"] = in_slab ? Json(copy.generation) : Json(nullptr);
+  out["preview"] = preview_of(header, payload, &link.segment);
+  return out;
+}
+
+/// Fills the two tables of the lanes and marks the slabs of messages in flight.
+void dump_lanes(const LinkContext& link, Json& out, SlabSet& in_flight) {
+  Json lanes = Json::array();
+  Json slots = Json::array();
+  for (const shm::Lane lane : kBothLanes) {
+    const shm::LaneShape shape = link.lane(lane);
+    const std::uint64_t tail = shm::tail_of(link.view, shape);
+    const auto taken = link.taken(lane);
+    std::uint64_t first = tail > shape.capacity ? tail - shape.capacity : 0;
+    if (taken && *taken <= tail && *taken > first) first = *taken;
+    std::uint64_t count = 0;
+    for (std::uint64_t position = first; position < tail; ++position) {
+      if (!shm::holds(link.view, shape, position)) continue;
+      ++count;
+      slots.push_back(dump_slot(link, lane, position));
+      const Json& slab = slots.back()["slab"];
+      if (!slab.is_null() && slab < shm::kMaxSlabs) in_flight.set(slab.get<std::size_t>());
+    }
+    lanes.push_back(
+        {{"lane", name_of(lane)},
+         {"slots", shape.capacity},
+         {"tail", tail},
+         {"taken", taken ? Json(*taken) : Json(nullptr)},
+         {"in_flight", taken ? Json(count) : Json(nullptr)},
+         {"receipts_in", link.receipts ? Json(link.receipts->link->source.name) : Json(nullptr)}});
+  }
+  out["lanes"] = std::move(lanes);
+  // Without receipts nobody can tell which of them were taken.
+  out[link.receipts ? "in_flight" : "published"] = std::move(slots);
+}
+
+/// The slabs of this link that live entries of its reader's inbox still refer to.
+std::optional<SlabSet> slabs_in_inbox(const LinkContext& link) {
+  const Segment* reader = link.all.find_home(link.segment.peer_pid());
+  if (reader == nullptr) return std::nullopt;
+  const shm::ByteView view = reader->view();
+  const shm::HomeShape home(shm::capacity_of(view));
+  SlabSet held;
+  for (std::uint32_t i = 0; i < home.entries_allocated(view); ++i) {
+    const auto word = shm::EntryWord::unpack(view.u64(home.entry_at(i)));
+    if (word.state == shm::EntryState::kFree || word.row >= home.rows_allocated(view)) continue;
+    const std::uint64_t row = home.row_at(word.row);
+    if (view.u64(row) != link.segment.incarnation()) continue;
+    if (view.u32(row + offsetof(shm::InRow, serial)) != link.segment.serial()) continue;
+    const auto header =
+        view.load<shm::MessageHeader>(home.entry_at(i) + offsetof(shm::Entry, header));
+    const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
+    if (in_slab && header.slab < shm::kMaxSlabs) held.set(header.slab);
+  }
+  return held;
+}
+
+std::uint64_t count_in(const SlabSet& set, const shm::SlabClass& slab_class) {
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < slab_class.count; ++i) count += set.test(slab_class.first + i);
+  return count;
+}
+
+/// How many slabs of a class the reader has finished at least once.
+Json count_stamped(const LinkContext& link, const shm::SlabClass& slab_class) {
+  if (!link.receipts) return nullptr;
+  const shm::ByteView view = link.receipts->link->view();
+  const shm::LinkLayout layout(shm::contract_of(view));
+  const std::uint64_t stamps = layout.stamp_offset(link.receipts->bank);
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < slab_class.count; ++i) {
+    count += view.u64(stamps + (slab_class.first + i) * 8ULL) != 0;
+  }
+  return count;
+}
+
+Json dump_slabs(const LinkContext& link, const SlabSet& in_flight) {
+  const auto in_inbox = slabs_in_inbox(link);
+  Json out = Json::array();
+  for (std::size_t i = 0; i < shm::kSlabClasses; ++i) {
+    const shm::SlabClass& slab_class = link.layout.classes[i];
+    out.push_back(
+        {{"class", i},
+         {"slab_bytes", slab_class.slab_bytes},
+         {"count", slab_class.count},
+         {"allocated", link.extents.slabs[i]},
+         {"in_flight", link.receipts ? Json(count_in(in_flight, slab_class)) : Json(nullptr)},
+         {"in_inbox", in_inbox ? Json(count_in(*in_inbox, slab_class)) : Json(nullptr)},
+         {"stamped", count_stamped(link, slab_class)}});
+  }
+  return out;
+}
+
+Json dump_strings(const LinkContext& link) {
+  Json out = Json::array();
+  for (std::uint32_t i = 1; i <= link.extents.strings; ++i) {
+    out.push_back(string_of(&link.segment, i));
+  }
+  return out;
+}
+
+Json dump_banks(const LinkContext& link) {
+  Json out = Json::array();
+  for (std::size_t i = 0; i < shm::kBanks; ++i) {
+    const std::uint64_t at = link.layout.banks + i * sizeof(shm::ReceiptBank);
+    if (link.view.u64(at) == 0) continue;
+    const std::uint64_t cursors = at + offsetof(shm::ReceiptBank, cursors);
+    std::uint64_t stamps = 0;
+    for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+      stamps += link.view.u64(link.layout.stamp_offset(i) + slab * 8ULL) != 0;
+    }
+    out.push_back(
+        {{"bank", i},
+         {"of_incarnation", link.view.u64(at)},
+         {"of_serial", link.view.u32(at + offsetof(shm::ReceiptBank, serial))},
+         {"normal_cursor", link.view.u64(cursors)},
+         {"urgent_cursor", link.view.u64(cursors + 8)},
+         {"stamps_ready", link.view.u32(at + offsetof(shm::ReceiptBank, stamps_ready)) != 0},
+         {"stamped_slabs", stamps}});
+  }
+  return out;
+}
+
+}  // namespace
+
+void dump_link(const Segment& segment, const Segments& all, Json& out) {
+  const LinkContext link(segment, all);
+  const std::uint64_t control = link.layout.control;
+  out["contract"] = {{"normal_slots", link.contract.normal_slots},
+                     {"urgent_slots", link.contract.urgent_slots},
+                     {"max_payload_bytes", link.contract.max_payload_bytes}};
+  out["control"] = {
+      {"waits_for_space", link.view.u32(control + offsetof(shm::LinkControl, space)) != 0},
+      {"watching", link.view.u64(control + offsetof(shm::LinkControl, watching))}};
+  SlabSet in_flight;
+  dump_lanes(link, out, in_flight);
+  out["slabs"] = dump_slabs(link, in_flight);
+  out["strings"] = dump_strings(link);
+  out["banks"] = dump_banks(link);
+}
+
+}  // namespace beeline::dump

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "shm/segment.h"
+
+namespace beeline::dump {
+
+/// What the name of a memfd says of its segment. Owners choose it, so it only says where to look:
+/// what counts is the header.
+///
+///     beeline-<hive>-home-<pid>-<incarnation>
+///     beeline-<hive>-status-<pid>-<incarnation>
+///     beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
+///     beeline-<hive>-directory-<epoch>
+struct SegmentName {
+  shm::SegmentKind kind = shm::SegmentKind::kNone;
+  std::uint32_t pid = 0;
+  std::uint64_t incarnation = 0;  ///< of a directory: its epoch
+  std::uint32_t serial = 0;
+  std::uint32_t peer_pid = 0;
+};
+
+/// Reads the name of a segment of `hive`; nullopt for any other text.
+[[nodiscard]] std::optional<SegmentName> parse_segment_name(std::string_view text,
+                                                            std::string_view hive);
+
+/// The name of a memfd in the target of a link in /proc/PID/fd, for example
+/// "/memfd:NAME (deleted)"; empty for any other target.
+[[nodiscard]] std::string_view memfd_name(std::string_view target);
+
+}  // namespace beeline::dump

@@ -1,0 +1,201 @@
+#include "tools/shm_dump/segments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/os/clock.h"
+#include "tools/shm_dump/escape.h"
+
+namespace beeline::dump {
+namespace {
+
+constexpr std::size_t kPreviewBytes = 48;
+
+std::string name_in(const shm::AgentRecord& record) {
+  const std::string_view whole(record.name, shm::kNameBytes);
+  return escape(whole.substr(0, whole.find('\0')));
+}
+
+Result<void> refuse_foreign(const Segment& segment) {
+  const shm::ByteView view = segment.view();
+  const std::string where = segment.source.saved
+                                ? segment.source.path
+                                : fmt::format("{} ({})", segment.source.name, segment.source.path);
+  if (view.u64(0) != shm::kMagic) {
+    return fail(ErrorCode::kBadSegment,
+                fmt::format("{} is no Beeline segment: it starts with {:016x}, a segment with "
+                            "{:016x}; name a file that shm-dump --save has written",
+                            where, view.u64(0), shm::kMagic));
+  }
+  const std::uint16_t major = view.u16(offsetof(shm::SegmentHeader, layout_major));
+  const std::uint16_t minor = view.u16(offsetof(shm::SegmentHeader, layout_minor));
+  if (major != shm::kLayoutMajor || minor != shm::kLayoutMinor) {
+    return fail(ErrorCode::kVersion,
+                fmt::format("{} has layout version {}.{}, this shm-dump reads {}.{}: use the "
+                            "shm-dump that was installed with the programs of that hive",
+                            where, major, minor, shm::kLayoutMajor, shm::kLayoutMinor));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint32_t Segment::owner_pid() const {
+  return view().u32(offsetof(shm::SegmentHeader, owner_pid));
+}
+std::uint32_t Segment::peer_pid() const {
+  return view().u32(offsetof(shm::SegmentHeader, peer_pid));
+}
+std::uint64_t Segment::incarnation() const {
+  return view().u64(offsetof(shm::SegmentHeader, owner_incarnation));
+}
+std::uint32_t Segment::serial() const { return view().u32(offsetof(shm::SegmentHeader, serial)); }
+
+Result<Segment> load_segment(const Source& source) {
+  const auto fd = open_source(source);
+  if (!fd) return tl::unexpected(fd.error());
+  auto copy = Capture::take(fd->get(), source.path);
+  if (!copy) return tl::unexpected(copy.error());
+  Segment segment;
+  segment.source = source;
+  segment.copy = std::move(*copy);
+  if (auto good = refuse_foreign(segment); !good) return tl::unexpected(good.error());
+  segment.shape = shm::verify_header(segment.view());
+  segment.live = !source.saved || source.saved_live;
+  segment.now_ns = source.saved ? 0 : os::monotonic_ns();
+  return segment;
+}
+
+Segments::Segments(std::vector<Segment> segments) : segments_(std::move(segments)) {
+  for (const Segment& segment : segments_) {
+    if (segment.is_sound(shm::SegmentKind::kLink)) links_.emplace(segment.owner_pid(), &segment);
+    if (segment.is_sound(shm::SegmentKind::kDirectory) &&
+        (directory_ == nullptr || directory_->incarnation() < segment.incarnation())) {
+      directory_ = &segment;
+    }
+  }
+  if (directory_ != nullptr) read_directory();
+  judge_liveness();
+}
+
+void Segments::read_directory() {
+  const shm::ByteView view = directory_->view();
+  for (std::uint32_t i = 0; i < shm::agent_count_of(view); ++i) {
+    const auto record = view.load<shm::AgentRecord>(shm::record_at(view, i));
+    if (record.pid == 0) continue;
+    agents_.insert_or_assign(
+        record.pid,
+        Agent{name_in(record), shm::AgentWord::unpack(view.u64(shm::agent_word_at(i)))});
+  }
+}
+
+void Segments::judge_liveness() {
+  for (Segment& segment : segments_) {
+    if (!segment.live || segment.source.saved || segment.kind() == shm::SegmentKind::kDirectory) {
+      continue;
+    }
+    const auto agent = agents_.find(segment.owner_pid());
+    if (agent == agents_.end()) continue;
+    // A life that the directory does not name yet is starting; one that it names no more is over.
+    const shm::AgentWord word = agent->second.word;
+    const bool over = word.state == shm::AgentState::kAway ||
+                      word.state == shm::AgentState::kDead ||
+                      word.state == shm::AgentState::kStarting;
+    segment.live = segment.incarnation() > word.incarnation ||
+                   (segment.incarnation() == word.incarnation && !over);
+  }
+}
+
+std::string Segments::agent_name(std::uint32_t pid) const {
+  const auto agent = agents_.find(pid);
+  return agent == agents_.end() ? std::string() : agent->second.name;
+}
+
+std::vector<std::uint32_t> Segments::find_agents(std::string_view name_or_pid) const {
+  std::vector<std::uint32_t> pids;
+  std::uint32_t number = 0;
+  const char* end = name_or_pid.data() + name_or_pid.size();
+  const auto parsed = std::from_chars(name_or_pid.data(), end, number);
+  const bool is_pid = parsed.ec == std::errc{} && parsed.ptr == end;
+  const auto known = [&](const Segment& segment) {
+    return segment.kind() != shm::SegmentKind::kDirectory && segment.owner_pid() == number;
+  };
+  if (is_pid &&
+      (agents_.contains(number) || std::any_of(segments_.begin(), segments_.end(), known))) {
+    pids.push_back(number);
+  }
+  const std::string wanted = escape(name_or_pid);
+  for (const auto& [pid, agent] : agents_) {
+    if (agent.name == wanted && !(is_pid && pid == number)) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  return pids;
+}
+
+const Segment* Segments::find_link(std::uint32_t owner, const shm::LinkKey& key) const {
+  const auto [first, last] = links_.equal_range(owner);
+  for (auto it = first; it != last; ++it) {
+    const Segment* link = it->second;
+    if (link->incarnation() == key.incarnation && link->serial() == key.serial) return link;
+  }
+  return nullptr;
+}
+
+std::optional<Receipts> Segments::find_receipts(const Segment& link) const {
+  std::optional<Receipts> newest;
+  const auto [first, last] = links_.equal_range(link.peer_pid());
+  for (auto it = first; it != last; ++it) {
+    const Segment* opposite = it->second;
+    if (opposite->peer_pid() != link.owner_pid()) continue;
+    if (newest && newest->link->incarnation() > opposite->incarnation()) continue;
+    const shm::ByteView view = opposite->view();
+    const shm::LinkLayout layout(shm::contract_of(view));
+    for (std::size_t i = 0; i < shm::kBanks; ++i) {
+      const std::uint64_t at = layout.banks + i * sizeof(shm::ReceiptBank);
+      if (view.u64(at) != link.incarnation()) continue;
+      if (view.u32(at + offsetof(shm::ReceiptBank, serial)) != link.serial()) continue;
+      newest = Receipts{opposite, at, i};
+    }
+  }
+  return newest;
+}
+
+const Segment* Segments::find_home(std::uint32_t pid) const {
+  const Segment* newest = nullptr;
+  for (const Segment& segment : segments_) {
+    if (!segment.is_sound(shm::SegmentKind::kHome) || segment.owner_pid() != pid) continue;
+    if (newest == nullptr || newest->incarnation() < segment.incarnation()) newest = &segment;
+  }
+  return newest;
+}
+
+std::string string_of(const Segment* link, std::uint32_t number) {
+  if (number == 0) return {};
+  if (link == nullptr) return fmt::format("#{}", number);
+  const shm::LinkLayout layout(shm::contract_of(link->view()));
+  if (number > shm::extents_of(link->view(), layout).strings) return fmt::format("#{}", number);
+  const std::uint64_t at = layout.strings + number * shm::kStringBytes;
+  const auto length = link->view().load<std::uint8_t>(at);
+  return escape(link->view().part(at + 1, std::min<std::uint64_t>(length, 31)));
+}
+
+std::string preview_of(const shm::MessageHeader& header, std::span<const std::byte> inline_payload,
+                       const Segment* link) {
+  std::span<const std::byte> payload = inline_payload;
+  if ((header.flags & shm::kFlagSlab) != 0) {
+    if (link == nullptr) return {};
+    const shm::LinkLayout layout(shm::contract_of(link->view()));
+    if (header.slab >= layout.total_slabs()) return {};
+    payload = link->view().part(layout.slab_offset(header.slab), kSlabPreviewBytes);
+  }
+  const std::size_t length = std::min<std::size_t>(payload.size(), header.length);
+  const std::size_t shown = std::min(length, kPreviewBytes);
+  std::string text = escape(payload.first(shown));
+  if (header.length > shown) text += "...";
+  return text;
+}
+
+}  // namespace beeline::dump

@@ -1,0 +1,94 @@
+#pragma once
+
+// The segments of one dump, and what they say of each other: names of agents from the directory,
+// receipts of a link in the opposite link, strings and payloads of an inbox in the in-links.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "shm/verify.h"
+#include "tools/shm_dump/capture.h"
+#include "tools/shm_dump/source.h"
+
+namespace beeline::dump {
+
+/// A copy of a segment. Nothing in it is believed; `shape` says whether its geometry holds, and
+/// only then may its parts be looked for.
+struct Segment {
+  Source source;
+  Capture copy;
+  std::optional<shm::Broken> shape;
+  bool live = false;        ///< its owner was running when the copy was taken
+  std::int64_t now_ns = 0;  ///< monotonic, when the copy was taken; 0 for a saved file
+
+  [[nodiscard]] shm::ByteView view() const { return shm::ByteView(copy.bytes()); }
+  [[nodiscard]] shm::SegmentKind kind() const { return shm::kind_of(view()); }
+  [[nodiscard]] std::uint32_t owner_pid() const;
+  [[nodiscard]] std::uint32_t peer_pid() const;
+  [[nodiscard]] std::uint64_t incarnation() const;
+  [[nodiscard]] std::uint32_t serial() const;
+  /// A link whose geometry holds.
+  [[nodiscard]] bool is_sound(shm::SegmentKind wanted) const { return !shape && kind() == wanted; }
+};
+
+/// Takes a copy. Errors: those of open_source() and Capture::take(); kBadSegment for what is no
+/// segment; kVersion for another layout, naming both versions.
+[[nodiscard]] Result<Segment> load_segment(const Source& source);
+
+/// Where the receipts for a link lie.
+struct Receipts {
+  const Segment* link = nullptr;
+  std::uint64_t bank_at = 0;  ///< offset of the bank
+  std::size_t bank = 0;
+};
+
+/// Owns the copies. Pointers to segments stay valid as long as nothing is added.
+class Segments {
+ public:
+  explicit Segments(std::vector<Segment> segments);
+
+  [[nodiscard]] const std::vector<Segment>& all() const { return segments_; }
+
+  /// The newest directory; null if there is none.
+  [[nodiscard]] const Segment* directory() const { return directory_; }
+  /// The name of an agent; empty if no directory tells it.
+  [[nodiscard]] std::string agent_name(std::uint32_t pid) const;
+  /// The pids that a number or a name means; none if nobody is called so.
+  [[nodiscard]] std::vector<std::uint32_t> find_agents(std::string_view name_or_pid) const;
+
+  [[nodiscard]] const Segment* find_link(std::uint32_t owner, const shm::LinkKey& key) const;
+  [[nodiscard]] std::optional<Receipts> find_receipts(const Segment& link) const;
+  /// The home in which a link's reader keeps its messages: that of its newest life.
+  [[nodiscard]] const Segment* find_home(std::uint32_t pid) const;
+
+ private:
+  struct Agent {
+    std::string name;
+    shm::AgentWord word;
+  };
+
+  void read_directory();
+  void judge_liveness();
+
+  std::vector<Segment> segments_;
+  const Segment* directory_ = nullptr;
+  std::unordered_map<std::uint32_t, Agent> agents_;
+  std::unordered_multimap<std::uint32_t, const Segment*> links_;  ///< by the pid of their owner
+};
+
+/// The text of a string of a link, escaped; "" for number 0, "#N" where it cannot be read.
+[[nodiscard]] std::string string_of(const Segment* link, std::uint32_t number);
+
+/// The first bytes of a payload, escaped. `link` holds the slab, if there is one; null: not known.
+[[nodiscard]] std::string preview_of(const shm::MessageHeader& header,
+                                     std::span<const std::byte> inline_payload,
+                                     const Segment* link);
+
+}  // namespace beeline::dump

@@ -1,0 +1,215 @@
+#include "tools/shm_dump/source.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_paths.h"
+#include "src/os/error.h"
+#include "src/os/lock_file.h"
+#include "tools/shm_dump/segment_name.h"
+
+namespace beeline::dump {
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using Directory = std::unique_ptr<DIR, CloseDirectory>;
+
+std::optional<pid_t> pid_from(std::string_view text) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc{} || pid <= 0 || end != text.data() + text.size()) return std::nullopt;
+  return pid;
+}
+
+/// The keeper that a lock file names: "pid=<n> since=<time>" or "pid <n>" on a line.
+std::optional<pid_t> keeper_from(std::string_view text) {
+  constexpr std::string_view kKey = "pid";
+  constexpr std::string_view kBetween = "= \t\r\n";
+  const auto at = text.find(kKey);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view rest = text.substr(at + kKey.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
+  return pid_from(rest.substr(0, rest.find_first_of(kBetween)));
+}
+
+std::string read_link(const std::string& path) {
+  std::array<char, 512> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  return length <= 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+constexpr std::string_view kAnyDirectory = "beeline-directory";
+
+enum class Search : std::uint8_t { kDone, kGone, kRefused };
+
+/// Collects the segments of a hive among the descriptors of one process.
+class Collector {
+ public:
+  explicit Collector(std::string_view hive) : hive_(hive) {}
+
+  /// `is_keeper`: what it holds belongs to the hive, even a directory whose name does not say so.
+  Search search(pid_t pid, bool is_keeper) {
+    const std::string folder = fmt::format("/proc/{}/fd", pid);
+    const Directory directory(::opendir(folder.c_str()));
+    if (directory == nullptr) {
+      return errno == EACCES || errno == EPERM ? Search::kRefused : Search::kGone;
+    }
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string path = fmt::format("{}/{}", folder, entry->d_name);
+      const std::string target = read_link(path);
+      const std::string_view name = memfd_name(target);
+      const bool is_directory = is_keeper && name == kAnyDirectory;
+      if (is_directory || parse_segment_name(name, hive_)) add(path, std::string(name));
+    }
+    // SUBTLE: a process that may not be inspected can show an empty folder instead of an error.
+    return Search::kDone;
+  }
+
+  [[nodiscard]] bool empty() const { return found_.empty(); }
+
+  std::vector<Source> take() {
+    std::sort(found_.begin(), found_.end(), [](const Source& a, const Source& b) {
+      return a.name != b.name ? a.name < b.name : a.inode < b.inode;
+    });
+    const auto same = [](const Source& a, const Source& b) {
+      return a.device == b.device && a.inode == b.inode;
+    };
+    found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  void add(const std::string& path, std::string name) {
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) return;
+    found_.push_back({std::move(name), path, false, false, found.st_dev, found.st_ino});
+  }
+
+  std::string hive_;
+  std::vector<Source> found_;
+};
+
+std::optional<uid_t> owner_of(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return std::nullopt;
+  return found.st_uid;
+}
+
+/// Looks into every process of the hive's user; hives of other users may have the same name.
+bool search_all(Collector& collector, std::optional<uid_t> user) {
+  bool refused = false;
+  const Directory processes(::opendir("/proc"));
+  if (processes == nullptr) return false;
+  while (const dirent* entry = ::readdir(processes.get())) {
+    const auto pid = pid_from(entry->d_name);
+    if (!pid || *pid == ::getpid()) continue;
+    if (user && owner_of(fmt::format("/proc/{}", *pid)) != user) continue;
+    refused = collector.search(*pid, false) == Search::kRefused || refused;
+  }
+  return refused;
+}
+
+tl::unexpected<Error> denied(const control::HivePaths& paths, pid_t keeper) {
+  const auto user = owner_of(fmt::format("/proc/{}", keeper));
+  return fail(ErrorCode::kDenied,
+              fmt::format("may not read /proc/{0}/fd, the descriptors of the keeper of hive '{1}': "
+                          "it runs as uid {2}, we are uid {3}; run shm-dump as that user or as "
+                          "root (sudo), or dump files that it has written with --save",
+                          keeper, paths.hive, user ? fmt::to_string(*user) : "?", ::geteuid()));
+}
+
+tl::unexpected<Error> no_hive(const control::HivePaths& paths, const std::string& lock,
+                              bool refused) {
+  return fail(ErrorCode::kNoCoordinator,
+              fmt::format("no such hive '{}': {}, and no process that we may inspect holds a memfd "
+                          "beeline-{}-*{}; see who runs with `beeline --hive {} status`, start it "
+                          "with `beeline --hive {} up`, or name saved files",
+                          paths.hive, lock, paths.hive,
+                          refused ? " (some may not be inspected: try as root)" : "", paths.hive,
+                          paths.hive));
+}
+
+}  // namespace
+
+Result<std::vector<Source>> find_segments(std::string_view hive) {
+  const auto paths = control::find_hive(hive);
+  if (!paths) return tl::unexpected(paths.error());
+  Collector collector(paths->hive);
+  std::string lock_says;
+  const auto text = os::LockFile::read_text(paths->lock);
+  const std::optional<pid_t> keeper = text ? keeper_from(*text) : std::nullopt;
+  if (!text) {
+    if (text.error().sys_errno == EACCES) {
+      return fail(ErrorCode::kDenied,
+                  fmt::format("{}: run shm-dump as the user of hive '{}' or as root (sudo)",
+                              text.error().text, paths->hive));
+    }
+    lock_says = text.error().text;
+  } else if (!keeper) {
+    lock_says = fmt::format("lock file {} names no pid", paths->lock);
+  } else {
+    const Search search = collector.search(*keeper, true);
+    if (search == Search::kRefused) return denied(*paths, *keeper);
+    lock_says = search == Search::kGone
+                    ? fmt::format("keeper {} of lock file {} has ended", *keeper, paths->lock)
+                    : fmt::format("process {} of lock file {} holds no segment of it", *keeper,
+                                  paths->lock);
+  }
+  if (collector.empty()) {
+    const bool refused = search_all(collector, owner_of(paths->directory));
+    if (collector.empty()) return no_hive(*paths, lock_says, refused);
+  }
+  return collector.take();
+}
+
+Source saved_file(const std::string& path) {
+  Source source;
+  source.path = path;
+  source.saved = true;
+  std::string_view name = path;
+  if (const auto slash = name.rfind('/'); slash != std::string_view::npos) {
+    name.remove_prefix(slash + 1);
+  }
+  source.saved_live = name.ends_with(kSavedLiveSuffix);
+  const std::string_view suffix = source.saved_live ? kSavedLiveSuffix : kSavedSuffix;
+  if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  source.name = name;
+  return source;
+}
+
+Result<os::UniqueFd> open_source(const Source& source) {
+  os::UniqueFd fd(::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) {
+    const int reason = errno;
+    if (reason == EACCES || reason == EPERM) {
+      return os::system_failure(
+          ErrorCode::kDenied, reason,
+          fmt::format("cannot open {} (run shm-dump as its owner or as root)", source.path));
+    }
+    const bool gone = !source.saved && reason == ENOENT;
+    return os::system_failure(gone ? ErrorCode::kClosed : ErrorCode::kSystem, reason,
+                              fmt::format("cannot open {}", source.path));
+  }
+  struct stat found {};
+  const bool looked = ::fstat(fd.get(), &found) == 0;
+  if (!source.saved && (!looked || found.st_dev != source.device || found.st_ino != source.inode)) {
+    return fail(ErrorCode::kClosed, fmt::format("{} is not {} any more: its holder has closed it",
+                                                source.path, source.name));
+  }
+  return fd;
+}
+
+}  // namespace beeline::dump
