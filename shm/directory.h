@@ -1,14 +1,16 @@
 #pragma once
 // The directory: the coordinator's segment, readable by all.
 //
-//   header | control: {epoch, index} word, counts, limits | word per agent | records buffer 0 | records buffer 1
+//   header | control: {epoch, index} word, counts, limits | word per agent
+//   records, buffer 0 | records, buffer 1
 //
 // Written by: the coordinator alone. Read by: every agent and tool.
-// The word of an agent (AgentWord) changes by one store. The records (tree, names, roles) are written into the buffer
-// that is not current and become current by one store of {epoch << 1 | index}: no reader ever waits for a flag that a
-// killed coordinator may have left set. A reader loads the word, copies what it wants, loads the word again, and tries
-// again when it changed twice meanwhile.
-// A new coordinator makes a new directory with a higher epoch. Zero means: no agent in this place.
+// The word of an agent (AgentWord) changes by one store. The records (tree, names, roles) are
+// written into the buffer that is not current and become current by one store of {epoch << 1 |
+// index}: no reader ever waits for a flag that a killed coordinator may have left set. A reader
+// loads the word, copies what it wants, loads the word again, and tries again when it changed twice
+// meanwhile. A new coordinator makes a new directory with a higher epoch. Zero means: no agent in
+// this place.
 
 #include <cstring>
 
@@ -24,7 +26,7 @@ struct AgentRecord {
   std::uint32_t pid;
   std::uint32_t parent_pid;
   std::uint32_t role;
-  std::uint32_t flags;  // kRecordTemporary
+  std::uint32_t flags;   // kRecordTemporary
   std::uint32_t os_pid;  // as the coordinator sees it; for display, never an identity
   std::uint32_t reserved;
   std::uint64_t attached_ns;  // CLOCK_REALTIME
@@ -121,7 +123,8 @@ class DirectoryWriter {
       : base_(base) {
     auto& header = *reinterpret_cast<SegmentHeader*>(base_);
     init_header(header, {SegmentKind::kDirectory, DirectoryLayout::kBytes, 1, 0, epoch, 0});
-    add_section(header, SectionKind::kControl, DirectoryLayout::kControl, 1, sizeof(DirectoryControl));
+    add_section(header, SectionKind::kControl, DirectoryLayout::kControl, 1,
+                sizeof(DirectoryControl));
     add_section(header, SectionKind::kAgentWords, DirectoryLayout::kWords, kMaxAgents, 8);
     add_section(header, SectionKind::kRecords, DirectoryLayout::kRecords0, kMaxAgents,
                 sizeof(AgentRecord));
@@ -152,8 +155,9 @@ class DirectoryWriter {
     for (std::size_t w = 0; w < count * sizeof(AgentRecord) / 8; ++w) {
       std::uint64_t value;
       std::memcpy(&value, source + 8 * w, 8);
-      // SUBTLE: a reader of the previous round may still be copying this buffer; its second look at `current` must see
-      // the change before it sees these words, hence publish and not relaxed_store.
+      // SUBTLE: a reader of the previous round may still be copying this buffer; its second look at
+      // `current` must see the change before it sees these words, hence publish and not
+      // relaxed_store.
       words[w].publish(value);
     }
     control().current.publish(((now >> 1) + 1) << 1 | ((now & 1) ^ 1));

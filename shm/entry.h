@@ -8,9 +8,9 @@
 //                            v  v
 //                            dead  ---(purge: stamp first)---> free
 //
-// Every transition is one 64-bit store of `state`; what a kill leaves is always one of the states above. An entry whose
-// position lies at or beyond the cursor of its row was put but not committed: a successor ignores it.
-// Zero means free.
+// Every transition is one 64-bit store of `state`; what a kill leaves is always one of the states
+// above. An entry whose position lies at or beyond the cursor of its row was put but not committed:
+// a successor ignores it. Zero means free.
 
 #include "shm/slot.h"
 
@@ -20,10 +20,14 @@ enum class EntryState : std::uint8_t { kFree = 0, kQueued = 1, kLeased = 2, kDea
 
 [[nodiscard]] constexpr const char* to_string(EntryState state) {
   switch (state) {
-    case EntryState::kFree: return "free";
-    case EntryState::kQueued: return "queued";
-    case EntryState::kLeased: return "leased";
-    case EntryState::kDead: return "dead";
+    case EntryState::kFree:
+      return "free";
+    case EntryState::kQueued:
+      return "queued";
+    case EntryState::kLeased:
+      return "leased";
+    case EntryState::kDead:
+      return "dead";
   }
   return "unknown";
 }
@@ -40,13 +44,20 @@ enum class DeadReason : std::uint8_t {
 
 [[nodiscard]] constexpr const char* to_string(DeadReason reason) {
   switch (reason) {
-    case DeadReason::kNone: return "none";
-    case DeadReason::kRejected: return "rejected";
-    case DeadReason::kExpired: return "expired";
-    case DeadReason::kExhausted: return "exhausted";
-    case DeadReason::kReceiverDead: return "receiver_dead";
-    case DeadReason::kRevoked: return "revoked";
-    case DeadReason::kLoop: return "loop";
+    case DeadReason::kNone:
+      return "none";
+    case DeadReason::kRejected:
+      return "rejected";
+    case DeadReason::kExpired:
+      return "expired";
+    case DeadReason::kExhausted:
+      return "exhausted";
+    case DeadReason::kReceiverDead:
+      return "receiver_dead";
+    case DeadReason::kRevoked:
+      return "revoked";
+    case DeadReason::kLoop:
+      return "loop";
   }
   return "unknown";
 }
@@ -66,7 +77,8 @@ struct EntryWord {
   }
   [[nodiscard]] static constexpr EntryWord unpack(std::uint64_t word) {
     return {static_cast<EntryState>(word & 0xff), static_cast<std::uint8_t>(word >> 8 & 0xff),
-            static_cast<std::uint16_t>(word >> 16 & 0xffff), static_cast<std::uint32_t>(word >> 32)};
+            static_cast<std::uint16_t>(word >> 16 & 0xffff),
+            static_cast<std::uint32_t>(word >> 32)};
   }
 };
 

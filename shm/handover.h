@@ -1,15 +1,17 @@
 #pragma once
-// A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home is never changed.
+// A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home
+// is never changed.
 //
-//   old entry                                               new entry
-//   free, or never committed (position >= home cursor)      -            still in its lane, if anywhere
-//   slab already stamped                                    -            it was done
-//   queued                                                  queued       same attempts
-//   leased                                                  queued       attempts + 1 = redelivered
-//   dead                                                    dead
+//   old entry                                            new entry
+//   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
+//   slab already stamped                                 -        it was done
+//   queued                                               queued   same attempts
+//   leased                                               queued   attempts + 1 = redelivered
+//   dead                                                 dead
 //
-// The successor's receipts start from the old home's cursors and the old stamps, so a sender never sees one move back.
-// Killed at any point, nothing has changed: the new home is not ready and nobody has been told.
+// The successor's receipts start from the old home's cursors and the old stamps, so a sender never
+// sees one move back. Killed at any point, nothing has changed: the new home is not ready and
+// nobody has been told.
 
 #include "shm/inbox.h"
 #include "shm/lane.h"
@@ -21,10 +23,11 @@ struct InheritedLink {
   LinkKey key;
   std::uint32_t owner_pid = 0;
   std::uint64_t cursors[kLanes] = {0, 0};  // from the old row; 0 when the predecessor had no row
-  const LinkView* old_receipts = nullptr;  // predecessor's own link to the owner; null when there was none
-  std::size_t old_bank = kBanks;           // its bank for `key`, kBanks when there was none
-  LinkLayout layout{LinkContract{}};       // of the in-link
-  VerifiedExtents verified;                // of the in-link
+  const LinkView* old_receipts =
+      nullptr;                    // predecessor's own link to the owner; null when there was none
+  std::size_t old_bank = kBanks;  // its bank for `key`, kBanks when there was none
+  LinkLayout layout{LinkContract{}};  // of the in-link
+  VerifiedExtents verified;           // of the in-link
   std::uint16_t new_row = kNoRow;
 };
 
@@ -74,7 +77,8 @@ enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
   return Inherit::kTake;
 }
 
-// Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake; the entry is free.
+// Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake; the entry
+// is free.
 inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& copy,
                           std::uint16_t new_row) {
   Entry& entry = home.entry(at);
@@ -95,8 +99,8 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   }
 }
 
-// Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are allocated when the old
-// ones were ready; the bank is not open yet.
+// Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
+// allocated when the old ones were ready; the bank is not open yet.
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (link.old_receipts == nullptr || link.old_bank == kBanks) return;
   if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return;
@@ -107,7 +111,8 @@ inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLin
 }
 
 // Carries the counters over and computes `done` from the balance.
-// REQUIRES: rows are open with the inherited cursors, all entries are inherited, `live` counts them.
+// REQUIRES: rows are open with the inherited cursors, all entries are inherited, `live` counts
+// them.
 inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_t live,
                              std::uint64_t drained) {
   const InboxCounters& from = old.control().counters;

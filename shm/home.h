@@ -7,9 +7,10 @@
 //   run      nodes of the index's sorted run
 //   heap     nodes of the index's heap
 //
-// Written by: its agent alone. Read by: the coordinator after the agent's death, a successor, tools.
-// Rows, entries, run and heap are large and sparse; `*_allocated` in the control say how much is there.
-// Zero means: vacant row, free entry, empty index. `ready` of the header is stored last, after a take-over is complete.
+// Written by: its agent alone. Read by: the coordinator after the agent's death, a successor,
+// tools. Rows, entries, run and heap are large and sparse; `*_allocated` in the control say how
+// much is there. Zero means: vacant row, free entry, empty index. `ready` of the header is stored
+// last, after a take-over is complete.
 
 #include "shm/entry.h"
 #include "shm/index.h"
@@ -34,7 +35,8 @@ struct InRow {
   Atomic<std::uint64_t> cursors[2];   // first position not taken: normal, urgent
   Atomic<std::uint32_t> serial;
   Atomic<std::uint32_t> owner_pid;
-  Atomic<std::uint64_t> retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
+  Atomic<std::uint64_t>
+      retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
   std::uint64_t reserved[3];
 };
 static_assert(sizeof(InRow) == kCacheLine);
@@ -42,32 +44,34 @@ static_assert(offsetof(InRow, cursors) == 8);
 
 // Written by the owner only. The balance of every recovered state is
 //   drained_total() = queued + leased + dead (entries) + done + purged
-// where drained_total() follows from the cursors. A kill between the store that frees an entry and the counter leaves
-// `done` or `purged` one behind; a successor computes `done` from the balance, so nothing is ever lost from it.
+// where drained_total() follows from the cursors. A kill between the store that frees an entry and
+// the counter leaves `done` or `purged` one behind; a successor computes `done` from the balance,
+// so nothing is ever lost from it.
 struct InboxCounters {
-  Atomic<std::uint64_t> done;      // finished
-  Atomic<std::uint64_t> purged;    // dead letters let go
-  Atomic<std::uint64_t> dead;      // became dead letters
+  Atomic<std::uint64_t> done;    // finished
+  Atomic<std::uint64_t> purged;  // dead letters let go
+  Atomic<std::uint64_t> dead;    // became dead letters
   Atomic<std::uint64_t> requeued;
   Atomic<std::uint64_t> rejected;
   Atomic<std::uint64_t> expired;
   Atomic<std::uint64_t> exhausted;
-  Atomic<std::uint64_t> bad_slots;  // links quarantined
+  Atomic<std::uint64_t> bad_slots;     // links quarantined
   Atomic<std::uint64_t> late_replies;  // answers that nobody waited for any more
   std::uint64_t reserved[7];
 };
 static_assert(sizeof(InboxCounters) == 128);
 
 struct HomeControl {
-  std::uint32_t policy;           // OrderPolicy
-  std::uint32_t capacity;         // entries at most
+  std::uint32_t policy;            // OrderPolicy
+  std::uint32_t capacity;          // entries at most
   std::uint32_t critical_reserve;  // of them only for critical messages
   std::uint32_t max_attempts;
-  std::int64_t rank_step_us;      // microseconds of age that one rank is worth
+  std::int64_t rank_step_us;  // microseconds of age that one rank is worth
   std::uint64_t next_arrival;
-  std::uint64_t predecessor;      // incarnation that this home was copied from, 0 = none
-  Atomic<std::uint64_t> reserved_ids;  // message counters up to this one may be in use; a successor starts above it
-  Atomic<std::uint64_t> retired;       // messages taken from links whose rows were closed
+  std::uint64_t predecessor;  // incarnation that this home was copied from, 0 = none
+  Atomic<std::uint64_t>
+      reserved_ids;  // message counters up to this one may be in use; a successor starts above it
+  Atomic<std::uint64_t> retired;  // messages taken from links whose rows were closed
   std::uint64_t reserved0[1];
   Atomic<std::uint32_t> rows_allocated;
   Atomic<std::uint32_t> entries_allocated;
@@ -113,7 +117,8 @@ class BasicHome {
 
  public:
   // REQUIRES: `base` maps HomeLayout(capacity).bytes bytes.
-  BasicHome(T* base, std::uint32_t capacity) : base_(base), layout_(capacity), capacity_(capacity) {}
+  BasicHome(T* base, std::uint32_t capacity)
+      : base_(base), layout_(capacity), capacity_(capacity) {}
 
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<HomeControl>& control() const { return at<HomeControl>(layout_.control); }
@@ -171,7 +176,8 @@ using HomeView = BasicHome<const std::byte>;
   return nullptr;
 }
 
-// Fills header and control, not ready yet. REQUIRES: zeroed memory, page 0 allocated, legal options.
+// Fills header and control, not ready yet. REQUIRES: zeroed memory, page 0 allocated, legal
+// options.
 inline void init_home(const Home& home, const HomeOptions& options, std::uint32_t pid,
                       std::uint64_t incarnation) {
   const HomeLayout& layout = home.layout();
@@ -195,14 +201,18 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
 [[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
                                                std::int64_t sent_ns, std::int32_t rank) {
   switch (policy) {
-    case OrderPolicy::kAged: return sent_ns / 1000 + rank * rank_step_us;
-    case OrderPolicy::kStrict: return rank;
-    case OrderPolicy::kFifo: return 0;
+    case OrderPolicy::kAged:
+      return sent_ns / 1000 + rank * rank_step_us;
+    case OrderPolicy::kStrict:
+      return rank;
+    case OrderPolicy::kFifo:
+      return 0;
   }
   return 0;
 }
 
-// Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the successor's observe.
+// Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the
+// successor's observe.
 inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
                      std::uint64_t normal_cursor, std::uint64_t urgent_cursor) {
   row.cursors[0].relaxed_store(normal_cursor);
@@ -216,7 +226,8 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
   return row.cursors[0].observe() + row.cursors[1].observe();
 }
 
-// Closes a row and keeps what it counted. Killed anywhere, the row counts exactly once: see drained_total().
+// Closes a row and keeps what it counted. Killed anywhere, the row counts exactly once: see
+// drained_total().
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
   row.retired.publish(total);

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers that name agents, lives, messages and links. All fit in one 64-bit word where a word must be stored at once.
+// Numbers that name agents, lives, messages and links. All fit in one 64-bit word where a word must
+// be stored at once.
 
 #include <cstdint>
 #include <string_view>
@@ -11,21 +12,32 @@ inline constexpr std::uint64_t kMaxIncarnation = (1ULL << 56) - 1;
 inline constexpr std::uint64_t kMessageCounterBits = 40;
 
 // What the directory says of an agent. `away`: no process, its home is kept, sends are accepted.
-enum class AgentState : std::uint8_t { kVacant = 0, kStarting = 1, kRunning = 2, kAway = 3, kDead = 4 };
+enum class AgentState : std::uint8_t {
+  kVacant = 0,
+  kStarting = 1,
+  kRunning = 2,
+  kAway = 3,
+  kDead = 4
+};
 
 [[nodiscard]] constexpr std::string_view to_string(AgentState state) {
   switch (state) {
-    case AgentState::kVacant: return "vacant";
-    case AgentState::kStarting: return "starting";
-    case AgentState::kRunning: return "running";
-    case AgentState::kAway: return "away";
-    case AgentState::kDead: return "dead";
+    case AgentState::kVacant:
+      return "vacant";
+    case AgentState::kStarting:
+      return "starting";
+    case AgentState::kRunning:
+      return "running";
+    case AgentState::kAway:
+      return "away";
+    case AgentState::kDead:
+      return "dead";
   }
   return "unknown";
 }
 
-// The directory word: incarnation << 8 | state. In state `starting` the incarnation is still that of the predecessor
-// (0 if there is none): the word names the life whose home counts.
+// The directory word: incarnation << 8 | state. In state `starting` the incarnation is still that
+// of the predecessor (0 if there is none): the word names the life whose home counts.
 struct AgentWord {
   std::uint64_t incarnation = 0;
   AgentState state = AgentState::kVacant;

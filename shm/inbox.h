@@ -34,8 +34,9 @@ class Inbox {
     home_.control().entries_allocated.publish(to);
   }
 
-  // Room for one more message. The last `critical_reserve` entries are only for critical ones; entries that are not
-  // allocated yet count as room, so a caller that sees room and no free entry grows the table first.
+  // Room for one more message. The last `critical_reserve` entries are only for critical ones;
+  // entries that are not allocated yet count as room, so a caller that sees room and no free entry
+  // grows the table first.
   [[nodiscard]] bool has_room(bool critical) const {
     const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
     const std::uint32_t reserve = critical ? 0 : home_.control().critical_reserve;
@@ -43,7 +44,8 @@ class Inbox {
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
 
-  // Puts a checked message. REQUIRES: free_count() > 0. `indexed` false: it answers a waiting request.
+  // Puts a checked message. REQUIRES: free_count() > 0. `indexed` false: it answers a waiting
+  // request.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, bool indexed) {
     const std::uint32_t at = free_[--free_count_];
@@ -52,8 +54,9 @@ class Inbox {
     entry.arrival = home_.control().next_arrival++;
     entry.header = copy.header;
     entry.header.sent_ns = sent_ns;
-    entry.header.flags = static_cast<std::uint16_t>(
-        copy.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | (indexed ? 0 : kFlagMatched));
+    entry.header.flags = static_cast<std::uint16_t>(copy.header.flags |
+                                                    (lane == Lane::kUrgent ? kFlagUrgentLane : 0) |
+                                                    (indexed ? 0 : kFlagMatched));
     if (entry.in_slab()) {
       entry.generation = copy.generation;
     } else {
@@ -85,7 +88,8 @@ class Inbox {
     lease(at);
   }
 
-  // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It stays queued.
+  // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It
+  // stays queued.
   template <typename Matches>
   [[nodiscard]] std::uint32_t find(Matches&& matches) const {
     IndexNode found{0, kNoEntry};
@@ -113,7 +117,8 @@ class Inbox {
     index_.push(node_of(at));
   }
 
-  // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or its link is gone.
+  // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or
+  // its link is gone.
   void done(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.done, 1);
@@ -138,8 +143,8 @@ class Inbox {
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
   void bury(std::uint32_t at, DeadReason reason) {
     Entry& entry = home_.entry(at);
-    entry.header.flags = static_cast<std::uint16_t>(
-        (entry.header.flags & ~(0xf << kReasonShift)) | static_cast<unsigned>(reason) << kReasonShift);
+    entry.header.flags = static_cast<std::uint16_t>((entry.header.flags & ~(0xf << kReasonShift)) |
+                                                    static_cast<unsigned>(reason) << kReasonShift);
     EntryWord word = entry.word();
     word.state = EntryState::kDead;
     entry.state.publish(word.pack());
@@ -229,9 +234,15 @@ class Inbox {
   void adopt(std::uint32_t at) {
     const Entry& entry = home_.entry(at);
     switch (entry.word().state) {
-      case EntryState::kFree: free_[free_count_++] = at; break;
-      case EntryState::kLeased: ++leased_; break;
-      case EntryState::kDead: ++dead_; break;
+      case EntryState::kFree:
+        free_[free_count_++] = at;
+        break;
+      case EntryState::kLeased:
+        ++leased_;
+        break;
+      case EntryState::kDead:
+        ++dead_;
+        break;
       case EntryState::kQueued:
         ++queued_;
         if (entry.header.rank <= kRankCritical) ++critical_;

@@ -1,13 +1,14 @@
 #pragma once
 // The aging heap: in which order the queued messages of an inbox are delivered.
 //
-//   run   a ring of nodes in ascending order; messages of one rank arrive nearly in key order and are appended here
+//   run   a ring of nodes in ascending order; messages of one rank arrive nearly in key order and
+//         are appended here
 //   heap  a binary heap for the rest; the front is the smaller of the two fronts
 //
-// `rank - age * factor` ages every message equally, so the order of two messages never changes and a node is compared
-// by a fixed key. Ties are broken by arrival.
-// Lies in the home so that tools can see the order; derived from the entries, and rebuilt from them after a crash, so no
-// state in which a kill leaves it matters. Written and read by the owner of the home.
+// `rank - age * factor` ages every message equally, so the order of two messages never changes and
+// a node is compared by a fixed key. Ties are broken by arrival. Lies in the home so that tools can
+// see the order; derived from the entries, and rebuilt from them after a crash, so no state in
+// which a kill leaves it matters. Written and read by the owner of the home.
 
 #include <cstdint>
 
@@ -35,7 +36,7 @@ static_assert(sizeof(IndexNode) == 16);
 }
 
 struct IndexControl {
-  std::uint64_t run_head;   // rises; ring position = head & (size - 1)
+  std::uint64_t run_head;  // rises; ring position = head & (size - 1)
   std::uint64_t run_tail;
   std::uint64_t heap_count;
   std::uint64_t size;  // nodes that the run and the heap have room for each; a power of two
@@ -108,7 +109,8 @@ class OrderIndex {
     return false;
   }
 
-  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now, memory there.
+  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now,
+  // memory there.
   void grow(std::uint64_t size) {
     const std::uint64_t old = control_->size;
     for (std::uint64_t i = control_->run_head; old != 0 && i != control_->run_tail; ++i) {

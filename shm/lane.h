@@ -2,10 +2,11 @@
 // The two ends of a lane, as private state of the two processes.
 //
 //   sender    tail (private) ---- slot.commit ----> receiver
-//   receiver  cursor: in its home first (the commit point of a drain), then as receipt in its own link ----> sender
+//   receiver  cursor: in its home first (the commit point of a drain), then as receipt in its own
+//             link ----> sender
 //
-// No tail is stored anywhere: a slot says itself whether it holds the message of its position. A line that carries a
-// small message therefore moves once.
+// No tail is stored anywhere: a slot says itself whether it holds the message of its position. A
+// line that carries a small message therefore moves once.
 
 #include "shm/link.h"
 
@@ -14,17 +15,17 @@ namespace beeline::shm {
 // The sender's end. One thread. Zero positions are the start of a new link.
 class LaneWriter {
  public:
-  // True when a message can be written now. Looks at the receipt only when the cached cursor says full.
-  // `receipt` may be null: the opposite link is not there yet, so nothing was taken.
+  // True when a message can be written now. Looks at the receipt only when the cached cursor says
+  // full. `receipt` may be null: the opposite link is not there yet, so nothing was taken.
   [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt) {
     if (tail_ - cursor_ < capacity) return true;
     refresh(receipt);
     return tail_ - cursor_ < capacity;
   }
 
-  // Takes over what the receiver says that it has taken. A receipt that is not between what we knew and what we sent
-  // is a lie and is not believed: returns false.
-  // SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the slot may be reused after it.
+  // Takes over what the receiver says that it has taken. A receipt that is not between what we knew
+  // and what we sent is a lie and is not believed: returns false. SYNC(lane.receipt): acquire,
+  // pairs with the publish of the receipt; the slot may be reused after it.
   bool refresh(const Atomic<std::uint64_t>* receipt) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
@@ -45,9 +46,11 @@ class LaneWriter {
 
 // Number of published messages from `cursor` on; what a tool or a successor can see of the tail.
 template <typename T>
-[[nodiscard]] std::uint64_t published_from(const BasicLink<T>& link, Lane lane, std::uint64_t cursor) {
+[[nodiscard]] std::uint64_t published_from(const BasicLink<T>& link, Lane lane,
+                                           std::uint64_t cursor) {
   std::uint64_t count = 0;
-  while (count < link.capacity(lane) && is_published(link.slot(lane, cursor + count), cursor + count)) {
+  while (count < link.capacity(lane) &&
+         is_published(link.slot(lane, cursor + count), cursor + count)) {
     ++count;
   }
   return count;
@@ -55,23 +58,30 @@ template <typename T>
 
 enum class SlotFault : std::uint32_t {
   kNone = 0,
-  kForeignId,   // the id does not carry the pid of the link's owner
-  kBadLength,   // inline payload longer than a slot, or slab payload longer than its slab
-  kBadSlab,     // slab number out of range, or beyond what is allocated
-  kBadFlags,    // a flag that no sender may set
-  kBadString,   // type or channel beyond the strings of the link
-  kBadTime,     // not a time
+  kForeignId,  // the id does not carry the pid of the link's owner
+  kBadLength,  // inline payload longer than a slot, or slab payload longer than its slab
+  kBadSlab,    // slab number out of range, or beyond what is allocated
+  kBadFlags,   // a flag that no sender may set
+  kBadString,  // type or channel beyond the strings of the link
+  kBadTime,    // not a time
 };
 
 [[nodiscard]] constexpr const char* to_string(SlotFault fault) {
   switch (fault) {
-    case SlotFault::kNone: return "none";
-    case SlotFault::kForeignId: return "message id carries a foreign pid";
-    case SlotFault::kBadLength: return "length beyond its slot or slab";
-    case SlotFault::kBadSlab: return "slab out of range";
-    case SlotFault::kBadFlags: return "unknown flag";
-    case SlotFault::kBadString: return "type or channel out of range";
-    case SlotFault::kBadTime: return "time is negative";
+    case SlotFault::kNone:
+      return "none";
+    case SlotFault::kForeignId:
+      return "message id carries a foreign pid";
+    case SlotFault::kBadLength:
+      return "length beyond its slot or slab";
+    case SlotFault::kBadSlab:
+      return "slab out of range";
+    case SlotFault::kBadFlags:
+      return "unknown flag";
+    case SlotFault::kBadString:
+      return "type or channel out of range";
+    case SlotFault::kBadTime:
+      return "time is negative";
   }
   return "unknown fault";
 }
@@ -82,17 +92,20 @@ struct VerifiedExtents {
   std::array<std::uint32_t, kSlabClasses> slabs{};
 };
 
-// Checks a private copy of a slot against the contract and the verified extents. kBadSlab and kBadString may only mean
-// that the sender has allocated more since: the caller verifies and asks again, once.
+// Checks a private copy of a slot against the contract and the verified extents. kBadSlab and
+// kBadString may only mean that the sender has allocated more since: the caller verifies and asks
+// again, once.
 [[nodiscard]] inline SlotFault check_slot(const SlotCopy& copy, std::uint32_t owner_pid,
-                                          const LinkLayout& layout, const VerifiedExtents& verified) {
+                                          const LinkLayout& layout,
+                                          const VerifiedExtents& verified) {
   const MessageHeader& header = copy.header;
   if (pid_of_message(header.id) != owner_pid || counter_of_message(header.id) == 0) {
     return SlotFault::kForeignId;
   }
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
   if (header.sent_ns < 0) return SlotFault::kBadTime;
-  if (header.type > verified.strings || header.channel > verified.strings) return SlotFault::kBadString;
+  if (header.type > verified.strings || header.channel > verified.strings)
+    return SlotFault::kBadString;
   if ((header.flags & kFlagSlab) == 0) {
     return header.length <= kInlineBytes && header.slab == kNoSlab ? SlotFault::kNone
                                                                    : SlotFault::kBadLength;

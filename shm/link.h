@@ -2,14 +2,15 @@
 // A link: what one agent shows one other agent. Its owner maps it writable, its reader read-only.
 //
 //   page 0   header | control | receipt banks | urgent lane (16 slots by default)
-//   page 1   normal lane (128 slots by default)              <- end of the first extent
-//            strings      255 x 32 bytes                     <- allocated when the first string is interned
-//            stamps       one row of 256 words per bank      <- allocated when the opposite link first shows a slab
-//            slabs        six size classes                   <- allocated slab by slab
+//   page 1   normal lane (128 slots by default)        <- end of the first extent
+//            strings   255 x 32 bytes                  <- allocated with the first interned string
+//            stamps    one row of 256 words per bank   <- allocated when the opposite has slabs
+//            slabs     six size classes                <- allocated slab by slab
 //
-// Everything beyond the first extent is announced by a word in `control` after it was allocated: a reader that finds
-// an index beyond what it has verified looks at that word, verifies, and only then touches the memory.
-// The geometry follows from the contract alone. A reader computes it from the contract that the coordinator gave it.
+// Everything beyond the first extent is announced by a word in `control` after it was allocated: a
+// reader that finds an index beyond what it has verified looks at that word, verifies, and only
+// then touches the memory. The geometry follows from the contract alone. A reader computes it from
+// the contract that the coordinator gave it.
 
 #include <array>
 
@@ -18,8 +19,9 @@
 namespace beeline::shm {
 
 inline constexpr std::size_t kSlabClasses = 6;
-inline constexpr std::uint32_t kMaxSlabs = 256;  // of all classes together; stamps of one bank fill half a page
-inline constexpr std::size_t kBanks = 4;         // incarnations of the peer whose slabs we may still hold
+inline constexpr std::uint32_t kMaxSlabs =
+    256;  // of all classes together; stamps of one bank fill half a page
+inline constexpr std::size_t kBanks = 4;  // incarnations of the peer whose slabs we may still hold
 inline constexpr std::uint32_t kMaxStrings = 255;
 inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
 inline constexpr std::uint32_t kDefaultNormalSlots = 128;
@@ -43,8 +45,10 @@ struct SlabClass {
   std::uint32_t first;  // number of its first slab
 };
 
-// The size classes of a contract: five fixed ones as far as they are below the largest payload, and two slabs of it.
-[[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(const LinkContract& contract) {
+// The size classes of a contract: five fixed ones as far as they are below the largest payload, and
+// two slabs of it.
+[[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(
+    const LinkContract& contract) {
   std::array<SlabClass, kSlabClasses> classes{{{1ULL << 10, 128, 0},
                                                {8ULL << 10, 64, 0},
                                                {64ULL << 10, 32, 0},
@@ -68,7 +72,9 @@ static_assert(128 + 64 + 32 + 16 + 8 + 2 <= kMaxSlabs);
 
 // Null when the contract is legal, otherwise what is wrong with it.
 [[nodiscard]] constexpr const char* contract_error(const LinkContract& contract) {
-  const auto power_of_two = [](std::uint32_t value) { return value != 0 && (value & (value - 1)) == 0; };
+  const auto power_of_two = [](std::uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+  };
   if (!power_of_two(contract.normal_slots) || contract.normal_slots > kMaxLaneSlots) {
     return "normal_slots must be a power of two of at most 65536";
   }
@@ -95,13 +101,14 @@ static_assert(offsetof(LinkControl, watching) == 8);
 static_assert(offsetof(LinkControl, slabs_allocated) == 16);
 
 // How far the owner has taken one incarnation of the opposite link.
-//   vacant (incarnation 0) -> in use (cursors and stamps first, then serial, incarnation last) -> vacant
+//   vacant (incarnation 0) -> in use (cursors and stamps first, then serial, incarnation last) ->
+//   vacant
 // `cursors` and `stamps` of a bank only rise while it is in use.
 struct ReceiptBank {
-  Atomic<std::uint64_t> incarnation;  // owner of the opposite link; stored last; 0 = vacant
-  Atomic<std::uint32_t> serial;       // of the opposite link
+  Atomic<std::uint64_t> incarnation;   // owner of the opposite link; stored last; 0 = vacant
+  Atomic<std::uint32_t> serial;        // of the opposite link
   Atomic<std::uint32_t> stamps_ready;  // 1 when the row of stamps is allocated
-  Atomic<std::uint64_t> cursors[2];   // position of the first message not yet taken: normal, urgent
+  Atomic<std::uint64_t> cursors[2];  // position of the first message not yet taken: normal, urgent
   std::uint64_t reserved[12];
 };
 static_assert(sizeof(ReceiptBank) == kLinePair);
@@ -157,7 +164,8 @@ struct LinkLayout {
 static_assert(LinkLayout(LinkContract{}).first_extent == 5 * kPage);
 static_assert(LinkLayout(LinkContract{}).slabs[0] % kPage == 0);
 
-// A view of a mapped link. Does not own the mapping. `T` is std::byte for the owner, const std::byte for its reader.
+// A view of a mapped link. Does not own the mapping. `T` is std::byte for the owner, const
+// std::byte for its reader.
 template <typename T>
 class BasicLink {
   template <typename U>
@@ -222,8 +230,9 @@ using Link = BasicLink<std::byte>;
 using LinkView = BasicLink<const std::byte>;
 
 // What an agent was promised about a link.
-[[nodiscard]] inline SegmentIdentity link_identity(const LinkContract& contract, std::uint32_t owner,
-                                                   std::uint32_t peer, const LinkKey& key) {
+[[nodiscard]] inline SegmentIdentity link_identity(const LinkContract& contract,
+                                                   std::uint32_t owner, std::uint32_t peer,
+                                                   const LinkKey& key) {
   return {SegmentKind::kLink, LinkLayout(contract).bytes, owner, peer, key.incarnation, key.serial};
 }
 
@@ -234,8 +243,10 @@ inline void init_link(const Link& link, const SegmentIdentity& identity) {
   init_header(header, identity);
   add_section(header, SectionKind::kControl, layout.control, 1, sizeof(LinkControl));
   add_section(header, SectionKind::kReceipts, layout.banks, kBanks, sizeof(ReceiptBank));
-  add_section(header, SectionKind::kUrgentLane, layout.urgent, link.contract().urgent_slots, sizeof(Slot));
-  add_section(header, SectionKind::kNormalLane, layout.normal, link.contract().normal_slots, sizeof(Slot));
+  add_section(header, SectionKind::kUrgentLane, layout.urgent, link.contract().urgent_slots,
+              sizeof(Slot));
+  add_section(header, SectionKind::kNormalLane, layout.normal, link.contract().normal_slots,
+              sizeof(Slot));
   add_section(header, SectionKind::kStrings, layout.strings, kMaxStrings + 1, kStringBytes);
   add_section(header, SectionKind::kStamps, layout.stamps, kBanks, LinkLayout::kStampRowBytes);
   for (std::size_t i = 0; i < kSlabClasses; ++i) {
@@ -245,8 +256,9 @@ inline void init_link(const Link& link, const SegmentIdentity& identity) {
   header.ready.publish(1);
 }
 
-// Opens a vacant bank for an opposite link: cursors first, then the name. Returns kBanks when none is vacant.
-// Stamps, where the opposite link has slabs that were finished before, are stored by the caller between.
+// Opens a vacant bank for an opposite link: cursors first, then the name. Returns kBanks when none
+// is vacant. Stamps, where the opposite link has slabs that were finished before, are stored by the
+// caller between.
 inline std::size_t vacant_bank(const Link& link) {
   for (std::size_t i = 0; i < kBanks; ++i) {
     if (link.bank(i).incarnation.relaxed_load() == 0) return i;

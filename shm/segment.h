@@ -5,11 +5,11 @@
 //   | magic  | version | kind   | size | owner | ready (last)| sections[16]         |
 //   +--------+---------+--------+------+-------+-------------+----------------------+
 //
-// Written by: the owner of the segment, once, before the segment leaves its process; `ready` is stored last. In a home
-// that takes over from a predecessor `ready` stays 0 until the copy is complete.
-// Read by: whoever maps the segment, who compares it with the contract it was given and never trusts it further; and
-// by tools, which take the geometry from here.
-// Zero means: not created, not ready, no section.
+// Written by: the owner of the segment, once, before the segment leaves its process; `ready` is
+// stored last. In a home that takes over from a predecessor `ready` stays 0 until the copy is
+// complete. Read by: whoever maps the segment, who compares it with the contract it was given and
+// never trusts it further; and by tools, which take the geometry from here. Zero means: not
+// created, not ready, no section.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +25,15 @@ inline constexpr std::uint64_t kPage = 4096;
 
 inline constexpr std::uint64_t kMagic = 0x31454e494c454542;  // "BEELINE1" in memory
 inline constexpr std::uint16_t kLayoutMajor = 1;             // differs: refuse
-inline constexpr std::uint16_t kLayoutMinor = 0;             // newer minor: refuse, older: refuse below 1.0
+inline constexpr std::uint16_t kLayoutMinor = 0;  // newer minor: refuse, older: refuse below 1.0
 
-enum class SegmentKind : std::uint32_t { kNone = 0, kHome = 1, kStatus = 2, kLink = 3, kDirectory = 4 };
+enum class SegmentKind : std::uint32_t {
+  kNone = 0,
+  kHome = 1,
+  kStatus = 2,
+  kLink = 3,
+  kDirectory = 4
+};
 
 enum class SectionKind : std::uint32_t {
   kNone = 0,
@@ -48,10 +54,10 @@ enum class SectionKind : std::uint32_t {
 };
 
 struct Section {
-  std::uint32_t kind;     // SectionKind
-  std::uint32_t stride;   // bytes of one element
-  std::uint64_t offset;   // bytes from the start of the segment
-  std::uint64_t count;    // elements
+  std::uint32_t kind;    // SectionKind
+  std::uint32_t stride;  // bytes of one element
+  std::uint64_t offset;  // bytes from the start of the segment
+  std::uint64_t count;   // elements
 };
 static_assert(sizeof(Section) == 24);
 static_assert(offsetof(Section, offset) == 8);
@@ -108,25 +114,38 @@ enum class HeaderVerdict : std::uint32_t {
 
 [[nodiscard]] constexpr std::string_view to_string(HeaderVerdict verdict) {
   switch (verdict) {
-    case HeaderVerdict::kOk: return "ok";
-    case HeaderVerdict::kTooShort: return "shorter than a segment header";
-    case HeaderVerdict::kNoMagic: return "no Beeline segment (magic differs)";
-    case HeaderVerdict::kForeignVersion: return "layout version differs";
-    case HeaderVerdict::kWrongKind: return "kind of segment differs";
-    case HeaderVerdict::kWrongSize: return "size differs from the agreed one";
-    case HeaderVerdict::kWrongOwner: return "owner differs from the agreed one";
-    case HeaderVerdict::kNotReady: return "not ready";
+    case HeaderVerdict::kOk:
+      return "ok";
+    case HeaderVerdict::kTooShort:
+      return "shorter than a segment header";
+    case HeaderVerdict::kNoMagic:
+      return "no Beeline segment (magic differs)";
+    case HeaderVerdict::kForeignVersion:
+      return "layout version differs";
+    case HeaderVerdict::kWrongKind:
+      return "kind of segment differs";
+    case HeaderVerdict::kWrongSize:
+      return "size differs from the agreed one";
+    case HeaderVerdict::kWrongOwner:
+      return "owner differs from the agreed one";
+    case HeaderVerdict::kNotReady:
+      return "not ready";
   }
   return "unknown verdict";
 }
 
 [[nodiscard]] constexpr std::string_view to_string(SegmentKind kind) {
   switch (kind) {
-    case SegmentKind::kNone: return "none";
-    case SegmentKind::kHome: return "home";
-    case SegmentKind::kStatus: return "status";
-    case SegmentKind::kLink: return "link";
-    case SegmentKind::kDirectory: return "directory";
+    case SegmentKind::kNone:
+      return "none";
+    case SegmentKind::kHome:
+      return "home";
+    case SegmentKind::kStatus:
+      return "status";
+    case SegmentKind::kLink:
+      return "link";
+    case SegmentKind::kDirectory:
+      return "directory";
   }
   return "unknown";
 }
@@ -151,7 +170,8 @@ inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t o
 }
 
 // Compares a header with what was promised. Never trusts a field beyond comparing it.
-[[nodiscard]] inline HeaderVerdict check_header(const SegmentHeader& header, std::uint64_t mapped_bytes,
+[[nodiscard]] inline HeaderVerdict check_header(const SegmentHeader& header,
+                                                std::uint64_t mapped_bytes,
                                                 const SegmentIdentity& promised) {
   if (mapped_bytes < sizeof(SegmentHeader)) return HeaderVerdict::kTooShort;
   if (header.magic != kMagic) return HeaderVerdict::kNoMagic;
@@ -169,7 +189,8 @@ inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t o
   return HeaderVerdict::kOk;
 }
 
-// The one function that turns an offset into memory. Null when [offset, offset + length) does not lie in the segment.
+// The one function that turns an offset into memory. Null when [offset, offset + length) does not
+// lie in the segment.
 [[nodiscard]] inline std::byte* resolve(std::byte* base, std::uint64_t segment_bytes,
                                         std::uint64_t offset, std::uint64_t length) {
   if (offset > segment_bytes || length > segment_bytes - offset) return nullptr;

@@ -1,12 +1,14 @@
 #pragma once
-// Payload memory of a link, as its owner manages it: free lists and generations are private, nothing of them is shared.
+// Payload memory of a link, as its owner manages it: free lists and generations are private,
+// nothing of them is shared.
 //
-//   free --take()--> loaned --(published in a slot with its generation)--> out --stamp reaches generation--> free
-//                      |                                                    (collect())
+//   free --take()--> loaned --(in a slot, with its generation)--> out --(stamp equals it)--> free
+//                      |                                               collect()
 //                      +--put_back() (never published)--> free
 //
-// The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can free a slab twice
-// or leak it. A stamp that is higher than any generation given out is a lie and is ignored.
+// The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can
+// free a slab twice or leak it. A stamp that is higher than any generation given out is a lie and
+// is ignored.
 
 #include "shm/link.h"
 
@@ -38,6 +40,7 @@ class SlabPool {
       hint = hint + 1 < allocated_[slab_class] ? hint + 1 : 0;
       if (state_[slab] == State::kFree) {
         state_[slab] = State::kLoaned;
+        ++loaned_;
         return {slab, ++generation_[slab]};
       }
     }
@@ -45,11 +48,15 @@ class SlabPool {
   }
 
   // Gives back a loan that was never published. REQUIRES: it came from take().
-  void put_back(const Loan& loan) { state_[loan.slab] = State::kFree; }
+  void put_back(const Loan& loan) {
+    state_[loan.slab] = State::kFree;
+    --loaned_;
+  }
 
   // The loan is in a slot now.
   void mark_out(const Loan& loan) {
     state_[loan.slab] = State::kOut;
+    --loaned_;
     ++out_;
   }
 
@@ -71,9 +78,14 @@ class SlabPool {
   }
 
   // `count` slabs of the class are allocated now.
-  void set_allocated(std::size_t slab_class, std::uint32_t count) { allocated_[slab_class] = count; }
-  [[nodiscard]] std::uint32_t allocated(std::size_t slab_class) const { return allocated_[slab_class]; }
+  void set_allocated(std::size_t slab_class, std::uint32_t count) {
+    allocated_[slab_class] = count;
+  }
+  [[nodiscard]] std::uint32_t allocated(std::size_t slab_class) const {
+    return allocated_[slab_class];
+  }
   [[nodiscard]] std::uint32_t out() const { return out_; }
+  [[nodiscard]] std::uint32_t loaned() const { return loaned_; }
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
@@ -84,9 +96,13 @@ class SlabPool {
   std::array<std::uint32_t, kSlabClasses> allocated_{};
   std::array<std::uint32_t, kSlabClasses> next_{};
   std::uint32_t out_ = 0;
+  std::uint32_t loaned_ = 0;
 };
 
-// The receiver's side: this slab is finished. SYNC(slab.stamp): release, pairs with SlabPool::collect().
-inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) { word.publish(generation); }
+// The receiver's side: this slab is finished. SYNC(slab.stamp): release, pairs with
+// SlabPool::collect().
+inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) {
+  word.publish(generation);
+}
 
 }  // namespace beeline::shm

@@ -1,12 +1,14 @@
 #pragma once
-// A slot of a lane: two adjacent cache lines, the header in the first and the small payload right behind it, so that the
-// adjacent-line prefetch brings both.
+// A slot of a lane: two adjacent cache lines, the header in the first and the small payload right
+// behind it, so that the adjacent-line prefetch brings both.
 //
-//   | commit | id | reply_to | sent | ttl rank length type channel flags hops slab | generation |  64 bytes of payload  |
+//   | commit | id | reply_to | sent | ttl rank length type channel flags hops slab | generation |
+//   | 64 bytes of payload                                                                      |
 //
 // Written by: the sender. Read by: the one receiver of the link.
-// `commit` holds position + 1 once the message at that position is complete, and something else before (0, or the
-// number of the round before). It is stored last; everything else in the slot is copied by atomic loads after it.
+// `commit` holds position + 1 once the message at that position is complete, and something else
+// before (0, or the number of the round before). It is stored last; everything else in the slot is
+// copied by atomic loads after it.
 
 #include "shm/identity.h"
 #include "shm/segment.h"
@@ -17,13 +19,15 @@ namespace beeline::shm {
 inline constexpr std::size_t kInlineBytes = 64;
 inline constexpr std::uint32_t kNoSlab = 0xffffffff;
 
-// Flags of a message. The low byte travels; the high byte belongs to the receiver and is cleared on arrival.
+// Flags of a message. The low byte travels; the high byte belongs to the receiver and is cleared on
+// arrival.
 inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
 inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
 inline constexpr std::uint16_t kWireFlags = kFlagSlab | kFlagRequiresAck;
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
-inline constexpr std::uint16_t kFlagMatched = 1 << 9;     // answers a request that waits for it; not in the index
-inline constexpr std::uint16_t kFlagCut = 1 << 10;        // a dead letter whose payload was let go
+inline constexpr std::uint16_t kFlagMatched =
+    1 << 9;  // answers a request that waits for it; not in the index
+inline constexpr std::uint16_t kFlagCut = 1 << 10;  // a dead letter whose payload was let go
 
 enum class Lane : std::uint8_t { kNormal = 0, kUrgent = 1 };
 inline constexpr std::size_t kLanes = 2;
@@ -65,12 +69,13 @@ struct SlotCopy {
 };
 static_assert(sizeof(SlotCopy) == 120);
 
-// Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken the message that was
-// there before; `length` bytes at `payload` when it lies inline, nothing when it lies in a slab.
+// Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken
+// the message that was there before; `length` bytes at `payload` when it lies inline, nothing when
+// it lies in a slab.
 inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader& header,
                          std::uint64_t generation, const void* payload) {
-  // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt; the receipt was
-  // observed with acquire, which keeps these stores behind it.
+  // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt;
+  // the receipt was observed with acquire, which keeps these stores behind it.
   slot.header.store(header);
   slot.generation.relaxed_store(generation);
   if ((header.flags & kFlagSlab) == 0) slot.payload.store_bytes(payload, header.length);
@@ -83,13 +88,13 @@ inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader
   return slot.commit.observe() == position + 1;
 }
 
-// Copies a published slot once. The payload is copied only as far as `length` says, and never beyond the slot.
+// Copies a published slot once. The payload is copied only as far as `length` says, and never
+// beyond the slot.
 inline void copy_slot(const Slot& slot, SlotCopy& out) {
   out.header = slot.header.load<MessageHeader>();
   out.generation = slot.generation.relaxed_load();
   if ((out.header.flags & kFlagSlab) == 0) {
-    const std::size_t bytes =
-        out.header.length < kInlineBytes ? out.header.length : kInlineBytes;
+    const std::size_t bytes = out.header.length < kInlineBytes ? out.header.length : kInlineBytes;
     slot.payload.load_bytes(out.payload, bytes);
   }
 }

@@ -21,7 +21,8 @@ enum class Sleep : std::uint32_t {
 
 struct StatusPage {
   SegmentHeader header;
-  // A line pair of its own: senders load it after every publish, so nothing that changes often may lie beside it.
+  // A line pair of its own: senders load it after every publish, so nothing that changes often may
+  // lie beside it.
   Atomic<std::uint32_t> sleep;  // Sleep
   std::uint32_t reserved_sleep[31];
   // Changes often; peers and tools read it seldom.

@@ -1,6 +1,7 @@
 #pragma once
-// Type and channel names, interned once for each link. The owner writes a string, then raises `string_count`; slots
-// carry the number. Number 0 is the empty string. A string is a length byte and up to 31 bytes of UTF-8.
+// Type and channel names, interned once for each link. The owner writes a string, then raises
+// `string_count`; slots carry the number. Number 0 is the empty string. A string is a length byte
+// and up to 31 bytes of UTF-8.
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
-// Plain structs moved through shared memory word by word. Bytes that a peer can write are read once, by atomic loads
-// into a local copy; this is the one place that does it.
+// Plain structs moved through shared memory word by word. Bytes that a peer can write are read
+// once, by atomic loads into a local copy; this is the one place that does it.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,8 @@ template <std::size_t kCount>
 struct WordArray {
   Atomic<std::uint64_t> words[kCount];
 
-  // Copies the first `bytes` bytes of `from` (at most 8 * kCount) into the words; the rest of the last word is zero.
-  // relaxed: published by the word that the caller stores afterwards.
+  // Copies the first `bytes` bytes of `from` (at most 8 * kCount) into the words; the rest of the
+  // last word is zero. relaxed: published by the word that the caller stores afterwards.
   void store_bytes(const void* from, std::size_t bytes) {
     const std::size_t whole = bytes / 8;
     const auto* source = static_cast<const unsigned char*>(from);
@@ -32,8 +32,8 @@ struct WordArray {
     }
   }
 
-  // Copies the words that hold the first `bytes` bytes into `to`, which has room for 8 * kCount bytes.
-  // relaxed: the caller has observed the word that published them.
+  // Copies the words that hold the first `bytes` bytes into `to`, which has room for 8 * kCount
+  // bytes. relaxed: the caller has observed the word that published them.
   void load_bytes(void* to, std::size_t bytes) const {
     auto* target = static_cast<unsigned char*>(to);
     const std::size_t count = (bytes + 7) / 8;

@@ -1,11 +1,16 @@
-// The main function of every test program. It differs from GoogleTest's own in one thing: a run
-// that skipped a test says so in its exit code, because a skipped proof is not a proof and CI
-// counts it. ctest could look for the word in the output instead, but then a run with one test
-// skipped and another one failed would count as skipped.
+// The main function of every test program. It differs from GoogleTest's own in two things. A program
+// may be started again as a helper process of one of its tests (main_hook.h). And a run that skipped
+// a test says so in its exit code, because a skipped proof is not a proof and CI counts it. ctest
+// could look for the word in the output instead, but then a run with one test skipped and another
+// one failed would count as skipped.
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
+
+#include "tests/main_hook.h"
+
+beeline::test::MainHook beeline::test::main_hook = nullptr;
 
 namespace {
 
@@ -25,6 +30,10 @@ class SkipReporter : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (beeline::test::main_hook != nullptr) {
+    const int status = beeline::test::main_hook(argc, argv);
+    if (status >= 0) return status;
+  }
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new SkipReporter);
   const int status = RUN_ALL_TESTS();

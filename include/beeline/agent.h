@@ -17,19 +17,22 @@ class SharedSender;
 
 /// An agent of a hive: an inbox, links to peers, a place in the tree.
 ///
-/// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws; nothing blocks without a
-/// deadline but receive() with its default timeout and the control calls named below, which end after 10 s at the latest.
+/// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws; nothing
+/// blocks without a deadline but receive() with its default timeout and the control calls named
+/// below, which end after 10 s at the latest.
 class Agent {
  public:
-  /// Joins a hive, starting its coordinator on first use. Attaching under the name of an agent whose process has ended
-  /// takes over its home: messages that it had not finished come again, flagged as redelivered if they had been handed
-  /// out. Errors: kNoCoordinator, kAlreadyRunning (an agent of that name lives), kNoAgent (the parent), kInvalid (an
-  /// option and its limits), kNoMemory, kVersion, kTimeout, kSystem.
+  /// Joins a hive, starting its coordinator on first use. Attaching under the name of an agent
+  /// whose process has ended takes over its home: messages that it had not finished come again,
+  /// flagged as redelivered if they had been handed out. Errors: kNoCoordinator, kAlreadyRunning
+  /// (an agent of that name lives), kNoAgent (the parent), kInvalid (an option and its limits),
+  /// kNoMemory, kVersion, kTimeout, kSystem.
   [[nodiscard]] static Result<Agent> attach(const AttachOptions& options);
 
   Agent(Agent&&) noexcept;
   Agent& operator=(Agent&&) noexcept;
-  /// Detaches without waiting. What is in the inbox waits for the next attach under the name (unless temporary).
+  /// Detaches without waiting. What is in the inbox waits for the next attach under the name
+  /// (unless temporary).
   ~Agent();
 
   [[nodiscard]] Pid pid() const;
@@ -38,43 +41,49 @@ class Agent {
   /// Pid of the parent; 1 for a child of the coordinator.
   [[nodiscard]] Pid parent() const;
 
-  /// Opens a link, or finds the open one. A control call on first use. Errors: kNoAgent, kPeerDead, kDenied (names the
-  /// rule), kNoCoordinator, kNoMemory, kTimeout, kSystem.
+  /// Opens a link, or finds the open one. A control call on first use. Errors: kNoAgent, kPeerDead,
+  /// kDenied (names the rule), kNoCoordinator, kNoMemory, kTimeout, kSystem.
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
 
-  /// Sends now or says why not. Payloads of up to 64 bytes travel in the lane, larger ones are copied once into a slab.
-  /// No system call unless the receiver sleeps. `kOk`: accepted, see SendStatus.
+  /// Sends now or says why not. Payloads of up to 64 bytes travel in the lane, larger ones are
+  /// copied once into a slab. No system call unless the receiver sleeps. `kOk`: accepted, see
+  /// SendStatus.
   SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options = {});
   SendResult send(Peer to, std::string_view payload, const SendOptions& options = {});
-  /// By name or pid: opens the link first where needed. Errors of peer() become the nearest SendStatus.
+  /// By name or pid: opens the link first where needed. Errors of peer() become the nearest
+  /// SendStatus.
   SendResult send(std::string_view to, std::string_view payload, const SendOptions& options = {});
 
-  /// Waits for space until the deadline; then the result is kFull. While it waits, messages for this agent are taken
-  /// into its inbox, so that two agents that fill each other's lanes do not block for ever.
+  /// Waits for space until the deadline; then the result is kFull. While it waits, messages for
+  /// this agent are taken into its inbox, so that two agents that fill each other's lanes do not
+  /// block for ever.
   SendResult send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
                         const SendOptions& options = {});
   SendResult send_until(Peer to, std::string_view payload, Deadline deadline,
                         const SendOptions& options = {});
 
-  /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without copying.
-  /// Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead.
+  /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
+  /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead.
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes);
   [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
   SendResult send(Loan& loan, const SendOptions& options = {});
 
-  /// The next message in delivery order, or nothing. No system call but the ring of a sender that waits for space.
+  /// The next message in delivery order, or nothing. No system call but the ring of a sender that
+  /// waits for space.
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = {});
-  /// Waits for a message. Errors: kTimeout, kClosed (the hive went down), kNotice (only if asked for).
+  /// Waits for a message. Errors: kTimeout, kClosed (the hive went down), kNotice (only if asked
+  /// for).
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = {});
 
   /// Answers a message: goes to its sender with reply_to = its id.
   SendResult reply(const Message& to, std::string_view payload, const SendOptions& options = {});
   SendResult reply(const Message& to, std::span<const std::byte> payload,
                    const SendOptions& options = {});
-  /// Sends and waits for the answer, which does not wait behind the inbox. Errors: those of a send (kFull, kPeerDead,
-  /// kTooBig, kNoMemory), kTimeout, kPeerDead also when the receiver dies finally meanwhile, kClosed.
+  /// Sends and waits for the answer, which does not wait behind the inbox. Errors: those of a send
+  /// (kFull, kPeerDead, kTooBig, kNoMemory), kTimeout, kPeerDead also when the receiver dies
+  /// finally meanwhile, kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
                                         const SendOptions& options = {});
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
@@ -83,12 +92,14 @@ class Agent {
   /// True while a critical message waits. Two or three loads for each link, no system call.
   [[nodiscard]] bool urgent();
 
-  /// An eventfd for epoll, asyncio, libuv: readable when something may have arrived. From the first call on, whenever
-  /// try_receive() has found nothing the agent counts as asleep and peers signal the fd; call try_receive() until it is
-  /// empty after each readiness. Owned by the Agent; do not read or close it.
+  /// An eventfd for epoll, asyncio, libuv: readable when something may have arrived. From the first
+  /// call on, whenever try_receive() has found nothing the agent counts as asleep and peers signal
+  /// the fd; call try_receive() until it is empty after each readiness. Owned by the Agent; do not
+  /// read or close it.
   [[nodiscard]] int fd();
 
-  /// What waits in the inbox, in delivery order, then leased and dead ones. Takes nothing. `limit` = most items.
+  /// What waits in the inbox, in delivery order, then leased and dead ones. Takes nothing. `limit`
+  /// = most items.
   [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit = 1000);
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links() const;
@@ -99,8 +110,9 @@ class Agent {
   /// A handle through which any number of threads send. See SharedSender.
   [[nodiscard]] SharedSender shared_sender();
 
-  /// Waits until everything sent was taken by its receivers, or until the deadline, then leaves the hive.
-  /// Returns the number of messages that still lie in lanes; they stay there for their receivers.
+  /// Waits until everything sent was taken by its receivers, or until the deadline, then leaves the
+  /// hive. Returns the number of messages that still lie in lanes; they stay there for their
+  /// receivers.
   std::uint64_t detach(Deadline drain_until = Deadline::min());
 
  private:
@@ -110,8 +122,9 @@ class Agent {
 
 /// Sends through an Agent from any thread. Copyable; all copies must be gone before the Agent is.
 ///
-/// send() returns only after the message is published or has failed. Requests go through a lock-free queue that any
-/// sending thread flushes, so a handler that is busy in the Agent's own thread delays nobody.
+/// send() returns only after the message is published or has failed. Requests go through a
+/// lock-free queue that any sending thread flushes, so a handler that is busy in the Agent's own
+/// thread delays nobody.
 class SharedSender {
  public:
   /// `to` comes from Agent::peer(). Waits for space until the deadline (none by default).

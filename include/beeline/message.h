@@ -11,12 +11,14 @@ namespace beeline {
 
 class AgentCore;
 
-/// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any size.
+/// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any
+/// size.
 ///
-/// End it with done(), requeue() or reject(); a Message that is destroyed without one is requeued, as it would be if
-/// the process died. Belongs to the thread of its Agent and must not outlive it. Bytes of the payload belong to the
-/// sender's link and stay valid until the lease ends; a hostile sender may change them while you look, so copy before
-/// you check and use what a peer of another user wrote.
+/// End it with done(), requeue() or reject(); a Message that is destroyed without one is requeued,
+/// as it would be if the process died. Belongs to the thread of its Agent and must not outlive it.
+/// Bytes of the payload belong to the sender's link and stay valid until the lease ends; a hostile
+/// sender may change them while you look, so copy before you check and use what a peer of another
+/// user wrote.
 class Message {
  public:
   Message() = default;
@@ -35,8 +37,9 @@ class Message {
   [[nodiscard]] Pid from() const;
   [[nodiscard]] MessageId reply_to() const;
   [[nodiscard]] std::int32_t rank() const;
-  /// At most 31 bytes, valid until the lease ends.
+  /// At most 31 bytes, valid until type() of another message of this agent is asked for.
   [[nodiscard]] std::string_view type() const;
+  /// The same.
   [[nodiscard]] std::string_view channel() const;
   /// Nanoseconds of CLOCK_MONOTONIC (coarse, 4 ms steps), clamped to when it can have been sent.
   [[nodiscard]] std::int64_t sent_ns() const;
@@ -60,8 +63,8 @@ class Message {
   std::uint32_t entry_ = 0;
 };
 
-/// Writable payload memory in a link, sent without copying. Unsent, it is given back by its destructor. Belongs to the
-/// thread of its Agent and must not outlive it.
+/// Writable payload memory in a link, sent without copying. Unsent, it is given back by its
+/// destructor. Belongs to the thread of its Agent and must not outlive it.
 class Loan {
  public:
   Loan() = default;
@@ -72,7 +75,8 @@ class Loan {
   ~Loan();
 
   [[nodiscard]] bool valid() const { return core_ != nullptr; }
-  /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). Contents are those of an earlier message.
+  /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). Contents are those of an earlier
+  /// message.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
   /// Sends fewer bytes than were asked for. REQUIRES: bytes <= size().
   void shrink(std::size_t bytes) { size_ = bytes; }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The words of the public interface: numbers, options and results. Plain values, nothing owns anything.
+// The words of the public interface: numbers, options and results. Plain values, nothing owns
+// anything.
 
 #include <chrono>
 #include <cstddef>
@@ -14,7 +15,8 @@ namespace beeline {
 /// Number of an agent in its hive, 1 to 2^24 - 1, never reused. 1 is the coordinator.
 using Pid = std::uint32_t;
 
-/// Id of a message: the sender's pid in the upper 24 bits, the sender's count in the lower 40. 0 = none.
+/// Id of a message: the sender's pid in the upper 24 bits, the sender's count in the lower 40. 0 =
+/// none.
 using MessageId = std::uint64_t;
 
 /// Until when a call may wait. `Deadline::max()` waits for ever where that is allowed.
@@ -25,14 +27,16 @@ using Deadline = std::chrono::steady_clock::time_point;
   return std::chrono::steady_clock::now() + duration;
 }
 
-/// Ranks: lower first. Any int32 is legal; kCritical and lower use the urgent lane and the reserved share of an inbox.
+/// Ranks: lower first. Any int32 is legal; kCritical and lower use the urgent lane and the reserved
+/// share of an inbox.
 inline constexpr std::int32_t kCritical = 0;
 inline constexpr std::int32_t kHigh = 1;
 inline constexpr std::int32_t kNormal = 2;
 inline constexpr std::int32_t kLow = 3;
 
-/// What became of a send. `kOk`: the message is in the receiver's lane; it is delivered at least once, and exactly once
-/// while no receiver dies, even if this process is killed at the next instruction. Every other result: nothing was sent.
+/// What became of a send. `kOk`: the message is in the receiver's lane; it is delivered at least
+/// once, and exactly once while no receiver dies, even if this process is killed at the next
+/// instruction. Every other result: nothing was sent.
 enum class SendStatus : std::uint8_t {
   kOk,
   kFull,      ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
@@ -57,7 +61,8 @@ struct [[nodiscard]] SendResult {
 
 struct SendOptions {
   std::int32_t rank = kNormal;
-  std::string_view type{};     ///< at most 31 bytes; interned once for each link, at most 255 different ones with channels
+  std::string_view type{};     ///< at most 31 bytes; interned once for each link, at most 255
+                               ///< different ones with channels
   std::string_view channel{};  ///< the same
   MessageId reply_to = 0;      ///< the message that this one answers
   std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never
@@ -87,8 +92,8 @@ struct Peer {
   [[nodiscard]] bool valid() const { return slot != 0xffffffff; }
 };
 
-/// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never spins; `kSpin` never
-/// sleeps and burns a CPU. With one usable CPU nobody spins.
+/// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never
+/// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU nobody spins.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 
 /// Order in which an inbox delivers: by rank that ages, by rank alone, or by arrival.
@@ -99,19 +104,22 @@ struct AttachOptions {
   std::string name{};           ///< empty: the coordinator makes one
   std::string parent{};         ///< name; empty: child of the coordinator
   std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task
-  bool temporary = false;       ///< finally dead when it detaches or dies; otherwise its home waits for the next attach
+  bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
+                           ///< the next attach
   bool start_coordinator = true;
 
   Order order = Order::kAged;
-  double aging_factor = 0.1;             ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
-  std::uint32_t inbox_capacity = 4096;   ///< messages; rounded up to a power of two, 16 to 1048576
-  std::uint32_t max_attempts = 3;        ///< deliveries before a message becomes a dead letter
-  std::uint32_t normal_slots = 128;      ///< of each link that this agent opens; power of two
-  std::uint32_t urgent_slots = 16;       ///< the same
-  std::uint64_t max_payload_bytes = 64ULL << 20;  ///< largest payload that this agent sends, 64 KiB to 1 GiB
+  double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
+  std::uint32_t inbox_capacity = 4096;  ///< messages; rounded up to a power of two, 16 to 1048576
+  std::uint32_t max_attempts = 3;       ///< deliveries before a message becomes a dead letter
+  std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two
+  std::uint32_t urgent_slots = 16;      ///< the same
+  std::uint64_t max_payload_bytes =
+      64ULL << 20;  ///< largest payload that this agent sends, 64 KiB to 1 GiB
 
   WaitMode wait = WaitMode::kAdaptive;
-  std::chrono::nanoseconds spin = std::chrono::microseconds(20);  ///< longest spin; $BEELINE_SPIN_US overrides
+  std::chrono::nanoseconds spin =
+      std::chrono::microseconds(20);  ///< longest spin; $BEELINE_SPIN_US overrides
 };
 
 /// Something that happened beside the messages.
@@ -142,7 +150,8 @@ struct InboxItem {
   std::string reason{};  ///< why it is dead
 };
 
-/// Where the messages of an inbox are: drained = queued + leased + done + dead + purged at every moment.
+/// Where the messages of an inbox are: drained = queued + leased + done + dead + purged at every
+/// moment.
 struct InboxCounters {
   std::uint64_t drained = 0;  ///< taken from lanes, predecessors of this agent included
   std::uint64_t queued = 0;
@@ -157,9 +166,9 @@ struct InboxCounters {
 /// What an agent has done for one peer.
 struct LinkCounters {
   Pid peer = 0;
-  std::uint64_t sent = 0;      ///< messages accepted by the link
+  std::uint64_t sent = 0;       ///< messages accepted by the link
   std::uint64_t not_taken = 0;  ///< of them still in its lanes
-  std::uint64_t received = 0;  ///< messages taken from the peer
+  std::uint64_t received = 0;   ///< messages taken from the peer
 };
 
 }  // namespace beeline

@@ -12,12 +12,18 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 SendStatus status_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kNoAgent: return SendStatus::kNoAgent;
-    case ErrorCode::kPeerDead: return SendStatus::kPeerDead;
-    case ErrorCode::kDenied: return SendStatus::kDenied;
-    case ErrorCode::kFull: return SendStatus::kFull;
-    case ErrorCode::kNoMemory: return SendStatus::kNoMemory;
-    default: return SendStatus::kNoRoute;
+    case ErrorCode::kNoAgent:
+      return SendStatus::kNoAgent;
+    case ErrorCode::kPeerDead:
+      return SendStatus::kPeerDead;
+    case ErrorCode::kDenied:
+      return SendStatus::kDenied;
+    case ErrorCode::kFull:
+      return SendStatus::kFull;
+    case ErrorCode::kNoMemory:
+      return SendStatus::kNoMemory;
+    default:
+      return SendStatus::kNoRoute;
   }
 }
 
@@ -25,15 +31,24 @@ SendStatus status_of(ErrorCode code) {
 
 std::string_view to_string(SendStatus status) {
   switch (status) {
-    case SendStatus::kOk: return "ok";
-    case SendStatus::kFull: return "full";
-    case SendStatus::kNoRoute: return "no_route";
-    case SendStatus::kNoAgent: return "no_agent";
-    case SendStatus::kPeerDead: return "peer_dead";
-    case SendStatus::kTooBig: return "too_big";
-    case SendStatus::kDenied: return "denied";
-    case SendStatus::kLoop: return "loop";
-    case SendStatus::kNoMemory: return "no_memory";
+    case SendStatus::kOk:
+      return "ok";
+    case SendStatus::kFull:
+      return "full";
+    case SendStatus::kNoRoute:
+      return "no_route";
+    case SendStatus::kNoAgent:
+      return "no_agent";
+    case SendStatus::kPeerDead:
+      return "peer_dead";
+    case SendStatus::kTooBig:
+      return "too_big";
+    case SendStatus::kDenied:
+      return "denied";
+    case SendStatus::kLoop:
+      return "loop";
+    case SendStatus::kNoMemory:
+      return "no_memory";
   }
   return "unknown";
 }
@@ -77,13 +92,19 @@ SendResult Agent::send_until(Peer to, std::string_view payload, Deadline deadlin
   return core_->send(to, bytes_of(payload), options, deadline);
 }
 
-Result<Loan> Agent::loan(Peer to, std::size_t bytes) { return core_->loan(to, bytes, Deadline::min()); }
+Result<Loan> Agent::loan(Peer to, std::size_t bytes) {
+  return core_->loan(to, bytes, Deadline::min());
+}
 Result<Loan> Agent::loan_until(Peer to, std::size_t bytes, Deadline deadline) {
   return core_->loan(to, bytes, deadline);
 }
-SendResult Agent::send(Loan& loan, const SendOptions& options) { return core_->send_loan(loan, options); }
+SendResult Agent::send(Loan& loan, const SendOptions& options) {
+  return core_->send_loan(loan, options);
+}
 
-std::optional<Message> Agent::try_receive(const Filter& filter) { return core_->try_receive(filter); }
+std::optional<Message> Agent::try_receive(const Filter& filter) {
+  return core_->try_receive(filter);
+}
 Result<Message> Agent::receive(const ReceiveOptions& options) { return core_->receive(options); }
 
 SendResult Agent::reply(const Message& to, std::string_view payload, const SendOptions& options) {

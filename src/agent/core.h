@@ -1,6 +1,7 @@
 #pragma once
-// What an Agent is made of: the send path, the receive path, the wait and the control client, and the tables that join
-// them. One thread, but for the send side, which a SharedSender may enter from other threads under `send_mutex_`.
+// What an Agent is made of: the send path, the receive path, the wait and the control client, and
+// the tables that join them. One thread, but for the send side, which a SharedSender may enter from
+// other threads under `send_mutex_`.
 
 #include <atomic>
 #include <deque>
@@ -47,7 +48,9 @@ class AgentCore {
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
   SendResult send_loan(Loan& loan, const SendOptions& options);
   void give_back(const Loan& loan);
-  void share() { shared_.store(true, std::memory_order_relaxed); }  // relaxed: before other threads know us
+  void share() {
+    shared_.store(true, std::memory_order_relaxed);
+  }  // relaxed: before other threads know us
 
   // ---- Receive (core_receive.cc) ----
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter);
@@ -85,7 +88,7 @@ class AgentCore {
   Result<std::vector<control::AnnouncedLink>> await_links(std::uint32_t count);
   Result<void> inherit_link(control::AnnouncedLink& announced, receive::Predecessor& predecessor);
 
-  // core_control.cc
+  // core_control.cc, core_links.cc
   // Handles what the coordinator has announced. Never blocks unless it must register again.
   void poll_control();
   void poll_control_sometimes();
@@ -96,6 +99,7 @@ class AgentCore {
                                              const control::AnnouncedLink& announced,
                                              std::uint16_t row);
   void connect_receipts(receive::InLink& link);
+  void show_to_send_side(const receive::InLink& link);
   void refresh_peer(Pid pid);
   void watch_owners();
   void fade_links();
@@ -107,7 +111,13 @@ class AgentCore {
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
-  [[nodiscard]] send::PeerLife find_life(Pid pid, std::uint64_t incarnation);
+  Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
+                          os::UniqueFd event);
+  [[nodiscard]] wake::Bell bell_of(Pid pid, std::uint64_t incarnation);
+  void watch_peers();
+  void reap_dead_links();
+  void forget_lives();
+  void make_send_path();
 
   // core_receive.cc, core_look.cc
   [[nodiscard]] std::uint32_t take(const Filter& filter);
@@ -128,10 +138,13 @@ class AgentCore {
   SendResult send_now(send::OutLink& link, std::span<const std::byte> payload,
                       const SendOptions& options, MessageId id);
   [[nodiscard]] MessageId reserve_id();
+  [[nodiscard]] bool look_for_receipts(Peer to);
+  void want_space(Peer to, bool wanted);
   void flush_shared();
   // Holds the send side for the caller; free of cost while nobody shares it.
   [[nodiscard]] std::unique_lock<std::mutex> lock_send() {
-    return shared_.load(std::memory_order_relaxed)  // relaxed: set by this thread, or before ours began
+    return shared_.load(
+               std::memory_order_relaxed)  // relaxed: set by this thread, or before ours began
                ? std::unique_lock<std::mutex>(send_mutex_)
                : std::unique_lock<std::mutex>();
   }
@@ -149,27 +162,29 @@ class AgentCore {
   segment::Owned status_;
   os::UniqueFd event_;
   std::unique_ptr<wake::Waiter> waiter_;
-  Lives lives_;
 
   std::mutex send_mutex_;
   std::atomic<bool> shared_{false};
+  // Under the send mutex once shared: a flusher looks up where receivers are.
+  Lives lives_;
   send::SendPath send_path_;
-  std::vector<std::unique_ptr<send::OutLink>> out_;  // Peer::slot is the place
+  std::vector<std::unique_ptr<send::OutLink>> out_;  // Peer::slot is the place; null = vacant
   std::unordered_map<Pid, std::uint32_t> slot_of_;
   SendQueue queue_;
 
   std::unique_ptr<receive::Receiver> receiver_;
   std::deque<Notice> notices_;
   std::unordered_map<std::string, Pid> names_;
-  shm::StringCopy text_;          // what type_of and channel_of return
+  std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
+  shm::StringCopy text_;                                    // what type_of and channel_of return
   shm::StringCopy channel_text_;
-  std::int64_t control_tick_ns_ = 0;    // when the control socket was looked at last, coarse
+  std::int64_t control_tick_ns_ = 0;  // when the control socket was looked at last, coarse
   std::int64_t next_resume_ns_ = 0;
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
   std::uint32_t turns_ = 0;
-  bool down_ = false;     // the hive went down
-  bool armed_ = false;    // event mode: counts as asleep while the user waits outside
+  bool down_ = false;   // the hive went down
+  bool armed_ = false;  // event mode: counts as asleep while the user waits outside
   bool attached_ = false;
 };
 

@@ -20,24 +20,32 @@ Result<shm::HomeOptions> home_options(const AttachOptions& options) {
   home.capacity = std::bit_ceil(std::max(options.inbox_capacity, shm::kMinInboxCapacity));
   home.max_attempts = options.max_attempts;
   switch (options.order) {
-    case Order::kAged: home.policy = shm::OrderPolicy::kAged; break;
-    case Order::kStrict: home.policy = shm::OrderPolicy::kStrict; break;
-    case Order::kFifo: home.policy = shm::OrderPolicy::kFifo; break;
+    case Order::kAged:
+      home.policy = shm::OrderPolicy::kAged;
+      break;
+    case Order::kStrict:
+      home.policy = shm::OrderPolicy::kStrict;
+      break;
+    case Order::kFifo:
+      home.policy = shm::OrderPolicy::kFifo;
+      break;
   }
   if (options.aging_factor == 0 && options.order == Order::kAged) {
     home.policy = shm::OrderPolicy::kStrict;
   } else if (options.order == Order::kAged) {
     const double step = 1e6 / options.aging_factor;
     if (!(step >= 1 && step <= 2e9)) {
-      return fail(ErrorCode::kInvalid, "attach: aging_factor is " + std::to_string(options.aging_factor) +
-                                           ", it must be 0 or lie between 0.0005 and 1000000 per second");
+      return fail(ErrorCode::kInvalid,
+                  "attach: aging_factor is " + std::to_string(options.aging_factor) +
+                      ", it must be 0 or lie between 0.0005 and 1000000 per second");
     }
     home.rank_step_us = std::llround(step);
   }
   if (const char* wrong = shm::home_error(home); wrong != nullptr) {
     return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
   }
-  const shm::LinkContract contract{options.normal_slots, options.urgent_slots, options.max_payload_bytes};
+  const shm::LinkContract contract{options.normal_slots, options.urgent_slots,
+                                   options.max_payload_bytes};
   if (const char* wrong = shm::contract_error(contract); wrong != nullptr) {
     return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
   }
@@ -73,14 +81,16 @@ Result<void> AgentCore::join() {
   if (!home) return tl::unexpected(home.error());
   const auto role = control::role_from(options_.role);
   if (!role) {
-    return fail(ErrorCode::kInvalid, "attach: role \"" + options_.role +
-                                         "\" is none of daemon, agent, architect, lead, worker, task");
+    return fail(ErrorCode::kInvalid,
+                "attach: role \"" + options_.role +
+                    "\" is none of daemon, agent, architect, lead, worker, task");
   }
   static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
   const auto paths = control::find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
   hive_ = paths->hive;
-  auto client = control::Client::connect({options_.hive, options_.start_coordinator, control::kDefaultDeadline});
+  auto client = control::Client::connect(
+      {options_.hive, options_.start_coordinator, control::kDefaultDeadline});
   if (!client) return tl::unexpected(client.error());
   client_ = std::move(*client);
   control::AttachRequest request;
@@ -112,14 +122,19 @@ Result<void> AgentCore::join() {
 Result<void> AgentCore::map_directory(os::UniqueFd fd) {
   auto header_fd = os::duplicate(fd.get());
   if (!header_fd) return tl::unexpected(header_fd.error());
-  // The epoch in the header is not promised: the directory is the coordinator's, whom we trust for it.
+  // The epoch in the header is not promised: the directory is the coordinator's, whom we trust for
+  // it.
   auto mapping = os::Mapping::map_readable(fd.get(), shm::DirectoryLayout::kBytes);
   if (!mapping) return tl::unexpected(mapping.error());
   const auto& header = *reinterpret_cast<const shm::SegmentHeader*>(mapping->data());
-  const shm::SegmentIdentity promised{shm::SegmentKind::kDirectory, shm::DirectoryLayout::kBytes, 1, 0,
-                                      header.owner_incarnation, 0};
-  auto directory = segment::Foreign::accept(std::move(*header_fd), promised,
-                                            shm::DirectoryLayout::kFirstExtent);
+  const shm::SegmentIdentity promised{shm::SegmentKind::kDirectory,
+                                      shm::DirectoryLayout::kBytes,
+                                      1,
+                                      0,
+                                      header.owner_incarnation,
+                                      0};
+  auto directory =
+      segment::Foreign::accept(std::move(*header_fd), promised, shm::DirectoryLayout::kFirstExtent);
   if (!directory) return tl::unexpected(directory.error());
   const auto lock = lock_send();
   directory_ = std::move(*directory);
@@ -143,11 +158,15 @@ Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
   if (!event) return tl::unexpected(event.error());
   event_ = std::move(*event);
   waiter_ = std::make_unique<wake::Waiter>(page, event_.get(), wait_policy(options_));
+  make_send_path();
+  return {};
+}
+
+void AgentCore::make_send_path() {
   send_path_ = send::SendPath(
       pid_, receiver_->home().home().control().reserved_ids,
-      [this](Pid pid, std::uint64_t incarnation) { return find_life(pid, incarnation); });
+      [this](Pid pid, std::uint64_t incarnation) { return lives_.find(pid, incarnation); });
   send_path_.set_directory(directory_view_);
-  return {};
 }
 
 Result<void> AgentCore::take_over(control::Attached& attached) {
@@ -159,12 +178,10 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   for (control::AnnouncedLink& link : *announced) {
     if (auto done = inherit_link(link, predecessor); !done) return done;
   }
-  if (auto done = receive::inherit_home(*receiver_, predecessor.home, predecessor.links); !done) return done;
+  if (auto done = receive::inherit_home(*receiver_, predecessor.home, predecessor.links); !done)
+    return done;
   // Ids continue above all that the predecessor may have used.
-  send_path_ = send::SendPath(
-      pid_, receiver_->home().home().control().reserved_ids,
-      [this](Pid pid, std::uint64_t incarnation) { return find_life(pid, incarnation); });
-  send_path_.set_directory(directory_view_);
+  make_send_path();
   receiver_->home().set_ready();
   auto done = client_.provide(receiver_->home().fd(), status_.fd(), event_.get(), false);
   if (!done) return done;
@@ -178,7 +195,8 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   }
   done = client_.ready();
   if (!done) return done;
-  // From here on our receipts count: whoever waited for the predecessor to take something looks again.
+  // From here on our receipts count: whoever waited for the predecessor to take something looks
+  // again.
   receiver_->ring_all_for_space();
   successor_since_ns_ = os::monotonic_ns();
   return {};
@@ -196,9 +214,9 @@ Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t
     if (next) continue;  // deaths and the like: the directory says them too
     const auto left = std::chrono::nanoseconds(deadline - os::monotonic_ns());
     if (client_.closed() || left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
-      return fail(ErrorCode::kTimeout, "attach: " + std::to_string(links.size()) + " of " +
-                                           std::to_string(count) +
-                                           " links of the predecessor were announced in time; attach again");
+      return fail(ErrorCode::kTimeout,
+                  "attach: " + std::to_string(links.size()) + " of " + std::to_string(count) +
+                      " links of the predecessor were announced in time; attach again");
     }
   }
   return links;
@@ -214,8 +232,8 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   predecessor.home.cursors_of(key, inherited.cursors);
   if (announced.mine) {
     const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
-    if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid, mine,
-                                             announced.mine->contract, inherited);
+    if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid,
+                                             mine, announced.mine->contract, inherited);
         !done) {
       return done;
     }
@@ -232,6 +250,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   if (!receive::verify_extents(link)) link.quarantined = true;
   link.position[0] = inherited.cursors[0];
   link.position[1] = inherited.cursors[1];
+  link.seen_empty_ns = 0;  // what it holds may have waited for as long as nobody was here
   inherited.verified = link.verified;
   inherited.new_row = *row;
   send::OutLink* own = out_link(announced.pid);
@@ -246,7 +265,8 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
       return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
     }
     shm::inherit_stamps(own->view(), link.sink.bank, inherited);
-    shm::open_bank(own->view().bank(link.sink.bank), key, inherited.cursors[0], inherited.cursors[1]);
+    shm::open_bank(own->view().bank(link.sink.bank), key, inherited.cursors[0],
+                   inherited.cursors[1]);
   }
   predecessor.links.push_back(inherited);
   return {};

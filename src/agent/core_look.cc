@@ -24,7 +24,8 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit) {
     }
   }
   std::vector<InboxItem> items;
-  for (std::size_t i = 0; i < std::min(limit, entries.size()); ++i) items.push_back(describe(entries[i]));
+  for (std::size_t i = 0; i < std::min(limit, entries.size()); ++i)
+    items.push_back(describe(entries[i]));
   return items;
 }
 
@@ -66,8 +67,11 @@ InboxCounters AgentCore::counters() const {
 std::vector<LinkCounters> AgentCore::links() const {
   std::vector<LinkCounters> result;
   for (const auto& link : out_) {
-    if (slot_of_.count(link->peer()) == 0) continue;
+    if (link == nullptr) continue;
     LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0};
+    if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
+      counts.received = before->second;
+    }
     for (const auto& from : receiver_->links()) {
       if (from->owner_pid == link->peer()) counts.received += from->received;
     }

@@ -15,12 +15,18 @@ receive::Selection selection_of(const Filter& filter) {
 
 ErrorCode error_of(SendStatus status) {
   switch (status) {
-    case SendStatus::kFull: return ErrorCode::kFull;
-    case SendStatus::kTooBig: return ErrorCode::kTooBig;
-    case SendStatus::kPeerDead: return ErrorCode::kPeerDead;
-    case SendStatus::kNoMemory: return ErrorCode::kNoMemory;
-    case SendStatus::kDenied: return ErrorCode::kDenied;
-    default: return ErrorCode::kNoRoute;
+    case SendStatus::kFull:
+      return ErrorCode::kFull;
+    case SendStatus::kTooBig:
+      return ErrorCode::kTooBig;
+    case SendStatus::kPeerDead:
+      return ErrorCode::kPeerDead;
+    case SendStatus::kNoMemory:
+      return ErrorCode::kNoMemory;
+    case SendStatus::kDenied:
+      return ErrorCode::kDenied;
+    default:
+      return ErrorCode::kNoRoute;
   }
 }
 
@@ -59,15 +65,14 @@ Result<Message> AgentCore::receive(const ReceiveOptions& options) {
     return at != shm::kNoEntry || down_ || (options.stop_on_notice && !notices_.empty());
   });
   if (at != shm::kNoEntry) return Message(this, at);
-  if (options.stop_on_notice && !notices_.empty()) return fail(ErrorCode::kNotice, "a notice waits");
+  if (options.stop_on_notice && !notices_.empty())
+    return fail(ErrorCode::kNotice, "a notice waits");
   if (down_) return fail(ErrorCode::kClosed, "the hive went down");
   return fail(ErrorCode::kTimeout, "no message in time");
 }
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
                                    const SendOptions& options) {
-  send::OutLink* link = link_of(to);
-  if (link == nullptr) return fail(ErrorCode::kNoRoute, "request: no such peer");
   receive::PendingReply pending;
   pending.request_id = reserve_id();
   // Registered before it is sent: the answer may be faster than we are.
@@ -76,13 +81,17 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   if (!sent) {
     receiver_->forget(pending);
     return fail(error_of(sent.status), "request to agent " + std::to_string(to.pid) + ": " +
-                                           std::string(to_string(sent.status)) + "; nothing was sent");
+                                           std::string(to_string(sent.status)) +
+                                           "; nothing was sent");
   }
+  bool dead = false;
   wait_until(deadline.time_since_epoch().count(), [&] {
     if (pending.entry != shm::kNoEntry || down_) return true;
     const auto lock = lock_send();
-    send_path_.follow(*link);
-    return link->dead;
+    send::OutLink* link = link_of(to);
+    if (link != nullptr) send_path_.follow(*link);
+    dead = link == nullptr || link->dead;
+    return dead;
   });
   if (pending.entry != shm::kNoEntry) {
     const std::uint32_t at = receiver_->take_reply(pending);
@@ -91,7 +100,7 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   }
   receiver_->forget(pending);
   const std::string whom = "request to agent " + std::to_string(to.pid) + ": ";
-  if (link->dead) return fail(ErrorCode::kPeerDead, whom + "it died before it answered");
+  if (dead) return fail(ErrorCode::kPeerDead, whom + "it died before it answered");
   if (down_) return fail(ErrorCode::kClosed, whom + "the hive went down");
   return fail(ErrorCode::kTimeout, whom + "no answer before the deadline");
 }

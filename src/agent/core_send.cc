@@ -9,12 +9,18 @@ namespace {
 
 SendStatus status_of(send::Outcome outcome) {
   switch (outcome) {
-    case send::Outcome::kOk: return SendStatus::kOk;
-    case send::Outcome::kFull: return SendStatus::kFull;
-    case send::Outcome::kTooBig: return SendStatus::kTooBig;
-    case send::Outcome::kDead: return SendStatus::kPeerDead;
-    case send::Outcome::kNoMemory: return SendStatus::kNoMemory;
-    case send::Outcome::kDenied: return SendStatus::kDenied;
+    case send::Outcome::kOk:
+      return SendStatus::kOk;
+    case send::Outcome::kFull:
+      return SendStatus::kFull;
+    case send::Outcome::kTooBig:
+      return SendStatus::kTooBig;
+    case send::Outcome::kDead:
+      return SendStatus::kPeerDead;
+    case send::Outcome::kNoMemory:
+      return SendStatus::kNoMemory;
+    case send::Outcome::kDenied:
+      return SendStatus::kDenied;
   }
   return SendStatus::kNoRoute;
 }
@@ -31,12 +37,18 @@ SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId
   return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
 }
 
+// A peer that was valid and whose link is gone was finally dead.
+SendResult unknown(Peer peer) {
+  return {peer.valid() ? SendStatus::kPeerDead : SendStatus::kNoRoute, 0, 0};
+}
+
 std::int64_t in_ns(Deadline deadline) { return deadline.time_since_epoch().count(); }
 
 }  // namespace
 
 send::OutLink* AgentCore::link_of(Peer peer) {
-  return peer.slot < out_.size() ? out_[peer.slot].get() : nullptr;
+  if (peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
+  return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;
 }
 
 SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
@@ -52,25 +64,51 @@ MessageId AgentCore::reserve_id() {
 
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
-  send::OutLink* link = link_of(to);
-  if (link == nullptr) return {SendStatus::kNoRoute, 0, 0};
   SendResult result;
-  {
+  bool lost = false;
+  // The link is looked up for each attempt: while we wait, its receiver may die and the link go.
+  const auto attempt = [&] {
     const auto lock = lock_send();
+    send::OutLink* link = link_of(to);
+    if (link == nullptr) {
+      result = unknown(to);
+      return true;
+    }
     if (id == 0) id = send_path_.reserve_id();
     result = send_now(*link, payload, options, id);
-  }
-  if (link->needs_peer) poll_control();
-  if (result.status != SendStatus::kFull || deadline == Deadline::min()) return result;
-  const auto want = [&](bool wanted) { send::SendPath::want_space(*link, wanted); };
-  want(true);
-  wait_until(in_ns(deadline), [&] {
-    const auto lock = lock_send();
-    result = send_now(*link, payload, options, id);
+    lost = link->needs_peer;
     return result.status != SendStatus::kFull || down_;
-  });
-  want(false);
+  };
+  if (attempt()) {
+    // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
+    // the control socket, and rings it.
+    if (lost) poll_control();
+    poll_control_sometimes();
+    return result;
+  }
+  if (look_for_receipts(to) && attempt()) return result;
+  if (deadline == Deadline::min()) return result;
+  want_space(to, true);
+  wait_until(in_ns(deadline), attempt);
+  want_space(to, false);
   return result;
+}
+
+// A sender that never receives learns here of the link in which its receipts lie. True when it is
+// worth another try.
+bool AgentCore::look_for_receipts(Peer to) {
+  const send::OutLink* link = link_of(to);
+  const bool known = link != nullptr && link->receipts.bank != shm::kBanks;
+  if (known && os::coarse_ns() == control_tick_ns_) return false;
+  poll_control();
+  return true;
+}
+
+void AgentCore::want_space(Peer to, bool wanted) {
+  const auto lock = lock_send();
+  if (send::OutLink* link = link_of(to); link != nullptr) {
+    send::SendPath::want_space(*link, wanted);
+  }
 }
 
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
@@ -98,40 +136,43 @@ void AgentCore::flush_shared() {
   while (queue_.try_dequeue(item)) {
     send::OutLink* link = link_of(item->to);
     item->result = link == nullptr
-                       ? SendResult{SendStatus::kNoRoute, 0, 0}
+                       ? unknown(item->to)
                        : send_now(*link, item->payload, *item->options, send_path_.reserve_id());
   }
 }
 
 Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
-  send::OutLink* link = link_of(to);
-  if (link == nullptr) return fail(ErrorCode::kNoRoute, "loan: no such peer");
   tl::expected<shm::SlabPool::Loan, ErrorCode> slab = tl::unexpected(ErrorCode::kFull);
+  std::uint64_t limit = options_.max_payload_bytes;
   const auto take = [&] {
     const auto lock = lock_send();
-    send_path_.follow(*link);
-    if (link->dead) {
-      slab = tl::unexpected(ErrorCode::kPeerDead);
+    send::OutLink* link = link_of(to);
+    if (link != nullptr) send_path_.follow(*link);
+    if (link == nullptr || link->dead) {
+      slab = tl::unexpected(to.valid() ? ErrorCode::kPeerDead : ErrorCode::kNoRoute);
     } else {
       slab = link->take_slab(bytes);
+      limit = link->max_payload();
     }
     return slab || slab.error() != ErrorCode::kFull || down_;
   };
-  if (!take() && deadline != Deadline::min()) {
-    send::SendPath::want_space(*link, true);
+  bool settled = take();
+  if (!settled && look_for_receipts(to)) settled = take();
+  if (!settled && deadline != Deadline::min()) {
+    want_space(to, true);
     wait_until(in_ns(deadline), take);
-    send::SendPath::want_space(*link, false);
+    want_space(to, false);
   }
   if (!slab) {
     return fail(slab.error(), "loan of " + std::to_string(bytes) + " bytes for agent " +
-                                  std::to_string(to.pid) + ": " + std::string(to_string(slab.error())) +
-                                  "; the largest payload is " + std::to_string(link->max_payload()) +
-                                  " bytes");
+                                  std::to_string(to.pid) + ": " +
+                                  std::string(to_string(slab.error())) +
+                                  "; the largest payload is " + std::to_string(limit) + " bytes");
   }
   Loan loan;
   loan.core_ = this;
   loan.peer_ = to;
-  loan.data_ = link->slab_bytes(*slab);
+  loan.data_ = link_of(to)->slab_bytes(*slab);
   loan.size_ = bytes;
   loan.slab_ = slab->slab;
   loan.generation_ = slab->generation;

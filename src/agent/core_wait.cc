@@ -16,8 +16,9 @@ constexpr std::int64_t kReconnect = 60'000'000;
 
 void AgentCore::last_look() {
   poll_control();
-  // The words that say whom our senders ring are read before the lanes: a sender that has not found us yet has put what
-  // it sends after this look into a lane without a ring, and the belt bounds how long it lies there.
+  // The words that say whom our senders ring are read before the lanes: a sender that has not found
+  // us yet has put what it sends after this look into a lane without a ring, and the belt bounds
+  // how long it lies there.
   belt_ns_ = kConnected;
   if (successor_since_ns_ != 0) {
     const auto& links = receiver_->links();
@@ -46,7 +47,8 @@ void AgentCore::disarm() {
   poll_control();
 }
 
-// Event mode: from here until the next call the agent counts as asleep. What has come meanwhile makes the fd readable.
+// Event mode: from here until the next call the agent counts as asleep. What has come meanwhile
+// makes the fd readable.
 void AgentCore::arm() {
   waiter_->fall_asleep();
   last_look();

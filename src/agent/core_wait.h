@@ -1,6 +1,6 @@
 #pragma once
-// How an agent waits, for whatever it waits: it drains its in-links all the while, and before each block it looks at the
-// control socket and the directory too.
+// How an agent waits, for whatever it waits: it drains its in-links all the while, and before each
+// block it looks at the control socket and the directory too.
 
 #include "src/agent/core.h"
 

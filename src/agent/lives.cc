@@ -6,8 +6,9 @@ namespace beeline {
 
 Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd status,
                                 os::UniqueFd event) {
-  if (const wake::Bell known = find(pid, incarnation); known.page != nullptr) return known;
-  const shm::SegmentIdentity promised{shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
+  if (const Life* known = get(pid, incarnation); known != nullptr) return known->bell();
+  const shm::SegmentIdentity promised{
+      shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
   auto page = segment::Foreign::accept(std::move(status), promised, shm::kStatusBytes);
   if (!page) return tl::unexpected(page.error());
   if (auto ok = os::check_event_fd(event.get()); !ok) return tl::unexpected(ok.error());
@@ -20,17 +21,21 @@ Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os
   return lives_.back()->bell();
 }
 
-wake::Bell Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
+Lives::Life* Lives::get(std::uint32_t pid, std::uint64_t incarnation) const {
   for (const auto& life : lives_) {
-    if (life->pid == pid && life->incarnation == incarnation) return life->bell();
+    if (life->pid == pid && life->incarnation == incarnation) return life.get();
   }
-  return {};
+  return nullptr;
 }
 
-void Lives::forget_before(std::uint32_t pid, std::uint64_t incarnation) {
-  std::erase_if(lives_, [&](const auto& life) {
-    return life->pid == pid && life->incarnation < incarnation;
-  });
+send::PeerLife Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
+  const Life* life = get(pid, incarnation);
+  if (life == nullptr) return {};
+  return {life->bell(), life->link, true};
+}
+
+void Lives::set_link(std::uint32_t pid, std::uint64_t incarnation, const shm::LinkView* link) {
+  if (Life* life = get(pid, incarnation); life != nullptr) life->link = link;
 }
 
 }  // namespace beeline

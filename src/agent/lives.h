@@ -1,5 +1,6 @@
 #pragma once
-// What this agent knows of the lives of its peers: where each is rung.
+// What this agent knows of the lives of its peers: where each is rung, and the link that it shows
+// us.
 
 #include <memory>
 #include <vector>
@@ -8,19 +9,26 @@
 
 #include "src/os/fd.h"
 #include "src/segment/foreign.h"
+#include "src/send/send_path.h"
 #include "src/wake/bell.h"
 
 namespace beeline {
 
 class Lives {
  public:
-  // Accepts the status page and eventfd of a life, or finds them. Errors: kBadSegment, kVersion, kProtocol.
+  // Accepts the status page and eventfd of a life, or finds them. Errors: kBadSegment, kVersion,
+  // kProtocol.
   [[nodiscard]] Result<wake::Bell> learn(std::uint32_t pid, std::uint64_t incarnation,
                                          os::UniqueFd status, os::UniqueFd event);
-  // The bell of a life; page is null when it is not known.
-  [[nodiscard]] wake::Bell find(std::uint32_t pid, std::uint64_t incarnation) const;
-  // Forgets earlier lives of a pid. REQUIRES: no bell of theirs is in use any more.
-  void forget_before(std::uint32_t pid, std::uint64_t incarnation);
+  // A life, or an empty one when it is not known.
+  [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
+  // Its own link to us, where its receipts lie. Not owned.
+  void set_link(std::uint32_t pid, std::uint64_t incarnation, const shm::LinkView* link);
+  // Forgets the lives for which `unused(pid, incarnation)`.
+  template <typename Unused>
+  void forget(Unused&& unused) {
+    std::erase_if(lives_, [&](const auto& life) { return unused(life->pid, life->incarnation); });
+  }
 
  private:
   struct Life {
@@ -28,10 +36,12 @@ class Lives {
     std::uint64_t incarnation = 0;
     segment::Foreign status;
     os::UniqueFd event;
+    const shm::LinkView* link = nullptr;
     [[nodiscard]] wake::Bell bell() const {
       return {reinterpret_cast<const shm::StatusPage*>(status.data()), event.get()};
     }
   };
+  [[nodiscard]] Life* get(std::uint32_t pid, std::uint64_t incarnation) const;
   std::vector<std::unique_ptr<Life>> lives_;
 };
 

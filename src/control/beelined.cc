@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <beeline/result.h>
 #include <beeline/version.h>
@@ -201,7 +201,8 @@ int run(int argc, char** argv) {
   Options options;
   CLI::App app{"The daemon of a Beeline hive: keeper and coordinator."};
   app.set_version_flag("--version", fmt::format("beelined {}", beeline::kVersion));
-  app.add_option("--hive", options.hive, "name of the hive (default: $BEELINE_HIVE or \"default\")");
+  app.add_option("--hive", options.hive,
+                 "name of the hive (default: $BEELINE_HIVE or \"default\")");
   app.add_flag("--foreground", options.foreground, "do not detach; log to stderr");
   app.add_option("--ready-fd", options.ready_fd, "descriptor that is told when the hive serves");
   app.add_option("--log", options.log, "log file (default: beelined.log in the hive's directory)");

@@ -32,9 +32,9 @@ Result<T> typed(RawAnswer& raw) {
 }
 
 tl::unexpected<Error> missing_fds(std::size_t expected, std::size_t found) {
-  return fail(ErrorCode::kProtocol,
-              fmt::format("the coordinator sent {} file descriptors, {} were expected", found,
-                          expected));
+  return fail(
+      ErrorCode::kProtocol,
+      fmt::format("the coordinator sent {} file descriptors, {} were expected", found, expected));
 }
 
 Result<os::PacketSocket> connect_to(const HivePaths& paths, const ClientOptions& options) {
@@ -96,8 +96,8 @@ Result<std::uint64_t> Client::post(const Request& request, std::span<const int> 
   const std::uint64_t seq = next_seq_++;
   const std::string text = build(request, seq);
   if (text.size() > kMaxPacketBytes) {
-    return fail(ErrorCode::kTooBig, fmt::format("request of {} bytes, the limit is {}", text.size(),
-                                                kMaxPacketBytes));
+    return fail(ErrorCode::kTooBig,
+                fmt::format("request of {} bytes, the limit is {}", text.size(), kMaxPacketBytes));
   }
   if (auto sent = socket_.send(text, fds, options_.deadline); !sent) {
     return broken(std::move(sent.error()));
@@ -119,10 +119,10 @@ Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns
     if (!*packet) {
       const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
       if (left.count() <= 0) {
-        return broken(Error{ErrorCode::kTimeout, 0,
-                            fmt::format("the coordinator at {} did not answer within {} ms",
-                                        socket_path_,
-                                        options_.deadline / std::chrono::milliseconds(1))});
+        return broken(
+            Error{ErrorCode::kTimeout, 0,
+                  fmt::format("the coordinator at {} did not answer within {} ms", socket_path_,
+                              options_.deadline / std::chrono::milliseconds(1))});
       }
       (void)os::wait_readable(socket_.fd(), left);
       continue;

@@ -58,8 +58,8 @@ struct RawAnswer {
 };
 
 /// One connection. Not thread safe. Every call has a deadline; a call that fails with kTimeout or
-/// kClosed leaves the connection closed(), and the caller reconnects. Errors of every call: those of
-/// the coordinator, said beside each; kTimeout, kClosed (the coordinator has gone), kProtocol,
+/// kClosed leaves the connection closed(), and the caller reconnects. Errors of every call: those
+/// of the coordinator, said beside each; kTimeout, kClosed (the coordinator has gone), kProtocol,
 /// kSystem. Descriptors that are handed in stay with the caller.
 class Client {
  public:
@@ -93,8 +93,8 @@ class Client {
   /// coordinator announces the link again; after a resume send the open fades again.
   [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial);
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
-  /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was ended
-  /// (fenced, or somebody took over).
+  /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
+  /// ended (fenced, or somebody took over).
   [[nodiscard]] Result<Resumed> resume(ResumeRequest request, int home, int status, int event);
   /// Does not wait and is not answered.
   [[nodiscard]] Result<void> report(const ReportRequest& request);

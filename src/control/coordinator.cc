@@ -17,8 +17,8 @@ namespace {
 std::uint64_t old_epoch(const KeptTable& table) {
   const auto found = table.find(std::string(kDirectoryKey));
   if (found == table.end() || found->second.fds.empty()) return 0;
-  const auto mapping = os::Mapping::map_readable(found->second.fds[0].get(),
-                                                 shm::DirectoryLayout::kBytes);
+  const auto mapping =
+      os::Mapping::map_readable(found->second.fds[0].get(), shm::DirectoryLayout::kBytes);
   return mapping ? shm::DirectoryView(mapping->data()).epoch() : 0;
 }
 

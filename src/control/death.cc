@@ -87,6 +87,18 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   hive.ring_peers(agent.pid);
 }
 
+void bury(Hive& hive, Pid pid, std::uint64_t incarnation) {
+  const auto find = [&]() -> Life* {
+    const Agent* agent = hive.registry.agent(pid);
+    Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
+    return life == nullptr || life->ended ? nullptr : life;
+  };
+  const Life* life = find();
+  if (life == nullptr) return;
+  if (life->session != 0) hive.outbox.drain(life->session);
+  if (Life* left = find()) end_life(hive, *hive.registry.agent(pid), *left, LifeEnd::kDied);
+}
+
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {
   Agent* agent = hive.registry.agent(pid);
   Life* life = agent == nullptr ? nullptr : agent->life(incarnation);

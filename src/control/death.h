@@ -14,9 +14,12 @@ enum class LifeEnd : std::uint8_t { kDied, kDetached, kFenced };
 
 [[nodiscard]] constexpr std::string_view to_string(LifeEnd end) noexcept {
   switch (end) {
-    case LifeEnd::kDied: return "died";
-    case LifeEnd::kDetached: return "detached";
-    case LifeEnd::kFenced: return "fenced";
+    case LifeEnd::kDied:
+      return "died";
+    case LifeEnd::kDetached:
+      return "detached";
+    case LifeEnd::kFenced:
+      return "fenced";
   }
   return "unknown";
 }
@@ -27,6 +30,10 @@ inline constexpr std::int64_t kFenceNs = 5'000'000'000;
 /// Ends a life: directory word, parent, peers. The agent is away afterwards, or finally dead if it
 /// is temporary; a life that was never ready leaves no trace. Pointers to `life` end with it.
 void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
+
+/// The process of a life has ended: what it had sent before counts first (a fade, a detach, a
+/// ready), then the life ends.
+void bury(Hive& hive, Pid pid, std::uint64_t incarnation);
 
 /// The connection of an agent broke. Starts the time in which it may resume.
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);

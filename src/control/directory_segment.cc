@@ -45,8 +45,7 @@ Result<DirectorySegment> DirectorySegment::create(std::uint64_t epoch,
 Result<void> DirectorySegment::grow(std::uint32_t count) {
   if (count <= allocated_) return {};
   const std::uint64_t offset = allocated_ * sizeof(shm::AgentRecord);
-  const std::uint32_t target =
-      static_cast<std::uint32_t>(shm::round_up(count, kRecordsPerStep));
+  const std::uint32_t target = static_cast<std::uint32_t>(shm::round_up(count, kRecordsPerStep));
   const std::uint64_t length = (target - allocated_) * sizeof(shm::AgentRecord);
   for (const std::uint64_t buffer : {Layout::kRecords0, Layout::kRecords1}) {
     if (auto taken = os::allocate(fd_.get(), {buffer + offset, length}); !taken) return taken;
@@ -66,9 +65,8 @@ Result<std::uint32_t> DirectorySegment::take_index() {
     return index;
   }
   if (none_fresh) {
-    return fail(ErrorCode::kFull,
-                fmt::format("the hive has {} agents, the limit is {}", shm::kMaxAgents,
-                            shm::kMaxAgents));
+    return fail(ErrorCode::kFull, fmt::format("the hive has {} agents, the limit is {}",
+                                              shm::kMaxAgents, shm::kMaxAgents));
   }
   const auto index = static_cast<std::uint32_t>(records_.size());
   if (auto grown = grow(index + 1); !grown) return tl::unexpected(std::move(grown.error()));

@@ -27,10 +27,9 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
       fmt::format("{} of PID {}, incarnation {}: {}", shm::to_string(promised.kind),
                   promised.owner_pid, promised.owner_incarnation, shm::to_string(verdict));
   if (verdict == shm::HeaderVerdict::kForeignVersion) {
-    return fail(ErrorCode::kVersion,
-                fmt::format("{}: it has {}.{}, the coordinator speaks {}.{}", what,
-                            header.layout_major, header.layout_minor, shm::kLayoutMajor,
-                            shm::kLayoutMinor));
+    return fail(ErrorCode::kVersion, fmt::format("{}: it has {}.{}, the coordinator speaks {}.{}",
+                                                 what, header.layout_major, header.layout_minor,
+                                                 shm::kLayoutMajor, shm::kLayoutMinor));
   }
   return fail(ErrorCode::kBadSegment, what);
 }
@@ -40,8 +39,8 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
 bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done,
-                                  static_cast<off_t>(offset + done));
+    const ssize_t count =
+        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     done += static_cast<std::size_t>(count);

@@ -23,8 +23,7 @@ shm::AgentState state_of(const Agent& agent) {
 }  // namespace
 
 std::uint64_t Hive::next_incarnation() {
-  last_incarnation =
-      std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
+  last_incarnation = std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
   return last_incarnation;
 }
 
@@ -113,8 +112,8 @@ void Hive::announce(const Life& life, const AnnouncedValue& value, std::vector<S
 
 void Hive::ring(const Life& life) {
   if (!life.has_process()) return;
-  // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs with
-  // the fence of the sleeper in src/wake.
+  // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs
+  // with the fence of the sleeper in src/wake.
   shm::full_fence();
   (void)wake::ring(life.page(), life.event->get());
 }

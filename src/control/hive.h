@@ -37,6 +37,8 @@ class Outbox {
 
   /// Queues a packet; never blocks. A client that does not take its packets is dropped.
   virtual void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) = 0;
+  /// Handles what the client had sent and nobody has read yet, all of it: its process has ended.
+  virtual void drain(std::uint64_t session) = 0;
   /// The connection speaks for no agent any more.
   virtual void release(std::uint64_t session) = 0;
   /// Says when the process of a life has ended, until unwatched.
@@ -71,7 +73,7 @@ struct Fence {
 /// What the keeper tells a new coordinator about the hive.
 struct HiveFacts {
   HivePaths paths;
-  std::string since;               // start of the hive, RFC 3339
+  std::string since;                // start of the hive, RFC 3339
   std::uint64_t since_boot_us = 0;  // the same on the clock of incarnations
   std::uint64_t restarts = 0;
   pid_t keeper_pid = 0;

@@ -76,11 +76,12 @@ Result<void> Keeper::start_coordinator() {
   const pid_t child = ::fork();
   if (child < 0) return os::system_failure("cannot fork the coordinator");
   if (child == 0) {
-    // The table comes with the fork, so that no descriptor has to travel. What only the keeper needs
-    // is closed, above all its end of the pair and the lock.
+    // The table comes with the fork, so that no descriptor has to travel. What only the keeper
+    // needs is closed, above all its end of the pair and the lock.
     (void)::prctl(PR_SET_NAME, "beelined");
     ends->first.close();
     signals_.reset();
+    child_pidfd_.reset();
     lock_.close();
     if (options_.on_fork) options_.on_fork();
     ::_exit(run_coordinator(facts_, options_.coordinator, std::move(listener_),

@@ -1,8 +1,8 @@
 #pragma once
 
 // The process that outlives coordinators. It holds the lock file, the listening socket and the
-// table, forks the coordinator, reads what it wants kept, restarts it when it dies, and does nothing
-// else: no JSON, no client, no segment.
+// table, forks the coordinator, reads what it wants kept, restarts it when it dies, and does
+// nothing else: no JSON, no client, no segment.
 
 #include <sys/types.h>
 
@@ -68,8 +68,8 @@ class Keeper {
   pid_t child_ = 0;
   KeptTable table_;
   std::deque<std::int64_t> deaths_ns_;  // of coordinators that served nobody
-  bool ready_ = false;   // some coordinator has served
-  bool served_ = false;  // this one has answered a request
+  bool ready_ = false;                  // some coordinator has served
+  bool served_ = false;                 // this one has answered a request
   bool quit_ = false;
   std::int64_t kill_at_ns_ = 0;  // told to end: when the coordinator's time is over
 };

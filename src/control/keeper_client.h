@@ -11,8 +11,8 @@
 namespace beeline::control {
 
 /// The coordinator's end of the pair. What was said here survives the coordinator: a packet that is
-/// in the socket is read by the keeper even if we die right after. Errors of all calls: kClosed (the
-/// keeper has gone: so must we), kTimeout, kFull, kSystem. Not thread safe.
+/// in the socket is read by the keeper even if we die right after. Errors of all calls: kClosed
+/// (the keeper has gone: so must we), kTimeout, kFull, kSystem. Not thread safe.
 class KeeperClient {
  public:
   KeeperClient() noexcept = default;

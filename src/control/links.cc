@@ -16,11 +16,15 @@ constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead inca
 ErrorCode code_of(Rule rule) {
   switch (rule) {
     case Rule::kNoTarget:
-    case Rule::kNoAgent: return ErrorCode::kNoAgent;
+    case Rule::kNoAgent:
+      return ErrorCode::kNoAgent;
     case Rule::kDead:
-    case Rule::kDeadSender: return ErrorCode::kPeerDead;
-    case Rule::kNoCommonAncestor: return ErrorCode::kNoRoute;
-    default: return ErrorCode::kDenied;
+    case Rule::kDeadSender:
+      return ErrorCode::kPeerDead;
+    case Rule::kNoCommonAncestor:
+      return ErrorCode::kNoRoute;
+    default:
+      return ErrorCode::kDenied;
   }
 }
 
@@ -56,16 +60,15 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                 fmt::format("max_payload_bytes of the link is {}, the limit of the hive is {}",
                             request.contract.max_payload_bytes, limit));
   }
-  const LinkEntry* other =
-      hive.registry.link_between(caller.pid, caller.incarnation, request.to);
+  const LinkEntry* other = hive.registry.link_between(caller.pid, caller.incarnation, request.to);
   if (other != nullptr && other->key.serial != request.serial) {
     return fail(ErrorCode::kInvalid,
                 fmt::format("this life of PID {} has a link to PID {} already, serial {}",
                             caller.pid, request.to, other->key.serial));
   }
   if (hive.registry.links_of(caller.pid).size() >= kMaxLinksOfAgent) {
-    return fail(ErrorCode::kFull, fmt::format("PID {} owns {} links, the limit", caller.pid,
-                                              kMaxLinksOfAgent));
+    return fail(ErrorCode::kFull,
+                fmt::format("PID {} owns {} links, the limit", caller.pid, kMaxLinksOfAgent));
   }
   return check_link(fds[0].get(), request.contract, caller.pid, request.to,
                     {caller.incarnation, request.serial});
@@ -97,8 +100,7 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   }
   const bool hand_over = &life == reader.successor.get() && reader.current != nullptr;
   if (hand_over) {
-    const LinkEntry* mine =
-        hive.registry.link_between(reader.pid, reader.committed(), link.owner);
+    const LinkEntry* mine = hive.registry.link_between(reader.pid, reader.committed(), link.owner);
     if (mine != nullptr) {
       announcement.mine = OwnLink{mine->key.serial, mine->contract};
       fds.push_back(mine->fd);
@@ -144,12 +146,12 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   LinkEntry* link = hive.registry.link(key);
   const bool known = link != nullptr;
   if (known && link->reader != request.to) {
-    return fail(ErrorCode::kInvalid, fmt::format("serial {} is the link to PID {}", request.serial,
-                                                 link->reader));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("serial {} is the link to PID {}", request.serial, link->reader));
   }
   Agent& reader = *hive.registry.agent(request.to);
   if (!known) {
-    LinkEntry fresh{key,   caller.pid, request.to, request.contract, share(std::move(fds[0])),
+    LinkEntry fresh{key,       caller.pid, request.to, request.contract, share(std::move(fds[0])),
                     *may_send, false};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));

@@ -56,13 +56,13 @@ Result<Agent*> find_away(Hive& hive, const std::string& name) {
   if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
   Agent* agent = hive.registry.agent(node->pid);
   // Its end may be on its way to us.
-  for (Life* life = agent->living(); life != nullptr; life = agent->living()) {
+  for (const Life* life = agent->living(); life != nullptr; life = agent->living()) {
     if (!os::has_exited(life->pidfd->get())) {
       return fail(ErrorCode::kAlreadyRunning,
                   fmt::format("agent {} (PID {}) is already run by process {}", quoted(name),
                               agent->pid, life->os_pid));
     }
-    end_life(hive, *agent, *life, LifeEnd::kDied);
+    bury(hive, agent->pid, life->incarnation);
   }
   return hive.tree.find(agent->pid)->state == shm::AgentState::kDead ? nullptr : agent;
 }
@@ -88,8 +88,8 @@ Result<Agent*> make_agent(Hive& hive, const AttachRequest& request, Pid parent) 
   node.pid = *pid;
   node.parent = parent;
   node.role = request.role;
-  node.name = request.name.empty() ? fmt::format("{}-{}", to_string(request.role), *pid)
-                                   : request.name;
+  node.name =
+      request.name.empty() ? fmt::format("{}-{}", to_string(request.role), *pid) : request.name;
   hive.tree.add(std::move(node));
   Agent agent;
   agent.pid = *pid;
@@ -136,9 +136,9 @@ Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
 Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
                            std::vector<os::UniqueFd> fds) {
   if (fds.size() != 3) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("home, status page and eventfd are needed, found {} descriptors",
-                            fds.size()));
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("home, status page and eventfd are needed, found {} descriptors", fds.size()));
   }
   if (auto good = check_home(fds[0].get(), agent.pid, life.incarnation); !good) return good;
   auto page = map_status(fds[1].get(), agent.pid, life.incarnation);

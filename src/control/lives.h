@@ -28,8 +28,8 @@ namespace beeline::control {
 [[nodiscard]] Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
                                   const DetachRequest& request);
 
-/// Registers an agent again. Errors: kPeerDead (this life was ended), kDenied (another process), and
-/// those of provide(). In resume.cc.
+/// Registers an agent again. Errors: kPeerDead (this life was ended), kDenied (another process),
+/// and those of provide(). In resume.cc.
 [[nodiscard]] Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq,
                                   const ResumeRequest& request, std::vector<os::UniqueFd> fds);
 

@@ -29,8 +29,8 @@ std::size_t utf8_length(std::string_view text) {
 
 Result<void> check_agent_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxNameBytes) {
-    return fail(ErrorCode::kInvalid, fmt::format("name of {} bytes, 1 to {} are allowed",
-                                                 name.size(), kMaxNameBytes));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("name of {} bytes, 1 to {} are allowed", name.size(), kMaxNameBytes));
   }
   for (std::size_t i = 0; i < name.size();) {
     const std::size_t length = utf8_length(name.substr(i));

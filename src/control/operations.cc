@@ -51,8 +51,8 @@ Result<void> do_resume(Call& call, const ResumeRequest& request) {
 
 Result<void> do_report(Call& call, const ReportRequest& request) {
   ++call.hive.quarantined_links;
-  call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}",
-                     call.caller.pid, request.pid, request.incarnation, request.serial,
+  call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}", call.caller.pid,
+                     request.pid, request.incarnation, request.serial,
                      quoted(request.what.substr(0, 200)));
   return {};
 }
@@ -147,8 +147,8 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
 
 Result<void> do_down(Call& call, const DownRequest&) {
   if (call.caller.uid != ::geteuid() && call.caller.uid != 0) {
-    return fail(ErrorCode::kDenied, fmt::format("uid {} may not end a hive of uid {}",
-                                                call.caller.uid, ::geteuid()));
+    return fail(ErrorCode::kDenied,
+                fmt::format("uid {} may not end a hive of uid {}", call.caller.uid, ::geteuid()));
   }
   call.hive.going_down = true;
   call.hive.down_reason = fmt::format("asked by process {}", call.caller.os_pid);
@@ -206,9 +206,8 @@ Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
   auto incoming = parse_request(text);
   if (!incoming) return tl::unexpected(std::move(incoming.error()));
   Call call{hive, caller, incoming->seq, std::move(fds)};
-  const auto done = incoming->request
-                        ? perform(call, *incoming->request, incoming->op)
-                        : Result<void>(tl::unexpected(incoming->request.error()));
+  const auto done = incoming->request ? perform(call, *incoming->request, incoming->op)
+                                      : Result<void>(tl::unexpected(incoming->request.error()));
   if (!done) {
     // The one place where an error of any module becomes an error on the wire.
     hive.answer(caller, incoming->seq, ErrorAnswer{done.error().code, done.error().text});

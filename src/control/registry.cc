@@ -58,7 +58,8 @@ LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid read
 
 std::set<Pid> Registry::peers(Pid pid) const {
   std::set<Pid> result;
-  for (auto it = by_owner_.lower_bound({pid, {}}); it != by_owner_.end() && it->first == pid; ++it) {
+  for (auto it = by_owner_.lower_bound({pid, {}}); it != by_owner_.end() && it->first == pid;
+       ++it) {
     result.insert(links_.at(it->second).reader);
   }
   for (auto it = by_reader_.lower_bound({pid, {}}); it != by_reader_.end() && it->first == pid;

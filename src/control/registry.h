@@ -32,16 +32,16 @@ using SharedFd = std::shared_ptr<const os::UniqueFd>;
 /// One incarnation of an agent.
 struct Life {
   std::uint64_t incarnation = 0;
-  pid_t os_pid = 0;     // for people
+  pid_t os_pid = 0;  // for people
   SharedFd pidfd;
-  SharedFd home;        // null until provided, like the next two
+  SharedFd home;  // null until provided, like the next two
   SharedFd status;
   SharedFd event;
   os::Mapping status_page;
-  bool ready = false;   // its home is complete; it is or was named by the directory
-  bool ended = false;   // its process has ended, or it was detached or fenced
-  std::uint64_t session = 0;       // the connection it speaks on, 0 = none now
-  std::int64_t fence_at_ns = 0;    // when it is fenced unless it resumes, 0 = never
+  bool ready = false;            // its home is complete; it is or was named by the directory
+  bool ended = false;            // its process has ended, or it was detached or fenced
+  std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
+  std::int64_t fence_at_ns = 0;  // when it is fenced unless it resumes, 0 = never
 
   [[nodiscard]] bool provided() const { return status != nullptr; }
   [[nodiscard]] bool has_process() const { return !ended && provided(); }
@@ -57,7 +57,8 @@ struct Agent {
   bool temporary = false;
   std::uint64_t attached_ns = 0;  // CLOCK_REALTIME
   std::uint64_t restarts = 0;     // lives before this one
-  std::uint64_t placeholder = 0;  // a life that ended before any was ready; its record is the agent's
+  std::uint64_t placeholder =
+      0;  // a life that ended before any was ready; its record is the agent's
   std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready
   std::unique_ptr<Life> successor;  // attached, not ready yet
 

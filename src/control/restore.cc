@@ -118,8 +118,8 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
 void add_king(Hive& hive) {
   const auto index = hive.directory.take_index();
   if (!index) return;
-  hive.tree.add({kKingPid, kNoPid, std::string(kKingName), Role::kKernel,
-                 shm::AgentState::kRunning});
+  hive.tree.add(
+      {kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning});
   hive.by_index[*index] = kKingPid;
   shm::AgentRecord record{};
   record.pid = kKingPid;

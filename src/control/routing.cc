@@ -20,12 +20,16 @@ Rule allowed_rule(const AgentNode& from, const AgentNode& to) {
 
 std::string allowed_text(Rule rule, const AgentNode& from, const AgentNode& to, Pid via) {
   switch (rule) {
-    case Rule::kSelf: return fmt::format("PID {} may send to itself", from.pid);
-    case Rule::kParent: return fmt::format("PID {} is the parent of PID {}", to.pid, from.pid);
-    case Rule::kChild: return fmt::format("PID {} is a child of PID {}", to.pid, from.pid);
+    case Rule::kSelf:
+      return fmt::format("PID {} may send to itself", from.pid);
+    case Rule::kParent:
+      return fmt::format("PID {} is the parent of PID {}", to.pid, from.pid);
+    case Rule::kChild:
+      return fmt::format("PID {} is a child of PID {}", to.pid, from.pid);
     case Rule::kSibling:
       return fmt::format("PID {} and PID {} are children of PID {}", from.pid, to.pid, from.parent);
-    default: break;
+    default:
+      break;
   }
   return fmt::format("PID {} and PID {} meet at PID {}", from.pid, to.pid, via);
 }
@@ -34,18 +38,30 @@ std::string allowed_text(Rule rule, const AgentNode& from, const AgentNode& to, 
 
 std::string_view to_string(Rule rule) noexcept {
   switch (rule) {
-    case Rule::kNoTarget: return "no_target";
-    case Rule::kNoSender: return "no_sender";
-    case Rule::kNoAgent: return "no_agent";
-    case Rule::kDeadSender: return "dead_sender";
-    case Rule::kDead: return "dead";
-    case Rule::kTaskToParentOnly: return "task_to_parent_only";
-    case Rule::kNoCommonAncestor: return "no_common_ancestor";
-    case Rule::kSelf: return "self";
-    case Rule::kParent: return "parent";
-    case Rule::kChild: return "child";
-    case Rule::kSibling: return "sibling";
-    case Rule::kAncestor: return "ancestor";
+    case Rule::kNoTarget:
+      return "no_target";
+    case Rule::kNoSender:
+      return "no_sender";
+    case Rule::kNoAgent:
+      return "no_agent";
+    case Rule::kDeadSender:
+      return "dead_sender";
+    case Rule::kDead:
+      return "dead";
+    case Rule::kTaskToParentOnly:
+      return "task_to_parent_only";
+    case Rule::kNoCommonAncestor:
+      return "no_common_ancestor";
+    case Rule::kSelf:
+      return "self";
+    case Rule::kParent:
+      return "parent";
+    case Rule::kChild:
+      return "child";
+    case Rule::kSibling:
+      return "sibling";
+    case Rule::kAncestor:
+      return "ancestor";
   }
   return "unknown";
 }

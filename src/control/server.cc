@@ -75,8 +75,9 @@ int Server::run(Hive& hive) {
   for (;;) {
     turn(timeout_ms(next_ns, busy));
     busy = takeover_.step(hive);
-    next_ns = end_overdue(hive, os::monotonic_ns());
     close_doomed();
+    next_ns = end_overdue(hive, os::monotonic_ns());
+    busy = busy || !doomed_.empty();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
@@ -106,9 +107,12 @@ void Server::turn(int timeout_ms) {
 void Server::handle(std::uint64_t tag, std::uint32_t events) {
   const std::uint64_t id = tag & kIdMask;
   switch (static_cast<Source>(tag >> kIdBits)) {
-    case Source::kListener: return accept_clients();
-    case Source::kKeeper: return read_keeper();
-    case Source::kLife: return end_of_life(id);
+    case Source::kListener:
+      return accept_clients();
+    case Source::kKeeper:
+      return read_keeper();
+    case Source::kLife:
+      return end_of_life(id);
     case Source::kSignal: {
       signalfd_siginfo info{};
       if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
@@ -120,7 +124,9 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
       const auto found = sessions_.find(id);
       if (found == sessions_.end() || found->second->doomed) return;
       if ((events & EPOLLOUT) != 0) flush(*found->second);
-      if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) read_client(*found->second);
+      if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) {
+        (void)read_client(*found->second);
+      }
       return;
     }
   }
@@ -146,7 +152,8 @@ void Server::refuse_client() {
   reserve_.reset();
   if (auto socket = listener_.accept(); socket && *socket) {
     const DroppedAnnouncement reason{
-        ErrorCode::kFull, "the coordinator has no file descriptor left: raise its limit (ulimit -n)"};
+        ErrorCode::kFull,
+        "the coordinator has no file descriptor left: raise its limit (ulimit -n)"};
     (void)(*socket)->try_send(build(AnnouncedValue(reason)));
     ++dropped_clients_;
   }
@@ -175,13 +182,29 @@ void Server::add_client(os::PacketSocket socket) {
   sessions_.emplace(id, std::move(session));
 }
 
-void Server::read_client(Session& session) {
+bool Server::read_client(Session& session) {
+  if (session.doomed) return false;
   auto packet = session.socket.try_receive(kMaxPacketBytes);
-  if (!packet) return doom(session, std::move(packet.error()));
-  if (!*packet) return;
+  if (!packet) {
+    doom(session, std::move(packet.error()));
+    return false;
+  }
+  if (!*packet) return false;
   auto done = handle_packet(*hive_, session.caller, (*packet)->text, std::move((*packet)->fds));
-  if (!done) return doom(session, std::move(done.error()));
+  if (!done) {
+    doom(session, std::move(done.error()));
+    return false;
+  }
   if (!std::exchange(served_, true)) (void)keeper_.say(kServedVerb);
+  return true;
+}
+
+void Server::drain(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  // Its process has ended, so no more can come than its socket buffer holds.
+  while (read_client(*found->second)) {
+  }
 }
 
 void Server::send(std::uint64_t session_id, std::string text, std::vector<SharedFd> fds) {
@@ -222,8 +245,7 @@ void Server::want_write(Session& session, bool wanted) {
   session.wants_write = wanted;
   epoll_event event{};
   event.events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN;
-  event.data.u64 =
-      static_cast<std::uint64_t>(Source::kSession) << kIdBits | session.caller.session;
+  event.data.u64 = static_cast<std::uint64_t>(Source::kSession) << kIdBits | session.caller.session;
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, session.socket.fd(), &event);
 }
 
@@ -283,9 +305,7 @@ void Server::unwatch(const Life& life) {
 void Server::end_of_life(std::uint64_t incarnation) {
   const auto found = watched_.find(incarnation);
   if (found == watched_.end()) return;
-  Agent* agent = hive_->registry.agent(found->second);
-  Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
-  if (life != nullptr) end_life(*hive_, *agent, *life, LifeEnd::kDied);
+  bury(*hive_, found->second, incarnation);
 }
 
 // ---- The end ------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ class Server final : public Outbox {
   int run(Hive& hive);
 
   void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) override;
+  void drain(std::uint64_t session) override;
   void release(std::uint64_t session) override;
   void watch(const Life& life, Pid pid) override;
   void unwatch(const Life& life) override;
@@ -72,7 +73,8 @@ class Server final : public Outbox {
   void accept_clients();
   void refuse_client();
   void add_client(os::PacketSocket socket);
-  void read_client(Session& session);
+  /// Handles one packet; false if none waits or the connection has ended.
+  bool read_client(Session& session);
   void flush(Session& session);
   void want_write(Session& session, bool wanted);
   void doom(Session& session, Error reason);
@@ -97,7 +99,7 @@ class Server final : public Outbox {
   TakeoverWorker takeover_;
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;
-  bool crowded_ = false;       // descriptors in flight hit their limit: try again soon
+  bool crowded_ = false;  // descriptors in flight hit their limit: try again soon
   bool served_ = false;
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients

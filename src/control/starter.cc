@@ -85,8 +85,8 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
                             child.error().text));
   }
   write_end.reset();
-  // The child detaches the daemon and ends; its pidfd says when. Reaping it may be done by a handler
-  // of SIGCHLD of the program that we are in, so its exit status is no source of truth.
+  // The child detaches the daemon and ends; its pidfd says when. Reaping it may be done by a
+  // handler of SIGCHLD of the program that we are in, so its exit status is no source of truth.
   auto launcher = os::open_pidfd(*child);
   const auto report = read_report(read_end.get(), deadline);
   if (launcher) (void)os::wait_readable(launcher->get(), std::chrono::seconds(1));
@@ -95,9 +95,9 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   if (!report) return tl::unexpected(report.error());
   if (report->starts_with(kReadyByte) || report->starts_with(kAlreadyRunningByte)) return {};
   return fail(ErrorCode::kNoCoordinator,
-              report->empty() ? fmt::format("{} ended before it was ready; see {}", program,
-                                            paths.log)
-                              : *report);
+              report->empty()
+                  ? fmt::format("{} ended before it was ready; see {}", program, paths.log)
+                  : *report);
 }
 
 }  // namespace beeline::control

@@ -33,8 +33,8 @@ Result<StateFile> StateFile::open(std::string path) {
     text << file.rdbuf();
     const auto json = nlohmann::json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
     if (json.is_object()) {
-      state.first_pid_ = std::max(kKingPid + 1, static_cast<Pid>(number(json, "next_pid",
-                                                                        shm::kMaxPid + 1ULL)));
+      state.first_pid_ =
+          std::max(kKingPid + 1, static_cast<Pid>(number(json, "next_pid", shm::kMaxPid + 1ULL)));
       last_epoch = number(json, "epoch", kMaxEpoch);
     }
   }

@@ -89,7 +89,8 @@ void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
   rows = std::min(rows, shm::kMaxRows);
   entries_ = std::min(entries_, capacity_);
   const auto table = std::make_unique<shm::InRow[]>(rows);
-  if (!read_at(life.home->get(), layout.rows, std::as_writable_bytes(std::span(table.get(), rows)))) {
+  if (!read_at(life.home->get(), layout.rows,
+               std::as_writable_bytes(std::span(table.get(), rows)))) {
     hive.log.warn("takeover_failed", "agent={} reason=\"its rows cannot be read\"", pid_);
     return;
   }
@@ -149,8 +150,7 @@ bool TakeoverWorker::step_entries(Hive& hive) {
     const bool finished = (copy.slot.header.flags & shm::kFlagSlab) != 0 && !link.stamps.empty() &&
                           link.stamps[copy.slot.header.slab] >= copy.slot.generation;
     if (finished) continue;
-    const auto reason =
-        static_cast<shm::DeadReason>(copy.slot.header.flags >> shm::kReasonShift);
+    const auto reason = static_cast<shm::DeadReason>(copy.slot.header.flags >> shm::kReasonShift);
     keep(hive, link, copy.slot,
          state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead);
   }

@@ -31,17 +31,22 @@ struct AgentNode {
   shm::AgentState state = shm::AgentState::kStarting;
 };
 
-/// How a sender stands to a receiver, seen from the receiver (HK-006): kParent means that the sender
-/// is the receiver's parent.
+/// How a sender stands to a receiver, seen from the receiver (HK-006): kParent means that the
+/// sender is the receiver's parent.
 enum class Relation : std::uint8_t { kSystem, kParent, kSibling, kChild, kOther };
 
 [[nodiscard]] constexpr std::string_view to_string(Relation relation) noexcept {
   switch (relation) {
-    case Relation::kSystem: return "system";
-    case Relation::kParent: return "parent";
-    case Relation::kSibling: return "sibling";
-    case Relation::kChild: return "child";
-    case Relation::kOther: return "other";
+    case Relation::kSystem:
+      return "system";
+    case Relation::kParent:
+      return "parent";
+    case Relation::kSibling:
+      return "sibling";
+    case Relation::kChild:
+      return "child";
+    case Relation::kOther:
+      return "other";
   }
   return "unknown";
 }
@@ -88,7 +93,7 @@ class Tree {
   [[nodiscard]] std::vector<Pid> chain(Pid pid) const;
 
   std::map<Pid, AgentNode> nodes_;
-  std::multimap<Pid, Pid> children_;                  // parent -> child
+  std::multimap<Pid, Pid> children_;                    // parent -> child
   std::multimap<std::string, Pid, std::less<>> names_;  // name -> holders
 };
 

@@ -119,7 +119,7 @@ class Reader {
     field = *json.get_ptr<const std::string*>();
   }
   template <class T>
-    requires std::is_integral_v<T>
+  requires std::is_integral_v<T>
   void take(const char* name, const Json& json, T& field) {
     using Limits = std::numeric_limits<T>;
     if (json.is_number_unsigned()) {
@@ -180,7 +180,7 @@ class Reader {
     }
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void take(const char* name, const Json& json, T& field) {
     if (!json.is_object()) return complain_type(name, "an object", json);
     Reader reader(json);
@@ -239,8 +239,8 @@ struct Envelope {
 
 Result<Envelope> open_envelope(std::string_view text) {
   if (text.size() > kMaxPacketBytes) {
-    return fail(ErrorCode::kTooBig, fmt::format("packet of {} bytes, the limit is {}", text.size(),
-                                                kMaxPacketBytes));
+    return fail(ErrorCode::kTooBig,
+                fmt::format("packet of {} bytes, the limit is {}", text.size(), kMaxPacketBytes));
   }
   if (depth_of(text) > kMaxJsonDepth) {
     return fail(ErrorCode::kProtocol,

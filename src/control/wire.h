@@ -163,18 +163,18 @@ struct StatusAnswer {
   std::string version;
   std::int32_t keeper_pid = 0;
   std::int32_t coordinator_pid = 0;
-  std::string since;              ///< start of the hive, RFC 3339
-  std::uint64_t restarts = 0;     ///< of the coordinator
+  std::string since;           ///< start of the hive, RFC 3339
+  std::uint64_t restarts = 0;  ///< of the coordinator
   std::uint64_t epoch = 0;
-  std::uint64_t agents = 0;       ///< not dead, the king included
+  std::uint64_t agents = 0;  ///< not dead, the king included
   std::uint64_t running = 0;
   std::uint64_t away = 0;
   std::uint64_t links = 0;
   std::uint64_t clients = 0;
   std::uint64_t dropped_clients = 0;
   std::uint64_t quarantined_links = 0;
-  std::uint64_t dead_letters = 0;        ///< taken over so far
-  std::uint64_t dead_letters_kept = 0;   ///< still held
+  std::uint64_t dead_letters = 0;       ///< taken over so far
+  std::uint64_t dead_letters_kept = 0;  ///< still held
 };
 
 struct RouteAnswer {

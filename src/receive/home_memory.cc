@@ -49,7 +49,8 @@ bool HomeMemory::grow_entries() {
 
 Result<void> HomeMemory::reserve_entries(std::uint32_t count) {
   if (count > home_.capacity()) {
-    return fail(ErrorCode::kFull, "inbox: " + std::to_string(count) + " messages needed, capacity is " +
+    return fail(ErrorCode::kFull, "inbox: " + std::to_string(count) +
+                                      " messages needed, capacity is " +
                                       std::to_string(home_.capacity()));
   }
   if (count <= home_.entries_allocated()) return {};
@@ -78,7 +79,8 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
     if (home_.row(i).incarnation.relaxed_load() == 0) return static_cast<std::uint16_t>(i);
   }
   if (rows == shm::kMaxRows) {
-    return fail(ErrorCode::kFull, "home: all " + std::to_string(rows) + " rows for in-links are in use");
+    return fail(ErrorCode::kFull,
+                "home: all " + std::to_string(rows) + " rows for in-links are in use");
   }
   const auto done = memory_.allocate(home_.layout().rows + rows * sizeof(shm::InRow),
                                      shm::kRowStep * sizeof(shm::InRow));

@@ -14,7 +14,8 @@ namespace beeline::receive {
 
 class HomeMemory {
  public:
-  // Creates a home that is not ready yet, with the first entries and rows. Errors: kInvalid, kNoMemory, kSystem.
+  // Creates a home that is not ready yet, with the first entries and rows. Errors: kInvalid,
+  // kNoMemory, kSystem.
   [[nodiscard]] static Result<std::unique_ptr<HomeMemory>> create(const std::string& hive,
                                                                   std::uint32_t pid,
                                                                   std::uint64_t incarnation,
@@ -25,8 +26,8 @@ class HomeMemory {
   [[nodiscard]] const shm::Inbox& inbox() const { return inbox_; }
   [[nodiscard]] int fd() const { return memory_.fd(); }
 
-  // True when one more message can be put, adding entries where the table may still grow. False: full, or the system
-  // has no memory now; senders then see their lanes fill.
+  // True when one more message can be put, adding entries where the table may still grow. False:
+  // full, or the system has no memory now; senders then see their lanes fill.
   [[nodiscard]] bool make_room(bool critical) {
     return inbox_.has_room(critical) && (inbox_.free_count() != 0 || grow_entries());
   }

@@ -32,7 +32,8 @@ bool ensure_stamps(const ReceiptSink& sink) {
   const std::uint64_t offset = sink.own->layout().stamp_offset(sink.bank);
   if (!sink.memory->allocate(offset, shm::LinkLayout::kStampRowBytes)) return false;
   for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
-    sink.own->stamp(sink.bank, slab).relaxed_store(0);  // the bank may have served another life before
+    sink.own->stamp(sink.bank, slab)
+        .relaxed_store(0);  // the bank may have served another life before
   }
   bank.stamps_ready.publish(1);
   return true;

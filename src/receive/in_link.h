@@ -9,7 +9,8 @@
 
 namespace beeline::receive {
 
-// Where this agent's receipts for the link go: a bank in its own link to the owner. Not owned; empty until there is one.
+// Where this agent's receipts for the link go: a bank in its own link to the owner. Not owned;
+// empty until there is one.
 struct ReceiptSink {
   const shm::Link* own = nullptr;
   const segment::Owned* memory = nullptr;  // of `own`, to allocate stamps
@@ -27,16 +28,16 @@ struct InLink {
   bool may_send = true;           // false: only its receipts count
   segment::Foreign memory;
   shm::LinkView view;
-  std::uint16_t row = 0;           // in the home
+  std::uint16_t row = 0;  // in the home
   std::uint64_t position[shm::kLanes] = {0, 0};
   std::int64_t seen_empty_ns = 0;  // when all taken was all there was
   shm::VerifiedExtents verified;
   ReceiptSink sink;
-  wake::Bell bell;                 // of the owner, to ring when it waits for space
-  InLink* older = nullptr;         // of the same pid's earlier life; drained before this one
-  std::uint32_t live = 0;          // inbox entries whose payload, type or row is in this link
-  bool owner_gone = false;         // the life that owns it has ended: needs no receipts
-  bool quarantined = false;        // it held a bad slot; nothing more is taken from it
+  wake::Bell bell;           // of the owner, to ring when it waits for space
+  InLink* older = nullptr;   // of the same pid's earlier life; drained before this one
+  std::uint32_t live = 0;    // inbox entries whose payload, type or row is in this link
+  bool owner_gone = false;   // the life that owns it has ended: needs no receipts
+  bool quarantined = false;  // it held a bad slot; nothing more is taken from it
   std::uint64_t received = 0;
 
   // True when a message waits in the lane.
@@ -50,16 +51,18 @@ struct InLink {
   // Whether messages may be taken now.
   [[nodiscard]] bool open() const {
     return may_send && !quarantined && (sink.valid() || owner_gone) &&
-           (older == nullptr || !older->open() || !older->has_message());
+           (older == nullptr || !older->holds_messages());
   }
+  // Messages lie in it that are to be taken, now or later.
+  [[nodiscard]] bool holds_messages() const { return may_send && !quarantined && has_message(); }
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const {
-    return owner_gone && live == 0 && (quarantined || !may_send || !has_message());
+    return owner_gone && live == 0 && !holds_messages();
   }
 };
 
-// Looks whether the owner has announced more memory since, and verifies it. False when it has announced memory that it
-// has not allocated.
+// Looks whether the owner has announced more memory since, and verifies it. False when it has
+// announced memory that it has not allocated.
 [[nodiscard]] bool verify_extents(InLink& link);
 
 // Makes sure that stamps can be stored in the link's bank. False when the system has no memory now.

@@ -9,9 +9,9 @@ namespace beeline::receive {
 
 namespace {
 
-constexpr std::uint32_t kBudget = 32;      // messages of one lane in one turn
-constexpr std::size_t kActiveLinks = 8;    // looked at every turn
-constexpr std::size_t kSliceLinks = 32;    // of the others, each turn
+constexpr std::uint32_t kBudget = 32;    // messages of one lane in one turn
+constexpr std::size_t kActiveLinks = 8;  // looked at every turn
+constexpr std::size_t kSliceLinks = 32;  // of the others, each turn
 
 }  // namespace
 
@@ -140,8 +140,8 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
   if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
   const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
-  const std::int64_t sent = std::clamp(copy.header.sent_ns, earliest,
-                                       std::max(earliest, os::coarse_ns()));
+  const std::int64_t sent =
+      std::clamp(copy.header.sent_ns, earliest, std::max(earliest, os::coarse_ns()));
   PendingReply* waiting = nullptr;
   if (copy.header.reply_to != 0) {
     for (PendingReply* pending : pending_) {
@@ -171,13 +171,14 @@ void Receiver::commit(InLink& link, shm::Lane lane) {
   const auto index = static_cast<std::size_t>(lane);
   home_->inbox().commit(link.row, lane, link.position[index]);
   if (!link.sink.valid()) return;
-  // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never promises more than
-  // the home holds.
+  // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never
+  // promises more than the home holds.
   link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
 }
 
 void Receiver::ring_for_space(const InLink& link) {
-  // SYNC(link.space): pairs with the fence of the sender between its space word and its last look at the receipts.
+  // SYNC(link.space): pairs with the fence of the sender between its space word and its last look
+  // at the receipts.
   shm::full_fence();
   if (link.view.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(link.bell));
 }
@@ -195,15 +196,9 @@ void Receiver::quarantine(InLink& link) {
 
 std::vector<InLink*> Receiver::take_quarantined() { return std::exchange(quarantined_, {}); }
 
-bool Receiver::has_work(bool all) {
-  if (home_->inbox().queued() != 0) return true;
-  const std::size_t count = all ? links_.size() : std::min(links_.size(), kActiveLinks);
-  for (std::size_t i = 0; i < count; ++i) {
-    InLink& link = *links_[i];
-    if (!link.has_message() || !link.open()) continue;
-    if (home_->make_room(link.has_message(shm::Lane::kUrgent))) return true;
-  }
-  return false;
+bool Receiver::all_empty() const {
+  return std::none_of(links_.begin(), links_.end(),
+                      [](const auto& link) { return link->holds_messages(); });
 }
 
 bool Receiver::has_urgent() const {
@@ -331,7 +326,9 @@ shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number) cons
   return shm::read_string(link->view, number);
 }
 
-shm::StringCopy Receiver::type(std::uint32_t at) const { return string_of(at, entry(at).header.type); }
+shm::StringCopy Receiver::type(std::uint32_t at) const {
+  return string_of(at, entry(at).header.type);
+}
 
 shm::StringCopy Receiver::channel(std::uint32_t at) const {
   return string_of(at, entry(at).header.channel);

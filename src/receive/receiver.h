@@ -1,5 +1,6 @@
 #pragma once
-// The receive path: drain links into the inbox table, commit, publish receipts; take in delivery order; finish.
+// The receive path: drain links into the inbox table, commit, publish receipts; take in delivery
+// order; finish.
 
 #include <memory>
 #include <span>
@@ -41,12 +42,13 @@ class Receiver {
   void remove(InLink& link);
 
   // ---- Drain ----
-  // One turn over the links: recently active ones, and a slice of the others. True when something was taken.
+  // One turn over the links: recently active ones, and a slice of the others. True when something
+  // was taken.
   bool drain_turn();
   // All links.
   bool drain_all();
-  // True when something could be drained or taken. `all` false looks where drain_turn() would look.
-  [[nodiscard]] bool has_work(bool all);
+  // No lane holds a message.
+  [[nodiscard]] bool all_empty() const;
   [[nodiscard]] bool has_urgent() const;
   // Every lane was empty at this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns) { all_empty_ns_ = now_ns; }
@@ -54,7 +56,8 @@ class Receiver {
   void ring_all_for_space();
 
   // ---- Take ----
-  // The next entry in delivery order, leased, or kNoEntry. Expired and exhausted ones become dead letters.
+  // The next entry in delivery order, leased, or kNoEntry. Expired and exhausted ones become dead
+  // letters.
   [[nodiscard]] std::uint32_t take();
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // Leases the answer of a pending request. REQUIRES: pending.entry != kNoEntry.
@@ -84,7 +87,8 @@ class Receiver {
   bool drain(InLink& link, std::uint32_t budget);
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget);
-  // Puts the next message of a lane into the table. False when there is none, no room, or the slot is bad.
+  // Puts the next message of a lane into the table. False when there is none, no room, or the slot
+  // is bad.
   bool put_next(InLink& link, shm::Lane lane);
   [[nodiscard]] bool check(InLink& link, const shm::SlotCopy& copy);
   void commit(InLink& link, shm::Lane lane);

@@ -10,7 +10,8 @@ namespace {
 
 // The capacity whose layout has exactly this size; 0 when there is none.
 std::uint32_t capacity_of(std::uint64_t bytes) {
-  for (std::uint32_t capacity = shm::kMinInboxCapacity; capacity <= shm::kMaxEntries; capacity *= 2) {
+  for (std::uint32_t capacity = shm::kMinInboxCapacity; capacity <= shm::kMaxEntries;
+       capacity *= 2) {
     if (shm::HomeLayout(capacity).bytes == bytes) return capacity;
   }
   return 0;
@@ -35,11 +36,11 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
     if (os::check_foreign(fd.get(), shm::HomeLayout(c).bytes, shm::kPage)) capacity = c;
   }
   if (capacity == 0 || capacity_of(shm::HomeLayout(capacity).bytes) != capacity) {
-    return fail(ErrorCode::kBadSegment, "home of agent " + std::to_string(pid) +
-                                            ": its size fits no inbox capacity");
+    return fail(ErrorCode::kBadSegment,
+                "home of agent " + std::to_string(pid) + ": its size fits no inbox capacity");
   }
-  auto memory = segment::Foreign::accept(std::move(fd),
-                                         shm::home_identity(capacity, pid, incarnation), shm::kPage);
+  auto memory = segment::Foreign::accept(
+      std::move(fd), shm::home_identity(capacity, pid, incarnation), shm::kPage);
   if (!memory) return tl::unexpected(memory.error());
   return OldHome(std::move(*memory), capacity);
 }
@@ -47,7 +48,8 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
 void OldHome::cursors_of(const shm::LinkKey& key, std::uint64_t (&cursors)[shm::kLanes]) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    if (row.incarnation.observe() != key.incarnation || row.serial.relaxed_load() != key.serial) continue;
+    if (row.incarnation.observe() != key.incarnation || row.serial.relaxed_load() != key.serial)
+      continue;
     cursors[0] = row.cursors[0].observe();
     cursors[1] = row.cursors[1].observe();
     return;
@@ -59,8 +61,9 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
                                        const shm::LinkKey& mine, const shm::LinkContract& contract,
                                        shm::InheritedLink& inherited) {
   if (!fd.valid()) return {};
-  auto memory = segment::Foreign::accept(std::move(fd), shm::link_identity(contract, owner, peer, mine),
-                                         shm::LinkLayout(contract).first_extent);
+  auto memory =
+      segment::Foreign::accept(std::move(fd), shm::link_identity(contract, owner, peer, mine),
+                               shm::LinkLayout(contract).first_extent);
   if (!memory) return {};
   receipts.push_back(std::move(*memory));
   views.emplace_back(receipts.back().data(), contract);

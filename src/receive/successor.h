@@ -1,5 +1,6 @@
 #pragma once
-// A successor's home, built from its predecessor's as from a hostile writer. See shm/handover.h for the rules.
+// A successor's home, built from its predecessor's as from a hostile writer. See shm/handover.h for
+// the rules.
 
 #include <vector>
 
@@ -37,10 +38,11 @@ struct Predecessor {
     views.reserve(most_links);
   }
 
-  // Maps the predecessor's own link to a peer and finds its bank for `inherited.key`. A link that is not what it was
-  // said to be counts as none. Errors: kSystem.
+  // Maps the predecessor's own link to a peer and finds its bank for `inherited.key`. A link that
+  // is not what it was said to be counts as none. Errors: kSystem.
   [[nodiscard]] Result<void> add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,
-                                          const shm::LinkKey& mine, const shm::LinkContract& contract,
+                                          const shm::LinkKey& mine,
+                                          const shm::LinkContract& contract,
                                           shm::InheritedLink& inherited);
 
   OldHome home;
@@ -50,9 +52,9 @@ struct Predecessor {
   std::vector<shm::LinkView> views;  // of `receipts`; never reallocated, links point here
 };
 
-// Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with the inherited
-// cursors, its InLink is in the receiver, and `link.new_row` names the row.
-// Errors: kFull (more live entries than the new inbox holds), kNoMemory.
+// Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with
+// the inherited cursors, its InLink is in the receiver, and `link.new_row` names the row. Errors:
+// kFull (more live entries than the new inbox holds), kNoMemory.
 [[nodiscard]] Result<void> inherit_home(Receiver& receiver, const OldHome& old,
                                         std::vector<shm::InheritedLink>& links);
 

@@ -12,7 +12,8 @@ namespace {
 Error describe(shm::HeaderVerdict verdict, const shm::SegmentHeader& header,
                const shm::SegmentIdentity& promised) {
   std::string text = "segment (" + std::string(shm::to_string(promised.kind)) + " of agent " +
-                     std::to_string(promised.owner_pid) + "): " + std::string(shm::to_string(verdict));
+                     std::to_string(promised.owner_pid) +
+                     "): " + std::string(shm::to_string(verdict));
   if (verdict == shm::HeaderVerdict::kForeignVersion) {
     text += ": it has layout " + std::to_string(header.layout_major) + "." +
             std::to_string(header.layout_minor) + ", this library speaks " +
@@ -30,7 +31,8 @@ Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& pro
   Foreign foreign;
   foreign.fd_ = std::move(fd);
   foreign.verified_bytes_ = shm::round_up(first_bytes, shm::kPage);
-  if (auto ok = os::check_foreign(foreign.fd(), promised.size_bytes, foreign.verified_bytes_); !ok) {
+  if (auto ok = os::check_foreign(foreign.fd(), promised.size_bytes, foreign.verified_bytes_);
+      !ok) {
     return tl::unexpected(ok.error());
   }
   auto mapping = os::Mapping::map_readable(foreign.fd(), promised.size_bytes);
@@ -44,20 +46,22 @@ Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& pro
   if (verdict == shm::HeaderVerdict::kOk && header.ready.observe() != 1) {
     verdict = shm::HeaderVerdict::kNotReady;
   }
-  if (verdict != shm::HeaderVerdict::kOk) return tl::unexpected(describe(verdict, header, promised));
+  if (verdict != shm::HeaderVerdict::kOk)
+    return tl::unexpected(describe(verdict, header, promised));
   return foreign;
 }
 
 Result<void> Foreign::verify(std::uint64_t offset_bytes, std::uint64_t length_bytes) {
   const std::uint64_t start = offset_bytes / shm::kPage * shm::kPage;
-  const std::uint64_t end = std::min(shm::round_up(offset_bytes + length_bytes, shm::kPage), size());
+  const std::uint64_t end =
+      std::min(shm::round_up(offset_bytes + length_bytes, shm::kPage), size());
   auto allocated = os::allocated_bytes(fd());
   if (!allocated) return tl::unexpected(allocated.error());
   if (start >= end || *allocated < verified_bytes_ + (end - start)) {
-    return fail(ErrorCode::kBadSegment,
-                "segment announces bytes " + std::to_string(start) + " to " + std::to_string(end) +
-                    " but has only " + std::to_string(*allocated) + " allocated, " +
-                    std::to_string(verified_bytes_) + " of them known");
+    return fail(ErrorCode::kBadSegment, "segment announces bytes " + std::to_string(start) +
+                                            " to " + std::to_string(end) + " but has only " +
+                                            std::to_string(*allocated) + " allocated, " +
+                                            std::to_string(verified_bytes_) + " of them known");
   }
   if (auto ok = mapping_.populate_read(start, end - start); !ok) return ok;
   verified_bytes_ += end - start;

@@ -15,14 +15,15 @@ class Foreign {
  public:
   Foreign() = default;
 
-  // Accepts a segment that was promised to be `promised`: tmpfs, sealed, of the agreed size, its first `first_bytes`
-  // allocated, header as promised and ready. Takes the fd and keeps it, because only the fd can tell how much is
-  // allocated later. Errors: kBadSegment, kVersion (names both layout versions), kSystem.
+  // Accepts a segment that was promised to be `promised`: tmpfs, sealed, of the agreed size, its
+  // first `first_bytes` allocated, header as promised and ready. Takes the fd and keeps it, because
+  // only the fd can tell how much is allocated later. Errors: kBadSegment, kVersion (names both
+  // layout versions), kSystem.
   [[nodiscard]] static Result<Foreign> accept(os::UniqueFd fd, const shm::SegmentIdentity& promised,
                                               std::uint64_t first_bytes);
 
-  // Proves that a further range can be read without a fault; counts it as allocated. Errors: kBadSegment: the owner
-  // announced memory that it has not allocated.
+  // Proves that a further range can be read without a fault; counts it as allocated. Errors:
+  // kBadSegment: the owner announced memory that it has not allocated.
   [[nodiscard]] Result<void> verify(std::uint64_t offset_bytes, std::uint64_t length_bytes);
 
   [[nodiscard]] const std::byte* data() const { return mapping_.data(); }

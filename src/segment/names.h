@@ -1,5 +1,6 @@
 #pragma once
-// Names of segments as /proc shows them. Nothing depends on a name but the tools that look for segments.
+// Names of segments as /proc shows them. Nothing depends on a name but the tools that look for
+// segments.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// A segment that this process created: sealed memfd, one writable mapping for life, memory added by extents.
+// A segment that this process created: sealed memfd, one writable mapping for life, memory added by
+// extents.
 
 #include <string>
 
@@ -15,8 +16,8 @@ class Owned {
  public:
   Owned() = default;
 
-  // Creates, allocates `first_bytes` from the start, maps and seals. The memory is zero. `name` is what tools see in
-  // /proc. Errors: kNoMemory, kSystem.
+  // Creates, allocates `first_bytes` from the start, maps and seals. The memory is zero. `name` is
+  // what tools see in /proc. Errors: kNoMemory, kSystem.
   [[nodiscard]] static Result<Owned> create(const std::string& name, std::uint64_t size_bytes,
                                             std::uint64_t first_bytes);
 

@@ -62,7 +62,8 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
   const shm::SlabClass& size = view_.layout().classes[slab_class];
   const std::uint32_t have = slabs.allocated(slab_class);
   if (have == size.count) return false;
-  const auto step = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kGrowBytes / size.slab_bytes));
+  const auto step =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kGrowBytes / size.slab_bytes));
   const std::uint32_t want = std::min(size.count, have + step);
   const auto done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,
                                      (want - have) * size.slab_bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// A link that this agent owns, with the sender's private half: tails, free slabs, interned strings, and where the
-// receiver is found.
+// A link that this agent owns, with the sender's private half: tails, free slabs, interned strings,
+// and where the receiver is found.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,8 @@
 
 namespace beeline::send {
 
-// Where the receiver's receipts for this link lie: its own link to us. Not owned; empty until that link is known.
+// Where the receiver's receipts for this link lie: its own link to us. Not owned; empty until that
+// link is known.
 struct Receipts {
   const shm::LinkView* opposite = nullptr;
   std::size_t bank = shm::kBanks;
@@ -55,7 +56,8 @@ class OutLink {
     return view_.slab(loan.slab);
   }
 
-  // The number of a type or channel, interning it where it is new. Nothing when it is too long or the table is full.
+  // The number of a type or channel, interning it where it is new. Nothing when it is too long or
+  // the table is full.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
 
   // Messages that the receiver has not taken, as far as its receipts say.
@@ -66,19 +68,20 @@ class OutLink {
   shm::LaneWriter lanes[shm::kLanes];
   shm::SlabPool slabs;
   Receipts receipts;
-  wake::Bell bell;                   // of the life that `known_word` names, empty unless it runs
-  std::uint64_t known_word = 0;      // directory word that bell and receipts follow
+  wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
+  std::uint64_t known_word = 0;  // directory word that bell and receipts follow
   std::uint32_t directory_index = 0;
-  bool may_send = true;              // false: only our receipts count
-  bool needs_peer = false;           // the life that the directory names has not been announced to us yet
-  bool dead = false;                 // the receiver is finally dead
+  bool may_send = true;     // false: only our receipts count
+  bool needs_peer = false;  // the life that the directory names has not been announced to us yet
+  bool dead = false;        // the receiver is finally dead
   std::uint64_t sent = 0;
 
  private:
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
-  // Adds memory for more slabs of a class. False when all are there; an error when the system has none.
+  // Adds memory for more slabs of a class. False when all are there; an error when the system has
+  // none.
   Result<bool> grow(std::size_t slab_class);
 
   segment::Owned memory_;

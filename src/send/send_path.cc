@@ -14,9 +14,12 @@ shm::Lane lane_for(const Envelope& envelope) {
 
 Outcome outcome_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kTooBig: return Outcome::kTooBig;
-    case ErrorCode::kNoMemory: return Outcome::kNoMemory;
-    default: return Outcome::kFull;
+    case ErrorCode::kTooBig:
+      return Outcome::kTooBig;
+    case ErrorCode::kNoMemory:
+      return Outcome::kNoMemory;
+    default:
+      return Outcome::kFull;
   }
 }
 
@@ -94,8 +97,8 @@ void SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& 
   ++link.sent;
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   shm::full_fence();
-  // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands messages: the
-  // successor may have gone to sleep in between.
+  // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
+  // messages: the successor may have gone to sleep in between.
   follow(link);
   static_cast<void>(wake::ring(link.bell));
 }
@@ -105,7 +108,9 @@ void SendPath::follow(OutLink& link) {
   if (word != link.known_word) retarget(link, word);
 }
 
-void SendPath::refresh(OutLink& link) { retarget(link, directory_.word(link.directory_index).observe()); }
+void SendPath::refresh(OutLink& link) {
+  retarget(link, directory_.word(link.directory_index).observe());
+}
 
 bool SendPath::place_was_given_away(const OutLink& link) const {
   shm::AgentRecord record;
@@ -121,7 +126,8 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
     link.dead = true;
     return;
   }
-  if (agent.state != shm::AgentState::kRunning) return;  // nobody to ring; the lane keeps what we send
+  if (agent.state != shm::AgentState::kRunning)
+    return;  // nobody to ring; the lane keeps what we send
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
   if (!life.known) {
     link.needs_peer = true;

@@ -1,6 +1,6 @@
 #pragma once
-// The send path: write header and payload into the next slot, publish, fence, look where the receiver is, ring it if it
-// sleeps. No system call but that ring, no allocation, no lock.
+// The send path: write header and payload into the next slot, publish, fence, look where the
+// receiver is, ring it if it sleeps. No system call but that ring, no allocation, no lock.
 
 #include <functional>
 #include <span>
@@ -29,7 +29,8 @@ struct PeerLife {
 };
 using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
 
-// Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts above all of them.
+// Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
+// above all of them.
 class IdSource {
  public:
   IdSource() = default;
@@ -39,7 +40,8 @@ class IdSource {
   [[nodiscard]] std::uint64_t next() {
     if (counter_ == limit_) {
       limit_ += kBlock;
-      // SYNC(home.reserved_ids): release; stored before any id of the block is used, read by a successor after death.
+      // SYNC(home.reserved_ids): release; stored before any id of the block is used, read by a
+      // successor after death.
       reserved_->publish(limit_);
     }
     return shm::make_message_id(pid_, ++counter_);
@@ -78,7 +80,8 @@ class SendPath {
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
 
-  // Before a sender blocks: sets the space word of the link, so that the receiver rings after it has taken something.
+  // Before a sender blocks: sets the space word of the link, so that the receiver rings after it
+  // has taken something.
   static void want_space(OutLink& link, bool wanted);
 
  private:
@@ -87,7 +90,8 @@ class SendPath {
   void publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
                std::uint64_t generation, const void* payload);
   void retarget(OutLink& link, std::uint64_t word);
-  // True when the receiver's place in the directory belongs to another agent now: the receiver is dead.
+  // True when the receiver's place in the directory belongs to another agent now: the receiver is
+  // dead.
   [[nodiscard]] bool place_was_given_away(const OutLink& link) const;
 
   IdSource ids_;

@@ -1,10 +1,13 @@
 #pragma once
-// The waker's half of the sleeping protocol; the sleeper's half is waiter.h. No other code wakes or sleeps.
+// The waker's half of the sleeping protocol; the sleeper's half is waiter.h. No other code wakes or
+// sleeps.
 //
 //   waker    publish; full fence; load the sleeper's status word; if it sleeps: ring
-//   sleeper  store the status word; full fence; look at everything once more; if there is nothing: block
+//   sleeper  store the status word; full fence; look at everything once more; if there is nothing:
+//   block
 //
-// Both fences are needed: without one of them both sides can miss each other (measured: 1,007 of 300,000).
+// Both fences are needed: without one of them both sides can miss each other (measured: 1,007 of
+// 300,000).
 
 #include "shm/status.h"
 #include "src/os/event_fd.h"
@@ -21,12 +24,13 @@ struct Bell {
   int event_fd = -1;
 };
 
-// Wakes the owner of `status` if it sleeps. REQUIRES: what it is to see is published and a full fence lies behind it.
-// `event_fd` is the owner's eventfd, -1 if unknown. Returns true when a system call was made.
+// Wakes the owner of `status` if it sleeps. REQUIRES: what it is to see is published and a full
+// fence lies behind it. `event_fd` is the owner's eventfd, -1 if unknown. Returns true when a
+// system call was made.
 //
-// SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the owner only if it is
-// already in the kernel. While the word says sleeping and the wake found nobody, we yield and try again; after
-// kRingTries the owner's short first waits bound the delay.
+// SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
+// owner only if it is already in the kernel. While the word says sleeping and the wake found
+// nobody, we yield and try again; after kRingTries the owner's short first waits bound the delay.
 inline bool ring(const shm::StatusPage& status, int event_fd) {
   auto sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
   if (sleep == shm::Sleep::kAwake) return false;

@@ -42,7 +42,8 @@ Waiter::Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy)
 void Waiter::fall_asleep() {
   own_->sleep.relaxed_store(
       static_cast<std::uint32_t>(events_ ? shm::Sleep::kEvent : shm::Sleep::kFutex));
-  // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of `sleep`.
+  // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
+  // `sleep`.
   shm::full_fence();
 }
 

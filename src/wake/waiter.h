@@ -1,11 +1,12 @@
 #pragma once
 // The sleeper's half of the sleeping protocol (bell.h has the waker's).
 //
-//   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block ... awake again
+//   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block
 //
-// Two ways to block, said in the status word: a futex on the own status page, or the own eventfd, which a user may also
-// wait on outside of the library. The first wait on a futex is short (2 ms), the second 100 ms, because a ring that came
-// between the last look and the kernel may have found nobody. Later ones are the rare re-scan.
+// Two ways to block, said in the status word: a futex on the own status page, or the own eventfd,
+// which a user may also wait on outside of the library. The first wait on a futex is short (2 ms),
+// the second 100 ms, because a ring that came between the last look and the kernel may have found
+// nobody. Later ones are the rare re-scan.
 
 #include <chrono>
 #include <cstdint>
@@ -18,10 +19,12 @@ namespace beeline::wake {
 struct WaitPolicy {
   std::int64_t spin_ns = 20'000;  // longest spin; 0 = none
   bool never_sleep = false;       // spin for ever
-  bool short_first_waits = true;  // off only in tests, which would not see a missing fence otherwise
+  bool short_first_waits =
+      true;  // off only in tests, which would not see a missing fence otherwise
 };
 
-// A nap of a thread that has no status page of its own, while it waits for space. Longer with each round, 1 ms at most.
+// A nap of a thread that has no status page of its own, while it waits for space. Longer with each
+// round, 1 ms at most.
 void nap(int round);
 
 class Waiter {
@@ -29,9 +32,10 @@ class Waiter {
   // Neither the page nor the fd is owned; both outlive the waiter. One thread.
   Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy);
 
-  // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look` is cheap: lanes only.
-  // `last_look` is asked after the fence before each block and includes everything that rings this agent.
-  // `longest_ns()` bounds one block. `deadline_ns` is CLOCK_MONOTONIC.
+  // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look`
+  // is cheap: lanes only. `last_look` is asked after the fence before each block and includes
+  // everything that rings this agent. `longest_ns()` bounds one block. `deadline_ns` is
+  // CLOCK_MONOTONIC.
   template <typename Look, typename LastLook, typename Longest>
   bool wait(std::int64_t deadline_ns, Look&& look, LastLook&& last_look, Longest&& longest_ns) {
     if (look() || spin(deadline_ns, look)) return true;
@@ -52,8 +56,8 @@ class Waiter {
   void use_events() { events_ = true; }
   [[nodiscard]] bool uses_events() const { return events_; }
 
-  // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more afterwards and calls
-  // signal_self() if there is something.
+  // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more
+  // afterwards and calls signal_self() if there is something.
   void fall_asleep();
   void wake_up();
   void signal_self();
@@ -63,7 +67,8 @@ class Waiter {
   [[nodiscard]] shm::StatusPage& status() { return *own_; }
 
  private:
-  // Spins for the adaptive window. The window doubles when a spin succeeds and halves when it does not.
+  // Spins for the adaptive window. The window doubles when a spin succeeds and halves when it does
+  // not.
   template <typename Look>
   bool spin(std::int64_t deadline_ns, Look&& look) {
     constexpr int kLooksPerClock = 64;

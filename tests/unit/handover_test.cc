@@ -123,8 +123,8 @@ TEST_F(Handover, ALeasedEntryIsQueuedAgainWithOneAttemptMore) {
 }
 
 TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
-  const auto reason = static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kExpired)
-                                                 << kReasonShift);
+  const auto reason =
+      static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kExpired) << kReasonShift);
   poke(0, {EntryState::kDead, 3, kOldRow, 9}, inline_message(1), reason);
   const EntryWord word = inherit(0);
   EXPECT_EQ(word.state, EntryState::kDead);

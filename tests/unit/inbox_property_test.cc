@@ -49,22 +49,21 @@ std::ostream& operator<<(std::ostream& out, const Operation& operation) {
 
 rc::Gen<Operation> any_operation() {
   return rc::gen::build<Operation>(
-      rc::gen::set(&Operation::what,
-                   rc::gen::weightedElement<What>({{30, What::kPut},
-                                                   {12, What::kCommit},
-                                                   {16, What::kTakeBest},
-                                                   {4, What::kTakeFound},
-                                                   {3, What::kTakeMatched},
-                                                   {2, What::kUnmatch},
-                                                   {12, What::kDone},
-                                                   {6, What::kRequeue},
-                                                   {4, What::kBury},
-                                                   {3, What::kPurge},
-                                                   {1, What::kRebuild},
-                                                   {1, What::kGrow},
-                                                   {3, What::kCloseRow},
-                                                   {1, What::kTakeOver},
-                                                   {1, What::kTakeOverStamped}})),
+      rc::gen::set(&Operation::what, rc::gen::weightedElement<What>({{30, What::kPut},
+                                                                     {12, What::kCommit},
+                                                                     {16, What::kTakeBest},
+                                                                     {4, What::kTakeFound},
+                                                                     {3, What::kTakeMatched},
+                                                                     {2, What::kUnmatch},
+                                                                     {12, What::kDone},
+                                                                     {6, What::kRequeue},
+                                                                     {4, What::kBury},
+                                                                     {3, What::kPurge},
+                                                                     {1, What::kRebuild},
+                                                                     {1, What::kGrow},
+                                                                     {3, What::kCloseRow},
+                                                                     {1, What::kTakeOver},
+                                                                     {1, What::kTakeOverStamped}})),
       rc::gen::set(&Operation::rank,
                    rc::gen::weightedOneOf<std::int32_t>(
                        {{8, rc::gen::inRange<std::int32_t>(-1, 4)},
@@ -138,21 +137,36 @@ class Story {
 
   void apply(const Operation& operation) {
     switch (operation.what) {
-      case What::kPut: return put(operation);
-      case What::kCommit: return commit();
-      case What::kTakeBest: return take_best();
-      case What::kTakeFound: return take_found(operation.pick);
-      case What::kTakeMatched: return take_matched(operation.pick);
-      case What::kUnmatch: return unmatch(operation.pick);
-      case What::kDone: return done(operation.pick);
-      case What::kRequeue: return requeue(operation.pick);
-      case What::kBury: return bury(operation.pick);
-      case What::kPurge: return purge();
-      case What::kRebuild: return rebuild();
-      case What::kGrow: return grow();
-      case What::kCloseRow: return close(operation.pick);
-      case What::kTakeOver: return take_over();
-      case What::kTakeOverStamped: return take_over_stamped(operation.pick);
+      case What::kPut:
+        return put(operation);
+      case What::kCommit:
+        return commit();
+      case What::kTakeBest:
+        return take_best();
+      case What::kTakeFound:
+        return take_found(operation.pick);
+      case What::kTakeMatched:
+        return take_matched(operation.pick);
+      case What::kUnmatch:
+        return unmatch(operation.pick);
+      case What::kDone:
+        return done(operation.pick);
+      case What::kRequeue:
+        return requeue(operation.pick);
+      case What::kBury:
+        return bury(operation.pick);
+      case What::kPurge:
+        return purge();
+      case What::kRebuild:
+        return rebuild();
+      case What::kGrow:
+        return grow();
+      case What::kCloseRow:
+        return close(operation.pick);
+      case What::kTakeOver:
+        return take_over();
+      case What::kTakeOverStamped:
+        return take_over_stamped(operation.pick);
     }
   }
 
@@ -441,8 +455,8 @@ class Story {
 TEST(InboxProperty, EveryMessageIsWhereTheModelSaysAndTheBalanceHoldsAfterEveryStep) {
   std::size_t total = 0;
   const bool holds = rc::check("the inbox does as its model", [&] {
-    const auto operations = *rc::gen::resize(
-        3000, rc::gen::container<std::vector<Operation>>(any_operation()));
+    const auto operations =
+        *rc::gen::resize(3000, rc::gen::container<std::vector<Operation>>(any_operation()));
     total += operations.size();
     Story story;
     for (const Operation& operation : operations) story.step(operation);

@@ -147,8 +147,7 @@ TEST_F(InboxTest, TheEntryHoldsWhatWasSentAndWhereItCameFrom) {
   SlotCopy copy = inline_message(5, "the payload");
   copy.header.flags = kFlagRequiresAck;
   copy.header.type = 3;
-  const std::uint32_t at =
-      inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, true);
+  const std::uint32_t at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, true);
   const Entry& entry = home().entry(at);
   EXPECT_EQ(entry.word().row, 0U);
   EXPECT_EQ(entry.word().position, 2U);
@@ -299,6 +298,15 @@ TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
   inbox_.done(reply, nullptr);
   expect_balance();
   EXPECT_EQ(take_best(), other);
+}
+
+TEST_F(InboxTest, AMatchedReplyThatIsRequeuedJoinsTheOrder) {
+  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
+  inbox_.take_matched(reply);
+  inbox_.requeue(reply);
+  EXPECT_EQ(home().entry(reply).header.flags & kFlagMatched, 0);
+  EXPECT_EQ(take_best(), reply);
+  expect_balance();
 }
 
 TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {

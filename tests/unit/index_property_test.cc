@@ -35,9 +35,9 @@ rc::Gen<Operation> any_operation() {
                                                     {8, What::kDrop},
                                                     {1, What::kGrow}});
   const auto usual_rank = rc::gen::inRange<std::int32_t>(-1, 4);
-  const auto any_rank = rc::gen::map(
-      rc::gen::inRange<std::int64_t>(INT32_MIN, std::int64_t{INT32_MAX} + 1),
-      [](std::int64_t rank) { return static_cast<std::int32_t>(rank); });
+  const auto any_rank =
+      rc::gen::map(rc::gen::inRange<std::int64_t>(INT32_MIN, std::int64_t{INT32_MAX} + 1),
+                   [](std::int64_t rank) { return static_cast<std::int32_t>(rank); });
   const auto end_rank = rc::gen::element<std::int32_t>(INT32_MIN, INT32_MAX);
   return rc::gen::build<Operation>(
       rc::gen::set(&Operation::what, what),
@@ -85,12 +85,18 @@ class Story {
  private:
   void step(const Operation& operation) {
     switch (operation.what) {
-      case What::kPush: return push(operation);
-      case What::kPop: return pop();
-      case What::kRemove: return remove(operation.pick);
-      case What::kRequeue: return requeue(operation.pick);
-      case What::kDrop: return drop(operation.pick);
-      case What::kGrow: return grow();
+      case What::kPush:
+        return push(operation);
+      case What::kPop:
+        return pop();
+      case What::kRemove:
+        return remove(operation.pick);
+      case What::kRequeue:
+        return requeue(operation.pick);
+      case What::kDrop:
+        return drop(operation.pick);
+      case What::kGrow:
+        return grow();
     }
   }
 
@@ -164,7 +170,7 @@ class Story {
     });
     require(visits == model_.size());
     require(std::equal(seen.begin(), seen.end(), model_.begin(), model_.end(),
-                         [](const auto& a, const auto& b) { return a.order == b.order; }));
+                       [](const auto& a, const auto& b) { return a.order == b.order; }));
   }
 
   OrderPolicy policy_;
@@ -184,8 +190,8 @@ class Story {
 std::size_t check_policy(OrderPolicy policy) {
   std::size_t total = 0;
   const bool holds = rc::check("the index delivers like a sorted set", [&] {
-    const auto operations = *rc::gen::resize(
-        3000, rc::gen::container<std::vector<Operation>>(any_operation()));
+    const auto operations =
+        *rc::gen::resize(3000, rc::gen::container<std::vector<Operation>>(any_operation()));
     const auto start = *rc::gen::element<std::uint64_t>(0, 13, ~std::uint64_t{0} - 500);
     total += operations.size();
     Story(policy, start).run(operations);

@@ -176,6 +176,14 @@ TEST_F(Index, ANodeBeforeTheLastGapIsStillDeliveredInOrder) {
   EXPECT_EQ(drain(), (Order{1, 10, 11}));
 }
 
+TEST_F(Index, AGapKeepsItsKeySoThatTheRunStaysSorted) {
+  push(5, 5);
+  push(9, 9);
+  remove(9, 9);
+  push(3, 10);
+  EXPECT_EQ(drain(), (Order{10, 5}));
+}
+
 TEST_F(Index, TheRunWrapsRoundItsRing) {
   for (std::uint32_t i = 0; i < 1000; ++i) {
     push(i, i);

@@ -171,15 +171,30 @@ class SlabStory {
   void step() {
     switch (pick(8)) {
       case 0:
-      case 1: take(); break;
-      case 2: put_back(); break;
-      case 3: send(); break;
-      case 4: finish(); break;
-      case 5: repeat_stamp(); break;
-      case 6: lie(); break;
-      default: collect(); break;
+      case 1:
+        take();
+        break;
+      case 2:
+        put_back();
+        break;
+      case 3:
+        send();
+        break;
+      case 4:
+        finish();
+        break;
+      case 5:
+        repeat_stamp();
+        break;
+      case 6:
+        lie();
+        break;
+      default:
+        collect();
+        break;
     }
     EXPECT_EQ(pool_.out(), out_.size() + finished_.size());
+    EXPECT_EQ(pool_.loaned(), loaned_.size());
   }
 
   // Everything that is out is finished, everything loaned is given back.

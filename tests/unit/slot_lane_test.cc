@@ -295,7 +295,8 @@ TEST(Lane, TheTailIsFoundFromTheSlotsAlone) {
   const std::uint64_t start = 0xffff'fffd;
   EXPECT_EQ(published_from(memory.view, Lane::kNormal, start), 0U);
   for (std::uint64_t i = 0; i < 8; ++i) {
-    publish_slot(memory.link.slot(Lane::kNormal, start + i), start + i, make_header(i + 1), 0, kNoPayload);
+    publish_slot(memory.link.slot(Lane::kNormal, start + i), start + i, make_header(i + 1), 0,
+                 kNoPayload);
     EXPECT_EQ(published_from(memory.view, Lane::kNormal, start), i + 1);
   }
   EXPECT_EQ(published_from(memory.view, Lane::kNormal, start + 5), 3U);

@@ -144,9 +144,13 @@ std::string id_text(MessageId id) {
 }
 
 std::string grouped(std::uint64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
+    text.push_back(digits[i]);
+  }
+  return text;
 }
 
 void set_body(Json& object, std::string_view body) {

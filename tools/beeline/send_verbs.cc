@@ -1,8 +1,10 @@
 // send, request: as a temporary agent, or as a named one.
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,16 +23,34 @@ struct SendArguments {
   std::string to;
   std::string body;
   std::string as;
+  bool lines = false;
+  AttachArguments attach{"", "agent"};
   MessageArguments message;
 };
 
 /// A temporary agent ends with us. A named one may own an inbox, which must outlive us.
-Result<Agent> attach_sender(const Context& context, const std::string& as) {
+Result<Agent> attach_sender(const Context& context, const SendArguments& arguments) {
   AttachOptions options = attach_options(context);
-  options.name = as;
-  options.role = "agent";
-  options.temporary = as.empty();
+  options.name = arguments.as;
+  options.parent = arguments.attach.parent;
+  options.role = arguments.attach.role;
+  options.temporary = arguments.as.empty();
   return Agent::attach(options);
+}
+
+/// Sends one body and prints its id.
+ExitCode send_one(const Context& context, const SendArguments& arguments, Agent& agent, Peer peer,
+                  std::string_view body, const SendOptions& options) {
+  const SendResult result = context.timeout
+                                ? agent.send_until(peer, body, after(*context.timeout), options)
+                                : agent.send(peer, body, options);
+  if (!result) return complain(result, arguments.to);
+  if (context.json) {
+    print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body.size()}});
+  } else {
+    print(id_text(result.id) + '\n');
+  }
+  return ExitCode::kOk;
 }
 
 ExitCode send(const Context& context, const SendArguments& arguments) {
@@ -38,18 +58,17 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments.as);
+  auto agent = attach_sender(context, arguments);
   if (!agent) return complain(agent.error());
   const auto peer = agent->peer(arguments.to);
   if (!peer) return complain(peer.error());
-  const SendResult result =
-      context.timeout ? agent->send_until(*peer, *body, after(*context.timeout), *options)
-                      : agent->send(*peer, *body, *options);
-  if (!result) return complain(result, arguments.to);
-  if (context.json) {
-    print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body->size()}});
-  } else {
-    print(id_text(result.id) + '\n');
+  if (!arguments.lines) return send_one(context, arguments, *agent, *peer, *body, *options);
+  for (std::string_view rest = *body; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const ExitCode code =
+        send_one(context, arguments, *agent, *peer, rest.substr(0, end), *options);
+    if (code != ExitCode::kOk) return code;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return ExitCode::kOk;
 }
@@ -59,7 +78,7 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments.as);
+  auto agent = attach_sender(context, arguments);
   if (!agent) return complain(agent.error());
   const auto peer = agent->peer(arguments.to);
   if (!peer) return complain(peer.error());
@@ -91,6 +110,7 @@ void add_arguments(CLI::App& verb, SendArguments& arguments) {
   verb.add_option("--as", arguments.as,
                   "Act as this agent, taking over its inbox if it is away; "
                   "a temporary agent if not given");
+  add_attach_options(verb, arguments.attach);
   add_message_options(verb, arguments.message);
 }
 
@@ -100,11 +120,13 @@ void add_send_verbs(CLI::App& app, Context& context) {
   auto to_send = std::make_shared<SendArguments>();
   auto* send_verb = app.add_subcommand("send", "Send a message and print its id");
   add_arguments(*send_verb, *to_send);
+  send_verb->add_flag("--lines", to_send->lines, "Each line of BODY is a message of its own");
   send_verb->footer(
       "Examples:\n"
       "  beeline send worker \"count the stars\"\n"
       "  git diff | beeline send reviewer - --rank high --type diff\n"
       "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
+      "  ls | beeline send worker - --lines             a message for each line\n"
       "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
       "killed.\nExits with 4 if there is no such agent, 6 if the lane is full, 7 if a rule denies "
       "it.");

@@ -40,7 +40,7 @@ struct Account {
   std::uint64_t drained = 0, queued = 0, leased = 0, done = 0, dead = 0, purged = 0;
   std::vector<LinkAccount> links;
 
-  /// Everything that was accepted is done: the inbox balances and nothing is left anywhere.
+  /// Everything that was accepted is done: the inbox balances and nothing is left in it.
   [[nodiscard]] bool settled() const noexcept;
 };
 

@@ -1,0 +1,11 @@
+#pragma once
+// Round trips of messages: sent, received, read, finished, answered, received, read, finished.
+
+#include "bench/run.h"
+
+namespace beeline::bench {
+
+/// Errors: those of Agent, and a payload that is not what was sent.
+[[nodiscard]] Result<Outcome> run_latency(SharedBoard& board, const Case& what);
+
+}  // namespace beeline::bench

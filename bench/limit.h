@@ -1,0 +1,20 @@
+#pragma once
+// The machine's own limit: a word that goes to the other process and comes back, and nothing else.
+//
+//   cache line  both sides spin on a line that only the other side writes
+//   futex       both sides sleep on a word that only the other side writes
+
+#include "bench/pair.h"
+
+namespace beeline::bench {
+
+/// Measures for `seconds` into `histogram`. The pong side runs play_limit_pong() meanwhile.
+void play_limit_ping(Board& board, LimitKind kind, double seconds, Histogram& histogram);
+/// Returns when the ping side has ended.
+void play_limit_pong(Board& board, LimitKind kind);
+
+/// Either side, between the meeting points `point` and `point` + 1.
+void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
+                std::uint32_t point);
+
+}  // namespace beeline::bench

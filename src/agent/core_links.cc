@@ -1,0 +1,288 @@
+// The links of an agent: announced ones, own ones, and what joins them to the lives of their
+// owners.
+
+#include <cstring>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+void AgentCore::handle(control::AnnouncedLink announced) {
+  if (announced.process) {
+    static_cast<void>(learn_life(announced.pid, announced.incarnation, std::move(announced.status),
+                                 std::move(announced.event)));
+  }
+  receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
+  if (known != nullptr) {
+    known->owner_index = announced.index;  // a new coordinator has a new directory
+    known->bell = bell_of(announced.pid, announced.incarnation);
+    show_to_send_side(*known);
+  } else {
+    accept_link(announced);
+  }
+  refresh_peer(announced.pid);
+}
+
+Result<void> AgentCore::learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
+                                   os::UniqueFd event) {
+  const auto lock = lock_send();
+  const auto bell = lives_.learn(pid, incarnation, std::move(status), std::move(event));
+  if (!bell) return tl::unexpected(bell.error());
+  return {};
+}
+
+wake::Bell AgentCore::bell_of(Pid pid, std::uint64_t incarnation) {
+  const auto lock = lock_send();
+  return lives_.find(pid, incarnation).bell;
+}
+
+// The receipts of our own link to the owner lie in this link.
+void AgentCore::show_to_send_side(const receive::InLink& link) {
+  const auto lock = lock_send();
+  lives_.set_link(link.owner_pid, link.key.incarnation, &link.view);
+}
+
+void AgentCore::accept_link(control::AnnouncedLink& announced) {
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  const auto refuse = [&](const Error& error) {
+    static_cast<void>(client_.report({error.text, announced.pid, key.incarnation, key.serial}));
+  };
+  if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
+    return refuse({ErrorCode::kInvalid, 0, wrong});
+  }
+  auto memory = segment::Foreign::accept(
+      std::move(announced.link), shm::link_identity(announced.contract, announced.pid, pid_, key),
+      shm::LinkLayout(announced.contract).first_extent);
+  if (!memory) return refuse(memory.error());
+  const auto row = receiver_->home().vacant_row();
+  if (!row) return refuse(row.error());
+  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0);
+  connect_receipts(add_in_link(std::move(*memory), announced, *row));
+}
+
+receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
+                                        const control::AnnouncedLink& announced,
+                                        std::uint16_t row) {
+  auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
+  link->key = {announced.incarnation, announced.serial};
+  link->owner_pid = announced.pid;
+  link->owner_index = announced.index;
+  link->may_send = announced.may_send;
+  link->row = row;
+  link->seen_empty_ns = os::coarse_ns();
+  link->bell = bell_of(announced.pid, announced.incarnation);
+  show_to_send_side(*link);
+  return receiver_->add(std::move(link));
+}
+
+// Finds a bank for the receipts of an in-link, opening our own link to its owner first where there
+// is none. Without one the link is not drained; the next look tries again.
+void AgentCore::connect_receipts(receive::InLink& link) {
+  send::OutLink* own = out_link(link.owner_pid);
+  if (own == nullptr) {
+    const auto opened = open_link(link.owner_pid);
+    if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
+    own = out_link(link.owner_pid);
+  }
+  if (own == nullptr) return;
+  const std::size_t bank = shm::vacant_bank(own->view());
+  if (bank == shm::kBanks) return;
+  link.sink = {&own->view(), &own->memory(), bank};
+  shm::open_bank(own->view().bank(bank), link.key, link.position[0], link.position[1]);
+}
+
+send::OutLink* AgentCore::out_link(Pid pid) {
+  const auto found = slot_of_.find(pid);
+  return found == slot_of_.end() ? nullptr : out_[found->second].get();
+}
+
+void AgentCore::refresh_peer(Pid pid) {
+  const auto lock = lock_send();
+  if (send::OutLink* link = out_link(pid); link != nullptr) send_path_.refresh(*link);
+}
+
+// Which in-links belong to a life that has ended: nothing will be added to them.
+void AgentCore::watch_owners() {
+  for (const auto& link : receiver_->links()) {
+    if (!link->owner_gone) {
+      const shm::AgentWord word = directory_view_.agent(link->owner_index);
+      link->owner_gone =
+          word.incarnation > link->key.incarnation ||
+          (word.incarnation == link->key.incarnation && word.state != shm::AgentState::kRunning);
+    }
+    if (!link->sink.valid() && !link->owner_gone) connect_receipts(*link);
+  }
+}
+
+// Follows every receiver through the directory, also those to which nothing is sent just now.
+void AgentCore::watch_peers() {
+  const auto lock = lock_send();
+  for (const auto& link : out_) {
+    if (link == nullptr || link->dead) continue;
+    if (link->needs_peer) {
+      send_path_.refresh(*link);
+    } else {
+      send_path_.follow(*link);
+    }
+  }
+}
+
+void AgentCore::fade_links() {
+  bool faded = false;
+  for (std::size_t i = 0; i < receiver_->links().size();) {
+    receive::InLink& link = *receiver_->links()[i];
+    if (!link.faded() || !client_.fade(link.key.incarnation, link.key.serial)) {
+      ++i;
+      continue;
+    }
+    {
+      const auto lock = lock_send();
+      lives_.set_link(link.owner_pid, link.key.incarnation, nullptr);
+      for (const auto& own : out_) {
+        if (own != nullptr && own->receipts.opposite == &link.view) own->receipts = {};
+      }
+    }
+    received_before_[link.owner_pid] += link.received;
+    receiver_->remove(link);
+    faded = true;
+  }
+  reap_dead_links();
+  if (faded) forget_lives();
+}
+
+// Our links to the finally dead: the coordinator has taken over what they held, nobody reads them
+// any more.
+void AgentCore::reap_dead_links() {
+  const auto lock = lock_send();
+  for (auto& own : out_) {
+    if (own == nullptr || !own->dead || own->slabs.loaned() != 0) continue;
+    const Pid pid = own->peer();
+    bool used = false;
+    for (const auto& link : receiver_->links()) used |= link->sink.own == &own->view();
+    if (used) continue;
+    own.reset();
+    if (const auto found = slot_of_.find(pid);
+        found != slot_of_.end() && out_[found->second] == nullptr) {
+      slot_of_.erase(found);
+      received_before_.erase(pid);
+    }
+  }
+}
+
+void AgentCore::forget_lives() {
+  const auto lock = lock_send();
+  lives_.forget([this](Pid pid, std::uint64_t incarnation) {
+    for (const auto& link : receiver_->links()) {
+      if (link->key.incarnation == incarnation) return false;
+    }
+    const send::OutLink* own = out_link(pid);
+    return own == nullptr || shm::AgentWord::unpack(own->known_word).incarnation > incarnation;
+  });
+}
+
+void AgentCore::report_quarantined() {
+  for (const receive::InLink* link : receiver_->take_quarantined()) {
+    static_cast<void>(client_.report({"bad slot: nothing more is taken from this link",
+                                      link->owner_pid, link->key.incarnation, link->key.serial}));
+  }
+}
+
+// ---- Opening links
+// -------------------------------------------------------------------------------
+
+Result<Peer> AgentCore::peer(std::string_view name) {
+  if (const auto known = names_.find(std::string(name)); known != names_.end()) {
+    const send::OutLink* link = out_link(known->second);
+    if (link != nullptr && !link->dead && link->may_send) {
+      return Peer{slot_of_[known->second], known->second};
+    }
+  }
+  const std::uint32_t count = directory_view_.agent_count();
+  Pid found = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const shm::AgentState state = directory_view_.agent(i).state;
+    shm::AgentRecord record;
+    if (state == shm::AgentState::kVacant || state == shm::AgentState::kDead) continue;
+    if (!directory_view_.read_record(i, record)) continue;
+    const std::string_view held(record.name, strnlen(record.name, shm::kNameBytes));
+    if (held == name && record.pid > found) found = record.pid;
+  }
+  if (found == 0) {
+    return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
+                                         hive_ + "\"; `beeline tree` shows who is there");
+  }
+  names_[std::string(name)] = found;
+  return peer(found);
+}
+
+Result<Peer> AgentCore::peer(Pid pid) {
+  if (const auto known = slot_of_.find(pid); known != slot_of_.end()) {
+    const send::OutLink& link = *out_[known->second];
+    if (link.may_send && !link.dead) return Peer{known->second, pid};
+    if (link.dead) {
+      return fail(ErrorCode::kPeerDead, "agent " + std::to_string(pid) + " is dead");
+    }
+    return fail(ErrorCode::kDenied, "agent " + std::to_string(pid_) + " may not send to agent " +
+                                        std::to_string(pid) + "; `beeline route` explains");
+  }
+  auto opened = open_link(pid);
+  if (opened && !out_[opened->slot]->may_send) return peer(pid);
+  return opened;
+}
+
+Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
+  const shm::LinkContract contract{options_.normal_slots, options_.urgent_slots,
+                                   options_.max_payload_bytes};
+  auto made = send::OutLink::create(hive_, pid_, pid, {incarnation_, next_serial_}, contract);
+  if (!made) return tl::unexpected(made.error());
+  ++next_serial_;
+  const auto lock = lock_send();
+  std::size_t slot = 0;
+  while (slot < out_.size() && out_[slot] != nullptr) ++slot;
+  if (slot == out_.size()) out_.emplace_back();
+  out_[slot] = std::make_unique<send::OutLink>(std::move(*made));
+  slot_of_[pid] = static_cast<std::uint32_t>(slot);
+  return out_[slot].get();
+}
+
+Result<Peer> AgentCore::open_link(Pid pid) {
+  if (down_) return fail(ErrorCode::kClosed, "the hive went down");
+  auto link = add_out_link(pid);
+  if (!link) return tl::unexpected(link.error());
+  auto opened = ask_open(**link, false);
+  if (!opened && client_.closed()) {
+    resume();  // opens every link of ours again, this one among them
+    if (!client_.closed()) opened = ask_open(**link, true);
+  }
+  if (!opened) {
+    const auto lock = lock_send();
+    out_[slot_of_[pid]].reset();
+    slot_of_.erase(pid);
+    return tl::unexpected(opened.error());
+  }
+  return Peer{slot_of_[pid], pid};
+}
+
+Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
+  control::OpenRequest request;
+  request.to = link.peer();
+  request.serial = link.key().serial;
+  request.contract = link.view().contract();
+  request.again = again;
+  auto opened = client_.open(request, link.memory().fd());
+  if (!opened) return opened;
+  if (opened->process) {
+    static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
+                                 std::move(opened->event)));
+    for (const auto& from : receiver_->links()) {
+      if (from->key.incarnation == opened->incarnation) show_to_send_side(*from);
+    }
+  }
+  const auto lock = lock_send();
+  link.directory_index = opened->index;
+  link.may_send = opened->may_send;
+  send_path_.refresh(link);
+  return opened;
+}
+
+}  // namespace beeline

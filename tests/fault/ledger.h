@@ -1,0 +1,100 @@
+#pragma once
+// What became of every message, written down outside of the processes that send and receive them: it
+// lies in memory that survives all of them.
+//
+//   sender    attempt (before send) ... accepted (after send said ok), or refused
+//   receiver  received (when it was handed out, before done) ... finished (after done)
+//
+// A sender that is killed between its send and its note leaves `attempt`: such a message may arrive
+// or not.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <beeline/types.h>
+
+#include "tests/support/shared_memory.h"
+
+namespace beeline::test {
+
+inline constexpr std::uint32_t kSenders = 4;
+inline constexpr std::uint32_t kReceivers = 3;
+inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one sender for one receiver
+
+enum class Fault : std::uint32_t {
+  kNone = 0,
+  kDamaged,      // the payload does not prove itself
+  kMisrouted,    // another receiver's
+  kNeverSent,    // nobody has attempted it, or it was refused
+  kTwice,        // handed out again and not said to be redelivered
+  kAfterDone,    // handed out again after it was finished
+  kWrongSender,  // from() is not who wrote the payload
+};
+[[nodiscard]] const char* to_string(Fault fault);
+
+struct FaultRecord {
+  Fault fault;
+  std::uint32_t sender;
+  std::uint32_t receiver;
+  std::uint32_t attempts;
+  std::uint64_t sequence;
+  std::uint64_t id;
+  std::uint64_t word;  // what the ledger knew before
+};
+
+struct MissingMessage {
+  std::uint32_t sender;
+  std::uint32_t receiver;
+  std::uint64_t sequence;
+  std::uint64_t word;
+};
+
+// Zero bytes are an empty ledger.
+class Ledger {
+ public:
+  struct Receipt {
+    std::uint32_t sender;
+    std::uint32_t receiver;
+    std::uint64_t sequence;
+    MessageId id;
+    std::uint32_t attempts;
+  };
+
+  // The number of the next message, or kMaxSequences when there are no more.
+  std::uint64_t attempt(std::uint32_t sender, std::uint32_t receiver);
+  void accept(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence, MessageId id);
+  void refuse(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence);
+  void receive(const Receipt& receipt);
+  void finish(const Receipt& receipt);
+  void complain(Fault fault, const Receipt& receipt, std::uint64_t word);
+
+  [[nodiscard]] std::uint64_t attempted(std::uint32_t sender, std::uint32_t receiver) const {
+    return next_[sender][receiver].load();
+  }
+  [[nodiscard]] std::uint64_t accepted() const;
+  [[nodiscard]] std::uint64_t received_again() const { return again_.load(); }
+  // Accepted and never received.
+  [[nodiscard]] std::vector<MissingMessage> missing(std::size_t limit) const;
+  [[nodiscard]] std::vector<FaultRecord> faults() const;
+  [[nodiscard]] const Event& progress() const { return progress_; }
+
+ private:
+  static constexpr std::size_t kKeptFaults = 64;
+
+  Event progress_;  // messages received
+  std::atomic<std::uint32_t> fault_count_;
+  std::atomic<std::uint64_t> again_;
+  std::array<FaultRecord, kKeptFaults> faults_;
+  std::atomic<std::uint64_t> next_[kSenders][kReceivers];
+  std::atomic<std::uint64_t> words_[kSenders][kReceivers][kMaxSequences];
+};
+
+// The words of a ledger for people.
+[[nodiscard]] std::string describe(std::uint64_t word);
+[[nodiscard]] std::string describe(const MissingMessage& missing);
+[[nodiscard]] std::string describe(const FaultRecord& fault);
+
+}  // namespace beeline::test

@@ -1,0 +1,100 @@
+#pragma once
+// A hive of a test's own, used through the `beeline` program alone.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/program.h"
+
+namespace beeline::test {
+
+using nlohmann::json;
+
+class CliTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "cli-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    directory_ = folder_ + "/hive";
+    ASSERT_EQ(::setenv("BEELINE_DIR", directory_.c_str(), 1), 0);
+    // Scratch hives of the programs under test lie here as well.
+    ASSERT_EQ(::setenv("TMPDIR", folder_.c_str(), 1), 0);
+    ::unsetenv("BEELINE_HIVE");
+  }
+
+  void TearDown() override {
+    if (is_up()) {
+      EXPECT_EQ(beeline({"down"}).code, 0);
+    }
+    EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
+    ::unsetenv("TMPDIR");
+    std::filesystem::remove_all(folder_);
+  }
+
+  static std::vector<std::string> with_program(std::vector<std::string> words) {
+    words.insert(words.begin(), "beeline");
+    return words;
+  }
+  static Outcome beeline(std::vector<std::string> words, const std::string& input = "") {
+    return run(with_program(std::move(words)), input);
+  }
+  /// Runs it, expects exit code 0 and nothing on stderr, and returns stdout.
+  static std::string good(std::vector<std::string> words, const std::string& input = "") {
+    const Outcome outcome = beeline(std::move(words), input);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out;
+  }
+  static json good_json(std::vector<std::string> words, const std::string& input = "") {
+    words.emplace_back("--json");
+    const std::string out = good(std::move(words), input);
+    json parsed = json::parse(out, nullptr, false);
+    EXPECT_FALSE(parsed.is_discarded()) << out;
+    return parsed;
+  }
+  /// Runs it, expects this exit code, nothing on stdout, and returns stderr.
+  static std::string bad(int code, std::vector<std::string> words) {
+    const Outcome outcome = beeline(std::move(words));
+    EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err, "");
+    return outcome.err;
+  }
+
+  /// Makes an agent that is away: its inbox waits for the next attach.
+  static void make_away(const std::string& name, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"recv", name, "--timeout", "1ms"};
+    words.insert(words.end(), options.begin(), options.end());
+    (void)bad(5, words);
+  }
+
+  [[nodiscard]] bool is_up() const { return std::filesystem::exists(directory_ + "/socket"); }
+  static bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  std::string folder_;
+  std::string directory_;
+};
+
+/// Each line of a text of JSON lines.
+inline std::vector<json> json_lines(const std::string& text) {
+  std::vector<json> lines;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    lines.push_back(json::parse(text.substr(begin, end - begin), nullptr, false));
+    EXPECT_FALSE(lines.back().is_discarded()) << text;
+  }
+  return lines;
+}
+
+}  // namespace beeline::test

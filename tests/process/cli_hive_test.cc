@@ -1,0 +1,128 @@
+// beeline up, down, status, tree, route, and what all verbs have in common.
+
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+using CliHive = CliTest;
+
+TEST_F(CliHive, EveryHelpPageHasExamples) {
+  EXPECT_TRUE(contains(good({"-h"}), "Examples:"));
+  for (const char* verb : {"up", "down", "status", "tree", "send", "recv", "reply", "request",
+                           "inbox", "route", "run", "demo"}) {
+    EXPECT_TRUE(contains(good({verb, "-h"}), "Examples:")) << verb;
+  }
+  EXPECT_TRUE(good({"--version"}).starts_with("beeline "));
+  EXPECT_FALSE(is_up());
+}
+
+TEST_F(CliHive, WrongUsageExitsWithTwo) {
+  (void)bad(2, {});
+  (void)bad(2, {"no-such-verb"});
+  (void)bad(2, {"status", "--no-such-option"});
+  (void)bad(2, {"send", "worker"});
+  (void)bad(2, {"reply", "worker"});
+  (void)bad(2, {"reply", "worker", "--echo", "--command", "cat"});
+  (void)bad(2, {"recv", "worker", "--role", "emperor"});
+  (void)bad(2, {"run"});
+  EXPECT_TRUE(contains(bad(2, {"status", "--timeout", "soon"}), "500ms"));
+  EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", "--rank", "top"}), "critical"));
+  EXPECT_TRUE(contains(bad(2, {"status", "--hive", "a/b"}), "a/b"));
+  EXPECT_FALSE(is_up());
+}
+
+TEST_F(CliHive, VerbsThatLookDoNotStartACoordinator) {
+  const std::vector<std::vector<std::string>> looks = {
+      {"status"}, {"tree"}, {"inbox", "worker"}, {"route", "a", "b"}, {"down"}};
+  for (const auto& words : looks) {
+    EXPECT_TRUE(contains(bad(3, words), "beeline up")) << words.front();
+  }
+  EXPECT_FALSE(is_up());
+}
+
+TEST_F(CliHive, OtherVerbsStartOneUnlessToldNotTo) {
+  EXPECT_TRUE(contains(bad(3, {"send", "worker", "x", "--no-start"}), "beeline up"));
+  EXPECT_FALSE(is_up());
+  (void)bad(4, {"send", "worker", "x"});
+  EXPECT_TRUE(is_up());
+}
+
+TEST_F(CliHive, UpSaysWhereItListensAndTheSecondOneSaysWhoRuns) {
+  EXPECT_TRUE(contains(good({"up"}), directory_ + "/socket"));
+  const std::string refusal = bad(3, {"up"});
+  const json status = good_json({"status"});
+  EXPECT_TRUE(contains(refusal, std::to_string(status.at("keeper_pid").get<int>())));
+  EXPECT_TRUE(contains(refusal, status.at("since").get<std::string>()));
+  EXPECT_TRUE(contains(good({"down"}), "down"));
+  EXPECT_FALSE(is_up());
+  (void)bad(3, {"down"});
+}
+
+TEST_F(CliHive, UpAsJsonNamesProcessesThatRun) {
+  const json up = good_json({"up", "--hive", "build"});
+  EXPECT_EQ(up.at("hive"), "build");
+  EXPECT_EQ(up.at("socket"), directory_ + "/socket");
+  EXPECT_EQ(::kill(up.at("keeper_pid").get<pid_t>(), 0), 0);
+  EXPECT_EQ(::kill(up.at("coordinator_pid").get<pid_t>(), 0), 0);
+}
+
+TEST_F(CliHive, StatusShowsAccountsAndMemory) {
+  make_away("worker");
+  (void)good({"send", "worker", "one"});
+  (void)good({"recv", "worker", "--count", "1"});
+  const json status = good_json({"status"});
+  EXPECT_EQ(status.at("away"), 1);
+  EXPECT_GT(status.at("segment_bytes"), 0);
+  ASSERT_EQ(status.at("inboxes").size(), 1U);
+  const json& inbox = status.at("inboxes").at(0);
+  EXPECT_EQ(inbox.at("name"), "worker");
+  EXPECT_EQ(inbox.at("drained"), 1);
+  EXPECT_EQ(inbox.at("done"), 1);
+  EXPECT_EQ(inbox.at("queued"), 0);
+  const std::string text = good({"status"});
+  EXPECT_TRUE(contains(text, "worker"));
+  EXPECT_TRUE(contains(text, directory_ + "/socket"));
+}
+
+TEST_F(CliHive, TreeShowsParentsRolesAndStates) {
+  Program queen(with_program({"recv", "queen", "--role", "architect"}));
+  Program probe(with_program({"reply", "ready", "--echo"}));
+  while (good_json({"tree"}).at(0).at("children").size() < 2) ::usleep(2000);
+  make_away("worker", {"--parent", "queen"});
+  const json king = good_json({"tree"}).at(0);
+  EXPECT_EQ(king.at("name"), "king");
+  EXPECT_EQ(king.at("role"), "kernel");
+  for (const json& child : king.at("children")) {
+    if (child.at("name") != "queen") continue;
+    EXPECT_EQ(child.at("role"), "architect");
+    EXPECT_EQ(child.at("state"), "running");
+    EXPECT_EQ(child.at("os_pid"), queen.pid());
+    ASSERT_EQ(child.at("children").size(), 1U);
+    EXPECT_EQ(child.at("children").at(0).at("name"), "worker");
+    EXPECT_EQ(child.at("children").at(0).at("state"), "away");
+  }
+  EXPECT_TRUE(contains(good({"tree"}), "worker"));
+}
+
+TEST_F(CliHive, RouteNamesTheRule) {
+  make_away("a");
+  make_away("b");
+  make_away("t", {"--parent", "a", "--role", "task"});
+  EXPECT_EQ(good_json({"route", "a", "b"}).at("rule"), "sibling");
+  EXPECT_EQ(good_json({"route", "t", "a"}).at("rule"), "parent");
+  const Outcome denied = beeline({"route", "t", "b"});
+  EXPECT_EQ(denied.code, 7);
+  EXPECT_TRUE(contains(denied.out, "task_to_parent_only"));
+  EXPECT_EQ(beeline({"route", "a", "nobody"}).code, 4);
+}
+
+TEST_F(CliHive, NothingIsColouredOffATerminal) {
+  (void)good({"up"});
+  for (const char* verb : {"status", "tree"}) {
+    EXPECT_FALSE(contains(good({verb}), "\x1b")) << verb;
+  }
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,265 @@
+// beeline send, recv, reply, request, inbox.
+
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+class CliMessage : public CliTest {
+ protected:
+  static void wait_for_agent(const std::string& name) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (;;) {
+      const Outcome tree = beeline({"tree", "--json"});
+      const json parsed = json::parse(tree.out, nullptr, false);
+      if (tree.code == 0 && is_running(parsed, name)) return;
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << name << " did not come: " << tree.out;
+      ::usleep(2000);
+    }
+  }
+
+ private:
+  static bool is_running(const json& nodes, const std::string& name) {
+    for (const json& node : nodes) {
+      if (node.at("name") == name && node.at("state") == "running") return true;
+      if (is_running(node.at("children"), name)) return true;
+    }
+    return false;
+  }
+};
+
+TEST_F(CliMessage, WhatWasSentToAnAgentThatIsAwayWaitsInOrder) {
+  make_away("worker");
+  std::vector<std::string> ids;
+  for (const char* body : {"one", "two", "three"}) {
+    ids.push_back(good({"send", "worker", body}));
+    EXPECT_TRUE(contains(ids.back(), ":"));
+    ::usleep(20'000);  // the clock that orders different senders has steps of 4 ms
+  }
+  EXPECT_EQ(good({"recv", "worker", "--count", "2"}), "one\ntwo\n");
+  const auto rest = json_lines(good({"recv", "worker", "--count", "1", "--json"}));
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].at("body"), "three");
+  EXPECT_EQ(rest[0].at("id").get<std::string>() + '\n', ids[2]);
+  EXPECT_EQ(rest[0].at("rank"), 2);
+  EXPECT_EQ(rest[0].at("attempts"), 0);
+  EXPECT_EQ(rest[0].at("type"), "");
+  EXPECT_TRUE(rest[0].at("from").is_number());
+}
+
+TEST_F(CliMessage, BodiesComeFromArgumentsStdinAndFiles) {
+  make_away("worker");
+  std::ofstream(folder_ + "/body") << "from a file";
+  (void)good({"send", "worker", "-"}, "from stdin");
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "from stdin\n");
+  (void)good({"send", "worker", "@" + folder_ + "/body"});
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "from a file\n");
+  (void)good({"send", "worker", "-"}, std::string("\xff\x00\x01", 3));
+  const auto binary = json_lines(good({"recv", "worker", "--count", "1", "--json"}));
+  ASSERT_EQ(binary.size(), 1U);
+  EXPECT_EQ(binary[0].at("body_base64"), "/wAB");
+  EXPECT_TRUE(contains(bad(1, {"send", "worker", "@" + folder_ + "/none"}), folder_ + "/none"));
+}
+
+TEST_F(CliMessage, ALargeBodyArrivesWhole) {
+  make_away("worker");
+  const std::string body(3'000'000, 'x');
+  (void)good({"send", "worker", "-"}, body);
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), body + '\n');
+}
+
+TEST_F(CliMessage, RankTypeAndChannelTravel) {
+  make_away("worker");
+  (void)good({"send", "worker", "later", "--rank", "low"});
+  (void)good({"send", "worker", "now", "--rank", "critical", "--type", "alarm", "--channel", "c"});
+  const auto lines = json_lines(good({"recv", "worker", "--count", "2", "--json"}));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].at("body"), "now");
+  EXPECT_EQ(lines[0].at("rank"), 0);
+  EXPECT_EQ(lines[0].at("type"), "alarm");
+  EXPECT_EQ(lines[0].at("channel"), "c");
+  EXPECT_EQ(lines[1].at("rank"), 3);
+}
+
+TEST_F(CliMessage, RecvSelectsByTypeAndLeavesTheRest) {
+  make_away("worker");
+  (void)good({"send", "worker", "plain"});
+  (void)good({"send", "worker", "typed", "--type", "t"});
+  EXPECT_EQ(good({"recv", "worker", "--count", "1", "--type", "t"}), "typed\n");
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "plain\n");
+}
+
+TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
+  EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));
+  (void)bad(5, {"request", "worker", "anybody there?", "--timeout", "20ms"});
+}
+
+TEST_F(CliMessage, NobodyThereExitsWithFour) {
+  (void)good({"up"});
+  EXPECT_TRUE(contains(bad(4, {"send", "nobody", "x"}), "nobody"));
+  (void)bad(4, {"request", "nobody", "x"});
+  (void)bad(4, {"inbox", "nobody"});
+  (void)bad(4, {"recv", "worker", "--parent", "nobody"});
+}
+
+TEST_F(CliMessage, AFullLaneExitsWithSixAndLosesNothing) {
+  make_away("worker");
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) lines += std::to_string(i) + '\n';
+  const Outcome sent = beeline({"send", "worker", "-", "--lines"}, lines);
+  EXPECT_EQ(sent.code, 6);
+  EXPECT_TRUE(contains(sent.err, "full"));
+  const auto accepted = std::count(sent.out.begin(), sent.out.end(), '\n');
+  EXPECT_GT(accepted, 0);
+  EXPECT_LT(accepted, 1000);
+  std::string expected;
+  for (int i = 0; i < accepted; ++i) expected += std::to_string(i) + '\n';
+  EXPECT_EQ(good({"recv", "worker", "--count", std::to_string(accepted)}), expected);
+  make_away("worker");
+}
+
+TEST_F(CliMessage, ADeniedRouteExitsWithSeven) {
+  make_away("lead");
+  make_away("other");
+  const std::vector<std::string> as_task = {"--as",   "task-1", "--parent", "lead",
+                                            "--role", "task",   "--json"};
+  std::vector<std::string> allowed = {"send", "lead", "done"};
+  allowed.insert(allowed.end(), as_task.begin(), as_task.end());
+  EXPECT_EQ(beeline(allowed).code, 0);
+  std::vector<std::string> denied = {"send", "other", "hello"};
+  denied.insert(denied.end(), as_task.begin(), as_task.end());
+  EXPECT_TRUE(contains(bad(7, denied), "parent"));
+}
+
+TEST_F(CliMessage, ANameThatIsTakenExitsWithThree) {
+  Program holder(with_program({"recv", "worker"}));
+  wait_for_agent("worker");
+  EXPECT_TRUE(contains(bad(3, {"recv", "worker", "--count", "1"}), "worker"));
+}
+
+TEST_F(CliMessage, RequestPrintsTheEcho) {
+  Program echo(with_program({"reply", "echo", "--echo"}));
+  wait_for_agent("echo");
+  EXPECT_EQ(good({"request", "echo", "hello"}), "hello\n");
+  const json reply = good_json({"request", "echo", "again"});
+  EXPECT_EQ(reply.at("body"), "again");
+  EXPECT_GT(reply.at("round_trip_us"), 0);
+  EXPECT_EQ(good({"request", "echo", "named", "--as", "asker"}), "named\n");
+  echo.signal(SIGTERM);
+  EXPECT_EQ(echo.wait().code, 0);
+}
+
+TEST_F(CliMessage, ReplyRunsACommandOnTheBody) {
+  Program shout(with_program({"reply", "shout", "--command", "tr a-z A-Z"}));
+  wait_for_agent("shout");
+  EXPECT_EQ(good({"request", "shout", "hello"}), "HELLO\n");
+  const std::string big(1'000'000, 'y');
+  EXPECT_EQ(good({"request", "shout", "-"}, big), std::string(1'000'000, 'Y') + '\n');
+}
+
+TEST_F(CliMessage, ACommandThatFailsLeavesADeadLetter) {
+  Program fails(with_program({"reply", "worker", "--command", "echo x >&2; exit 9"}));
+  wait_for_agent("worker");
+  (void)good({"send", "worker", "hopeless"});
+  for (json inbox; inbox.empty() || inbox.at(0).at("place") != "dead";) {
+    inbox = good_json({"inbox", "worker"});
+    ::usleep(2000);
+  }
+  const json letter = good_json({"inbox", "worker"}).at(0);
+  EXPECT_EQ(letter.at("reason"), "exhausted");
+  EXPECT_EQ(letter.at("preview"), "hopeless");
+  fails.signal(SIGTERM);
+  const Outcome outcome = fails.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(contains(outcome.err, "exited with 9"));
+}
+
+TEST_F(CliMessage, RecvEndsOnASignalAndStaysAway) {
+  Program recv(with_program({"recv", "worker"}));
+  wait_for_agent("worker");
+  (void)good({"send", "worker", "one"});
+  recv.wait_for("one\n");
+  recv.signal(SIGINT);
+  EXPECT_EQ(recv.wait().code, 0);
+  const json king = good_json({"tree"}).at(0);
+  EXPECT_EQ(king.at("children").at(0).at("state"), "away");
+
+  Program counted(with_program({"recv", "worker", "--count", "3"}));
+  wait_for_agent("worker");
+  counted.signal(SIGTERM);
+  EXPECT_EQ(counted.wait().code, 1);
+}
+
+TEST_F(CliMessage, RecvEndsWithTheHive) {
+  Program recv(with_program({"recv", "worker"}));
+  wait_for_agent("worker");
+  (void)good({"down"});
+  const Outcome outcome = recv.wait();
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(contains(outcome.err, "down"));
+}
+
+TEST_F(CliMessage, WhatAKilledAgentDidNotFinishComesAgain) {
+  Program stuck(with_program({"reply", "worker", "--command", "echo got it >&2; sleep 1000"}));
+  wait_for_agent("worker");
+  (void)good({"send", "worker", "-", "--lines"}, "one\ntwo\nthree\n");
+  for (json inbox; inbox.empty() || inbox.back().at("place") != "leased";) {
+    inbox = good_json({"inbox", "worker"});
+    ::usleep(2000);
+  }
+  stuck.signal(SIGKILL);
+  EXPECT_EQ(stuck.wait().code, 128 + SIGKILL);
+  std::vector<json> lines;
+  for (int i = 0; i < 200 && lines.empty(); ++i) {
+    const Outcome recv = beeline({"recv", "worker", "--count", "3", "--json"});
+    if (recv.code == 3) continue;  // the death is not known yet
+    EXPECT_EQ(recv.code, 0) << recv.err;
+    lines = json_lines(recv.out);
+  }
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].at("body"), "one");
+  EXPECT_EQ(lines[0].at("attempts"), 1);
+  EXPECT_EQ(lines[1].at("body"), "two");
+  EXPECT_EQ(lines[1].at("attempts"), 0);
+  EXPECT_EQ(lines[2].at("body"), "three");
+}
+
+TEST_F(CliMessage, AMessageThatCouldNotBePrintedIsNotTaken) {
+  make_away("worker");
+  (void)good({"send", "worker", "precious"});
+  const Outcome broken = run({"/bin/sh", "-c", "exec \"$BEELINE_BIN/beeline\" recv worker >&-"});
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "precious\n");
+}
+
+TEST_F(CliMessage, InboxListsInDeliveryOrderAndTakesNothing) {
+  make_away("worker");
+  (void)good({"send", "worker", "low", "--rank", "low"});
+  (void)good({"send", "worker", "urgent", "--rank", "critical", "--type", "alarm"});
+  for (int i = 0; i < 2; ++i) {
+    const json inbox = good_json({"inbox", "worker"});
+    ASSERT_EQ(inbox.size(), 2U);
+    EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
+    EXPECT_EQ(inbox.at(0).at("type"), "alarm");
+    EXPECT_EQ(inbox.at(0).at("place"), "lane");
+    EXPECT_EQ(inbox.at(1).at("preview"), "low");
+  }
+  // Taken from the lanes into the inbox, and none of them handed out.
+  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "1ms"});
+  const json inbox = good_json({"inbox", "worker"});
+  ASSERT_EQ(inbox.size(), 2U);
+  EXPECT_EQ(inbox.at(0).at("place"), "queued");
+  EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
+  EXPECT_EQ(inbox.at(1).at("preview"), "low");
+  EXPECT_TRUE(contains(good({"inbox", "worker"}), "urgent"));
+  EXPECT_EQ(good({"recv", "worker", "--count", "2"}), "urgent\nlow\n");
+  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
+}
+
+}  // namespace
+}  // namespace beeline::test

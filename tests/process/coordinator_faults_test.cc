@@ -1,0 +1,251 @@
+// The coordinator among bad clients, its own death, its start and its end.
+
+#include "coordinator_fixture.h"
+
+namespace beeline::control {
+namespace {
+
+/// A connection that does not go through the client.
+os::PacketSocket raw_socket() {
+  auto socket = os::PacketSocket::connect(std::string(std::getenv("BEELINE_DIR")) + "/socket");
+  EXPECT_TRUE(is_ok(socket));
+  return std::move(*socket);
+}
+
+/// What a raw client is told before it is dropped; empty if it is not dropped.
+std::string last_words(os::PacketSocket& socket) {
+  std::string words;
+  for (;;) {
+    auto packet = socket.receive(1 << 20, kLong);
+    if (!packet) return packet.error().code == ErrorCode::kClosed ? words : "";
+    if (!*packet) return "";
+    words = (*packet)->text;
+  }
+}
+
+TEST_F(CoordinatorTest, ASecondInstanceExitsWith3AndNamesTheFirst) {
+  start();
+  const std::int32_t keeper = connect().status()->keeper_pid;
+  const auto [status, text] = run_beelined({});
+  EXPECT_EQ(status, 3);
+  EXPECT_EQ(text.find("beelined: hive \"default\" is already run by pid " + std::to_string(keeper) +
+                      " since 20"),
+            0U)
+      << text;
+  EXPECT_TRUE(is_ok(connect().status()));
+}
+
+TEST_F(CoordinatorTest, WrongUseExitsWith2) {
+  EXPECT_EQ(run_beelined({"--nonsense"}).first, 2);
+  EXPECT_EQ(run_beelined({"--hive", "a/b"}).first, 2);
+}
+
+TEST_F(CoordinatorTest, BadClientsAreDroppedWithAReasonAndOthersNoticeNothing) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const std::string half = build(Request(AttachRequest{}), 1).substr(0, 20);
+  const std::vector<std::string> bad = {"garbage",
+                                        half,
+                                        std::string("\0\1\2", 3),
+                                        R"({"op":"list"})",
+                                        std::string(9000, '['),
+                                        std::string(kMaxPacketBytes + 1, 'x')};
+  for (const std::string& text : bad) {
+    os::PacketSocket socket = raw_socket();
+    ASSERT_TRUE(is_ok(socket.send(text)));
+    const std::string words = last_words(socket);
+    EXPECT_NE(words.find(R"("op":"error")"), std::string::npos) << words;
+    EXPECT_NE(words.find("packet"), std::string::npos) << words;
+    EXPECT_TRUE(is_ok(lead.client.status()));
+  }
+  EXPECT_EQ(lead.client.status()->dropped_clients, bad.size());
+  EXPECT_EQ(lead.own_word().state, shm::AgentState::kRunning);
+  EXPECT_TRUE(is_ok(agent(named("next")).client.status()));
+}
+
+TEST_F(CoordinatorTest, AClientThatTakesNoAnswersIsDroppedAndOthersAreServed) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  os::PacketSocket socket = raw_socket();
+  const std::string request = build(Request(ListRequest{}), 1);
+  const bool dropped = eventually([&] {
+    for (int i = 0; i < 200; ++i) {
+      const auto sent = socket.try_send(request);
+      if (!sent) return true;
+    }
+    EXPECT_TRUE(is_ok(lead.client.status()));
+    return false;
+  });
+  EXPECT_TRUE(dropped);
+  EXPECT_EQ(lead.client.status()->dropped_clients, 1U);
+}
+
+TEST_F(CoordinatorTest, DescriptorsThatNobodyAskedForDoNotPileUp) {
+  start();
+  Client client = connect();
+  const auto coordinator = client.status()->coordinator_pid;
+  const auto count = [&] {
+    const std::filesystem::path fds = "/proc/" + std::to_string(coordinator) + "/fd";
+    return std::distance(std::filesystem::directory_iterator(fds), {});
+  };
+  const auto before = count();
+  const int fd = STDERR_FILENO;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(is_ok(client.request(StatusRequest{}, std::vector<int>(8, fd))));
+  }
+  EXPECT_TRUE(eventually([&] { return count() == before; }));
+}
+
+TEST_F(CoordinatorTest, AKilledCoordinatorIsRestartedAndAgentsGoOn) {
+  start();
+  TestAgent a = agent(named("a"));
+  TestAgent b = agent(named("b"));
+  ASSERT_TRUE(is_ok(a.open(b.pid())));
+  ASSERT_TRUE(b.next<AnnouncedLink>().has_value());
+  const auto before = a.client.status();
+  ASSERT_TRUE(is_ok(before));
+  const std::uint64_t old_epoch = shm::DirectoryView(a.directory.data()).epoch();
+  ASSERT_EQ(::kill(before->coordinator_pid, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] {
+    (void)b.client.try_next();
+    return b.client.closed();
+  }));
+
+  for (TestAgent* agent : {&b, &a}) {
+    auto resumed = agent->resume();
+    ASSERT_TRUE(is_ok(resumed));
+    EXPECT_EQ(resumed->index, agent->attached.index);
+    EXPECT_GT(resumed->epoch, old_epoch);
+    ASSERT_TRUE(is_ok(agent->map_directory(resumed->directory.get())));
+    EXPECT_EQ(agent->own_word(),
+              (shm::AgentWord{agent->attached.incarnation, shm::AgentState::kRunning}));
+  }
+  const auto link = b.next<AnnouncedLink>();
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->pid, a.pid());
+  EXPECT_TRUE(link->process);
+  const auto again = a.open(b.pid(), true, 1U);
+  ASSERT_TRUE(is_ok(again));
+  EXPECT_TRUE(again->process);
+  EXPECT_TRUE(again->may_send);
+  const auto after = a.client.status();
+  ASSERT_TRUE(is_ok(after));
+  EXPECT_EQ(after->restarts, 1U);
+  EXPECT_EQ(after->keeper_pid, before->keeper_pid);
+  EXPECT_EQ(after->links, 1U);
+  TestAgent c = agent(named("c"));
+  EXPECT_GT(c.pid(), b.pid());
+  EXPECT_GT(c.attached.incarnation, b.attached.incarnation);
+}
+
+TEST_F(CoordinatorTest, DeathsWhileTheCoordinatorIsDeadAreHandledAfterwards) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const pid_t child = spawn([&](TestAgent& worker) {
+    return worker.attach(named("worker", "lead")) && worker.provide(true) &&
+           worker.open(lead.pid()).has_value();
+  });
+  const auto link = lead.next<AnnouncedLink>();
+  ASSERT_TRUE(link.has_value());
+  ::kill(lead.client.status()->coordinator_pid, SIGKILL);
+  kill_child(child);
+  ASSERT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  EXPECT_TRUE(eventually([&] {
+    const auto all = lead.client.list_all();
+    return all && all->size() == 3 && (*all)[2].state == shm::AgentState::kAway;
+  }));
+  TestAgent successor;
+  ASSERT_TRUE(is_ok(successor.attach(named("worker"))));
+  EXPECT_EQ(successor.pid(), link->pid);
+  EXPECT_EQ(successor.attached.predecessor, link->incarnation);
+}
+
+TEST_F(CoordinatorTest, ManyDeathsOfTheCoordinatorLoseNobody) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  for (int i = 0; i < 25; ++i) {
+    const auto status = lead.client.status();
+    ASSERT_TRUE(is_ok(status));
+    ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+    ASSERT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  }
+  EXPECT_EQ(lead.client.status()->restarts, 25U);
+  EXPECT_EQ(lead.client.list_all()->size(), 2U);
+}
+
+TEST_F(CoordinatorTest, IfTheKeeperDiesEverythingEndsAndAgentsComeBackToANewHive) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  TestAgent worker = agent(named("worker", "lead"));
+  const auto status = lead.client.status();
+  ASSERT_TRUE(is_ok(status));
+  auto coordinator = os::open_pidfd(status->coordinator_pid);
+  ASSERT_TRUE(is_ok(coordinator));
+  ::kill(status->keeper_pid, SIGKILL);
+  EXPECT_TRUE(os::wait_readable(coordinator->get(), kLong));
+
+  // The first client starts a new one; those who live register again and keep pid and name.
+  ASSERT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  ASSERT_TRUE(is_ok(worker.resume()));
+  const auto all = lead.client.list_all();
+  ASSERT_TRUE(is_ok(all));
+  ASSERT_EQ(all->size(), 3U);
+  EXPECT_EQ((*all)[2].pid, worker.pid());
+  EXPECT_EQ((*all)[2].parent, lead.pid());
+  TestAgent next = agent(named("next"));
+  EXPECT_GT(next.pid(), worker.pid());
+}
+
+TEST_F(CoordinatorTest, EightFirstUsersStartOneCoordinator) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto client = Client::connect();
+      if (!client) std::cerr << client.error().text << '\n';
+      const auto status = client ? client->status() : Result<StatusAnswer>();
+      ::_exit(client && status && status->restarts == 0 ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+}
+
+TEST_F(CoordinatorTest, NobodyIsStartedIfToldNotTo) {
+  ClientOptions options;
+  options.start = false;
+  EXPECT_TRUE(has_error(Client::connect(options), ErrorCode::kNoCoordinator, "beeline up"));
+}
+
+TEST_F(CoordinatorTest, DownTellsEverybodyAndRemovesEverything) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const auto status = lead.client.status();
+  ASSERT_TRUE(is_ok(status));
+  auto coordinator = os::open_pidfd(status->coordinator_pid);
+  auto keeper = os::open_pidfd(status->keeper_pid);
+  EXPECT_TRUE(is_ok(connect().down()));
+  EXPECT_TRUE(lead.next<ShutdownAnnouncement>().has_value());
+  EXPECT_TRUE(os::has_exited(coordinator->get()));
+  EXPECT_TRUE(os::has_exited(keeper->get()));
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/hive"));
+}
+
+TEST_F(CoordinatorTest, ATermSignalToTheKeeperIsAnOrderlyEnd) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const auto status = lead.client.status();
+  ASSERT_TRUE(is_ok(status));
+  auto keeper = os::open_pidfd(status->keeper_pid);
+  ::kill(status->keeper_pid, SIGTERM);
+  EXPECT_TRUE(os::wait_readable(keeper->get(), kLong));
+  EXPECT_TRUE(lead.next<ShutdownAnnouncement>().has_value());
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/hive"));
+}
+
+}  // namespace
+}  // namespace beeline::control

@@ -1,0 +1,254 @@
+// What happens when lanes and inboxes are full, and when two agents fill each other's.
+
+#include <string>
+#include <vector>
+
+#include "src/os/process.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct FullBoard {
+  Event attached;
+  Event drain;    // the director asks the receiver to drain into its inbox
+  Event drained;  // it has
+  Event take;     // the director asks it to take `expected` messages
+  std::atomic<std::uint32_t> expected;
+  std::atomic<std::uint64_t> queued;
+};
+
+class FlowFull : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowFull);
+
+// Matches nothing, but a look for it drains the lanes.
+const Filter kNobody{.reply_to = ~0ULL};
+
+// Takes `count` messages; those of one rank come in the order in which they were numbered.
+void take_numbered(Agent& agent, std::uint32_t count) {
+  std::uint64_t last[kLow] = {};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Message message = next_message(agent);
+    ASSERT_TRUE(message.valid()) << "after " << i << " of " << count;
+    const std::uint64_t number = std::stoull(std::string(message.text()));
+    ASSERT_LT(last[message.rank()], number) << "after " << i;
+    last[message.rank()] = number;
+    message.done();
+  }
+  EXPECT_FALSE(agent.try_receive());
+}
+
+BEELINE_ROLE(slow_receiver) {
+  auto& board = context.board<FullBoard>();
+  AttachOptions options = named("slow");
+  options.inbox_capacity = 64;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  for (std::uint32_t round = 1; board.take.count() == 0; ++round) {
+    ASSERT_TRUE(board.drain.await(round, patience()));
+    if (board.take.count() != 0) break;
+    std::uint64_t before = 0;
+    do {
+      before = agent->counters().drained;
+      EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
+    } while (agent->counters().drained != before);
+    board.queued.store(agent->counters().queued);
+    board.drained.raise();
+  }
+  ASSERT_NO_FATAL_FAILURE(take_numbered(*agent, board.expected.load()));
+  expect_balance(*agent);
+}
+
+class Numbered {
+ public:
+  Numbered(Agent& agent, Peer to) : agent_(&agent), to_(to) {}
+  SendStatus send(std::int32_t rank = kNormal) {
+    return count(agent_->send(to_, std::to_string(next_), {.rank = rank}));
+  }
+  SendStatus send_until(Deadline deadline) {
+    return count(agent_->send_until(to_, std::to_string(next_), deadline));
+  }
+  // Sends until a send fails; how many did not.
+  std::uint32_t fill(std::int32_t rank = kNormal) {
+    const std::uint32_t before = sent_;
+    SendStatus status = SendStatus::kOk;
+    while (status == SendStatus::kOk) status = send(rank);
+    EXPECT_EQ(status, SendStatus::kFull) << to_string(status);
+    return sent_ - before;
+  }
+  [[nodiscard]] std::uint32_t sent() const { return sent_; }
+
+ private:
+  SendStatus count(const SendResult& result) {
+    if (result) ++sent_, ++next_;
+    return result.status;
+  }
+  Agent* agent_;
+  Peer to_;
+  std::uint64_t next_ = 1;
+  std::uint32_t sent_ = 0;
+};
+
+TEST_P(FlowFull, ALaneIsFullExactlyAtItsCapacity) {
+  auto& shared = board<FullBoard>();
+  AttachOptions options = named("sender");
+  options.normal_slots = 8;
+  options.urgent_slots = 4;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("slow_receiver");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  Numbered numbers(*agent, peer_of(*agent, "slow"));
+  EXPECT_EQ(numbers.fill(), 8U);
+  EXPECT_EQ(numbers.fill(kCritical), 4U);
+  EXPECT_EQ(numbers.send(), SendStatus::kFull);
+  EXPECT_EQ(numbers.send_until(after(1ms)), SendStatus::kFull);
+
+  shared.drain.raise();
+  ASSERT_EQ(numbers.send_until(patience()), SendStatus::kOk);
+  ASSERT_TRUE(shared.drained.await(1, patience()));
+  EXPECT_GE(shared.queued.load(), 12U);
+  shared.expected.store(numbers.sent());
+  shared.take.raise();
+  shared.drain.raise();
+  troupe().wait_all(patience());
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFull, ASenderThatNeverWaitsSeesTheSpaceThatTheReceiverMakes) {
+  auto& shared = board<FullBoard>();
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  troupe().start("slow_receiver");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  Numbered numbers(*agent, peer_of(*agent, "slow"));
+  EXPECT_EQ(numbers.fill(), 128U);
+  shared.expected.store(1000);
+  shared.take.raise();
+  shared.drain.raise();
+  const Deadline deadline = patience();
+  while (numbers.sent() < 1000) {
+    if (numbers.send() == SendStatus::kOk) continue;
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "after " << numbers.sent();
+    os::yield();
+  }
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowFull, AFullInboxStopsSendersButLetsCriticalMessagesIn) {
+  auto& shared = board<FullBoard>();
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  troupe().start("slow_receiver");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  Numbered numbers(*agent, peer_of(*agent, "slow"));
+  EXPECT_EQ(numbers.fill(), 128U);
+  shared.drain.raise();
+  ASSERT_TRUE(shared.drained.await(1, patience()));
+  EXPECT_EQ(shared.queued.load(), 60U) << "64 entries, one in sixteen for critical messages";
+  // The wait makes sure that the receipts are known.
+  ASSERT_EQ(numbers.send_until(patience()), SendStatus::kOk);
+  EXPECT_EQ(numbers.fill(), 59U);
+  shared.drain.raise();
+  ASSERT_TRUE(shared.drained.await(2, patience()));
+  EXPECT_EQ(shared.queued.load(), 60U);
+  EXPECT_EQ(numbers.send(), SendStatus::kFull);
+
+  EXPECT_EQ(numbers.fill(kCritical), 16U);
+  shared.drain.raise();
+  ASSERT_TRUE(shared.drained.await(3, patience()));
+  EXPECT_EQ(shared.queued.load(), 64U) << "the reserved share is for them";
+  EXPECT_EQ(numbers.fill(kCritical), 4U);
+  EXPECT_EQ(numbers.send(), SendStatus::kFull);
+  shared.expected.store(numbers.sent());
+  shared.take.raise();
+  shared.drain.raise();
+  troupe().wait_all(patience());
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// ---- Each fills the other -----------------------------------------------------------------------
+
+constexpr std::uint32_t kCrossed = 3000;  // more than a lane holds, less than an inbox
+
+BEELINE_ROLE(crossed) {
+  auto agent = attach("crossed-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  const Peer other = peer_of(*agent, "crossed-" + std::to_string(1 - context.number));
+  for (std::uint32_t i = 1; i <= kCrossed; ++i) {
+    ASSERT_EQ(agent->send_until(other, std::to_string(i), patience()).status, SendStatus::kOk) << i;
+  }
+  ASSERT_NO_FATAL_FAILURE(take_numbered(*agent, kCrossed));
+  expect_balance(*agent);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFull, TwoAgentsThatFillEachOthersLanesDoNotBlock) {
+  troupe().start("crossed", 0);
+  troupe().start("crossed", 1);
+  troupe().wait_all(patience());
+}
+
+// ---- Sends of many threads ----------------------------------------------------------------------
+
+constexpr std::uint32_t kCrowd = 6;
+constexpr std::uint32_t kOfEach = 2000;
+
+struct CrowdBoard {
+  Event finished;
+};
+
+BEELINE_ROLE(crowd) {
+  auto& board = context.board<CrowdBoard>();
+  auto agent = attach("crowd");
+  ASSERT_TRUE(agent);
+  const Peer hub = peer_of(*agent, "hub");
+  // Answered: each side knows the other's link.
+  auto answer = agent->request(hub, "ready", patience());
+  ASSERT_TRUE(answer) << answer.error().text;
+  answer->done();
+  SharedSender sender = agent->shared_sender();
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < kCrowd; ++t) {
+    threads.emplace_back([sender, hub, t]() mutable {
+      for (std::uint32_t i = 1; i <= kOfEach; ++i) {
+        const std::string text = std::to_string(t) + " " + std::to_string(i);
+        const SendResult sent = sender.send(hub, text, {}, patience());
+        ASSERT_EQ(sent.status, SendStatus::kOk) << to_string(sent.status);
+      }
+    });
+  }
+  // The owner's handler is busy all the while: it does not touch the library.
+  EXPECT_TRUE(board.finished.await(1, patience()));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFull, ThreadsSendThroughAnAgentWhoseHandlerIsBusy) {
+  auto agent = attach("hub");
+  ASSERT_TRUE(agent);
+  troupe().start("crowd");
+  Message ready = next_message(*agent);
+  ASSERT_TRUE(ready.valid());
+  EXPECT_TRUE(agent->reply(ready, ""));
+  ready.done();
+  std::uint32_t last[kCrowd] = {};
+  for (std::uint32_t i = 0; i < kCrowd * kOfEach; ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid()) << "after " << i;
+    std::uint32_t thread = 0;
+    std::uint32_t number = 0;
+    ASSERT_EQ(std::sscanf(std::string(message.text()).c_str(), "%u %u", &thread, &number), 2);
+    ASSERT_LT(thread, kCrowd);
+    ASSERT_EQ(number, last[thread] + 1);
+    last[thread] = number;
+    message.done();
+  }
+  board<CrowdBoard>().finished.raise();
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+}  // namespace
+}  // namespace beeline::test

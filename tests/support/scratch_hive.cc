@@ -1,0 +1,139 @@
+#include "tests/support/scratch_hive.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "src/os/process.h"
+
+namespace beeline::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_all(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// All processes that we may look at.
+std::vector<pid_t> list_processes() {
+  std::vector<pid_t> pids;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec == std::errc() && *parsed.ptr == '\0') pids.push_back(pid);
+  }
+  return pids;
+}
+
+// Processes that were started with this BEELINE_DIR: daemon and roles, never ourselves.
+std::vector<pid_t> processes_of(const std::string& directory) {
+  const std::string wanted = std::string("BEELINE_DIR=") + directory + '\0';
+  std::vector<pid_t> found;
+  for (const pid_t pid : list_processes()) {
+    const std::string environment = read_all(fs::path("/proc") / std::to_string(pid) / "environ");
+    if (pid != ::getpid() && environment.find(wanted) != std::string::npos) found.push_back(pid);
+  }
+  return found;
+}
+
+pid_t parent_of(pid_t pid) {
+  const std::string text = read_all(fs::path("/proc") / std::to_string(pid) / "stat");
+  // pid (name) state parent ...; a name may hold anything.
+  const std::size_t end = text.rfind(')');
+  if (end == std::string::npos || text.size() < end + 4) return 0;
+  return static_cast<pid_t>(std::strtol(text.c_str() + end + 4, nullptr, 10));
+}
+
+}  // namespace
+
+std::size_t count_open_fds() {
+  const fs::directory_iterator listing("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(listing), end(listing)));
+}
+
+ScratchHive::ScratchHive() : fds_before_(count_open_fds()) {
+  static std::atomic<int> count{0};
+  name_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  directory_ = (fs::temp_directory_path() / "beeline-test-XXXXXX").string();
+  EXPECT_NE(::mkdtemp(directory_.data()), nullptr) << directory_;
+  ::setenv("BEELINE_DIR", directory_.c_str(), 1);
+  ::setenv("BEELINE_HIVE", name_.c_str(), 1);
+  // ctest says where the programs are; run by hand, a test lies in a folder below them.
+  ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
+  keeper_ = static_cast<pid_t>(status().keeper_pid);
+  EXPECT_GT(keeper_, 0);
+}
+
+ScratchHive::~ScratchHive() {
+  if (!closed_) close();
+  kill_all();
+  std::error_code ignored;
+  fs::remove_all(directory_, ignored);
+}
+
+control::Client ScratchHive::client() const {
+  auto client = control::Client::connect();
+  if (client) return std::move(*client);
+  ADD_FAILURE() << client.error().text;
+  return {};
+}
+
+control::StatusAnswer ScratchHive::status() const {
+  auto status = client().status();
+  if (status) return *status;
+  ADD_FAILURE() << status.error().text;
+  return {};
+}
+
+void ScratchHive::close() {
+  closed_ = true;
+  control::ClientOptions options;
+  options.start = false;
+  auto connected = control::Client::connect(options);
+  ASSERT_TRUE(connected) << connected.error().text;
+  const auto down = connected->down();
+  EXPECT_TRUE(down) << down.error().text;
+  connected->close();
+  for (const pid_t pid : processes_of(directory_)) {
+    ADD_FAILURE() << "process " << pid << " is left: "
+                  << read_all(fs::path("/proc") / std::to_string(pid) / "cmdline");
+  }
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory_, error)) {
+    ADD_FAILURE() << "file " << entry.path() << " is left";
+  }
+  EXPECT_EQ(count_open_fds(), fds_before_) << "descriptors are left open";
+}
+
+void ScratchHive::kill_all() const {
+  // The keeper first, or it would start its coordinator again.
+  if (parent_of(keeper_) == 0) return;
+  std::vector<pid_t> left = processes_of(directory_);
+  std::stable_partition(left.begin(), left.end(), [&](pid_t pid) { return pid == keeper_; });
+  for (const pid_t pid : left) ::kill(pid, SIGKILL);
+}
+
+pid_t ScratchHive::coordinator() const {
+  for (const pid_t pid : list_processes()) {
+    if (parent_of(pid) == keeper_) return pid;
+  }
+  return 0;
+}
+
+}  // namespace beeline::test

@@ -1,0 +1,47 @@
+#pragma once
+// A hive of a test's own, in a directory of its own, which leaves nothing behind.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <string>
+
+#include "src/control/client.h"
+
+namespace beeline::test {
+
+class ScratchHive {
+ public:
+  // Sets BEELINE_DIR and BEELINE_HIVE and starts the coordinator.
+  ScratchHive();
+  // close(), unless it was called; then whatever is left is killed.
+  ~ScratchHive();
+  ScratchHive(const ScratchHive&) = delete;
+  ScratchHive& operator=(const ScratchHive&) = delete;
+
+  // Takes the hive down and fails the test if a process, a file or a descriptor is left. REQUIRES:
+  // every agent and role of the test has ended.
+  void close();
+  // SIGKILL for everything of this hive that is not of ours; for a watchdog.
+  void kill_all() const;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] pid_t keeper() const { return keeper_; }
+  // The coordinator's process now, 0 while the keeper starts the next one.
+  [[nodiscard]] pid_t coordinator() const;
+  // A fresh connection. Fails the test when there is none.
+  [[nodiscard]] control::Client client() const;
+  [[nodiscard]] control::StatusAnswer status() const;
+
+ private:
+  std::string name_;
+  std::string directory_;
+  pid_t keeper_ = 0;
+  std::size_t fds_before_ = 0;
+  bool closed_ = false;
+};
+
+[[nodiscard]] std::size_t count_open_fds();
+
+}  // namespace beeline::test

@@ -1,0 +1,36 @@
+#pragma once
+// Looks at the status page of an agent from outside, as shm-dump does: through /proc.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include <beeline/types.h>
+
+#include "shm/status.h"
+
+namespace beeline::test {
+
+class StatusProbe {
+ public:
+  // Finds the page of agent `pid` of the hive, which lives in process `process`. Fails the test when
+  // there is none.
+  StatusProbe(const std::string& hive, pid_t process, Pid pid);
+  ~StatusProbe();
+  StatusProbe(const StatusProbe&) = delete;
+  StatusProbe& operator=(const StatusProbe&) = delete;
+
+  [[nodiscard]] shm::Sleep sleep() const;
+  [[nodiscard]] std::uint64_t sleeps() const { return page_->sleeps.observe(); }
+  // Waits until the agent sleeps in this way and has gone to sleep `count` times in a row with
+  // nothing between; the third sleep of a wait is a long one. Nobody is told when an agent falls
+  // asleep, so this looks again and again. False at the deadline.
+  [[nodiscard]] bool await_sleep(shm::Sleep how, std::uint64_t at_least_sleeps,
+                                 Deadline deadline) const;
+
+ private:
+  const shm::StatusPage* page_ = nullptr;
+};
+
+}  // namespace beeline::test

@@ -1,0 +1,31 @@
+#include "tests/support/watchdog.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace beeline::test {
+
+Watchdog::Watchdog(std::chrono::seconds limit, std::function<void()> last_words)
+    : last_words_(std::move(last_words)), thread_([this, limit] { run(limit); }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void Watchdog::run(std::chrono::seconds limit) {
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+  std::fprintf(stderr, "watchdog: the test hangs after %lld s\n",
+               static_cast<long long>(limit.count()));
+  if (last_words_) last_words_();
+  std::fflush(nullptr);
+  std::abort();
+}
+
+}  // namespace beeline::test

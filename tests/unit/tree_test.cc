@@ -1,0 +1,139 @@
+// The tree as values: HK-006, HK-035, HK-100, HK-101, HK-102, HK-113.
+
+#include "src/control/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace beeline::control {
+namespace {
+
+using Pids = std::vector<Pid>;
+
+AgentNode node(Pid pid, Pid parent, const char* name = "", Role role = Role::kAgent) {
+  return {pid, parent, name, role, shm::AgentState::kRunning};
+}
+
+// 1 king -> 2 -> {4, 5}, 3 -> 6; 4 -> 7
+Tree two_branches() {
+  Tree tree;
+  tree.add(node(1, 0, "king", Role::kKernel));
+  tree.add(node(2, 1, "left"));
+  tree.add(node(3, 1, "right"));
+  tree.add(node(4, 2, "a"));
+  tree.add(node(5, 2, "b"));
+  tree.add(node(6, 3, "c"));
+  tree.add(node(7, 4, "d"));
+  return tree;
+}
+
+TEST(Tree, KnowsChildrenSiblingsAndAncestors) {
+  const Tree tree = two_branches();
+  EXPECT_EQ(tree.children(1), (Pids{2, 3}));
+  EXPECT_EQ(tree.children(7), Pids{});
+  EXPECT_EQ(tree.siblings(4), Pids{5});
+  EXPECT_EQ(tree.siblings(1), Pids{});
+  EXPECT_EQ(tree.ancestors(7), (Pids{4, 2, 1}));
+  EXPECT_EQ(tree.ancestors(99), Pids{});
+}
+
+TEST(Tree, RefusesWhatWouldMakeACircleOrTwoOfOne) {
+  Tree tree = two_branches();
+  EXPECT_FALSE(tree.add(node(0, 0)));
+  EXPECT_FALSE(tree.add(node(2, 1)));
+  EXPECT_FALSE(tree.add(node(8, 8)));
+  EXPECT_FALSE(tree.add(node(8, 9)));
+  EXPECT_EQ(tree.size(), 7U);
+}
+
+TEST(Tree, FindsTheNewestHolderOfANameAfterTheOlderIsRemoved_HK101) {
+  Tree tree = two_branches();
+  tree.add(node(8, 1, "dup"));
+  tree.add(node(9, 1, "dup"));
+  EXPECT_EQ(tree.find_name("dup")->pid, 9U);
+  tree.remove(8);
+  ASSERT_NE(tree.find_name("dup"), nullptr);
+  EXPECT_EQ(tree.find_name("dup")->pid, 9U);
+  tree.remove(9);
+  EXPECT_EQ(tree.find_name("dup"), nullptr);
+}
+
+TEST(Tree, FindsTheOlderHolderOfANameAfterTheNewestIsRemoved_HK101) {
+  Tree tree = two_branches();
+  tree.add(node(8, 1, "dup"));
+  tree.add(node(9, 1, "dup"));
+  tree.remove(9);
+  EXPECT_EQ(tree.find_name("dup")->pid, 8U);
+}
+
+TEST(Tree, PrefersALivingHolderOfANameToADeadOne) {
+  Tree tree = two_branches();
+  tree.add(node(8, 1, "dup"));
+  tree.add(node(9, 1, "dup"));
+  tree.set_state(9, shm::AgentState::kDead);
+  EXPECT_EQ(tree.find_name("dup")->pid, 8U);
+  tree.set_state(8, shm::AgentState::kDead);
+  EXPECT_EQ(tree.find_name("dup")->pid, 9U);
+}
+
+TEST(Tree, GivesTheChildrenOfARemovedNodeToItsParent_HK113) {
+  Tree tree = two_branches();
+  EXPECT_TRUE(tree.remove(2));
+  EXPECT_FALSE(tree.remove(2));
+  EXPECT_EQ(tree.children(1), (Pids{3, 4, 5}));
+  EXPECT_EQ(tree.ancestors(7), (Pids{4, 1}));
+}
+
+TEST(Tree, FindsTheNearestCommonAncestor_HK035) {
+  const Tree tree = two_branches();
+  EXPECT_EQ(tree.nearest_common_ancestor(4, 6), 1U);
+  EXPECT_EQ(tree.nearest_common_ancestor(4, 5), 2U);
+  EXPECT_EQ(tree.nearest_common_ancestor(4, 2), 2U);
+  EXPECT_EQ(tree.nearest_common_ancestor(2, 7), 2U);
+  EXPECT_EQ(tree.nearest_common_ancestor(5, 5), 5U);
+  EXPECT_EQ(tree.nearest_common_ancestor(5, 99), std::nullopt);
+}
+
+TEST(Tree, HasNoCommonAncestorOfTwoRoots_HK035) {
+  Tree tree = two_branches();
+  tree.add(node(8, 0, "root"));
+  EXPECT_EQ(tree.nearest_common_ancestor(8, 4), std::nullopt);
+}
+
+TEST(Tree, NamesTheRelationOfSenderToReceiver_HK006) {
+  const Tree tree = two_branches();
+  EXPECT_EQ(tree.relation(1, 2), Relation::kSystem);  // even to its own child
+  EXPECT_EQ(tree.relation(1, 7), Relation::kSystem);
+  EXPECT_EQ(tree.relation(2, 4), Relation::kParent);
+  EXPECT_EQ(tree.relation(4, 2), Relation::kChild);
+  EXPECT_EQ(tree.relation(2, 1), Relation::kChild);
+  EXPECT_EQ(tree.relation(4, 5), Relation::kSibling);
+  EXPECT_EQ(tree.relation(4, 4), Relation::kSibling);  // HK-038
+  EXPECT_EQ(tree.relation(2, 7), Relation::kOther);    // grandparent
+  EXPECT_EQ(tree.relation(7, 2), Relation::kOther);
+  EXPECT_EQ(tree.relation(5, 7), Relation::kOther);  // uncle
+  EXPECT_EQ(tree.relation(5, 6), Relation::kOther);  // cousin
+  EXPECT_EQ(tree.relation(99, 2), Relation::kOther);
+  EXPECT_EQ(tree.relation(2, 99), Relation::kOther);
+}
+
+TEST(Tree, TwoRootsAreNoSiblings_HK006) {
+  Tree tree;
+  tree.add(node(1, 0, "one"));
+  tree.add(node(2, 0, "two"));
+  EXPECT_EQ(tree.relation(1, 2), Relation::kOther);
+}
+
+TEST(Roles, HaveTheNumbersAndWordsOf_HK102) {
+  EXPECT_EQ(static_cast<int>(Role::kKernel), 0);
+  EXPECT_EQ(static_cast<int>(Role::kTask), 6);
+  for (std::size_t i = 0; i < kRoleWords.size(); ++i) {
+    EXPECT_EQ(role_from(kRoleWords[i]), static_cast<Role>(i));
+    EXPECT_EQ(to_string(static_cast<Role>(i)), kRoleWords[i]);
+  }
+  EXPECT_EQ(role_from("boss"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace beeline::control

@@ -1,0 +1,201 @@
+// The packets of the control protocol: what is built is parsed, and what nobody built is refused
+// with a reason.
+
+#include "src/control/wire.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/control/names.h"
+
+namespace beeline::control {
+namespace {
+
+template <class T>
+T parse_as(const std::string& text) {
+  const auto incoming = parse_request(text);
+  EXPECT_TRUE(incoming.has_value()) << incoming.error().text;
+  if (!incoming || !incoming->request) {
+    ADD_FAILURE() << (incoming ? incoming->request.error().text : incoming.error().text);
+    return {};
+  }
+  return std::get<T>(*incoming->request);
+}
+
+std::string garbage_text(std::string_view text, ErrorCode code) {
+  const auto incoming = parse_request(text);
+  EXPECT_FALSE(incoming.has_value()) << text;
+  if (incoming) return "";
+  EXPECT_EQ(incoming.error().code, code) << incoming.error().text;
+  return incoming.error().text;
+}
+
+std::string wrong_text(std::string_view text) {
+  const auto incoming = parse_request(text);
+  if (!incoming) {
+    ADD_FAILURE() << incoming.error().text;
+    return "";
+  }
+  EXPECT_FALSE(incoming->request.has_value()) << text;
+  if (incoming->request) return "";
+  EXPECT_EQ(incoming->request.error().code, ErrorCode::kInvalid);
+  return incoming->request.error().text;
+}
+
+TEST(Wire, RequestsComeBackAsTheyWere) {
+  AttachRequest attach;
+  attach.name = "w\"1\" \xc3\xa4";
+  attach.parent = "lead";
+  attach.role = Role::kTask;
+  attach.temporary = true;
+  attach.pidfd = true;
+  const auto attach_back = parse_as<AttachRequest>(build(attach, 7));
+  EXPECT_EQ(attach_back.layout, "1.0");
+  EXPECT_EQ(attach_back.name, attach.name);
+  EXPECT_EQ(attach_back.parent, "lead");
+  EXPECT_EQ(attach_back.role, Role::kTask);
+  EXPECT_TRUE(attach_back.temporary);
+  EXPECT_TRUE(attach_back.pidfd);
+
+  OpenRequest open{9, 3, {256, 32, 1ULL << 20}, 5U, true};
+  const auto open_back = parse_as<OpenRequest>(build(open, 8));
+  EXPECT_EQ(open_back.to, 9U);
+  EXPECT_EQ(open_back.serial, 3U);
+  EXPECT_EQ(open_back.contract, open.contract);
+  EXPECT_EQ(open_back.peer, 5U);
+  EXPECT_TRUE(open_back.again);
+
+  ResumeRequest resume{attach, 12, shm::kMaxIncarnation, 2, true};
+  const auto resume_back = parse_as<ResumeRequest>(build(resume, 9));
+  EXPECT_EQ(resume_back.as.name, attach.name);
+  EXPECT_EQ(resume_back.incarnation, shm::kMaxIncarnation);
+  EXPECT_TRUE(resume_back.ready);
+
+  EXPECT_EQ(parse_as<DetachRequest>(build(DetachRequest{{1, 5}}, 1)).empty,
+            (std::vector<std::uint32_t>{1, 5}));
+  EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
+}
+
+TEST(Wire, AnswersAndAnnouncementsComeBackAsTheyWere) {
+  AttachedAnswer attached{5, 1ULL << 50, 3, "w", 2, 77, 1ULL << 49, 4};
+  const auto answer = parse_from_coordinator(build(Answer(attached), 6));
+  ASSERT_TRUE(answer.has_value()) << answer.error().text;
+  const auto& incoming = std::get<IncomingAnswer>(*answer);
+  EXPECT_EQ(incoming.seq, 6U);
+  EXPECT_EQ(std::get<AttachedAnswer>(incoming.answer).incarnation, 1ULL << 50);
+
+  LinkAnnouncement link{5, "w", 3, 9, 1, {}, true, true, OwnLink{2, {}}};
+  const auto announced = parse_from_coordinator(build(AnnouncedValue(link)));
+  ASSERT_TRUE(announced.has_value()) << announced.error().text;
+  const auto& back = std::get<LinkAnnouncement>(std::get<AnnouncedValue>(*announced));
+  EXPECT_TRUE(back.may_send);
+  ASSERT_TRUE(back.mine.has_value());
+  EXPECT_EQ(back.mine->serial, 2U);
+
+  link.mine.reset();
+  const auto plain = parse_from_coordinator(build(AnnouncedValue(link)));
+  EXPECT_FALSE(std::get<LinkAnnouncement>(std::get<AnnouncedValue>(*plain)).mine.has_value());
+
+  const auto error =
+      parse_from_coordinator(build(Answer(ErrorAnswer{ErrorCode::kPeerDead, "gone"}), 1));
+  EXPECT_EQ(std::get<ErrorAnswer>(std::get<IncomingAnswer>(*error).answer).code,
+            ErrorCode::kPeerDead);
+}
+
+TEST(Wire, AFullListFitsAPacket) {
+  ListAnswer list;
+  for (std::size_t i = 0; i < kMaxListedAgents; ++i) {
+    list.agents.push_back({4095, shm::kMaxPid, shm::kMaxPid, std::string(kMaxNameBytes, '"'),
+                           Role::kArchitect, shm::AgentState::kStarting, shm::kMaxIncarnation,
+                           4194304, true});
+  }
+  EXPECT_LE(build(Answer(list), ~0ULL).size(), kMaxPacketBytes);
+}
+
+TEST(Wire, GarbageIsRefusedWithAReason) {
+  for (const char* text : {"", "hello", "\xff\xfe\x01", "[1,2]", "42", "null", "{}x"}) {
+    EXPECT_NE(garbage_text(text, ErrorCode::kProtocol).find("not a JSON object"), std::string::npos)
+        << text;
+  }
+  EXPECT_NE(garbage_text("{}", ErrorCode::kProtocol).find("no op"), std::string::npos);
+  EXPECT_NE(garbage_text(R"({"op":7,"seq":1})", ErrorCode::kProtocol).find("no op"),
+            std::string::npos);
+  EXPECT_NE(garbage_text(R"({"op":"list"})", ErrorCode::kProtocol).find("no seq"),
+            std::string::npos);
+  EXPECT_NE(garbage_text(R"({"op":"list","seq":-1})", ErrorCode::kProtocol).find("not a number"),
+            std::string::npos);
+}
+
+TEST(Wire, HalfOfAPacketIsRefusedAtEveryLength) {
+  const std::string whole = build(OpenRequest{9, 3, {}, 5U, false}, 8);
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_FALSE(parse_request(whole.substr(0, length)).has_value()) << length;
+  }
+}
+
+TEST(Wire, DeepNestingIsRefusedBeforeItIsParsed) {
+  const std::string deep =
+      R"({"op":"list","seq":1,"x":)" + std::string(30'000, '[') + std::string(30'000, ']') + "}";
+  EXPECT_NE(garbage_text(deep, ErrorCode::kProtocol).find("nests deeper than 8"),
+            std::string::npos);
+  const std::string in_text = R"({"op":"list","seq":1,"x":")" + std::string(100, '[') + "\"}";
+  EXPECT_TRUE(parse_request(in_text).has_value());
+}
+
+TEST(Wire, TooLongIsRefusedWithTheLimitAndTheLength) {
+  const std::string text = garbage_text(std::string(kMaxPacketBytes + 1, ' '), ErrorCode::kTooBig);
+  EXPECT_NE(text.find("65537"), std::string::npos) << text;
+  EXPECT_NE(text.find("65536"), std::string::npos) << text;
+}
+
+TEST(Wire, AWrongFieldIsNamedWithWhatWasFound) {
+  EXPECT_EQ(wrong_text(R"({"op":"open","seq":1,"serial":1})"), "open: field \"to\" is missing");
+  EXPECT_EQ(wrong_text(R"({"op":"fade","seq":1,"incarnation":1,"serial":-3})"),
+            "fade: field \"serial\" must be a whole number from 0 to 4294967295, found -3");
+  EXPECT_EQ(wrong_text(R"({"op":"fade","seq":1,"incarnation":1,"serial":4294967296})"),
+            "fade: field \"serial\" must be a whole number from 0 to 4294967295, found 4294967296");
+  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.0","name":"x","role":"boss"})")
+                .find("must be one of kernel, daemon"),
+            std::string::npos);
+  EXPECT_NE(
+      wrong_text(R"({"op":"open","seq":1,"to":2,"serial":1,"contract":{}})").find("normal_slots"),
+      std::string::npos);
+  EXPECT_EQ(wrong_text(R"({"op":"dance","seq":1})"), "unknown op \"dance\"");
+}
+
+TEST(Wire, TextThatIsNotUtf8DoesNotStopTheBuilder) {
+  const std::string text = build(Answer(ErrorAnswer{ErrorCode::kInvalid, "\xff"}), 1);
+  EXPECT_TRUE(parse_from_coordinator(text).has_value());
+}
+
+TEST(Wire, EveryErrorCodeHasItsWord) {
+  for (int i = 0; i <= static_cast<int>(ErrorCode::kClosed); ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    EXPECT_EQ(error_code_from(to_string(code)), code);
+  }
+  EXPECT_EQ(error_code_from("nonsense"), ErrorCode::kProtocol);
+}
+
+TEST(Names, OfAgentsArePrintableUtf8WithoutSlash) {
+  for (const char* good : {"a", "worker 1", "J\xc3\xb6rg", "\xf0\x9f\x90\x9d"}) {
+    EXPECT_TRUE(check_agent_name(good).has_value()) << good;
+  }
+  EXPECT_TRUE(check_agent_name(std::string(64, 'x')).has_value());
+  for (const char* bad : {"", "a/b", "a\n", "\x7f", "\xff", "\xc3", "\xc0\xaf", "\xc2\x85",
+                          "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_FALSE(check_agent_name(bad).has_value()) << bad;
+  }
+  EXPECT_FALSE(check_agent_name(std::string(65, 'x')).has_value());
+}
+
+TEST(Names, OfHivesNameADirectory) {
+  EXPECT_TRUE(check_hive_name("My.hive_1-2").has_value());
+  for (const char* bad : {"", ".", "..", ".x", "a/b", "a b", "\xc3\xb6"}) {
+    EXPECT_FALSE(check_hive_name(bad).has_value()) << bad;
+  }
+  EXPECT_FALSE(check_hive_name(std::string(49, 'x')).has_value());
+}
+
+}  // namespace
+}  // namespace beeline::control
