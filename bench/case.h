@@ -65,11 +65,16 @@ struct LimitPair {
 };
 
 struct Outcome {
+  /// Fewer rounds or messages than this say nothing: others use the CPUs.
+  static constexpr std::uint64_t kFewest = 100;
+
   Percentiles rtt_ns;           // latency and limit
   double messages_per_s = 0.0;  // throughput
   LimitPair limit;
   std::uint64_t count = 0;  // rounds or messages
-  int attempts = 1;         // more than one: the machine changed during the earlier ones
+  int attempts = 1;         // more than one: the earlier ones were not stable
+
+  [[nodiscard]] bool stable() const { return limit.stable() && count >= kFewest; }
 };
 
 [[nodiscard]] constexpr std::string_view to_string(Carry carry) {

@@ -24,12 +24,16 @@ std::string bytes_text(std::size_t bytes) {
 }
 
 std::string note_of(const Outcome& outcome) {
-  if (!outcome.limit.stable()) {
+  if (outcome.count < Outcome::kFewest) {
+    return fmt::format("  UNSTABLE: only {} of them in the last of {} runs, others use the CPUs",
+                       outcome.count, outcome.attempts);
+  }
+  if (!outcome.stable()) {
     return fmt::format("  UNSTABLE: limit {} before, {} after, in the last of {} runs",
                        outcome.limit.before, outcome.limit.after, outcome.attempts);
   }
   if (outcome.attempts == 1) return "";
-  return fmt::format("  run {}: the limit changed during those before", outcome.attempts);
+  return fmt::format("  run {}: those before were not stable", outcome.attempts);
 }
 
 double ratio(const Outcome& outcome) {
@@ -120,7 +124,7 @@ void Report::add_json(const Case& what, const Outcome& outcome) const {
   row["limit_by"] = to_string(what.limit());
   row["limit_before_ns"] = outcome.limit.before;
   row["limit_after_ns"] = outcome.limit.after;
-  row["stable"] = outcome.limit.stable();
+  row["stable"] = outcome.stable();
   row["attempts"] = outcome.attempts;
   row["count"] = outcome.count;
   row["cpus"] = {what.cpus.ping, what.cpus.pong};

@@ -50,7 +50,7 @@ Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& pr
     if (!done) return tl::unexpected(done.error());
     Outcome outcome = outcome_of(*board);
     outcome.attempts = attempt;
-    if (outcome.limit.stable() || attempt == kMostAttempts) return outcome;
+    if (outcome.stable() || attempt == kMostAttempts) return outcome;
   }
 }
 

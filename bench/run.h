@@ -16,9 +16,9 @@ using Measure = std::function<Result<void>(Board&, Side)>;
 /// what to measure.
 using Prepare = std::function<Result<Measure>(Board&, Side)>;
 
-/// Runs the case. A run whose two limits differ by more than 30 % is done again, at most
-/// kMostAttempts times in all; Outcome::limit says whether the last one was stable. Percentiles
-/// are those of Board::rounds.
+/// Runs the case. A run whose two limits differ by more than 30 %, or that hardly came to run, is
+/// done again, at most kMostAttempts times in all; Outcome::stable() is about the last one.
+/// Percentiles are those of Board::rounds.
 [[nodiscard]] Result<Outcome> run_case(SharedBoard& board, const Case& what,
                                        const Prepare& prepare);
 

@@ -1,5 +1,8 @@
 # How our own code is compiled: the warnings, and the sanitizers of the asan and tsan presets.
 
+# The bytes of a segment are read as words and as the structs that lie in them.
+add_compile_options(-fno-strict-aliasing)
+
 add_library(beeline_warnings INTERFACE)
 # Sign conversions stay allowed: lengths meet ssize_t and ptrdiff_t at every system call.
 target_compile_options(beeline_warnings INTERFACE

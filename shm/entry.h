@@ -108,9 +108,15 @@ static_assert(offsetof(Entry, payload) == 64);
   return (header.flags & kFlagUrgentLane) != 0 ? Lane::kUrgent : Lane::kNormal;
 }
 
-// True when the cursor has passed the position, both as low halves.
-[[nodiscard]] constexpr bool is_committed(std::uint32_t position, std::uint64_t cursor) {
-  return static_cast<std::int32_t>(position - static_cast<std::uint32_t>(cursor)) < 0;
+// False when the entry was put but not committed: it is still in its lane, and a successor takes it
+// from there. Such an entry is queued, lies less than a lane ahead of the cursor, and was among the
+// last to arrive; only half of a position is kept, and the last two tell it from one that the
+// cursor has lapped. `arrivals_since` = next_arrival of the home - arrival of the entry.
+[[nodiscard]] constexpr bool is_committed(const EntryWord& word, std::uint64_t cursor,
+                                          std::uint64_t arrivals_since) {
+  const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);
+  return word.state != EntryState::kQueued || ahead >= kMaxLaneSlots ||
+         arrivals_since > kMaxLaneSlots;
 }
 
 }  // namespace beeline::shm

@@ -60,12 +60,14 @@ struct EntryCopy {
 
 enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
 
-// Decides what to do with an old entry whose row led to `link`.
-[[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link) {
+// Decides what to do with an old entry whose row led to `link`; `next_arrival` is the old home's.
+[[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link,
+                                         std::uint64_t next_arrival) {
   if (copy.word.state == EntryState::kFree) return Inherit::kNothing;
   if (copy.word.state > EntryState::kDead) return Inherit::kBad;
   const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
-  if (!is_committed(copy.word.position, link.cursors[lane])) return Inherit::kNothing;
+  const std::uint64_t since = next_arrival - copy.arrival;
+  if (!is_committed(copy.word, link.cursors[lane], since)) return Inherit::kNothing;
   SlotCopy wire = copy.slot;  // as it was in the lane: without the receiver's own flags
   wire.header.flags &= kWireFlags;
   if (check_slot(wire, link.owner_pid, link.layout, link.verified) != SlotFault::kNone) {
@@ -91,6 +93,10 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
   entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+  if (word.state !=
+      EntryState::kDead) {  // killed while it was buried: the reason was there, the state not
+    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));
+  }
   std::memcpy(entry.payload, copy.slot.payload, kInlineBytes);
   if (entry.in_slab()) entry.generation = copy.slot.generation;
   entry.state.publish(word.pack());
@@ -115,6 +121,7 @@ inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLin
 // them.
 inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_t live,
                              std::uint64_t drained) {
+  if (drained < live) drained = live;  // cannot be: a hostile writer
   const InboxCounters& from = old.control().counters;
   InboxCounters& to = home.control().counters;
   std::uint64_t open = 0;
@@ -122,7 +129,8 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
     if (home.row(i).incarnation.relaxed_load() != 0) open += taken_from(home.row(i));
   }
   home.control().retired.publish(drained - open);
-  const std::uint64_t purged = from.purged.observe();
+  std::uint64_t purged = from.purged.observe();
+  if (purged > drained - live) purged = drained - live;  // cannot be: a hostile writer
   to.purged.relaxed_store(purged);
   to.done.relaxed_store(drained - live - purged);
   to.dead.relaxed_store(from.dead.observe());

@@ -26,7 +26,6 @@ inline constexpr std::uint32_t kMaxStrings = 255;
 inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
 inline constexpr std::uint32_t kDefaultNormalSlots = 128;
 inline constexpr std::uint32_t kDefaultUrgentSlots = 16;
-inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 inline constexpr std::uint64_t kDefaultMaxPayload = 64ULL << 20;
 inline constexpr std::uint64_t kMinMaxPayload = 64ULL << 10;
 inline constexpr std::uint64_t kMaxMaxPayload = 1ULL << 30;
@@ -208,7 +207,7 @@ class BasicLink {
   [[nodiscard]] std::size_t find_bank(const LinkKey& opposite) const {
     for (std::size_t i = 0; i < kBanks; ++i) {
       if (bank(i).incarnation.observe() == opposite.incarnation &&
-          bank(i).serial.relaxed_load() == opposite.serial) {
+          bank(i).serial.observe() == opposite.serial) {
         return i;
       }
     }
@@ -271,7 +270,7 @@ inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t 
                       std::uint64_t urgent_cursor) {
   bank.cursors[0].relaxed_store(normal_cursor);
   bank.cursors[1].relaxed_store(urgent_cursor);
-  bank.serial.relaxed_store(opposite.serial);
+  bank.serial.publish(opposite.serial);
   bank.incarnation.publish(opposite.incarnation);
 }
 

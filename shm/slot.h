@@ -18,6 +18,7 @@ namespace beeline::shm {
 
 inline constexpr std::size_t kInlineBytes = 64;
 inline constexpr std::uint32_t kNoSlab = 0xffffffff;
+inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 
 // Flags of a message. The low byte travels; the high byte belongs to the receiver and is cleared on
 // arrival.

@@ -196,12 +196,14 @@ struct RowName {
     return finding;
   }
   const std::uint64_t cursor = home.cursor(bytes, word.row, lane_of(header));
-  if (is_committed(word.position, cursor)) return std::nullopt;
-  if (word.state != EntryState::kQueued) {
-    return broken("entry.committed", at + 4, word.position, (cursor - 1) & 0xffffffff);
+  const std::uint64_t since = bytes.u64(home.control(offsetof(HomeControl, next_arrival))) -
+                              bytes.u64(at + offsetof(Entry, arrival));
+  // Only what is queued may lie ahead of the cursor.
+  const EntryWord as_queued{EntryState::kQueued, 0, word.row, word.position};
+  if (word.state == EntryState::kQueued || is_committed(as_queued, cursor, since)) {
+    return std::nullopt;
   }
-  const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);
-  return at_most("entry.position", at + 4, ahead, kMaxLaneSlots - 1);
+  return broken("entry.committed", at + 4, word.position, (cursor - 1) & 0xffffffff);
 }
 
 [[nodiscard]] inline Finding verify_entry(ByteView bytes, const HomeShape& home, std::uint32_t i,

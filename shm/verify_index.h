@@ -44,13 +44,19 @@ class HomeShape {
     return cursor(bytes, row, Lane::kNormal) + cursor(bytes, row, Lane::kUrgent);
   }
 
+  // Messages that have arrived since this one did, itself included.
+  [[nodiscard]] std::uint64_t since(ByteView bytes, std::uint32_t entry) const {
+    return bytes.u64(control(offsetof(HomeControl, next_arrival))) -
+           bytes.u64(entry_at(entry) + offsetof(Entry, arrival));
+  }
+
   // Whether the cursor of its row has passed a live entry. An entry without a row has nothing to
   // wait for.
   [[nodiscard]] bool is_taken(ByteView bytes, std::uint32_t entry) const {
     const EntryWord word = EntryWord::unpack(bytes.u64(entry_at(entry)));
     if (word.row >= rows_allocated(bytes)) return true;
     const auto header = bytes.load<MessageHeader>(entry_at(entry) + offsetof(Entry, header));
-    return is_committed(word.position, cursor(bytes, word.row, lane_of(header)));
+    return is_committed(word, cursor(bytes, word.row, lane_of(header)), since(bytes, entry));
   }
 
   // As shm::drained_total(), on a copy.

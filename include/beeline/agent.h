@@ -26,7 +26,7 @@ class Agent {
   /// whose process has ended takes over its home: messages that it had not finished come again,
   /// flagged as redelivered if they had been handed out. Errors: kNoCoordinator, kAlreadyRunning
   /// (an agent of that name lives), kNoAgent (the parent), kInvalid (an option and its limits),
-  /// kNoMemory, kVersion, kTimeout, kSystem.
+  /// kNoMemory, kWrongVersion, kTimeout, kSystem.
   [[nodiscard]] static Result<Agent> attach(const AttachOptions& options);
 
   Agent(Agent&&) noexcept;

@@ -29,7 +29,7 @@ enum class ErrorCode : std::uint8_t {
   kLoop,            ///< it would make a circle
   kNoMemory,        ///< memory could not be had; nothing was changed
   kBadSegment,      ///< a segment is not what it was said to be
-  kVersion,         ///< the two sides speak different layouts or protocols
+  kWrongVersion,    ///< the two sides speak different layouts or protocols
   kProtocol,        ///< the other side broke the rules of the wire
   kClosed,          ///< the connection or the object was closed
   kNotice,          ///< a notice waits and the caller asked to be told
@@ -67,7 +67,7 @@ constexpr std::string_view to_string(ErrorCode code) noexcept {
       return "no_memory";
     case ErrorCode::kBadSegment:
       return "bad_segment";
-    case ErrorCode::kVersion:
+    case ErrorCode::kWrongVersion:
       return "version";
     case ErrorCode::kProtocol:
       return "protocol";

@@ -94,6 +94,7 @@ class AgentCore {
   void poll_control_sometimes();
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
+  void handle(const control::FadedAnnouncement& faded);
   void accept_link(control::AnnouncedLink& announced);
   [[nodiscard]] receive::InLink& add_in_link(segment::Foreign memory,
                                              const control::AnnouncedLink& announced,

@@ -29,6 +29,7 @@ void AgentCore::poll_control() {
   while (auto next = client_.try_next()) {
     if (auto* link = std::get_if<control::AnnouncedLink>(&*next)) handle(std::move(*link));
     if (const auto* died = std::get_if<control::DiedAnnouncement>(&*next)) handle(*died);
+    if (const auto* faded = std::get_if<control::FadedAnnouncement>(&*next)) handle(*faded);
     if (std::holds_alternative<control::ShutdownAnnouncement>(*next)) go_down();
   }
   if (client_.closed() && !down_) resume();
@@ -78,6 +79,7 @@ Result<void> AgentCore::register_again() {
   auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), event_.get());
   if (!resumed) return tl::unexpected(resumed.error());
   if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
+  for (const auto& link : receiver_->links()) link->fading = false;  // asked again
   for (std::size_t i = 0; i < out_.size(); ++i) {
     if (out_[i] == nullptr || out_[i]->dead) continue;
     const auto opened = ask_open(*out_[i], true);
@@ -118,7 +120,7 @@ std::uint64_t AgentCore::detach(Deadline drain_until) {
   if (attached_ && !down_ && !client_.closed()) {
     std::vector<std::uint32_t> empty;
     for (const auto& link : out_) {
-      if (link != nullptr && (link->dead || link->is_empty())) empty.push_back(link->key().serial);
+      if (link != nullptr && (link->dead || link->is_unused())) empty.push_back(link->key().serial);
     }
     static_cast<void>(client_.detach(std::move(empty)));
   }

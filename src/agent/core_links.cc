@@ -110,6 +110,10 @@ void AgentCore::watch_owners() {
           word.incarnation > link->key.incarnation ||
           (word.incarnation == link->key.incarnation && word.state != shm::AgentState::kRunning);
     }
+    // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
+    if (link->owner_gone && !link->holds_messages()) receiver_->close_receipts(*link);
+  }
+  for (const auto& link : receiver_->links()) {
     if (!link->sink.valid() && !link->owner_gone) connect_receipts(*link);
   }
 }
@@ -127,27 +131,31 @@ void AgentCore::watch_peers() {
   }
 }
 
+// Asks the coordinator to let go of links that are drained and of a life that has ended. Until it
+// has said so, link and row stay: one that was restarted meanwhile announces the link again, and
+// without its cursor everything in it would be taken twice.
 void AgentCore::fade_links() {
-  bool faded = false;
-  for (std::size_t i = 0; i < receiver_->links().size();) {
-    receive::InLink& link = *receiver_->links()[i];
-    if (!link.faded() || !client_.fade(link.key.incarnation, link.key.serial)) {
-      ++i;
-      continue;
-    }
-    {
-      const auto lock = lock_send();
-      lives_.set_link(link.owner_pid, link.key.incarnation, nullptr);
-      for (const auto& own : out_) {
-        if (own != nullptr && own->receipts.opposite == &link.view) own->receipts = {};
-      }
-    }
-    received_before_[link.owner_pid] += link.received;
-    receiver_->remove(link);
-    faded = true;
+  for (const auto& link : receiver_->links()) {
+    if (link->fading || !link->faded()) continue;
+    link->fading = client_.fade(link->key.incarnation, link->key.serial).has_value();
   }
   reap_dead_links();
-  if (faded) forget_lives();
+}
+
+void AgentCore::handle(const control::FadedAnnouncement& faded) {
+  receive::InLink* link = receiver_->find({faded.incarnation, faded.serial});
+  if (link == nullptr || !link->fading) return;
+  const Pid pid = link->owner_pid;
+  {
+    const auto lock = lock_send();
+    lives_.set_link(pid, link->key.incarnation, nullptr);
+    for (const auto& own : out_) {
+      if (own != nullptr && own->receipts.opposite == &link->view) own->drop_receipts();
+    }
+  }
+  receiver_->remove(*link);
+  refresh_peer(pid);
+  forget_lives();
 }
 
 // Our links to the finally dead: the coordinator has taken over what they held, nobody reads them

@@ -81,7 +81,7 @@ class Client {
   [[nodiscard]] Result<RawAnswer> request(const Request& request, std::span<const int> fds = {});
 
   // An agent calls these; fds are borrowed.
-  /// kAlreadyRunning: an agent of that name lives. kNoAgent: the parent. kVersion: the layout.
+  /// kAlreadyRunning: an agent of that name lives. kNoAgent: the parent. kWrongVersion: the layout.
   [[nodiscard]] Result<Attached> attach(AttachRequest request);
   /// kBadSegment: a segment is not sealed as it must be.
   [[nodiscard]] Result<void> provide(int home, int status, int event, bool ready);

@@ -38,7 +38,7 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
   auto state = StateFile::open(facts.paths.state);
   if (!state) return give_up(log, state.error());
   const std::uint64_t epoch = std::max(state->epoch(), old_epoch(table) + 1);
-  auto directory = DirectorySegment::create(epoch, facts.max_payload_bytes);
+  auto directory = DirectorySegment::create(facts.paths.hive, epoch, facts.max_payload_bytes);
   if (!directory) return give_up(log, directory.error());
   auto directory_fd = os::duplicate(directory->fd());
   if (!directory_fd) return give_up(log, directory_fd.error());

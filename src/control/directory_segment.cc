@@ -21,10 +21,11 @@ static_assert(shm::kMaxAgents % kRecordsPerStep == 0);
 
 }  // namespace
 
-Result<DirectorySegment> DirectorySegment::create(std::uint64_t epoch,
+Result<DirectorySegment> DirectorySegment::create(const std::string& hive, std::uint64_t epoch,
                                                   std::uint64_t max_payload_bytes) {
   DirectorySegment segment;
-  auto fd = os::create_memfd("beeline-directory", Layout::kBytes);
+  const std::string name = "beeline-" + hive + "-directory-" + std::to_string(epoch);
+  auto fd = os::create_memfd(name, Layout::kBytes);
   if (!fd) return tl::unexpected(std::move(fd.error()));
   segment.fd_ = std::move(*fd);
   if (auto taken = os::allocate(segment.fd_.get(), {0, Layout::kFirstExtent}); !taken) {

@@ -17,7 +17,7 @@ namespace beeline::control {
 class DirectorySegment {
  public:
   /// Makes an empty directory with this epoch. Errors: kSystem, kNoMemory.
-  [[nodiscard]] static Result<DirectorySegment> create(std::uint64_t epoch,
+  [[nodiscard]] static Result<DirectorySegment> create(const std::string& hive, std::uint64_t epoch,
                                                        std::uint64_t max_payload_bytes);
 
   /// A place that is free. One that was given back is used again only after it rested for a while

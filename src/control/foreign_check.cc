@@ -27,9 +27,10 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
       fmt::format("{} of PID {}, incarnation {}: {}", shm::to_string(promised.kind),
                   promised.owner_pid, promised.owner_incarnation, shm::to_string(verdict));
   if (verdict == shm::HeaderVerdict::kForeignVersion) {
-    return fail(ErrorCode::kVersion, fmt::format("{}: it has {}.{}, the coordinator speaks {}.{}",
-                                                 what, header.layout_major, header.layout_minor,
-                                                 shm::kLayoutMajor, shm::kLayoutMinor));
+    return fail(
+        ErrorCode::kWrongVersion,
+        fmt::format("{}: it has {}.{}, the coordinator speaks {}.{}", what, header.layout_major,
+                    header.layout_minor, shm::kLayoutMajor, shm::kLayoutMinor));
   }
   return fail(ErrorCode::kBadSegment, what);
 }

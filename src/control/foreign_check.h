@@ -14,7 +14,8 @@ namespace beeline::control {
 
 // What the coordinator checks about descriptors that agents hand in, before it passes them on. It
 // reads with pread, so that nothing that an agent may do to its segment can fault here. Errors of
-// all: kBadSegment, naming what was promised and found; kVersion, naming both layouts; kSystem.
+// all: kBadSegment, naming what was promised and found; kWrongVersion, naming both layouts;
+// kSystem.
 
 /// A home of this agent and life; it need not be ready.
 [[nodiscard]] Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation);

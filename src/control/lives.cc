@@ -23,7 +23,7 @@ Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
                 fmt::format("this connection is PID {} already; make another one", caller.pid));
   }
   if (request.layout != kLayoutVersion) {
-    return fail(ErrorCode::kVersion,
+    return fail(ErrorCode::kWrongVersion,
                 fmt::format("the agent speaks layout {}, the coordinator {}: run both with the "
                             "same version of Beeline",
                             quoted(request.layout.substr(0, 16)), kLayoutVersion));

@@ -13,12 +13,12 @@
 
 namespace beeline::control {
 
-/// Errors: kVersion, kInvalid (name, attached already), kDenied (role, identity), kNoAgent and
+/// Errors: kWrongVersion, kInvalid (name, attached already), kDenied (role, identity), kNoAgent and
 /// kPeerDead (parent), kAlreadyRunning (the name lives), kFull.
 [[nodiscard]] Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq,
                                   const AttachRequest& request, std::vector<os::UniqueFd> fds);
 
-/// Errors: kBadSegment, kVersion, kProtocol (no eventfd), kInvalid.
+/// Errors: kBadSegment, kWrongVersion, kProtocol (no eventfd), kInvalid.
 [[nodiscard]] Result<void> provide(Hive& hive, const Caller& caller, std::uint64_t seq,
                                    const ProvideRequest& request, std::vector<os::UniqueFd> fds);
 

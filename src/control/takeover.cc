@@ -81,6 +81,8 @@ void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
   const std::uint64_t control = layout.control;
   std::uint32_t rows = 0;
   if (!read_value(life.home->get(), control + offsetof(shm::HomeControl, rows_allocated), rows) ||
+      !read_value(life.home->get(), control + offsetof(shm::HomeControl, next_arrival),
+                  next_arrival_) ||
       !read_value(life.home->get(), control + offsetof(shm::HomeControl, entries_allocated),
                   entries_)) {
     entries_ = 0;
@@ -145,7 +147,8 @@ bool TakeoverWorker::step_entries(Hive& hive) {
     if (copy.word.row >= link_of_row_.size() || link_of_row_[copy.word.row] < 0) continue;
     const InLink& link = links_[static_cast<std::size_t>(link_of_row_[copy.word.row])];
     const auto lane = static_cast<std::size_t>(shm::lane_of(copy.slot.header));
-    if (!shm::is_committed(copy.word.position, link.cursors[lane])) continue;
+    const std::uint64_t since = next_arrival_ - copy.arrival;
+    if (!shm::is_committed(copy.word, link.cursors[lane], since)) continue;
     if (!is_good(copy.slot, link.owner, link.contract)) continue;
     const bool finished = (copy.slot.header.flags & shm::kFlagSlab) != 0 && !link.stamps.empty() &&
                           link.stamps[copy.slot.header.slab] >= copy.slot.generation;

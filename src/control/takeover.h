@@ -44,7 +44,8 @@ class TakeoverWorker {
   Pid pid_ = kNoPid;
   SharedFd home_;
   std::uint32_t capacity_ = 0;
-  std::uint32_t entries_ = 0;  // allocated
+  std::uint32_t entries_ = 0;       // allocated
+  std::uint64_t next_arrival_ = 0;  ///< of the home
   std::uint32_t next_entry_ = 0;
   std::vector<InLink> links_;
   std::vector<std::int32_t> link_of_row_;  // index into links_, -1 = none

@@ -66,7 +66,7 @@ struct FadeRequest {
   std::uint32_t serial = 0;
 };
 
-/// Leaves. `empty`: serials of own links in which nothing is left to take.
+/// Leaves. `empty`: serials of own links in which nothing was ever sent.
 struct DetachRequest {
   std::vector<std::uint32_t> empty;
 };

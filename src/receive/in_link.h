@@ -37,6 +37,7 @@ struct InLink {
   InLink* older = nullptr;   // of the same pid's earlier life; drained before this one
   std::uint32_t live = 0;    // inbox entries whose payload, type or row is in this link
   bool owner_gone = false;   // the life that owns it has ended: needs no receipts
+  bool fading = false;       // the coordinator was asked to let go of it
   bool quarantined = false;  // it held a bad slot; nothing more is taken from it
   std::uint64_t received = 0;
 
@@ -56,9 +57,7 @@ struct InLink {
   // Messages lie in it that are to be taken, now or later.
   [[nodiscard]] bool holds_messages() const { return may_send && !quarantined && has_message(); }
   // Nothing will ever come from it again and nobody refers to it.
-  [[nodiscard]] bool faded() const {
-    return owner_gone && live == 0 && !holds_messages();
-  }
+  [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
 };
 
 // Looks whether the owner has announced more memory since, and verifies it. False when it has

@@ -42,13 +42,18 @@ InLink* Receiver::find(const shm::LinkKey& key) {
 void Receiver::remove(InLink& link) {
   const shm::Home& home = home_->home();
   shm::close_row(home.control(), home.row(link.row));
-  if (link.sink.valid()) shm::close_bank(link.sink.own->bank(link.sink.bank));
+  close_receipts(link);
   rows_[link.row] = nullptr;
   for (const auto& other : links_) {
     if (other->older == &link) other->older = link.older;
   }
   std::erase(quarantined_, &link);
   std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
+}
+
+void Receiver::close_receipts(InLink& link) {
+  if (link.sink.valid()) shm::close_bank(link.sink.own->bank(link.sink.bank));
+  link.sink = {};
 }
 
 bool Receiver::drain_turn() {

@@ -40,6 +40,9 @@ class Receiver {
   [[nodiscard]] const std::vector<std::unique_ptr<InLink>>& links() const { return links_; }
   // Forgets a faded link and closes its row and its bank. REQUIRES: link.faded().
   void remove(InLink& link);
+  // Shows no more receipts for a link: its owner has ended and nothing is left to take. Slabs that
+  // are finished later need no stamp.
+  void close_receipts(InLink& link);
 
   // ---- Drain ----
   // One turn over the links: recently active ones, and a slice of the others. True when something

@@ -68,7 +68,13 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   receipts.push_back(std::move(*memory));
   views.emplace_back(receipts.back().data(), contract);
   inherited.old_receipts = &views.back();
-  inherited.old_bank = views.back().find_bank(inherited.key);
+  const std::size_t bank = views.back().find_bank(inherited.key);
+  if (bank == shm::kBanks) return {};
+  // Stamps that the predecessor announced without having them are none.
+  const bool stamps = views.back().bank(bank).stamps_ready.observe() != 0;
+  const std::uint64_t offset = views.back().layout().stamp_offset(bank);
+  if (stamps && !receipts.back().verify(offset, shm::LinkLayout::kStampRowBytes)) return {};
+  inherited.old_bank = bank;
   return {};
 }
 
@@ -81,7 +87,9 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
     const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
     if (copy.word.state == shm::EntryState::kFree) continue;
     shm::InheritedLink* link = link_of_row(old.view(), copy.word.row, links);
-    if (link == nullptr || shm::judge_entry(copy, *link) != shm::Inherit::kTake) continue;
+    if (link == nullptr ||
+        shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
+      continue;
     if (auto room = memory.reserve_entries(live + 1); !room) return room;
     shm::inherit_entry(home, live++, copy, link->new_row);
     for (const auto& in_link : receiver.links()) {

@@ -14,7 +14,7 @@ namespace beeline::receive {
 // The predecessor's home, mapped read-only.
 class OldHome {
  public:
-  // Accepts the fd that the coordinator gave. Errors: kBadSegment, kVersion.
+  // Accepts the fd that the coordinator gave. Errors: kBadSegment, kWrongVersion.
   [[nodiscard]] static Result<OldHome> accept(os::UniqueFd fd, std::uint32_t pid,
                                               std::uint64_t incarnation);
   [[nodiscard]] const shm::HomeView& view() const { return view_; }

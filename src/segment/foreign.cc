@@ -19,7 +19,7 @@ Error describe(shm::HeaderVerdict verdict, const shm::SegmentHeader& header,
             std::to_string(header.layout_minor) + ", this library speaks " +
             std::to_string(shm::kLayoutMajor) + "." + std::to_string(shm::kLayoutMinor) +
             "; run both sides with the same version of Beeline";
-    return {ErrorCode::kVersion, 0, std::move(text)};
+    return {ErrorCode::kWrongVersion, 0, std::move(text)};
   }
   return {ErrorCode::kBadSegment, 0, std::move(text)};
 }

@@ -36,6 +36,12 @@ void OutLink::find_receipts() {
   receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
 }
 
+void OutLink::drop_receipts() {
+  static_cast<void>(not_taken());
+  collect_slabs();
+  receipts = {};
+}
+
 tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t bytes) {
   if (bytes > max_payload()) return tl::unexpected(ErrorCode::kTooBig);
   for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses; ++c) {
@@ -102,14 +108,11 @@ std::uint64_t OutLink::not_taken() {
   return left;
 }
 
-bool OutLink::is_empty() {
-  if (not_taken() != 0) return false;
-  if (receipts.bank != shm::kBanks) {
-    for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
-      slabs.collect(c, *receipts.opposite, receipts.bank);
-    }
+void OutLink::collect_slabs() {
+  if (receipts.bank == shm::kBanks) return;
+  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
+    slabs.collect(c, *receipts.opposite, receipts.bank);
   }
-  return slabs.out() == 0;
 }
 
 }  // namespace beeline::send

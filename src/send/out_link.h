@@ -49,6 +49,9 @@ class OutLink {
 
   // Finds the receiver's bank for this link after its link became known.
   void find_receipts();
+  // Takes over what the receipts say now and lets go of them: their owner has ended, and its link
+  // fades.
+  void drop_receipts();
 
   // A slab for `bytes`, adding memory where none is free. Errors: kFull, kTooBig, kNoMemory.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
@@ -62,8 +65,9 @@ class OutLink {
 
   // Messages that the receiver has not taken, as far as its receipts say.
   [[nodiscard]] std::uint64_t not_taken();
-  // Nothing to take and no slab out: the segment may go.
-  [[nodiscard]] bool is_empty();
+  // Nothing was ever sent in it: the segment may go with its owner. What was taken from it is no
+  // reason: the receiver's inbox refers to it until it is done, and so does a successor's.
+  [[nodiscard]] bool is_unused() const { return sent == 0; }
 
   shm::LaneWriter lanes[shm::kLanes];
   shm::SlabPool slabs;
@@ -80,6 +84,7 @@ class OutLink {
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
+  void collect_slabs();
   // Adds memory for more slabs of a class. False when all are there; an error when the system has
   // none.
   Result<bool> grow(std::size_t slab_class);

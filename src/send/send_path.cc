@@ -126,19 +126,20 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
     link.dead = true;
     return;
   }
+  const PeerLife life = find_life_(link.peer(), agent.incarnation);
+  // The receipts of a life count, whether it has a process or not: what it took is taken.
+  if (life.link != nullptr && life.link != link.receipts.opposite) {
+    link.receipts.opposite = life.link;
+    link.find_receipts();
+  }
   if (agent.state != shm::AgentState::kRunning)
     return;  // nobody to ring; the lane keeps what we send
-  const PeerLife life = find_life_(link.peer(), agent.incarnation);
   if (!life.known) {
     link.needs_peer = true;
     link.dead = place_was_given_away(link);
     return;
   }
   link.bell = life.bell;
-  if (life.link != nullptr && life.link != link.receipts.opposite) {
-    link.receipts.opposite = life.link;
-    link.find_receipts();
-  }
   // Tells the new life whom we ring now; until all its senders say so it does not sleep for long.
   link.view().control().watching.publish(agent.incarnation);
   shm::full_fence();

@@ -44,7 +44,9 @@ class IdSource {
       // successor after death.
       reserved_->publish(limit_);
     }
-    return shm::make_message_id(pid_, ++counter_);
+    ++counter_;
+    if (shm::counter_of_message(counter_) == 0) ++counter_;  // 0 is no id
+    return shm::make_message_id(pid_, counter_);
   }
 
  private:

@@ -5,15 +5,27 @@
 
 namespace beeline::test {
 
-// How a player ends that could not join the hive because the coordinator was killed meanwhile; it is
-// started again.
+// How a player ends that could not join the hive because the coordinator was killed meanwhile; it
+// is started again.
 inline constexpr int kExitAgain = 75;
+
+// Who plays, and who sends to whom: everyone in [0, senders) to everyone else in
+// [first_receiver, players).
+struct Cast {
+  std::uint32_t players;
+  std::uint32_t senders;
+  std::uint32_t first_receiver;
+  [[nodiscard]] bool sends(std::uint32_t player) const { return player < senders; }
+  [[nodiscard]] bool receives(std::uint32_t player) const { return player >= first_receiver; }
+};
 
 struct KillBoard {
   std::uint64_t seed;
-  std::atomic<std::uint32_t> stop_sending;
-  std::atomic<std::uint32_t> stop_receiving;
+  Cast cast;
   std::atomic<std::uint32_t> lives;  // players that have joined the hive
+  std::atomic<std::uint32_t> stop_sending;
+  Event quiet;  // players that have seen it
+  std::atomic<std::uint32_t> stop_receiving;
   Ledger ledger;
 };
 

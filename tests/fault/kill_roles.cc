@@ -1,13 +1,13 @@
-// The players of the kill test. Each may end at any instruction and is started again under its name.
+// The player of the kill test. It may end at any instruction and is started again under its name.
 
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/os/event_fd.h"
@@ -20,91 +20,41 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// Joins the hive, or ends the process in a way that says: start me again.
-Agent join(const KillBoard& board, const std::string& name) {
-  AttachOptions options = named(name);
+std::string name_of(std::uint32_t player) { return "player-" + std::to_string(player); }
+
+// Joins the hive, or ends the process in a way that says: start me again. Lanes and inboxes differ,
+// so that some are always full.
+Agent join(std::uint32_t self) {
+  AttachOptions options = named(name_of(self));
   options.start_coordinator = false;
   options.max_attempts = 255;
+  options.normal_slots = 16U << self % 4;
+  options.inbox_capacity = 64U << self % 3 * 3;
   auto agent = Agent::attach(options);
   if (agent) return std::move(*agent);
-  if (board.stop_sending.load() != 0) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), agent.error().text.c_str());
-  }
   ::_exit(kExitAgain);
 }
 
-// The link to a receiver; it may take several coordinators.
-Peer open(Agent& agent, std::uint32_t receiver) {
-  const Deadline deadline = patience();
-  for (;;) {
-    const auto peer = agent.peer("receiver-" + std::to_string(receiver));
-    if (peer) return *peer;
-    if (std::chrono::steady_clock::now() > deadline) {
-      ADD_FAILURE() << agent.name() << " finds no receiver-" << receiver << ": "
-                    << peer.error().text;
-      return {};
-    }
-    static_cast<void>(agent.receive({.timeout = 5ms}));
-  }
-}
-
-// One message: in the lane, copied into a slab, or written into a loan.
-SendResult send_one(Agent& agent, Peer to, const PayloadHead& head, Random& random) {
-  const std::size_t length = mixed_length(random());
-  const auto rank = static_cast<std::int32_t>(random() % 16 == 0 ? 0 : 1 + random() % 3);
-  const SendOptions options{.rank = rank, .type = random() % 4 == 0 ? "kind" : ""};
-  if (random() % 8 == 0) {
-    auto loan = agent.loan(to, length);
-    if (!loan) return {SendStatus::kFull, 0, 0};
-    write_payload(loan->bytes(), head);
-    return agent.send(*loan, options);
-  }
-  std::vector<std::byte> payload(length);
-  write_payload(payload, head);
-  return agent.send_until(to, payload, after(20ms), options);
-}
-
-BEELINE_ROLE(killed_sender) {
-  auto& board = context.board<KillBoard>();
-  const std::uint32_t self = context.number;
-  Agent agent = join(board, "sender-" + std::to_string(self));
-  Random random(mix(board.seed + board.lives.fetch_add(1)));
-  std::vector<Peer> peers;
-  for (std::uint32_t r = 0; r < kReceivers; ++r) peers.push_back(open(agent, r));
-  while (board.stop_sending.load() == 0 && !testing::UnitTest::GetInstance()->Failed()) {
-    const auto receiver = static_cast<std::uint32_t>(random() % kReceivers);
-    const std::uint64_t sequence = board.ledger.attempt(self, receiver);
-    if (sequence == kMaxSequences) break;
-    SendResult sent{SendStatus::kFull, 0, 0};
-    while (!sent && board.stop_sending.load() == 0) {
-      sent = send_one(agent, peers[receiver], {self, receiver, sequence, 0}, random);
-      if (sent) break;
-      EXPECT_EQ(sent.status, SendStatus::kFull) << to_string(sent.status);
-      if (sent.status != SendStatus::kFull) return;
-    }
-    if (sent) {
-      board.ledger.accept(self, receiver, sequence, sent.id);
-    } else {
-      board.ledger.refuse(self, receiver, sequence);
-    }
-  }
-  agent.detach(patience());
-}
-
-class Receiver {
+class Player {
  public:
-  Receiver(KillBoard& board, std::uint32_t self)
+  Player(KillBoard& board, std::uint32_t self)
       : board_(board),
         self_(self),
-        agent_(join(board, "receiver-" + std::to_string(self))),
-        random_(mix(board.seed + board.lives.fetch_add(1))) {
-    // One of them waits on its eventfd instead of the futex.
-    if (self_ == kReceivers - 1) event_fd_ = agent_.fd();
+        agent_(join(self)),
+        random_(mix(board.seed + board.lives.fetch_add(1))),
+        peers_(board.cast.players) {
+    // Some wait on their eventfd instead of the futex.
+    if (self_ % 3 == 2) event_fd_ = agent_.fd();
   }
 
   void run() {
-    while (board_.stop_receiving.load() == 0) {
-      if (auto message = next()) take(std::move(*message));
+    bool quiet = false;
+    while (board_.stop_receiving.load() == 0 && !testing::UnitTest::GetInstance()->Failed()) {
+      const bool stop = board_.stop_sending.load() != 0;
+      const bool sends = board_.cast.sends(self_) && !stop;
+      if (sends) send_one();
+      if (stop && !std::exchange(quiet, true)) give_up_sending();
+      if (board_.cast.receives(self_) || !sends) receive_some(sends);
     }
     finish_all();
     while (auto message = agent_.try_receive()) {
@@ -114,7 +64,7 @@ class Receiver {
     const InboxCounters counters = agent_.counters();
     EXPECT_EQ(counters.queued + counters.leased + counters.dead, 0U);
     expect_balance(agent_);
-    agent_.detach(patience());
+    EXPECT_EQ(agent_.detach(patience()), 0U);
   }
 
  private:
@@ -122,16 +72,90 @@ class Receiver {
     Message message;
     Ledger::Receipt receipt;
   };
+  // What is to be sent next; the same until it was sent.
+  struct Pending {
+    std::uint32_t to = 0;
+    std::uint64_t sequence = 0;
+  };
 
-  std::optional<Message> next() {
+  // ---- Send ----
+  void choose_next() {
+    const std::uint32_t first = board_.cast.first_receiver;
+    const auto to = first + static_cast<std::uint32_t>(random_() % (board_.cast.players - first));
+    if (to == self_ || !open(to)) return;
+    const std::uint64_t sequence = board_.ledger.attempt(self_, to);
+    if (sequence != kMaxSequences) pending_ = {to, sequence};
+  }
+
+  // The link to another player; it may take several coordinators.
+  bool open(std::uint32_t to) {
+    if (peers_[to].valid()) return true;
+    const auto peer = agent_.peer(name_of(to));
+    if (peer) {
+      peers_[to] = *peer;
+    } else {
+      EXPECT_NE(peer.error().code, ErrorCode::kPeerDead) << peer.error().text;
+      EXPECT_NE(peer.error().code, ErrorCode::kDenied) << peer.error().text;
+      receive_some(false);
+    }
+    return peer.has_value();
+  }
+
+  void send_one() {
+    if (!pending_) choose_next();
+    if (!pending_) return;
+    const SendResult sent = try_send();
+    if (sent) {
+      board_.ledger.accept(self_, pending_->to, pending_->sequence, sent.id);
+      pending_.reset();
+    } else {
+      EXPECT_EQ(sent.status, SendStatus::kFull) << to_string(sent.status);
+    }
+  }
+
+  // In the lane, copied into a slab, or written into a loan.
+  SendResult try_send() {
+    const Peer to = peers_[pending_->to];
+    const PayloadHead head{self_, pending_->to, pending_->sequence, 0};
+    const std::size_t length = mixed_length(random_());
+    const auto rank = static_cast<std::int32_t>(random_() % 16 == 0 ? 0 : 1 + random_() % 3);
+    const SendOptions options{.rank = rank, .type = random_() % 4 == 0 ? "kind" : ""};
+    if (random_() % 8 == 0) {
+      auto loan = agent_.loan(to, length);
+      if (!loan) return {SendStatus::kFull, 0, 0};
+      write_payload(loan->bytes(), head);
+      return agent_.send(*loan, options);
+    }
+    std::vector<std::byte> payload(length);
+    write_payload(payload, head);
+    return agent_.send_until(to, payload, after(20ms), options);
+  }
+
+  void give_up_sending() {
+    if (pending_) board_.ledger.refuse(self_, pending_->to, pending_->sequence);
+    pending_.reset();
+    board_.quiet.raise();
+  }
+
+  // ---- Receive ----
+  void receive_some(bool in_a_hurry) {
+    constexpr int kAtOnce = 8;
+    for (int i = 0; i < kAtOnce; ++i) {
+      auto message = agent_.try_receive();
+      if (!message && !in_a_hurry && i == 0) message = wait_for_message();
+      if (!message) return;
+      take(std::move(*message));
+    }
+  }
+
+  std::optional<Message> wait_for_message() {
     if (event_fd_ < 0) {
       auto message = agent_.receive({.timeout = 50ms});
       if (message) return std::move(*message);
       return std::nullopt;
     }
-    auto message = agent_.try_receive();
-    if (!message) static_cast<void>(os::wait_readable(event_fd_, 50ms));
-    return message;
+    static_cast<void>(os::wait_readable(event_fd_, 50ms));
+    return agent_.try_receive();
   }
 
   void take(Message message) {
@@ -144,6 +168,9 @@ class Receiver {
     receipt.sender = head->sender;
     receipt.sequence = head->sequence;
     if (head->receiver != self_) board_.ledger.complain(Fault::kMisrouted, receipt, 0);
+    if (peers_[head->sender].valid() && peers_[head->sender].pid != message.from()) {
+      board_.ledger.complain(Fault::kWrongSender, receipt, 0);
+    }
     board_.ledger.receive(receipt);
     if (random_() % 256 == 0 && receipt.attempts < 8) return message.requeue();
     held_.push_back({std::move(message), receipt});
@@ -165,11 +192,13 @@ class Receiver {
   std::uint32_t self_;
   Agent agent_;
   Random random_;
+  std::vector<Peer> peers_;
+  std::optional<Pending> pending_;
   int event_fd_ = -1;
   std::vector<Held> held_;
 };
 
-BEELINE_ROLE(killed_receiver) { Receiver(context.board<KillBoard>(), context.number).run(); }
+BEELINE_ROLE(player) { Player(context.board<KillBoard>(), context.number).run(); }
 
 }  // namespace
 }  // namespace beeline::test

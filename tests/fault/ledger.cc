@@ -57,7 +57,7 @@ void Ledger::refuse(std::uint32_t sender, std::uint32_t receiver, std::uint64_t 
 }
 
 void Ledger::receive(const Receipt& receipt) {
-  if (receipt.sender >= kSenders || receipt.receiver >= kReceivers ||
+  if (receipt.sender >= kMaxPlayers || receipt.receiver >= kMaxPlayers ||
       receipt.sequence >= kMaxSequences) {
     return complain(Fault::kDamaged, receipt, 0);
   }
@@ -81,14 +81,15 @@ void Ledger::finish(const Receipt& receipt) {
 void Ledger::complain(Fault fault, const Receipt& receipt, std::uint64_t word) {
   const std::uint32_t at = fault_count_.fetch_add(1);
   if (at >= kKeptFaults) return;
-  faults_[at] = {fault,           receipt.sender, receipt.receiver, receipt.attempts,
-                 receipt.sequence, receipt.id,     word};
+  faults_[at] = {
+      fault, receipt.sender, receipt.receiver, receipt.attempts, receipt.sequence, receipt.id,
+      word};
 }
 
 std::uint64_t Ledger::accepted() const {
   std::uint64_t count = 0;
-  for (std::uint32_t s = 0; s < kSenders; ++s) {
-    for (std::uint32_t r = 0; r < kReceivers; ++r) {
+  for (std::uint32_t s = 0; s < kMaxPlayers; ++s) {
+    for (std::uint32_t r = 0; r < kMaxPlayers; ++r) {
       const auto* words = words_[s][r];
       count += static_cast<std::uint64_t>(
           std::count_if(words, words + attempted(s, r),
@@ -100,8 +101,8 @@ std::uint64_t Ledger::accepted() const {
 
 std::vector<MissingMessage> Ledger::missing(std::size_t limit) const {
   std::vector<MissingMessage> found;
-  for (std::uint32_t s = 0; s < kSenders; ++s) {
-    for (std::uint32_t r = 0; r < kReceivers; ++r) {
+  for (std::uint32_t s = 0; s < kMaxPlayers; ++s) {
+    for (std::uint32_t r = 0; r < kMaxPlayers; ++r) {
       for (std::uint64_t i = 0; i < attempted(s, r) && found.size() < limit; ++i) {
         const std::uint64_t word = words_[s][r][i].load();
         if ((word & kAccepted) != 0 && (word & kReceipts) == 0) found.push_back({s, r, i, word});
@@ -128,14 +129,14 @@ std::string describe(std::uint64_t word) {
 
 std::string describe(const MissingMessage& missing) {
   std::ostringstream text;
-  text << "message " << missing.sequence << " of sender-" << missing.sender << " for receiver-"
+  text << "message " << missing.sequence << " of player-" << missing.sender << " for player-"
        << missing.receiver << ": " << describe(missing.word);
   return text.str();
 }
 
 std::string describe(const FaultRecord& fault) {
   std::ostringstream text;
-  text << "message " << fault.sequence << " of sender-" << fault.sender << " for receiver-"
+  text << "message " << fault.sequence << " of player-" << fault.sender << " for player-"
        << fault.receiver << ", id " << fault.id << ", attempts " << fault.attempts << ": "
        << to_string(fault.fault) << "; the ledger knew: " << describe(fault.word);
   return text.str();

@@ -1,6 +1,6 @@
 #pragma once
-// What became of every message, written down outside of the processes that send and receive them: it
-// lies in memory that survives all of them.
+// What became of every message, written down outside of the processes that send and receive them:
+// it lies in memory that survives all of them.
 //
 //   sender    attempt (before send) ... accepted (after send said ok), or refused
 //   receiver  received (when it was handed out, before done) ... finished (after done)
@@ -20,9 +20,8 @@
 
 namespace beeline::test {
 
-inline constexpr std::uint32_t kSenders = 4;
-inline constexpr std::uint32_t kReceivers = 3;
-inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one sender for one receiver
+inline constexpr std::uint32_t kMaxPlayers = 7;
+inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one player for one other
 
 enum class Fault : std::uint32_t {
   kNone = 0,
@@ -88,8 +87,8 @@ class Ledger {
   std::atomic<std::uint32_t> fault_count_;
   std::atomic<std::uint64_t> again_;
   std::array<FaultRecord, kKeptFaults> faults_;
-  std::atomic<std::uint64_t> next_[kSenders][kReceivers];
-  std::atomic<std::uint64_t> words_[kSenders][kReceivers][kMaxSequences];
+  std::atomic<std::uint64_t> next_[kMaxPlayers][kMaxPlayers];
+  std::atomic<std::uint64_t> words_[kMaxPlayers][kMaxPlayers][kMaxSequences];
 };
 
 // The words of a ledger for people.

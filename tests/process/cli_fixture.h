@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -77,6 +79,16 @@ class CliTest : public testing::Test {
     (void)bad(5, words);
   }
 
+  static void wait_for_agent(const std::string& name) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (;;) {
+      const Outcome tree = beeline({"tree", "--json"});
+      if (tree.code == 0 && is_running(json::parse(tree.out, nullptr, false), name)) return;
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << name << " did not come: " << tree.out;
+      ::usleep(2000);
+    }
+  }
+
   [[nodiscard]] bool is_up() const { return std::filesystem::exists(directory_ + "/socket"); }
   static bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
@@ -84,6 +96,15 @@ class CliTest : public testing::Test {
 
   std::string folder_;
   std::string directory_;
+
+ private:
+  static bool is_running(const json& nodes, const std::string& name) {
+    for (const json& node : nodes) {
+      if (node.at("name") == name && node.at("state") == "running") return true;
+      if (is_running(node.at("children"), name)) return true;
+    }
+    return false;
+  }
 };
 
 /// Each line of a text of JSON lines.

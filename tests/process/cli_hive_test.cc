@@ -28,7 +28,7 @@ TEST_F(CliHive, WrongUsageExitsWithTwo) {
   (void)bad(2, {"run"});
   EXPECT_TRUE(contains(bad(2, {"status", "--timeout", "soon"}), "500ms"));
   EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", "--rank", "top"}), "critical"));
-  EXPECT_TRUE(contains(bad(2, {"status", "--hive", "a/b"}), "a/b"));
+  EXPECT_TRUE(contains(bad(2, {"status", "--hive", "a/b"}), "hive"));
   EXPECT_FALSE(is_up());
 }
 
@@ -87,8 +87,9 @@ TEST_F(CliHive, StatusShowsAccountsAndMemory) {
 
 TEST_F(CliHive, TreeShowsParentsRolesAndStates) {
   Program queen(with_program({"recv", "queen", "--role", "architect"}));
-  Program probe(with_program({"reply", "ready", "--echo"}));
-  while (good_json({"tree"}).at(0).at("children").size() < 2) ::usleep(2000);
+  Program other(with_program({"reply", "other", "--echo"}));
+  wait_for_agent("queen");
+  wait_for_agent("other");
   make_away("worker", {"--parent", "queen"});
   const json king = good_json({"tree"}).at(0);
   EXPECT_EQ(king.at("name"), "king");

@@ -9,28 +9,7 @@
 namespace beeline::test {
 namespace {
 
-class CliMessage : public CliTest {
- protected:
-  static void wait_for_agent(const std::string& name) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    for (;;) {
-      const Outcome tree = beeline({"tree", "--json"});
-      const json parsed = json::parse(tree.out, nullptr, false);
-      if (tree.code == 0 && is_running(parsed, name)) return;
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << name << " did not come: " << tree.out;
-      ::usleep(2000);
-    }
-  }
-
- private:
-  static bool is_running(const json& nodes, const std::string& name) {
-    for (const json& node : nodes) {
-      if (node.at("name") == name && node.at("state") == "running") return true;
-      if (is_running(node.at("children"), name)) return true;
-    }
-    return false;
-  }
-};
+using CliMessage = CliTest;
 
 TEST_F(CliMessage, WhatWasSentToAnAgentThatIsAwayWaitsInOrder) {
   make_away("worker");
@@ -205,7 +184,7 @@ TEST_F(CliMessage, RecvEndsWithTheHive) {
 }
 
 TEST_F(CliMessage, WhatAKilledAgentDidNotFinishComesAgain) {
-  Program stuck(with_program({"reply", "worker", "--command", "echo got it >&2; sleep 1000"}));
+  Program stuck(with_program({"reply", "worker", "--command", "exec sleep 1000"}));
   wait_for_agent("worker");
   (void)good({"send", "worker", "-", "--lines"}, "one\ntwo\nthree\n");
   for (json inbox; inbox.empty() || inbox.back().at("place") != "leased";) {

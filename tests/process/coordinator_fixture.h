@@ -146,7 +146,8 @@ struct TestAgent {
     header.length = 5;
     header.slab = shm::kNoSlab;
     const shm::Link link(links.at(serial).data(), shm::LinkContract{});
-    shm::publish_slot(link.slot(shm::Lane::kNormal, position), position, header, 0, "hello");
+    const char payload[shm::kInlineBytes] = "hello";
+    shm::publish_slot(link.slot(shm::Lane::kNormal, position), position, header, 0, payload);
   }
 
   Result<Resumed> resume(bool ready = true) {

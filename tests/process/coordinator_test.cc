@@ -61,7 +61,7 @@ TEST_F(CoordinatorTest, AttachRefusesWhatIsWrongWithAReason) {
   EXPECT_TRUE(has_error(other.attach(named("a/b")), ErrorCode::kInvalid, "'/'"));
   AttachRequest old = named("old");
   old.layout = "0.9";
-  EXPECT_TRUE(has_error(other.attach(old), ErrorCode::kVersion, "0.9"));
+  EXPECT_TRUE(has_error(other.attach(old), ErrorCode::kWrongVersion, "0.9"));
   AttachRequest king = named("false-king");
   king.role = Role::kKernel;
   EXPECT_TRUE(has_error(other.attach(king), ErrorCode::kDenied));

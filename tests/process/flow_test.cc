@@ -92,7 +92,8 @@ TEST_P(Flow, TakesAMillionMessagesOfEightSendersInTheirOrder) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid()) << "after " << i << " messages";
     const auto head = read_payload(message.payload());
-    ASSERT_TRUE(head && head->sender < kFloodSenders) << "message " << message.id() << " is damaged";
+    ASSERT_TRUE(head && head->sender < kFloodSenders)
+        << "message " << message.id() << " is damaged";
     ASSERT_EQ(message.rank(), flood_rank(head->sequence));
     std::uint64_t& before = last[head->sender][message.rank()];
     ASSERT_LT(before, head->sequence) << "flood-" << head->sender << " is out of order";

@@ -72,9 +72,8 @@ TEST_P(FlowWake, ASendWakesAReceiverThatSleepsOnItsFutex) {
   const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
   std::uint32_t woken = 0;
   for (std::uint32_t night = 1; night <= kNights; ++night) {
-    // The first two sleeps of a wait are short ones, which end by themselves; the third does not.
     ASSERT_TRUE(shared.waiting.await(night + 1, patience()));
-    ASSERT_TRUE(probe.await_sleep(shm::Sleep::kFutex, probe.sleeps() + 3, patience()));
+    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kFutex, patience()));
     const std::uint64_t before = probe.sleeps();
     ASSERT_TRUE(agent->send(sleeper, "wake up"));
     ASSERT_TRUE(shared.received.await(night + 1, patience()));
@@ -94,7 +93,7 @@ TEST_P(FlowWake, ASendWakesAReceiverThatWaitsOnItsFd) {
   for (std::uint32_t night = 0; night <= kNights; ++night) {
     ASSERT_TRUE(shared.waiting.await(night + 1, patience()));
     const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
-    ASSERT_TRUE(probe.await_sleep(shm::Sleep::kEvent, 0, patience()));
+    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
     ASSERT_TRUE(agent->send(sleeper, "wake up"));
     ASSERT_TRUE(shared.received.await(night + 1, patience()));
   }
@@ -235,10 +234,13 @@ BEELINE_ROLE(hoards) {
   ASSERT_TRUE(agent);
   board.waiting.raise();
   if (context.number == 0) {
-    ASSERT_TRUE(board.go.await(1, patience()));
+    const Deadline deadline = patience();
+    while (agent->inbox().size() < kEarly && std::chrono::steady_clock::now() < deadline) {
+      EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.reply_to = 1}}));
+    }
     EXPECT_EQ(agent->inbox().size(), kEarly);
     board.received.raise();
-    ASSERT_TRUE(board.go.await(2, patience()));
+    ASSERT_TRUE(board.go.await(1, patience()));
     return;
   }
   ASSERT_NO_FATAL_FAILURE(take_numbered(*agent, 1, kEarly));
@@ -253,7 +255,6 @@ TEST_P(FlowWake, AnInboxOutlivesItsSenderAndThenItsReceiver) {
     auto agent = attach("sender");
     ASSERT_TRUE(agent);
     send_numbered(*agent, peer_of(*agent, "hoarder"), 1, kEarly);
-    shared.go.raise();
     ASSERT_TRUE(shared.received.await(1, patience()));
     EXPECT_EQ(agent->detach(patience()), 0U);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of tests that run a whole hive: a scratch hive, a board in shared memory, a troupe that
-// plays roles as threads or as processes, and a watchdog.
+// The fixture of tests that run a whole hive: a scratch hive, a board in shared memory, a troupe
+// that plays roles as threads or as processes, and a watchdog.
 
 #include <gtest/gtest.h>
 
@@ -60,9 +60,9 @@ class HiveTest : public testing::TestWithParam<World> {
 [[nodiscard]] std::string world_name(const testing::TestParamInfo<World>& info);
 
 #define BEELINE_BOTH_WORLDS(suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(As, suite,                                                    \
-                           testing::Values(beeline::test::World::kThreads,               \
-                                           beeline::test::World::kProcesses),            \
-                           beeline::test::world_name)
+  INSTANTIATE_TEST_SUITE_P(                                                              \
+      As, suite,                                                                         \
+      testing::Values(beeline::test::World::kThreads, beeline::test::World::kProcesses), \
+      beeline::test::world_name)
 
 }  // namespace beeline::test

@@ -35,8 +35,7 @@ std::string read_all(int fd) {
   std::string text;
   std::array<char, 4096> bytes{};
   for (;;) {
-    const ssize_t count =
-        ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(text.size()));
+    const ssize_t count = ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(text.size()));
     if (count <= 0) return text;
     text.append(bytes.data(), static_cast<std::size_t>(count));
   }

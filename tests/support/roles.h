@@ -33,9 +33,9 @@ struct RoleRegistration {
 inline constexpr int kExitFailed = 1;
 
 // BEELINE_ROLE(echo) { ... context.board<Board>() ... }
-#define BEELINE_ROLE(name)                                                             \
-  void role_##name(const beeline::test::RoleContext& context);                         \
-  const beeline::test::RoleRegistration kRegister_##name(#name, &role_##name);         \
+#define BEELINE_ROLE(name)                                                     \
+  void role_##name(const beeline::test::RoleContext& context);                 \
+  const beeline::test::RoleRegistration kRegister_##name(#name, &role_##name); \
   void role_##name([[maybe_unused]] const beeline::test::RoleContext& context)
 
 // How the test program is started again: to be appended to its path.

@@ -111,8 +111,8 @@ void ScratchHive::close() {
   EXPECT_TRUE(down) << down.error().text;
   connected->close();
   for (const pid_t pid : processes_of(directory_)) {
-    ADD_FAILURE() << "process " << pid << " is left: "
-                  << read_all(fs::path("/proc") / std::to_string(pid) / "cmdline");
+    ADD_FAILURE() << "process " << pid
+                  << " is left: " << read_all(fs::path("/proc") / std::to_string(pid) / "cmdline");
   }
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory_, error)) {

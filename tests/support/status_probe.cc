@@ -16,8 +16,7 @@ namespace beeline::test {
 namespace fs = std::filesystem;
 
 StatusProbe::StatusProbe(const std::string& hive, pid_t process, Pid pid) {
-  const std::string prefix =
-      "/memfd:beeline-" + hive + "-status-" + std::to_string(pid) + "-";
+  const std::string prefix = "/memfd:beeline-" + hive + "-status-" + std::to_string(pid) + "-";
   std::error_code error;
   for (const auto& entry :
        fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
@@ -41,17 +40,22 @@ StatusProbe::~StatusProbe() {
   }
 }
 
-shm::Sleep StatusProbe::sleep() const {
-  return static_cast<shm::Sleep>(page_->sleep.observe());
-}
+shm::Sleep StatusProbe::sleep() const { return static_cast<shm::Sleep>(page_->sleep.observe()); }
 
-bool StatusProbe::await_sleep(shm::Sleep how, std::uint64_t at_least_sleeps,
-                              Deadline deadline) const {
-  while (sleep() != how || sleeps() < at_least_sleeps) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+bool StatusProbe::await_long_sleep(shm::Sleep how, Deadline deadline) const {
+  constexpr auto kLong = std::chrono::milliseconds(250);
+  auto now = std::chrono::steady_clock::now();
+  auto since = now;
+  for (std::uint64_t count = sleeps(); now < deadline; now = std::chrono::steady_clock::now()) {
+    if (sleep() == how && sleeps() == count) {
+      if (now - since > kLong) return true;
+    } else {
+      since = now;
+      count = sleeps();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return true;
+  return false;
 }
 
 }  // namespace beeline::test

@@ -14,8 +14,8 @@ namespace beeline::test {
 
 class StatusProbe {
  public:
-  // Finds the page of agent `pid` of the hive, which lives in process `process`. Fails the test when
-  // there is none.
+  // Finds the page of agent `pid` of the hive, which lives in process `process`. Fails the test
+  // when there is none.
   StatusProbe(const std::string& hive, pid_t process, Pid pid);
   ~StatusProbe();
   StatusProbe(const StatusProbe&) = delete;
@@ -23,11 +23,10 @@ class StatusProbe {
 
   [[nodiscard]] shm::Sleep sleep() const;
   [[nodiscard]] std::uint64_t sleeps() const { return page_->sleeps.observe(); }
-  // Waits until the agent sleeps in this way and has gone to sleep `count` times in a row with
-  // nothing between; the third sleep of a wait is a long one. Nobody is told when an agent falls
-  // asleep, so this looks again and again. False at the deadline.
-  [[nodiscard]] bool await_sleep(shm::Sleep how, std::uint64_t at_least_sleeps,
-                                 Deadline deadline) const;
+  // Waits until the agent sleeps in this way for long: the first two sleeps of a wait end by
+  // themselves, after 2 and 100 ms. Nobody is told when an agent falls asleep, so this looks again
+  // and again. False at the deadline.
+  [[nodiscard]] bool await_long_sleep(shm::Sleep how, Deadline deadline) const;
 
  private:
   const shm::StatusPage* page_ = nullptr;

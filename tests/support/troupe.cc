@@ -42,8 +42,9 @@ void Troupe::launch(Member& member) {
   if (world_ == World::kThreads) {
     const RoleFunction function = find_role(member.role);
     ASSERT_NE(function, nullptr) << "no role " << member.role;
-    std::packaged_task<void()> task(
-        [function, this, number = member.number] { function({*memory_, number}); });
+    std::packaged_task<void()> task([function, this, number = member.number] {
+      function({*memory_, number});
+    });
     member.end = task.get_future();
     member.thread = std::thread(std::move(task));
     return;

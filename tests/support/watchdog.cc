@@ -10,17 +10,12 @@ Watchdog::Watchdog(std::chrono::seconds limit, std::function<void()> last_words)
     : last_words_(std::move(last_words)), thread_([this, limit] { run(limit); }) {}
 
 Watchdog::~Watchdog() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  changed_.notify_one();
+  over_.set_value();
   thread_.join();
 }
 
 void Watchdog::run(std::chrono::seconds limit) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, limit, [this] { return over_; })) return;
+  if (over_.get_future().wait_for(limit) == std::future_status::ready) return;
   std::fprintf(stderr, "watchdog: the test hangs after %lld s\n",
                static_cast<long long>(limit.count()));
   if (last_words_) last_words_();

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <future>
 #include <thread>
 
 namespace beeline::test {
@@ -21,9 +20,7 @@ class Watchdog {
   void run(std::chrono::seconds limit);
 
   std::function<void()> last_words_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool over_ = false;
+  std::promise<void> over_;
   std::thread thread_;
 };
 

@@ -52,9 +52,12 @@ class Handover : public testing::Test {
     std::memcpy(raw + 8, copy.payload, kInlineBytes);
     if ((header.flags & kFlagSlab) != 0) raw[8] = copy.generation;
     reinterpret_cast<WordArray<16>&>(old_.home.entry(at)).store_bytes(raw, sizeof(raw));
+    std::uint64_t& next = old_.home.control().next_arrival;
+    if (arrival < 1ULL << 40 && next <= arrival) next = arrival + 1;
   }
+  [[nodiscard]] std::uint64_t next_arrival() const { return old_.view.control().next_arrival; }
   [[nodiscard]] Inherit judge(std::uint32_t at) const {
-    return judge_entry(copy_entry(old_.view.entry(at)), inherited_);
+    return judge_entry(copy_entry(old_.view.entry(at)), inherited_, next_arrival());
   }
   Inherit judge(EntryState state, std::uint32_t position, const SlotCopy& copy,
                 std::uint16_t own_flags = 0) {
@@ -64,7 +67,7 @@ class Handover : public testing::Test {
   // What the successor does with one entry; returns its new word.
   EntryWord inherit(std::uint32_t at) {
     const EntryCopy copy = copy_entry(old_.view.entry(at));
-    EXPECT_EQ(judge_entry(copy, inherited_), Inherit::kTake);
+    EXPECT_EQ(judge_entry(copy, inherited_, next_arrival()), Inherit::kTake);
     inherit_entry(new_.home, at, copy, inherited_.new_row);
     return new_.home.entry(at).word();
   }
@@ -228,7 +231,7 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     auto& bytes = reinterpret_cast<WordArray<16>&>(old_.home.entry(0));
     bytes.store_bytes(raw, sizeof(raw));
     const EntryCopy copy = copy_entry(old_.view.entry(0));
-    if (judge_entry(copy, inherited_) != Inherit::kTake) continue;
+    if (judge_entry(copy, inherited_, next_arrival()) != Inherit::kTake) continue;
     ASSERT_LE(copy.word.state, EntryState::kDead);
     const bool in_slab = (copy.slot.header.flags & kFlagSlab) != 0;
     ASSERT_LT(in_slab ? copy.slot.header.slab : 0, inherited_.layout.total_slabs());
@@ -249,7 +252,7 @@ TEST_F(Handover, NewMessagesArriveAfterAllInheritedOnes) {
 TEST_F(Handover, AnArrivalThatCannotBeDoesNotMoveTheCountOfTheSuccessor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, ~0ULL);
   EntryCopy copy = copy_entry(old_.view.entry(0));
-  if (judge_entry(copy, inherited_) == Inherit::kTake) {
+  if (judge_entry(copy, inherited_, next_arrival()) == Inherit::kTake) {
     inherit_entry(new_.home, 0, copy, kNewRow);
   }
   EXPECT_EQ(new_.home.control().next_arrival, 1U);
@@ -316,7 +319,7 @@ class WholeHandover : public Handover {
     std::uint32_t live = 0;
     for (std::uint32_t i = 0; i < old_.view.entries_allocated(); ++i) {
       const EntryCopy copy = copy_entry(old_.view.entry(i));
-      if (judge_entry(copy, inherited_) != Inherit::kTake) continue;
+      if (judge_entry(copy, inherited_, next_arrival()) != Inherit::kTake) continue;
       inherit_entry(new_.home, live++, copy, kNewRow);
     }
     inherit_counters(new_.home, old_.view, live, drained_total(old_.view));

@@ -398,7 +398,7 @@ class Story {
       const EntryCopy copy = copy_entry(old.entry(from));
       require(copy.word.state == EntryState::kFree || copy.word.row < kStoryRows);
       const InheritedLink& link = links[copy.word.state == EntryState::kFree ? 0 : copy.word.row];
-      const Inherit verdict = judge_entry(copy, link);
+      const Inherit verdict = judge_entry(copy, link, old.control().next_arrival);
       require(verdict != Inherit::kBad);
       if (verdict != Inherit::kTake) continue;
       const auto to = static_cast<std::uint32_t>(survivors.size());

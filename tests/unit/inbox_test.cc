@@ -119,14 +119,27 @@ TEST(Home, CountsBeyondTheLimitsAreCut) {
   EXPECT_EQ(memory.view.entries_allocated(), memory.view.capacity());
 }
 
+[[nodiscard]] bool committed(std::uint32_t position, std::uint64_t cursor,
+                             EntryState state = EntryState::kQueued, std::uint64_t since = 1) {
+  return is_committed(EntryWord{state, 0, 0, position}, cursor, since);
+}
+
 TEST(IsCommitted, ThePositionIsComparedAcrossThe32BitBoundary) {
-  EXPECT_TRUE(is_committed(4, 5));
-  EXPECT_FALSE(is_committed(5, 5));
-  EXPECT_FALSE(is_committed(6, 5));
-  EXPECT_TRUE(is_committed(0xffffffff, 0x1'0000'0000));
-  EXPECT_FALSE(is_committed(0, 0x1'0000'0000));
-  EXPECT_FALSE(is_committed(3, 0xffff'fffe));
-  EXPECT_TRUE(is_committed(0xfffffffd, 0xffff'fffe));
+  EXPECT_TRUE(committed(4, 5));
+  EXPECT_FALSE(committed(5, 5));
+  EXPECT_FALSE(committed(6, 5));
+  EXPECT_TRUE(committed(0xffffffff, 0x1'0000'0000));
+  EXPECT_FALSE(committed(0, 0x1'0000'0000));
+  EXPECT_FALSE(committed(3, 0xffff'fffe));
+  EXPECT_TRUE(committed(0xfffffffd, 0xffff'fffe));
+}
+
+TEST(IsCommitted, AnOldMessageThatTheCursorHasLappedIsCommitted) {
+  EXPECT_TRUE(committed(0, (1ULL << 31) + 1));
+  EXPECT_TRUE(committed(7, (1ULL << 32) + 7, EntryState::kLeased));
+  EXPECT_TRUE(committed(7, (1ULL << 32) + 7, EntryState::kDead));
+  EXPECT_TRUE(committed(7, (1ULL << 32) + 7, EntryState::kQueued, 1ULL << 32));
+  EXPECT_FALSE(committed(7, (1ULL << 32) + 7, EntryState::kQueued, kMaxLaneSlots));
 }
 
 TEST_F(InboxTest, AMessageGoesThroughEveryStateOfAnHonestLife) {

@@ -237,7 +237,6 @@ TEST(Verify, BrokenEntriesAreNamed) {
   using Message = shm::MessageHeader;
   constexpr auto kQueued = State::kQueued;
   const std::size_t flags = in_message(offsetof(Message, flags));
-  const std::uint64_t ahead = shm::EntryWord{kQueued, 0, 0, 13 + shm::kMaxLaneSlots}.pack();
   expect_named(test::sample_home,
                {{"entry.state", in_entry(kQueued, 0, 4, 1)},
                 {"entry.free", in_entry(State::kFree, 1, 1, 1)},
@@ -255,7 +254,6 @@ TEST(Verify, BrokenEntriesAreNamed) {
                 {"entry.row", in_entry(State::kLeased, 2, 64, 2)},
                 {"entry.row_open", in_entry(State::kLeased, 2, 1, 2)},
                 {"entry.committed", in_entry(State::kLeased, 4, 13, 4)},
-                {"entry.position", in_entry(kQueued, 0, ahead, 8)},
                 {"entry.generation", [=](Sample& sample) {
                    const std::uint64_t at = entry_in(sample, kQueued);
                    sample.poke<std::uint16_t>(at + flags, shm::kFlagSlab);

@@ -20,39 +20,51 @@ enum class ExitCode : int {
 
 [[nodiscard]] constexpr ExitCode exit_code(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::kInvalid: return ExitCode::kUsage;
+    case ErrorCode::kInvalid:
+      return ExitCode::kUsage;
     case ErrorCode::kNoCoordinator:
     case ErrorCode::kAlreadyRunning:
-    case ErrorCode::kClosed: return ExitCode::kNoCoordinator;
+    case ErrorCode::kClosed:
+      return ExitCode::kNoCoordinator;
     case ErrorCode::kNoAgent:
     case ErrorCode::kNoRoute:
-    case ErrorCode::kPeerDead: return ExitCode::kNoAgent;
-    case ErrorCode::kTimeout: return ExitCode::kTimeout;
-    case ErrorCode::kFull: return ExitCode::kFull;
-    case ErrorCode::kDenied: return ExitCode::kDenied;
+    case ErrorCode::kPeerDead:
+      return ExitCode::kNoAgent;
+    case ErrorCode::kTimeout:
+      return ExitCode::kTimeout;
+    case ErrorCode::kFull:
+      return ExitCode::kFull;
+    case ErrorCode::kDenied:
+      return ExitCode::kDenied;
     case ErrorCode::kSystem:
     case ErrorCode::kTooBig:
     case ErrorCode::kLoop:
     case ErrorCode::kNoMemory:
     case ErrorCode::kBadSegment:
-    case ErrorCode::kVersion:
+    case ErrorCode::kWrongVersion:
     case ErrorCode::kProtocol:
-    case ErrorCode::kNotice: return ExitCode::kError;
+    case ErrorCode::kNotice:
+      return ExitCode::kError;
   }
   return ExitCode::kError;
 }
 
 [[nodiscard]] constexpr ExitCode exit_code(SendStatus status) noexcept {
   switch (status) {
-    case SendStatus::kOk: return ExitCode::kOk;
-    case SendStatus::kFull: return ExitCode::kFull;
+    case SendStatus::kOk:
+      return ExitCode::kOk;
+    case SendStatus::kFull:
+      return ExitCode::kFull;
     case SendStatus::kNoRoute:
     case SendStatus::kNoAgent:
-    case SendStatus::kPeerDead: return ExitCode::kNoAgent;
-    case SendStatus::kDenied: return ExitCode::kDenied;
+    case SendStatus::kPeerDead:
+      return ExitCode::kNoAgent;
+    case SendStatus::kDenied:
+      return ExitCode::kDenied;
     case SendStatus::kTooBig:
     case SendStatus::kLoop:
-    case SendStatus::kNoMemory: return ExitCode::kError;
+    case SendStatus::kNoMemory:
+      return ExitCode::kError;
   }
   return ExitCode::kError;
 }

@@ -39,11 +39,11 @@ Json status_json(const StatusAnswer& status, const std::string& socket) {
 }
 
 ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
-  return complain(ExitCode::kNoCoordinator,
-                  fmt::format("hive \"{}\" is already running: keeper {}, coordinator {}, since "
-                              "{}, at {}; end it with `beeline down`",
-                              status.hive, status.keeper_pid, status.coordinator_pid, status.since,
-                              socket));
+  return complain(
+      ExitCode::kNoCoordinator,
+      fmt::format("hive \"{}\" is already running: keeper {}, coordinator {}, since "
+                  "{}, at {}; end it with `beeline down`",
+                  status.hive, status.keeper_pid, status.coordinator_pid, status.since, socket));
 }
 
 ExitCode up(const Context& context) {
@@ -136,12 +136,12 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   table.add({"agents", fmt::format("{} running, {} away", status.running, status.away)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
-  table.add({"dead letters", fmt::format("{} taken over, {} kept", status.dead_letters,
-                                         status.dead_letters_kept)});
+  table.add({"dead letters",
+             fmt::format("{} taken over, {} kept", status.dead_letters, status.dead_letters_kept)});
   if (accounts.hive) {
-    table.add({"memory", fmt::format("{} KiB in {} segments",
-                                     grouped(accounts.hive->segment_bytes / 1024),
-                                     accounts.hive->segments)});
+    table.add({"memory",
+               fmt::format("{} KiB in {} segments", grouped(accounts.hive->segment_bytes / 1024),
+                           accounts.hive->segments)});
   }
   const std::string text = table.text();
   return text.substr(text.find('\n') + 1) + accounts_text(accounts);  // it has no headings

@@ -117,10 +117,9 @@ class InboxReader {
     line.preview = dump::preview_of(header, payload, link);
     const auto policy = static_cast<shm::OrderPolicy>(
         view_.u32(shape_.control(offsetof(shm::HomeControl, policy))));
-    const auto step = std::clamp<std::int64_t>(
-        static_cast<std::int64_t>(
-            view_.u64(shape_.control(offsetof(shm::HomeControl, rank_step_us)))),
-        0, 2'000'000'000);
+    const auto step = std::clamp<std::int64_t>(static_cast<std::int64_t>(view_.u64(shape_.control(
+                                                   offsetof(shm::HomeControl, rank_step_us)))),
+                                               0, 2'000'000'000);
     line.key = shm::order_key(policy, step, header.sent_ns, header.rank);
     return line;
   }
@@ -134,9 +133,8 @@ class InboxReader {
       link = all_.find_link(view_.u32(row + offsetof(shm::InRow, owner_pid)),
                             {view_.u64(row), view_.u32(row + offsetof(shm::InRow, serial))});
     }
-    InboxLine line =
-        line_of(header, shm::to_string(word.state), link,
-                view_.part(at + offsetof(shm::Entry, payload), shm::kInlineBytes));
+    InboxLine line = line_of(header, shm::to_string(word.state), link,
+                             view_.part(at + offsetof(shm::Entry, payload), shm::kInlineBytes));
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
     if (word.state == shm::EntryState::kDead) {
@@ -162,8 +160,8 @@ class InboxReader {
     const shm::LinkContract contract = shm::contract_of(view);
     const auto shape = shm::lane_shape(contract, shm::LinkLayout(contract), lane);
     const std::uint64_t tail = shm::tail_of(view, shape);
-    std::uint64_t position = std::max(cursor(link, lane),
-                                      tail > shape.capacity ? tail - shape.capacity : 0);
+    std::uint64_t position =
+        std::max(cursor(link, lane), tail > shape.capacity ? tail - shape.capacity : 0);
     for (; position < tail; ++position) {
       if (!shm::holds(view, shape, position)) continue;
       const std::uint64_t at = shape.slot_at(position);
@@ -186,10 +184,14 @@ Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive, std::uint3
   // Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
   auto loaded = load(hive, [pid](const dump::SegmentName& name) {
     switch (name.kind) {
-      case shm::SegmentKind::kDirectory: return 0;
-      case shm::SegmentKind::kLink: return name.peer_pid == pid ? 1 : -1;
-      case shm::SegmentKind::kHome: return name.pid == pid ? 2 : -1;
-      default: return -1;
+      case shm::SegmentKind::kDirectory:
+        return 0;
+      case shm::SegmentKind::kLink:
+        return name.peer_pid == pid ? 1 : -1;
+      case shm::SegmentKind::kHome:
+        return name.pid == pid ? 2 : -1;
+      default:
+        return -1;
     }
   });
   if (!loaded) return tl::unexpected(std::move(loaded.error()));

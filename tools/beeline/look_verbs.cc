@@ -55,8 +55,7 @@ std::string inbox_text(const std::vector<InboxLine>& lines) {
   Table table({"place", "id", "from", ">rank", "type", ">attempts", ">age", ">bytes", "body"});
   for (const InboxLine& line : lines) {
     table.add({line.place + (line.reason.empty() ? "" : ": " + line.reason), id_text(line.id),
-               line.from, fmt::format("{}", line.rank), line.type,
-               fmt::format("{}", line.attempts),
+               line.from, fmt::format("{}", line.rank), line.type, fmt::format("{}", line.attempts),
                fmt::format("{:.1f} s", static_cast<double>(line.age_ms) / 1e3),
                fmt::format("{}", line.bytes), line.preview});
   }
@@ -148,7 +147,8 @@ void add_look_verbs(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline inbox worker\n"
       "  beeline inbox worker --json | jq 'map(select(.place == \"dead\"))'\n"
-      "In delivery order: what waits in the inbox (queued) or is accepted and not taken yet (lane);\n"
+      "In delivery order: what waits in the inbox (queued) or is accepted and not taken yet "
+      "(lane);\n"
       "then what was handed out and is not finished (leased), then dead letters with the reason.\n"
       "Works for an agent that is away, too. Exits with 4 if there is no such agent.");
   inbox_verb->callback([&context, name] { context.exit = inbox(context, *name); });

@@ -72,9 +72,9 @@ Result<std::int32_t> parse_rank(std::string_view text) {
   std::int32_t rank = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   if (error == std::errc() && end == text.data() + text.size()) return rank;
-  return fail(ErrorCode::kInvalid,
-              fmt::format("\"{}\" is no rank: write critical, high, normal, low or an integer",
-                          text));
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("\"{}\" is no rank: write critical, high, normal, low or an integer", text));
 }
 
 Result<SendOptions> MessageArguments::options() const {
@@ -103,9 +103,8 @@ Result<std::string> read_body(const std::string& argument) {
   const std::string path = argument.substr(1);
   const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) {
-    return os::system_failure(
-        fmt::format("cannot open {} for the body (use - and stdin for a body that starts with @)",
-                    path));
+    return os::system_failure(fmt::format(
+        "cannot open {} for the body (use - and stdin for a body that starts with @)", path));
   }
   return read_all(file.get(), path);
 }

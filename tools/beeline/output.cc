@@ -54,12 +54,17 @@ bool is_utf8(const std::string& text) {
 
 std::string_view next_step(SendStatus status) {
   switch (status) {
-    case SendStatus::kFull: return "wait with --timeout, or take messages with `beeline recv`";
+    case SendStatus::kFull:
+      return "wait with --timeout, or take messages with `beeline recv`";
     case SendStatus::kNoRoute:
-    case SendStatus::kNoAgent: return "see `beeline tree` for who is there";
-    case SendStatus::kPeerDead: return "it has ended for good; see `beeline tree`";
-    case SendStatus::kDenied: return "`beeline route A B` names the rule";
-    default: return "";
+    case SendStatus::kNoAgent:
+      return "see `beeline tree` for who is there";
+    case SendStatus::kPeerDead:
+      return "it has ended for good; see `beeline tree`";
+    case SendStatus::kDenied:
+      return "`beeline route A B` names the rule";
+    default:
+      return "";
   }
 }
 
@@ -120,8 +125,9 @@ std::string Table::text(std::string_view indent) const {
 }
 
 std::size_t width(std::string_view text) noexcept {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::string styled(Style style, std::string_view text) {
@@ -129,10 +135,18 @@ std::string styled(Style style, std::string_view text) {
   if (plain || text.empty()) return std::string(text);
   int code = 1;
   switch (style) {
-    case Style::kBold: code = 1; break;
-    case Style::kDim: code = 2; break;
-    case Style::kGood: code = 32; break;
-    case Style::kBad: code = 31; break;
+    case Style::kBold:
+      code = 1;
+      break;
+    case Style::kDim:
+      code = 2;
+      break;
+    case Style::kGood:
+      code = 32;
+      break;
+    case Style::kBad:
+      code = 31;
+      break;
   }
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }

@@ -60,12 +60,14 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle
     const auto deadline = context.timeout ? after(*context.timeout) : Deadline::max();
     Next next = next_message(*agent, *signals, filter, deadline);
     switch (next.arrival) {
-      case Arrival::kMessage: break;
+      case Arrival::kMessage:
+        break;
       case Arrival::kSignal:
         if (arguments.count == 0) return ExitCode::kOk;
         return complain(ExitCode::kError, fmt::format("stopped by a signal after {} of {} messages",
                                                       taken, arguments.count));
-      case Arrival::kShutdown: return complain(ExitCode::kNoCoordinator, "the hive went down");
+      case Arrival::kShutdown:
+        return complain(ExitCode::kNoCoordinator, "the hive went down");
       case Arrival::kTimeout:
         return complain(ExitCode::kTimeout,
                         fmt::format("no message for \"{}\" within the time of --timeout ({} came)",
@@ -180,7 +182,8 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline recv worker                     until Ctrl-C\n"
       "  beeline recv worker --count 1 --timeout 2s\n"
       "  beeline recv lead --parent queen --role lead --json\n"
-      "One body per line in delivery order; --json prints id, from, type, channel, rank, attempts,\n"
+      "One body per line in delivery order; --json prints id, from, type, channel, rank, "
+      "attempts,\n"
       "reply_to and body (body_base64 where it is no UTF-8). A message counts as taken once it is\n"
       "printed; the others wait for the next attach under NAME until `beeline down`.\n"
       "--timeout is the longest wait for each message. Exits with 3 if the name is taken or the "
@@ -200,8 +203,10 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline reply echo --echo &\n"
       "  beeline reply shout --command 'tr a-z A-Z' --parent queen\n"
       "  beeline request shout hello\n"
-      "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. When it exits with "
-      "other\nthan 0, the message comes again, up to three times in all; then it is a dead letter.");
+      "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. When it exits "
+      "with "
+      "other\nthan 0, the message comes again, up to three times in all; then it is a dead "
+      "letter.");
   reply_verb->callback([&context, to_reply] { context.exit = reply(context, *to_reply); });
 }
 

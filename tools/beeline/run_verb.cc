@@ -31,7 +31,8 @@ constexpr int kNotFound = 127;
 void put_us_on_the_path() {
   const char* path = ::getenv("PATH");
   ::setenv("PATH",
-           fmt::format("{}:{}", os::executable_directory(), path != nullptr ? path : "").c_str(), 1);
+           fmt::format("{}:{}", os::executable_directory(), path != nullptr ? path : "").c_str(),
+           1);
 }
 
 /// Passes a signal on. What the terminal sends reaches the command without us.

@@ -119,8 +119,8 @@ Result<void> ScratchHive::close() {
   std::error_code error;
   std::filesystem::remove_all(directory, error);
   if (!error) return {};
-  return fail(ErrorCode::kSystem, fmt::format("cannot remove {}: {}; remove it yourself", directory,
-                                              error.message()));
+  return fail(ErrorCode::kSystem,
+              fmt::format("cannot remove {}: {}; remove it yourself", directory, error.message()));
 }
 
 }  // namespace beeline::cli

@@ -34,7 +34,7 @@ class ScratchHive {
  private:
   ScratchHive() = default;
 
-  std::string directory_;  ///< empty when closed
+  std::string directory_;    ///< empty when closed
   os::UniqueFd guard_pipe_;  ///< closing it wakes the guard
   pid_t guard_ = 0;
 };

@@ -84,8 +84,8 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!peer) return complain(peer.error());
 
   const auto begin = std::chrono::steady_clock::now();
-  auto reply = agent->request(*peer, *body, after(context.timeout.value_or(kRequestTimeout)),
-                              *options);
+  auto reply =
+      agent->request(*peer, *body, after(context.timeout.value_or(kRequestTimeout)), *options);
   const auto took = std::chrono::steady_clock::now() - begin;
   if (!reply) return complain(reply.error());
   bool printed = false;

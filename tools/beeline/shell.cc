@@ -35,6 +35,7 @@ Result<Pipe> make_pipe() {
 [[noreturn]] void become_shell(const char* command, int input, int output, pid_t parent) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);  // the parent ended before it was set
+  (void)::setpgid(0, 0);                    // so that whatever it starts can be ended with it
   (void)::dup2(input, STDIN_FILENO);
   (void)::dup2(output, STDOUT_FILENO);
   ::signal(SIGPIPE, SIG_DFL);
@@ -63,9 +64,8 @@ class Exchange {
 
   /// False at the end of the output, or when a signal arrived (`interrupted`).
   bool step(Signals& signals) {
-    std::array<pollfd, 3> fds{{{from_child_.get(), POLLIN, 0},
-                               {to_child_.get(), POLLOUT, 0},
-                               {signals.fd(), POLLIN, 0}}};
+    std::array<pollfd, 3> fds{
+        {{from_child_.get(), POLLIN, 0}, {to_child_.get(), POLLOUT, 0}, {signals.fd(), POLLIN, 0}}};
     if (::poll(fds.data(), fds.size(), -1) < 0) return errno == EINTR;
     if (fds[2].revents != 0 && signals.take()) {
       interrupted = true;
@@ -115,6 +115,7 @@ Result<ShellOutcome> run_shell(const std::string& command, std::string_view inpu
   if (child == 0) {
     become_shell(command.c_str(), in->read_end.get(), out->write_end.get(), self);
   }
+  (void)::setpgid(child, child);  // whoever of us is first
   in->read_end.reset();
   out->write_end.reset();
 
@@ -127,7 +128,7 @@ Result<ShellOutcome> run_shell(const std::string& command, std::string_view inpu
     outcome.interrupted = exchange.interrupted;
   }
   const bool too_big = outcome.output.size() > kMaxShellOutput;
-  if (too_big || outcome.interrupted) (void)::kill(child, SIGTERM);
+  if (too_big || outcome.interrupted) (void)::kill(-child, SIGTERM);
   outcome.exit_code = wait_for(child);
   if (too_big) {
     return fail(ErrorCode::kTooBig,

@@ -20,8 +20,8 @@ struct ShellOutcome {
 /// Most bytes that a command may print.
 inline constexpr std::size_t kMaxShellOutput = std::size_t{64} << 20;
 
-/// Runs `command` by /bin/sh -c with `input` on its stdin and returns what it printed; its stderr is
-/// ours. It gets SIGTERM when one of `signals` arrives and when we end. Errors: kTooBig (its
+/// Runs `command` by /bin/sh -c with `input` on its stdin and returns what it printed; its stderr
+/// is ours. It gets SIGTERM when one of `signals` arrives and when we end. Errors: kTooBig (its
 /// output; it was killed), kSystem.
 [[nodiscard]] Result<ShellOutcome> run_shell(
     const std::string& command, std::string_view input,

@@ -23,8 +23,7 @@ Result<Signals> Signals::block(std::initializer_list<int> numbers) {
   return signals;
 }
 
-Signals::Signals(Signals&& other) noexcept
-    : fd_(std::move(other.fd_)), before_(other.before_) {}
+Signals::Signals(Signals&& other) noexcept : fd_(std::move(other.fd_)), before_(other.before_) {}
 
 Signals::~Signals() {
   if (!fd_.valid()) return;

@@ -33,7 +33,7 @@ Result<void> refuse_foreign(const Segment& segment) {
   const std::uint16_t major = view.u16(offsetof(shm::SegmentHeader, layout_major));
   const std::uint16_t minor = view.u16(offsetof(shm::SegmentHeader, layout_minor));
   if (major != shm::kLayoutMajor || minor != shm::kLayoutMinor) {
-    return fail(ErrorCode::kVersion,
+    return fail(ErrorCode::kWrongVersion,
                 fmt::format("{} has layout version {}.{}, this shm-dump reads {}.{}: use the "
                             "shm-dump that was installed with the programs of that hive",
                             where, major, minor, shm::kLayoutMajor, shm::kLayoutMinor));

@@ -39,7 +39,7 @@ struct Segment {
 };
 
 /// Takes a copy. Errors: those of open_source() and Capture::take(); kBadSegment for what is no
-/// segment; kVersion for another layout, naming both versions.
+/// segment; kWrongVersion for another layout, naming both versions.
 [[nodiscard]] Result<Segment> load_segment(const Source& source);
 
 /// Where the receipts for a link lie.

@@ -51,8 +51,6 @@ std::string read_link(const std::string& path) {
   return length <= 0 ? std::string() : std::string(target.data(), static_cast<std::size_t>(length));
 }
 
-constexpr std::string_view kAnyDirectory = "beeline-directory";
-
 enum class Search : std::uint8_t { kDone, kGone, kRefused };
 
 /// Collects the segments of a hive among the descriptors of one process.
@@ -60,8 +58,7 @@ class Collector {
  public:
   explicit Collector(std::string_view hive) : hive_(hive) {}
 
-  /// `is_keeper`: what it holds belongs to the hive, even a directory whose name does not say so.
-  Search search(pid_t pid, bool is_keeper) {
+  Search search(pid_t pid) {
     const std::string folder = fmt::format("/proc/{}/fd", pid);
     const Directory directory(::opendir(folder.c_str()));
     if (directory == nullptr) {
@@ -71,8 +68,7 @@ class Collector {
       const std::string path = fmt::format("{}/{}", folder, entry->d_name);
       const std::string target = read_link(path);
       const std::string_view name = memfd_name(target);
-      const bool is_directory = is_keeper && name == kAnyDirectory;
-      if (is_directory || parse_segment_name(name, hive_)) add(path, std::string(name));
+      if (parse_segment_name(name, hive_)) add(path, std::string(name));
     }
     // SUBTLE: a process that may not be inspected can show an empty folder instead of an error.
     return Search::kDone;
@@ -117,7 +113,7 @@ bool search_all(Collector& collector, std::optional<uid_t> user) {
     const auto pid = pid_from(entry->d_name);
     if (!pid || *pid == ::getpid()) continue;
     if (user && owner_of(fmt::format("/proc/{}", *pid)) != user) continue;
-    refused = collector.search(*pid, false) == Search::kRefused || refused;
+    refused = collector.search(*pid) == Search::kRefused || refused;
   }
   return refused;
 }
@@ -161,7 +157,7 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   } else if (!keeper) {
     lock_says = fmt::format("lock file {} names no pid", paths->lock);
   } else {
-    const Search search = collector.search(*keeper, true);
+    const Search search = collector.search(*keeper);
     if (search == Search::kRefused) return denied(*paths, *keeper);
     lock_says = search == Search::kGone
                     ? fmt::format("keeper {} of lock file {} has ended", *keeper, paths->lock)

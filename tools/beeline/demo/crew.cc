@@ -41,10 +41,9 @@ Account account_from(const Json& event) {
   account.dead = number<std::uint64_t>(event, "dead");
   account.purged = number<std::uint64_t>(event, "purged");
   for (const Json& link : event.value("links", Json::array())) {
-    account.links.push_back({number<std::uint32_t>(link, "peer"),
-                             number<std::uint64_t>(link, "sent"),
-                             number<std::uint64_t>(link, "not_taken"),
-                             number<std::uint64_t>(link, "received")});
+    account.links.push_back(
+        {number<std::uint32_t>(link, "peer"), number<std::uint64_t>(link, "sent"),
+         number<std::uint64_t>(link, "not_taken"), number<std::uint64_t>(link, "received")});
   }
   return account;
 }

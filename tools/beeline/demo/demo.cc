@@ -130,9 +130,9 @@ ExitCode run(const Context& context, const std::string& directory) {
     print(result_text(*story) + checks_text(*story));
   }
   if (!worked) {
-    return complain(worked.error().code == ErrorCode::kTimeout ? ExitCode::kTimeout
-                                                               : ExitCode::kError,
-                    fmt::format("the demo failed: {}", worked.error().text));
+    return complain(
+        worked.error().code == ErrorCode::kTimeout ? ExitCode::kTimeout : ExitCode::kError,
+        fmt::format("the demo failed: {}", worked.error().text));
   }
   const auto verdicts = checks(*story);
   const bool passed = std::all_of(verdicts.begin(), verdicts.end(),
@@ -154,7 +154,8 @@ void add_demo_verb(CLI::App& app, Context& context) {
       "  beeline demo\n"
       "  beeline demo src --json\n"
       "In a hive of its own a queen cuts the texts of DIR into tasks, a lead hands them to four\n"
-      "workers, one worker is killed in the middle and its task is done by another process. Takes a\n"
+      "workers, one worker is killed in the middle and its task is done by another process. Takes "
+      "a\n"
       "few seconds, 60 at the most or --timeout; leaves no process and no file.");
   verb->callback([&context, directory] { context.exit = demo::run(context, *directory); });
 }

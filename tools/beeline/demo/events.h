@@ -18,7 +18,7 @@ namespace beeline::cli::demo {
 inline constexpr std::string_view kHolding = "holding";          ///< task, pid: kill me now
 inline constexpr std::string_view kRestarted = "restarted";      ///< child, old_os_pid, new_os_pid
 inline constexpr std::string_view kRedelivered = "redelivered";  ///< task, attempts
-inline constexpr std::string_view kSum = "sum";            ///< tasks, duplicates, lines, words, bytes
+inline constexpr std::string_view kSum = "sum";  ///< tasks, duplicates, lines, words, bytes
 inline constexpr std::string_view kAccounts = "accounts";  ///< pid, the counters, links
 inline constexpr std::string_view kFailed = "failed";      ///< text
 

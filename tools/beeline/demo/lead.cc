@@ -72,9 +72,8 @@ class Lead {
         return tl::unexpected(status.error());
       }
       if (auto started = start(i); !started) return started;
-      events_.write(kRestarted, {{"child", name},
-                                 {"old_os_pid", old},
-                                 {"new_os_pid", workers_[i].os_pid}});
+      events_.write(kRestarted,
+                    {{"child", name}, {"old_os_pid", old}, {"new_os_pid", workers_[i].os_pid}});
     }
     return {};
   }

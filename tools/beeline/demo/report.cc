@@ -100,8 +100,8 @@ bool all_settled(const Story& story) {
 }  // namespace
 
 bool Account::settled() const noexcept {
-  return drained == queued + leased + done + dead + purged && queued == 0 &&
-         leased == 0 && drained == done;
+  return drained == queued + leased + done + dead + purged && queued == 0 && leased == 0 &&
+         drained == done;
 }
 
 double RoundTrips::us_at(double share) const {
@@ -124,20 +124,20 @@ std::vector<Check> checks(const Story& story) {
 }
 
 std::string opening_text(const Story& story) {
-  std::string text = styled(Style::kBold, fmt::format("Beeline demo: the words of {}\n",
-                                                      story.directory));
-  text += fmt::format("  {} files, {} lines, cut into {} tasks; 6 agents, each a process{}\n",
-                      story.files.paths.size(), grouped(story.direct.lines), grouped(story.tasks),
-                      story.files.skipped != 0 ? fmt::format("; {} files are no text",
-                                                             story.files.skipped)
-                                               : "");
+  std::string text =
+      styled(Style::kBold, fmt::format("Beeline demo: the words of {}\n", story.directory));
+  text += fmt::format(
+      "  {} files, {} lines, cut into {} tasks; 6 agents, each a process{}\n",
+      story.files.paths.size(), grouped(story.direct.lines), grouped(story.tasks),
+      story.files.skipped != 0 ? fmt::format("; {} files are no text", story.files.skipped) : "");
   return text;
 }
 
 std::string killing_text(const Story& story) {
   const Takeover& takeover = story.takeover;
-  return fmt::format("  {}  {} (process {}) while it holds task {}\n", styled(Style::kBad, "kill -9"),
-                     takeover.agent, takeover.killed_os_pid, takeover.task);
+  return fmt::format("  {}  {} (process {}) while it holds task {}\n",
+                     styled(Style::kBad, "kill -9"), takeover.agent, takeover.killed_os_pid,
+                     takeover.task);
 }
 
 std::string result_text(const Story& story) {
@@ -161,8 +161,8 @@ std::string result_text(const Story& story) {
 std::string checks_text(const Story& story) {
   std::string text = "\n";
   for (const Check& check : checks(story)) {
-    text += fmt::format("{}  {}\n", check.passed ? styled(Style::kGood, "PASS")
-                                                 : styled(Style::kBad, "FAIL"),
+    text += fmt::format("{}  {}\n",
+                        check.passed ? styled(Style::kGood, "PASS") : styled(Style::kBad, "FAIL"),
                         check.text);
   }
   return text;
@@ -185,7 +185,7 @@ Json report_json(const Story& story) {
   json["tree"] = tree_json(story.agents);
   json["accounts"] = Json::array();
   for (const auto& [pid, account] : story.accounts) {
-    Json entry = {{"agent", account.agent},   {"pid", pid},
+    Json entry = {{"agent", account.agent},     {"pid", pid},
                   {"drained", account.drained}, {"queued", account.queued},
                   {"leased", account.leased},   {"done", account.done},
                   {"dead", account.dead},       {"purged", account.purged},

@@ -90,10 +90,10 @@ Result<void> deliver(Agent& agent, Peer to, std::string_view text, const SendOpt
 
 void close_accounts(Agent& agent, const EventWriter& events) {
   const InboxCounters counters = agent.counters();
-  Json fields = {{"pid", agent.pid()},         {"drained", counters.drained},
-                 {"queued", counters.queued},  {"leased", counters.leased},
-                 {"done", counters.done},      {"dead", counters.dead},
-                 {"purged", counters.purged},  {"links", Json::array()}};
+  Json fields = {{"pid", agent.pid()},        {"drained", counters.drained},
+                 {"queued", counters.queued}, {"leased", counters.leased},
+                 {"done", counters.done},     {"dead", counters.dead},
+                 {"purged", counters.purged}, {"links", Json::array()}};
   for (const LinkCounters& link : agent.links()) {
     fields["links"].push_back({{"peer", link.peer},
                                {"sent", link.sent},

@@ -1,5 +1,5 @@
-// A worker of the demo: takes tasks, counts, replies. It knows nothing of its predecessor; what that
-// one left in the inbox simply comes.
+// A worker of the demo: takes tasks, counts, replies. It knows nothing of its predecessor; what
+// that one left in the inbox simply comes.
 
 #include <unistd.h>
 
