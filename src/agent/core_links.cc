@@ -153,6 +153,7 @@ void AgentCore::handle(const control::FadedAnnouncement& faded) {
       if (own != nullptr && own->receipts.opposite == &link->view) own->drop_receipts();
     }
   }
+  received_before_[pid] += link->received;
   receiver_->remove(*link);
   refresh_peer(pid);
   forget_lives();

@@ -181,14 +181,21 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options) {
   if (!loan.valid()) return {SendStatus::kNoRoute, 0, 0};
-  send::OutLink& link = *link_of(loan.peer_);
-  const auto lock = lock_send();
-  const MessageId id = send_path_.reserve_id();
-  const send::Outcome outcome =
-      send_path_.send_loan(link, {loan.slab_, loan.generation_},
-                           static_cast<std::uint32_t>(loan.size_), envelope_of(options), id);
-  if (outcome == send::Outcome::kOk) loan.core_ = nullptr;
-  return result_of(outcome, link, id, loan.size_);
+  SendResult result;
+  const auto attempt = [&] {
+    // A link with a loan out is never let go.
+    send::OutLink& link = *link_of(loan.peer_);
+    const auto lock = lock_send();
+    const MessageId id = send_path_.reserve_id();
+    const send::Outcome outcome =
+        send_path_.send_loan(link, {loan.slab_, loan.generation_},
+                             static_cast<std::uint32_t>(loan.size_), envelope_of(options), id);
+    if (outcome == send::Outcome::kOk) loan.core_ = nullptr;
+    result = result_of(outcome, link, id, loan.size_);
+    return result.status != SendStatus::kFull;
+  };
+  if (!attempt() && look_for_receipts(loan.peer_)) attempt();
+  return result;
 }
 
 void AgentCore::give_back(const Loan& loan) {

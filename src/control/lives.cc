@@ -51,13 +51,19 @@ Result<Pid> find_parent(const Hive& hive, const std::string& name) {
 }
 
 /// The agent whose name is asked for, null if it is free. An error if it has a process.
-Result<Agent*> find_away(Hive& hive, const std::string& name) {
+Result<Agent*> find_away(Hive& hive, const std::string& name, int pidfd) {
   const AgentNode* node = name.empty() ? nullptr : hive.tree.find_name(name);
   if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
   Agent* agent = hive.registry.agent(node->pid);
   // Its end may be on its way to us.
-  for (const Life* life = agent->living(); life != nullptr; life = agent->living()) {
+  for (Life* life = agent->living(); life != nullptr; life = agent->living()) {
     if (!os::has_exited(life->pidfd->get())) {
+      // A process that attaches again has given up a life for which nobody speaks any more: that of
+      // an attach which was cut short, or the one before an exec.
+      if (life->session == 0 && same_process(pidfd, life->pidfd->get())) {
+        end_life(hive, *agent, *life, LifeEnd::kFenced);
+        continue;
+      }
       return fail(ErrorCode::kAlreadyRunning,
                   fmt::format("agent {} (PID {}) is already run by process {}", quoted(name),
                               agent->pid, life->os_pid));
@@ -178,7 +184,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   if (auto good = check_attach(caller, request); !good) return good;
   auto pidfd = identify(caller, request.pidfd, fds);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
-  const auto away = find_away(hive, request.name);
+  const auto away = find_away(hive, request.name, (*pidfd)->get());
   if (!away) return tl::unexpected(away.error());
   Agent* agent = *away;
   const bool fresh = agent == nullptr;

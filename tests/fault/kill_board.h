@@ -24,6 +24,8 @@ struct KillBoard {
   Cast cast;
   std::atomic<std::uint32_t> lives;  // players that have joined the hive
   std::atomic<std::uint32_t> stop_sending;
+  // So many messages may be sent by now from each to each: the load lasts as long as the kills.
+  std::atomic<std::uint64_t> allowance;
   Event quiet;  // players that have seen it
   std::atomic<std::uint32_t> stop_receiving;
   Ledger ledger;

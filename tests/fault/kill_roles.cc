@@ -83,6 +83,7 @@ class Player {
     const std::uint32_t first = board_.cast.first_receiver;
     const auto to = first + static_cast<std::uint32_t>(random_() % (board_.cast.players - first));
     if (to == self_ || !open(to)) return;
+    if (board_.ledger.attempted(self_, to) >= board_.allowance.load()) return receive_some(false);
     const std::uint64_t sequence = board_.ledger.attempt(self_, to);
     if (sequence != kMaxSequences) pending_ = {to, sequence};
   }

@@ -68,6 +68,7 @@ class KillTest : public HiveTest {
     board().cast = cast;
     for (std::uint32_t i = 0; i < cast.players; ++i) troupe().start("player", i);
     for (int killed = 0; killed < kills && !HasFailure();) {
+      board().allowance.store(kMaxSequences * (killed + 1) / kills);
       ASSERT_NO_FATAL_FAILURE(attend(next_pause(), false));
       if (kill_one()) ++killed;
       for (const FaultRecord& fault : board().ledger.faults()) ADD_FAILURE() << describe(fault);

@@ -40,7 +40,21 @@ void take_down() {
   }
 }
 
-[[noreturn]] void run_guard(int pipe, const std::string& directory) {
+std::string hive_directory(const std::string& place) { return place + "/hive"; }
+
+/// Moves the place away, ends the hive in it, which may be just about to start, and removes it. A
+/// program that still runs cannot start a coordinator there again.
+bool clear(const std::string& place) {
+  const std::string moved = place + ".end";
+  if (::rename(place.c_str(), moved.c_str()) != 0) return errno == ENOENT;
+  ::setenv("BEELINE_DIR", hive_directory(moved).c_str(), 1);
+  take_down();
+  std::error_code error;
+  std::filesystem::remove_all(moved, error);
+  return !error;
+}
+
+[[noreturn]] void run_guard(int pipe, const std::string& place) {
   ::setsid();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
   // Whoever reads our output must not wait for us.
@@ -49,13 +63,10 @@ void take_down() {
   char byte = 0;
   while (::read(pipe, &byte, 1) < 0 && errno == EINTR) {
   }
-  take_down();
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
-  ::_exit(error ? 1 : 0);
+  ::_exit(clear(place) ? 0 : 1);
 }
 
-Result<std::string> make_directory(const std::string& purpose) {
+Result<std::string> make_place(const std::string& purpose) {
   const char* place = ::getenv("TMPDIR");
   std::string path = fmt::format("{}/beeline-{}-XXXXXX",
                                  place != nullptr && *place != '\0' ? place : "/tmp", purpose);
@@ -68,16 +79,16 @@ Result<std::string> make_directory(const std::string& purpose) {
 }  // namespace
 
 Result<ScratchHive> ScratchHive::start(const std::string& purpose) {
-  auto directory = make_directory(purpose);
-  if (!directory) return tl::unexpected(std::move(directory.error()));
-  ::setenv("BEELINE_DIR", directory->c_str(), 1);
+  auto place = make_place(purpose);
+  if (!place) return tl::unexpected(std::move(place.error()));
+  ::setenv("BEELINE_DIR", hive_directory(*place).c_str(), 1);
   ::unsetenv("BEELINE_HIVE");
 
   ScratchHive hive;
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     auto failure = os::system_failure("cannot make a pipe");
-    (void)::rmdir(directory->c_str());
+    (void)::rmdir(place->c_str());
     return failure;
   }
   const os::UniqueFd read_end(ends[0]);
@@ -85,14 +96,14 @@ Result<ScratchHive> ScratchHive::start(const std::string& purpose) {
   hive.guard_ = ::fork();
   if (hive.guard_ < 0) {
     auto failure = os::system_failure("cannot fork the guard of the scratch hive");
-    (void)::rmdir(directory->c_str());
+    (void)::rmdir(place->c_str());
     return failure;
   }
   if (hive.guard_ == 0) {
     hive.guard_pipe_.reset();
-    run_guard(read_end.get(), *directory);
+    run_guard(read_end.get(), *place);
   }
-  hive.directory_ = std::move(*directory);
+  hive.place_ = std::move(*place);
   if (auto client = control::Client::connect({}); !client) {
     return tl::unexpected(std::move(client.error()));
   }
@@ -100,27 +111,23 @@ Result<ScratchHive> ScratchHive::start(const std::string& purpose) {
 }
 
 ScratchHive::ScratchHive(ScratchHive&& other) noexcept
-    : directory_(std::exchange(other.directory_, {})),
+    : place_(std::exchange(other.place_, {})),
       guard_pipe_(std::move(other.guard_pipe_)),
       guard_(std::exchange(other.guard_, 0)) {}
 
 ScratchHive::~ScratchHive() { (void)close(); }
 
 Result<void> ScratchHive::close() {
-  if (directory_.empty()) return {};
-  const std::string directory = std::exchange(directory_, {});
+  if (place_.empty()) return {};
+  const std::string place = std::exchange(place_, {});
   guard_pipe_.reset();
   int status = 0;
   while (::waitpid(guard_, &status, 0) < 0 && errno == EINTR) {
   }
-  if (::access(directory.c_str(), F_OK) != 0) return {};
-  // Only if somebody killed the guard.
-  take_down();
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
-  if (!error) return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (clear(place)) return {};  // somebody killed the guard
   return fail(ErrorCode::kSystem,
-              fmt::format("cannot remove {}: {}; remove it yourself", directory, error.message()));
+              fmt::format("cannot remove {}: end what uses it, then remove it yourself", place));
 }
 
 }  // namespace beeline::cli

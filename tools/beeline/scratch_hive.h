@@ -26,15 +26,13 @@ class ScratchHive {
   ScratchHive& operator=(const ScratchHive&) = delete;
   ~ScratchHive();
 
-  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
-
   /// Ends the hive and waits until nothing of it is left. Errors: kSystem, naming what is left.
   [[nodiscard]] Result<void> close();
 
  private:
   ScratchHive() = default;
 
-  std::string directory_;    ///< empty when closed
+  std::string place_;        ///< holds the directory of the hive; empty when closed
   os::UniqueFd guard_pipe_;  ///< closing it wakes the guard
   pid_t guard_ = 0;
 };

@@ -1,0 +1,62 @@
+// What the death of the coordinator interrupts can be done again.
+
+#include <signal.h>
+
+#include "src/control/client.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+class InterruptedTest : public HiveTest {
+ protected:
+  void SetUp() override { start(World::kProcesses, 120s, 1); }
+
+  // Attaches under the name as soon as a coordinator allows it.
+  std::optional<Agent> attach_in_the_end(const std::string& name) {
+    const Deadline deadline = patience();
+    for (;;) {
+      auto agent = Agent::attach(named(name));
+      if (agent) return std::move(*agent);
+      if (std::chrono::steady_clock::now() > deadline) {
+        ADD_FAILURE() << agent.error().text;
+        return std::nullopt;
+      }
+    }
+  }
+};
+
+control::AttachRequest request_for(const std::string& name) {
+  control::AttachRequest request;
+  request.name = name;
+  return request;
+}
+
+TEST_F(InterruptedTest, AProcessAttachesAgainAfterTheCoordinatorDiedInTheMiddle) {
+  auto client = hive().client();
+  ASSERT_TRUE(client.attach(request_for("half")));
+  ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+  const auto broken = client.ready();
+  ASSERT_FALSE(broken);
+  client.close();
+  EXPECT_TRUE(attach_in_the_end("half"));
+}
+
+TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
+  {
+    auto client = hive().client();
+    ASSERT_TRUE(client.attach(request_for("half")));
+  }
+  EXPECT_TRUE(attach_in_the_end("half"));
+}
+
+TEST_F(InterruptedTest, ANameStaysWithTheAgentThatHasIt) {
+  auto agent = attach("taken");
+  ASSERT_TRUE(agent);
+  const auto second = Agent::attach(named("taken"));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kAlreadyRunning);
+}
+
+}  // namespace
+}  // namespace beeline::test
