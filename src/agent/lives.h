@@ -16,8 +16,8 @@ namespace beeline {
 
 class Lives {
  public:
-  // Accepts the status page and eventfd of a life, or finds them. Errors: kBadSegment, kWrongVersion,
-  // kProtocol.
+  // Accepts the status page and eventfd of a life, or finds them. Errors: kBadSegment,
+  // kWrongVersion, kProtocol.
   [[nodiscard]] Result<wake::Bell> learn(std::uint32_t pid, std::uint64_t incarnation,
                                          os::UniqueFd status, os::UniqueFd event);
   // A life, or an empty one when it is not known.

@@ -17,8 +17,8 @@ class Foreign {
 
   // Accepts a segment that was promised to be `promised`: tmpfs, sealed, of the agreed size, its
   // first `first_bytes` allocated, header as promised and ready. Takes the fd and keeps it, because
-  // only the fd can tell how much is allocated later. Errors: kBadSegment, kWrongVersion (names both
-  // layout versions), kSystem.
+  // only the fd can tell how much is allocated later. Errors: kBadSegment, kWrongVersion (names
+  // both layout versions), kSystem.
   [[nodiscard]] static Result<Foreign> accept(os::UniqueFd fd, const shm::SegmentIdentity& promised,
                                               std::uint64_t first_bytes);
 

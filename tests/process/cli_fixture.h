@@ -37,6 +37,8 @@ class CliTest : public testing::Test {
     if (is_up()) {
       EXPECT_EQ(beeline({"down"}).code, 0);
     }
+    // What was killed with its parent ends a moment after it.
+    for (int i = 0; i < 3000 && !processes_with("TMPDIR", folder_).empty(); ++i) ::usleep(10'000);
     EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
     ::unsetenv("TMPDIR");
     std::filesystem::remove_all(folder_);

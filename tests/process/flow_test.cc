@@ -169,6 +169,7 @@ TEST_P(Flow, RefusesALoanWhileTheReaderHoldsAllMemory) {
   EXPECT_TRUE(!refused && refused.error().code == ErrorCode::kFull);
   first.done();
   EXPECT_TRUE(agent->loan_until(to, kLoanBytes, patience()));
+  expect_balance(*reader);
 }
 
 }  // namespace

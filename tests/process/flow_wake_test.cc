@@ -59,6 +59,7 @@ BEELINE_ROLE(sleeper) {
     message.done();
     board.received.raise();
   }
+  expect_balance(*agent);
 }
 
 TEST_P(FlowWake, ASendWakesAReceiverThatSleepsOnItsFutex) {
