@@ -209,7 +209,7 @@ TEST_F(ShmDump, ExitCodesAndErrorsSayWhatToDo) {
   EXPECT_EQ(run("--layout --verify").code, 2);
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);
-  EXPECT_EQ(run("", false).out, "") << "results alone go to stdout";
+  EXPECT_EQ(run("--hive nobody-has-this-one", false).out, "") << "results alone go to stdout";
 }
 
 TEST_F(ShmDump, AForeignLayoutIsRefusedWithBothVersions) {
