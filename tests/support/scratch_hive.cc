@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What can be read of a file: a process of /proc may end meanwhile.
 std::string read_all(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 // All processes that we may look at.
