@@ -23,6 +23,7 @@ struct InheritedLink {
   LinkKey key;
   std::uint32_t owner_pid = 0;
   std::uint64_t cursors[kLanes] = {0, 0};  // from the old row; 0 when the predecessor had no row
+  std::int64_t seen_empty_ns = 0;  // from the old row; what is in the lanes was sent after it
   const LinkView* old_receipts =
       nullptr;                    // predecessor's own link to the owner; null when there was none
   std::size_t old_bank = kBanks;  // its bank for `key`, kBanks when there was none

@@ -37,7 +37,8 @@ struct InRow {
   Atomic<std::uint32_t> owner_pid;
   Atomic<std::uint64_t>
       retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
-  std::uint64_t reserved[3];
+  Atomic<std::int64_t> seen_empty_ns;  // when all that was taken was all there was
+  std::uint64_t reserved[2];
 };
 static_assert(sizeof(InRow) == kCacheLine);
 static_assert(offsetof(InRow, cursors) == 8);
@@ -214,7 +215,9 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
 // Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the
 // successor's observe.
 inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
-                     std::uint64_t normal_cursor, std::uint64_t urgent_cursor) {
+                     std::uint64_t normal_cursor, std::uint64_t urgent_cursor,
+                     std::int64_t seen_empty_ns = 0) {
+  row.seen_empty_ns.relaxed_store(seen_empty_ns);
   row.cursors[0].relaxed_store(normal_cursor);
   row.cursors[1].relaxed_store(urgent_cursor);
   row.serial.relaxed_store(key.serial);

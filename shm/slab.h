@@ -61,10 +61,10 @@ class SlabPool {
   }
 
   // Frees every slab of the class whose stamp has reached its generation. Returns how many.
+  // REQUIRES: the stamps of the bank are ready.
   // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
   template <typename T>
   std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank) {
-    if (opposite.bank(bank).stamps_ready.observe() == 0) return 0;
     const std::uint32_t first = layout_.classes[slab_class].first;
     std::uint32_t freed = 0;
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {

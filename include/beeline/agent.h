@@ -69,6 +69,7 @@ class Agent {
   [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
   SendResult send(Loan& loan, const SendOptions& options = {});
+  SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = {});
 
   /// The next message in delivery order, or nothing. No system call but the ring of a sender that
   /// waits for space.
@@ -81,6 +82,11 @@ class Agent {
   SendResult reply(const Message& to, std::string_view payload, const SendOptions& options = {});
   SendResult reply(const Message& to, std::span<const std::byte> payload,
                    const SendOptions& options = {});
+  /// Waits for space until the deadline, as send_until() does.
+  SendResult reply_until(const Message& to, std::string_view payload, Deadline deadline,
+                         const SendOptions& options = {});
+  SendResult reply_until(const Message& to, std::span<const std::byte> payload, Deadline deadline,
+                         const SendOptions& options = {});
   /// Sends and waits for the answer, which does not wait behind the inbox. Errors: those of a send
   /// (kFull, kPeerDead, kTooBig, kNoMemory), kTimeout, kPeerDead also when the receiver dies
   /// finally meanwhile, kClosed.

@@ -99,7 +99,10 @@ Result<Loan> Agent::loan_until(Peer to, std::size_t bytes, Deadline deadline) {
   return core_->loan(to, bytes, deadline);
 }
 SendResult Agent::send(Loan& loan, const SendOptions& options) {
-  return core_->send_loan(loan, options);
+  return core_->send_loan(loan, options, Deadline::min());
+}
+SendResult Agent::send_until(Loan& loan, Deadline deadline, const SendOptions& options) {
+  return core_->send_loan(loan, options, deadline);
 }
 
 std::optional<Message> Agent::try_receive(const Filter& filter) {
@@ -112,11 +115,19 @@ SendResult Agent::reply(const Message& to, std::string_view payload, const SendO
 }
 SendResult Agent::reply(const Message& to, std::span<const std::byte> payload,
                         const SendOptions& options) {
+  return reply_until(to, payload, Deadline::min(), options);
+}
+SendResult Agent::reply_until(const Message& to, std::string_view payload, Deadline deadline,
+                              const SendOptions& options) {
+  return reply_until(to, bytes_of(payload), deadline, options);
+}
+SendResult Agent::reply_until(const Message& to, std::span<const std::byte> payload,
+                              Deadline deadline, const SendOptions& options) {
   const auto found = core_->peer(to.from());
   if (!found) return {status_of(found.error().code), 0, 0};
   SendOptions answer = options;
   answer.reply_to = to.id();
-  return core_->send(*found, payload, answer, Deadline::min());
+  return core_->send(*found, payload, answer, deadline);
 }
 
 Result<Message> Agent::request(Peer to, std::string_view payload, Deadline deadline,

@@ -46,7 +46,7 @@ class AgentCore {
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
-  SendResult send_loan(Loan& loan, const SendOptions& options);
+  SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
   void give_back(const Loan& loan);
   void share() {
     shared_.store(true, std::memory_order_relaxed);
@@ -140,7 +140,8 @@ class AgentCore {
                       const SendOptions& options, MessageId id);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
-  void want_space(Peer to, bool wanted);
+  template <typename Attempt>
+  void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
   void flush_shared();
   // Holds the send side for the caller; free of cost while nobody shares it.
   [[nodiscard]] std::unique_lock<std::mutex> lock_send() {

@@ -66,10 +66,19 @@ wake::WaitPolicy wait_policy(const AttachOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& options) {
-  std::unique_ptr<AgentCore> core(new AgentCore());
-  core->options_ = options;
-  if (auto done = core->join(); !done) return tl::unexpected(done.error());
-  return core;
+  const std::int64_t deadline = os::monotonic_ns() + control::kDefaultDeadline.count();
+  for (int round = 0;; ++round) {
+    std::unique_ptr<AgentCore> core(new AgentCore());
+    core->options_ = options;
+    const auto done = core->join();
+    if (done) return core;
+    // The coordinator died meanwhile: what it knew of us ends with this attempt, the next one asks
+    // its successor.
+    if (done.error().code != ErrorCode::kClosed || os::monotonic_ns() >= deadline) {
+      return tl::unexpected(done.error());
+    }
+    wake::nap(round);
+  }
 }
 
 AgentCore::~AgentCore() {
@@ -229,7 +238,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   inherited.key = key;
   inherited.owner_pid = announced.pid;
   inherited.layout = shm::LinkLayout(announced.contract);
-  predecessor.home.cursors_of(key, inherited.cursors);
+  predecessor.home.read_row(inherited);
   if (announced.mine) {
     const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
     if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid,
@@ -245,12 +254,13 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   const auto row = receiver_->home().vacant_row();
   if (!row) return tl::unexpected(row.error());
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
-                inherited.cursors[1]);
+                inherited.cursors[1], inherited.seen_empty_ns);
   receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
   if (!receive::verify_extents(link)) link.quarantined = true;
   link.position[0] = inherited.cursors[0];
   link.position[1] = inherited.cursors[1];
-  link.seen_empty_ns = 0;  // what it holds may have waited for as long as nobody was here
+  // What it holds may have waited for as long as nobody was here.
+  link.seen_empty_ns = inherited.seen_empty_ns;
   inherited.verified = link.verified;
   inherited.new_row = *row;
   send::OutLink* own = out_link(announced.pid);

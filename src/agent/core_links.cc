@@ -56,7 +56,7 @@ void AgentCore::accept_link(control::AnnouncedLink& announced) {
   if (!memory) return refuse(memory.error());
   const auto row = receiver_->home().vacant_row();
   if (!row) return refuse(row.error());
-  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0);
+  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, os::coarse_ns());
   connect_receipts(add_in_link(std::move(*memory), announced, *row));
 }
 

@@ -42,8 +42,6 @@ SendResult unknown(Peer peer) {
   return {peer.valid() ? SendStatus::kPeerDead : SendStatus::kNoRoute, 0, 0};
 }
 
-std::int64_t in_ns(Deadline deadline) { return deadline.time_since_epoch().count(); }
-
 }  // namespace
 
 send::OutLink* AgentCore::link_of(Peer peer) {
@@ -87,10 +85,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
     return result;
   }
   if (look_for_receipts(to) && attempt()) return result;
-  if (deadline == Deadline::min()) return result;
-  want_space(to, true);
-  wait_until(in_ns(deadline), attempt);
-  want_space(to, false);
+  wait_for_space(to, deadline, attempt);
   return result;
 }
 
@@ -104,11 +99,18 @@ bool AgentCore::look_for_receipts(Peer to) {
   return true;
 }
 
-void AgentCore::want_space(Peer to, bool wanted) {
-  const auto lock = lock_send();
-  if (send::OutLink* link = link_of(to); link != nullptr) {
-    send::SendPath::want_space(*link, wanted);
-  }
+// Waits until the attempt has settled, or not at all when the deadline is none.
+template <typename Attempt>
+void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
+  if (deadline == Deadline::min()) return;
+  const auto want = [&](bool wanted) {
+    const auto lock = lock_send();
+    send::OutLink* link = link_of(to);
+    if (link != nullptr) send::SendPath::want_space(*link, wanted);
+  };
+  want(true);
+  wait_until(deadline.time_since_epoch().count(), attempt);
+  want(false);
 }
 
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
@@ -156,13 +158,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
     }
     return slab || slab.error() != ErrorCode::kFull || down_;
   };
-  bool settled = take();
-  if (!settled && look_for_receipts(to)) settled = take();
-  if (!settled && deadline != Deadline::min()) {
-    want_space(to, true);
-    wait_until(in_ns(deadline), take);
-    want_space(to, false);
-  }
+  if (!take() && !(look_for_receipts(to) && take())) wait_for_space(to, deadline, take);
   if (!slab) {
     return fail(slab.error(), "loan of " + std::to_string(bytes) + " bytes for agent " +
                                   std::to_string(to.pid) + ": " +
@@ -179,7 +175,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   return loan;
 }
 
-SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options) {
+SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   if (!loan.valid()) return {SendStatus::kNoRoute, 0, 0};
   SendResult result;
   const auto attempt = [&] {
@@ -192,9 +188,10 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options) {
                              static_cast<std::uint32_t>(loan.size_), envelope_of(options), id);
     if (outcome == send::Outcome::kOk) loan.core_ = nullptr;
     result = result_of(outcome, link, id, loan.size_);
-    return result.status != SendStatus::kFull;
+    return result.status != SendStatus::kFull || down_;
   };
-  if (!attempt() && look_for_receipts(loan.peer_)) attempt();
+  if (attempt() || (look_for_receipts(loan.peer_) && attempt())) return result;
+  wait_for_space(loan.peer_, deadline, attempt);
   return result;
 }
 

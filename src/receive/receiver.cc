@@ -99,7 +99,7 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (count == 0) return false;
   link.received += count;
   ring_for_space(link);
-  if (!link.has_message()) link.seen_empty_ns = os::coarse_ns();
+  if (!link.has_message()) note_empty(link);
   return true;
 }
 
@@ -179,6 +179,11 @@ void Receiver::commit(InLink& link, shm::Lane lane) {
   // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never
   // promises more than the home holds.
   link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
+}
+
+void Receiver::note_empty(InLink& link) {
+  link.seen_empty_ns = os::coarse_ns();
+  home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
 
 void Receiver::ring_for_space(const InLink& link) {

@@ -95,6 +95,7 @@ class Receiver {
   bool put_next(InLink& link, shm::Lane lane);
   [[nodiscard]] bool check(InLink& link, const shm::SlotCopy& copy);
   void commit(InLink& link, shm::Lane lane);
+  void note_empty(InLink& link);
   void quarantine(InLink& link);
   void ring_for_space(const InLink& link);
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);

@@ -1,7 +1,9 @@
 #include "src/receive/successor.h"
 
+#include <algorithm>
 #include <string>
 
+#include "src/os/clock.h"
 #include "src/os/memfd.h"
 
 namespace beeline::receive {
@@ -45,16 +47,15 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity);
 }
 
-void OldHome::cursors_of(const shm::LinkKey& key, std::uint64_t (&cursors)[shm::kLanes]) const {
+void OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    if (row.incarnation.observe() != key.incarnation || row.serial.relaxed_load() != key.serial)
-      continue;
-    cursors[0] = row.cursors[0].observe();
-    cursors[1] = row.cursors[1].observe();
+    if (shm::LinkKey{row.incarnation.observe(), row.serial.relaxed_load()} != link.key) continue;
+    link.cursors[0] = row.cursors[0].observe();
+    link.cursors[1] = row.cursors[1].observe();
+    link.seen_empty_ns = std::clamp<std::int64_t>(row.seen_empty_ns.observe(), 0, os::coarse_ns());
     return;
   }
-  cursors[0] = cursors[1] = 0;
 }
 
 Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,

@@ -19,8 +19,9 @@ class OldHome {
                                               std::uint64_t incarnation);
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
-  // The cursors that the old home holds for an in-link; zero when it had no row for it.
-  void cursors_of(const shm::LinkKey& key, std::uint64_t (&cursors)[shm::kLanes]) const;
+  // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
+  // Zero when it had no row for it.
+  void read_row(shm::InheritedLink& link) const;
 
  private:
   OldHome(segment::Foreign memory, std::uint32_t capacity)

@@ -34,6 +34,7 @@ Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, st
 
 void OutLink::find_receipts() {
   receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
+  receipts.stamps_ready = false;
 }
 
 void OutLink::drop_receipts() {
@@ -49,8 +50,7 @@ tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t by
     auto loan = slabs.take(c);
     if (loan.slab == shm::kNoSlab) {
       if (receipts.bank == shm::kBanks) find_receipts();
-      if (receipts.bank != shm::kBanks &&
-          slabs.collect(c, *receipts.opposite, receipts.bank) != 0) {
+      if (find_stamps() && slabs.collect(c, *receipts.opposite, receipts.bank) != 0) {
         loan = slabs.take(c);
       }
     }
@@ -81,7 +81,6 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
 }
 
 tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text) {
-  if (text.empty()) return std::uint16_t{0};
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }
@@ -108,8 +107,15 @@ std::uint64_t OutLink::not_taken() {
   return left;
 }
 
+bool OutLink::find_stamps() {
+  if (!receipts.stamps_ready && receipts.bank != shm::kBanks) {
+    receipts.stamps_ready = receipts.opposite->bank(receipts.bank).stamps_ready.observe() != 0;
+  }
+  return receipts.stamps_ready;
+}
+
 void OutLink::collect_slabs() {
-  if (receipts.bank == shm::kBanks) return;
+  if (!find_stamps()) return;
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
     slabs.collect(c, *receipts.opposite, receipts.bank);
   }

@@ -21,6 +21,7 @@ namespace beeline::send {
 struct Receipts {
   const shm::LinkView* opposite = nullptr;
   std::size_t bank = shm::kBanks;
+  bool stamps_ready = false;  // seen so: the word lies beside the cursors, which move all the time
 };
 
 class OutLink {
@@ -60,7 +61,7 @@ class OutLink {
   }
 
   // The number of a type or channel, interning it where it is new. Nothing when it is too long or
-  // the table is full.
+  // the table is full. REQUIRES: not empty.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
 
   // Messages that the receiver has not taken, as far as its receipts say.
@@ -84,6 +85,8 @@ class OutLink {
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
+  // Whether there are stamps to look at.
+  [[nodiscard]] bool find_stamps();
   void collect_slabs();
   // Adds memory for more slabs of a class. False when all are there; an error when the system has
   // none.

@@ -72,16 +72,22 @@ Outcome SendPath::check(OutLink& link, shm::Lane lane) {
 }
 
 Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
-  const auto type = link.intern(envelope.type);
-  const auto channel = link.intern(envelope.channel);
-  if (!type) return outcome_of(type.error());
-  if (!channel) return outcome_of(channel.error());
+  header.type = 0;
+  header.channel = 0;
+  if (!envelope.type.empty()) {
+    const auto type = link.intern(envelope.type);
+    if (!type) return outcome_of(type.error());
+    header.type = *type;
+  }
+  if (!envelope.channel.empty()) {
+    const auto channel = link.intern(envelope.channel);
+    if (!channel) return outcome_of(channel.error());
+    header.channel = *channel;
+  }
   header.reply_to = envelope.reply_to;
   header.sent_ns = os::coarse_ns();
   header.ttl_ms = envelope.ttl_ms;
   header.rank = envelope.rank;
-  header.type = *type;
-  header.channel = *channel;
   header.flags = 0;
   header.hops = envelope.hops;
   header.slab = shm::kNoSlab;

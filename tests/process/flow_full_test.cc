@@ -1,5 +1,6 @@
 // What happens when lanes and inboxes are full, and when two agents fill each other's.
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,58 @@ TEST_P(FlowFull, ASenderThatNeverWaitsSeesTheSpaceThatTheReceiverMakes) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "after " << numbers.sent();
     os::yield();
   }
+  troupe().wait_all(patience());
+}
+
+// Asks, and then takes nothing before it is told to.
+BEELINE_ROLE(asker) {
+  auto& board = context.board<FullBoard>();
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send(peer_of(*agent, "answerer"), "how many?"));
+  ASSERT_TRUE(board.take.await(1, patience()));
+  const std::uint32_t numbered = board.expected.load();
+  for (std::uint32_t i = 0; i < numbered; ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    message.done();
+  }
+  for (const char* wanted : {"a loan", "an answer"}) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.text(), wanted);
+    message.done();
+  }
+}
+
+TEST_P(FlowFull, ALoanAndAReplyWaitForSpaceUntilTheirDeadline) {
+  auto& shared = board<FullBoard>();
+  AttachOptions options = named("answerer");
+  options.normal_slots = 8;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("asker");
+  Message question = next_message(*agent);
+  ASSERT_TRUE(question.valid());
+  const Peer asker = peer_of(*agent, "asker");
+  Numbered numbers(*agent, asker);
+  shared.expected.store(numbers.fill());
+
+  auto loan = agent->loan(asker, 6);
+  ASSERT_TRUE(loan);
+  std::memcpy(loan->bytes().data(), "a loan", 6);
+  EXPECT_EQ(agent->send(*loan).status, SendStatus::kFull);
+  EXPECT_EQ(agent->send_until(*loan, after(1ms)).status, SendStatus::kFull);
+  EXPECT_EQ(agent->reply(question, "lost?").status, SendStatus::kFull);
+  EXPECT_EQ(agent->reply_until(question, "lost?", after(1ms)).status, SendStatus::kFull);
+  ASSERT_TRUE(loan->valid());
+
+  shared.take.raise();
+  EXPECT_TRUE(agent->send_until(*loan, patience()));
+  EXPECT_FALSE(loan->valid());
+  EXPECT_TRUE(agent->reply_until(question, "an answer", patience()));
+  question.done();
+  EXPECT_EQ(agent->detach(patience()), 0U);
   troupe().wait_all(patience());
 }
 

@@ -136,15 +136,6 @@ TEST_F(SlabPoolTest, StampsOfSlabsThatAreNotOutFreeNothing) {
   EXPECT_EQ(pool_.out(), 0U);
 }
 
-TEST_F(SlabPoolTest, NoStampCountsBeforeTheBankSaysThatTheyAreThere) {
-  const SlabPool::Loan loan = send_one(0);
-  receiver_stamps(loan);
-  receipts_.link.bank(kBank).stamps_ready.publish(0);
-  EXPECT_EQ(collect(0), 0U);
-  receipts_.link.bank(kBank).stamps_ready.publish(1);
-  EXPECT_EQ(collect(0), 1U);
-}
-
 TEST_F(SlabPoolTest, StampsOfAnotherBankFreeNothing) {
   const SlabPool::Loan loan = send_one(0);
   stamp(receipts_.link.stamp(kBank + 1, loan.slab), loan.generation);

@@ -109,14 +109,7 @@ ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
 
 /// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
 ExitCode answer(Agent& agent, Message& message, std::string_view text) {
-  SendResult result = agent.reply(message, text);
-  if (result.status == SendStatus::kFull) {
-    SendOptions options;
-    options.reply_to = message.id();
-    if (const auto peer = agent.peer(message.from())) {
-      result = agent.send_until(*peer, text, after(kReplyPatience), options);
-    }
-  }
+  const SendResult result = agent.reply_until(message, text, after(kReplyPatience));
   if (!result) {
     (void)complain(result, fmt::format("pid {}", message.from()));
     if (result.status == SendStatus::kTooBig) {
