@@ -72,8 +72,8 @@ struct HomeControl {
   std::uint64_t predecessor;  // incarnation that this home was copied from, 0 = none
   Atomic<std::uint64_t>
       reserved_ids;  // message counters up to this one may be in use; a successor starts above it
-  Atomic<std::uint64_t> retired;  // messages taken from links whose rows were closed
-  std::uint64_t reserved0[1];
+  Atomic<std::uint64_t> retired;      // messages taken from links whose rows were closed
+  Atomic<std::int64_t> all_empty_ns;  // when every lane was seen empty last
   Atomic<std::uint32_t> rows_allocated;
   Atomic<std::uint32_t> entries_allocated;
   std::uint64_t reserved1[7];

@@ -11,6 +11,8 @@
 //   reject    reason in the flags ... state = dead
 // The index and the free list are derived and may be anything after a kill.
 
+#include <algorithm>
+#include <array>
 #include <span>
 
 #include "shm/home.h"
@@ -149,7 +151,7 @@ class Inbox {
     word.state = EntryState::kDead;
     entry.state.publish(word.pack());
     --leased_;
-    ++dead_;
+    list_letter(at);
     count_reason(reason);
     add(home_.control().counters.dead, 1);
   }
@@ -159,23 +161,24 @@ class Inbox {
     release(at, stamp_word);
     add(home_.control().counters.purged, 1);
     --dead_;
+    const auto end = letters_.begin() + letters_count_;
+    if (std::remove(letters_.begin(), end, at) != end) --letters_count_;
   }
 
-  // The oldest dead letter, or kNoEntry. Linear in the table.
+  // The letter that has been dead for longest, or kNoEntry.
   [[nodiscard]] std::uint32_t oldest_dead() const {
-    std::uint32_t oldest = kNoEntry;
-    for (std::uint32_t i = 0; i < home_.entries_allocated(); ++i) {
-      if (home_.entry(i).word().state != EntryState::kDead) continue;
-      if (oldest == kNoEntry || home_.entry(i).arrival < home_.entry(oldest).arrival) oldest = i;
-    }
-    return oldest;
+    return letters_count_ == 0 ? kNoEntry : letters_[0];
   }
 
   // Rebuilds index, free list and counts from the entries: after a take-over.
   void rebuild() {
     index_.clear();
-    free_count_ = queued_ = leased_ = dead_ = critical_ = 0;
+    free_count_ = queued_ = leased_ = dead_ = critical_ = letters_count_ = 0;
     for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(i - 1);
+    std::sort(letters_.begin(), letters_.begin() + letters_count_,
+              [this](std::uint32_t a, std::uint32_t b) {
+                return home_.entry(a).arrival < home_.entry(b).arrival;
+              });
   }
 
   void grow_index(std::uint64_t size) { index_.grow(size); }
@@ -241,6 +244,13 @@ class Inbox {
     if (reason == DeadReason::kExhausted) add(counters.exhausted, 1);
   }
 
+  // A caller keeps at most kMaxDeadLetters; what is beyond the list can only come from a damaged
+  // home, and stays dead.
+  void list_letter(std::uint32_t at) {
+    ++dead_;
+    if (letters_count_ < letters_.size()) letters_[letters_count_++] = at;
+  }
+
   void adopt(std::uint32_t at) {
     const Entry& entry = home_.entry(at);
     switch (entry.word().state) {
@@ -251,7 +261,7 @@ class Inbox {
         ++leased_;
         break;
       case EntryState::kDead:
-        ++dead_;
+        list_letter(at);
         break;
       case EntryState::kQueued:
         ++queued_;
@@ -271,6 +281,8 @@ class Inbox {
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
   std::uint32_t critical_ = 0;
+  std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
+  std::uint32_t letters_count_ = 0;
 };
 
 }  // namespace beeline::shm

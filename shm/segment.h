@@ -189,19 +189,6 @@ inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t o
   return HeaderVerdict::kOk;
 }
 
-// The one function that turns an offset into memory. Null when [offset, offset + length) does not
-// lie in the segment.
-[[nodiscard]] inline std::byte* resolve(std::byte* base, std::uint64_t segment_bytes,
-                                        std::uint64_t offset, std::uint64_t length) {
-  if (offset > segment_bytes || length > segment_bytes - offset) return nullptr;
-  return base + offset;
-}
-[[nodiscard]] inline const std::byte* resolve(const std::byte* base, std::uint64_t segment_bytes,
-                                              std::uint64_t offset, std::uint64_t length) {
-  if (offset > segment_bytes || length > segment_bytes - offset) return nullptr;
-  return base + offset;
-}
-
 [[nodiscard]] constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }

@@ -17,22 +17,30 @@ class SharedSender;
 
 /// An agent of a hive: an inbox, links to peers, a place in the tree.
 ///
-/// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws; nothing
-/// blocks without a deadline but receive() with its default timeout and the control calls named
-/// below, which end after 10 s at the latest.
+/// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws. Calls
+/// that wait have a deadline; receive() has none unless it is given a timeout. Control calls (those
+/// that ask the coordinator: attach, peer of one not spoken to before, detach) end after
+/// `AttachOptions::control_timeout` at the latest. Any call may look at the control socket, which
+/// takes a few ms, once a second at most, while the coordinator is gone or hangs; and where a new
+/// peer's link must be answered, up to 2 s, once, if it hangs in that moment.
+///
+/// After a fork the child's copies of an Agent, its Messages and Loans are dead: they may be
+/// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
 class Agent {
  public:
   /// Joins a hive, starting its coordinator on first use. Attaching under the name of an agent
   /// whose process has ended takes over its home: messages that it had not finished come again,
   /// flagged as redelivered if they had been handed out. Errors: kNoCoordinator, kAlreadyRunning
-  /// (an agent of that name lives), kNoAgent (the parent), kInvalid (an option and its limits),
-  /// kNoMemory, kWrongVersion, kTimeout, kSystem.
+  /// (an agent of that name lives), kNoAgent and kPeerDead (the parent), kDenied (the role, or the
+  /// user), kInvalid (an option and its limits), kFull (the hive, or an inbox_capacity that is too
+  /// small for what the predecessor left), kNoMemory, kBadSegment (the predecessor's home),
+  /// kWrongVersion, kTimeout, kClosed (the coordinator died again and again), kSystem.
   [[nodiscard]] static Result<Agent> attach(const AttachOptions& options);
 
   Agent(Agent&&) noexcept;
   Agent& operator=(Agent&&) noexcept;
-  /// Detaches without waiting. What is in the inbox waits for the next attach under the name
-  /// (unless temporary).
+  /// Detaches without waiting for receivers. What is in the inbox waits for the next attach under
+  /// the name (unless temporary).
   ~Agent();
 
   [[nodiscard]] Pid pid() const;
@@ -41,8 +49,10 @@ class Agent {
   /// Pid of the parent; 1 for a child of the coordinator.
   [[nodiscard]] Pid parent() const;
 
-  /// Opens a link, or finds the open one. A control call on first use. Errors: kNoAgent, kPeerDead,
-  /// kDenied (names the rule), kNoCoordinator, kNoMemory, kTimeout, kSystem.
+  /// Opens a link, or finds the open one. A control call on first use. A name that nobody has is
+  /// read as a pid. Errors: kNoAgent, kPeerDead, kDenied (names the rule), kFull (too many links),
+  /// kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has left, or the coordinator went
+  /// away), kSystem.
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
 
@@ -55,7 +65,8 @@ class Agent {
   /// SendStatus.
   SendResult send(std::string_view to, std::string_view payload, const SendOptions& options = {});
 
-  /// Waits for space until the deadline; then the result is kFull. While it waits, messages for
+  /// Waits for space until the deadline; then the result is kFull; kNoRoute when the hive goes down
+  /// meanwhile. While it waits, messages for
   /// this agent are taken into its inbox, so that two agents that fill each other's lanes do not
   /// block for ever.
   SendResult send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
@@ -64,7 +75,8 @@ class Agent {
                         const SendOptions& options = {});
 
   /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
-  /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead.
+  /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kNoRoute, kClosed
+  /// (this agent has left).
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes);
   [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
@@ -72,10 +84,10 @@ class Agent {
   SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = {});
 
   /// The next message in delivery order, or nothing. No system call but the ring of a sender that
-  /// waits for space.
+  /// waits for space, a look at the control socket every 4 ms, and those of fd() where it is used.
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = {});
-  /// Waits for a message. Errors: kTimeout, kClosed (the hive went down), kNotice (only if asked
-  /// for).
+  /// Waits for a message. Errors: kTimeout, kClosed (the hive went down, or this life of the agent
+  /// has ended: see detach()), kNotice (only if asked for).
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = {});
 
   /// Answers a message: goes to its sender with reply_to = its id.
@@ -87,9 +99,9 @@ class Agent {
                          const SendOptions& options = {});
   SendResult reply_until(const Message& to, std::span<const std::byte> payload, Deadline deadline,
                          const SendOptions& options = {});
-  /// Sends and waits for the answer, which does not wait behind the inbox. Errors: those of a send
-  /// (kFull, kPeerDead, kTooBig, kNoMemory), kTimeout, kPeerDead also when the receiver dies
-  /// finally meanwhile, kClosed.
+  /// Sends and waits for the answer of that peer, which does not wait behind the inbox. Errors:
+  /// those of a send (kFull, kPeerDead, kDenied, kTooBig, kNoMemory, kNoRoute), kTimeout, kPeerDead
+  /// also when the receiver dies finally meanwhile, kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
                                         const SendOptions& options = {});
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
@@ -100,8 +112,8 @@ class Agent {
 
   /// An eventfd for epoll, asyncio, libuv: readable when something may have arrived. From the first
   /// call on, whenever try_receive() has found nothing the agent counts as asleep and peers signal
-  /// the fd; call try_receive() until it is empty after each readiness. Owned by the Agent; do not
-  /// read or close it.
+  /// the fd; call try_receive() until it is empty, and next_notice(), after each readiness. Owned
+  /// by the Agent; do not read or close it.
   [[nodiscard]] int fd();
 
   /// What waits in the inbox, in delivery order, then leased and dead ones. Takes nothing. `limit`
@@ -118,7 +130,9 @@ class Agent {
 
   /// Waits until everything sent was taken by its receivers, or until the deadline, then leaves the
   /// hive. Returns the number of messages that still lie in lanes; they stay there for their
-  /// receivers.
+  /// receivers. Afterwards sends fail with kNoRoute and nothing is received. An agent that was
+  /// fenced (its process lost the connection for good while the coordinator lived, for example by a
+  /// close of all fds) or whose name was taken over has left in the same way.
   std::uint64_t detach(Deadline drain_until = Deadline::min());
 
  private:
@@ -127,6 +141,10 @@ class Agent {
 };
 
 /// Sends through an Agent from any thread. Copyable; all copies must be gone before the Agent is.
+///
+/// Where receivers have taken messages is read by any sender; but that a new peer has opened its
+/// link back, or has been restarted, is learnt by the Agent's own thread: until that enters the
+/// library again, at most a lane of messages goes to that peer.
 ///
 /// send() returns only after the message is published or has failed. Requests go through a
 /// lock-free queue that any sending thread flushes, so a handler that is busy in the Agent's own

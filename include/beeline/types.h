@@ -40,10 +40,12 @@ inline constexpr std::int32_t kLow = 3;
 enum class SendStatus : std::uint8_t {
   kOk,
   kFull,      ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
-  kNoRoute,   ///< no such target
+  kNoRoute,   ///< no such target, or this agent has left the hive
   kNoAgent,   ///< nobody of that name or pid
-  kPeerDead,  ///< the receiver is finally dead
-  kTooBig,    ///< SendResult::limit says how large a payload may be
+  kPeerDead,  ///< the receiver is finally dead. If it died at this very moment the message may be
+              ///< among the dead letters of the hive
+  kTooBig,    ///< SendResult::limit says how large a payload, a type or a channel may be; 31 also
+              ///< when the link has no room for another string
   kDenied,    ///< the tree's rules forbid this pair
   kLoop,      ///< more hops than allowed
   kNoMemory,  ///< the system gave no memory for the payload
@@ -107,6 +109,8 @@ struct AttachOptions {
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
   bool start_coordinator = true;
+  /// Longest wait for the coordinator in one control call.
+  std::chrono::nanoseconds control_timeout = std::chrono::seconds(10);
 
   Order order = Order::kAged;
   double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
@@ -114,8 +118,8 @@ struct AttachOptions {
   std::uint32_t max_attempts = 3;       ///< deliveries before a message becomes a dead letter
   std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two
   std::uint32_t urgent_slots = 16;      ///< the same
-  std::uint64_t max_payload_bytes =
-      64ULL << 20;  ///< largest payload that this agent sends, 64 KiB to 1 GiB
+  std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the
+                                        ///< hive's limit; 0 = the hive's limit (64 MiB by default)
 
   WaitMode wait = WaitMode::kAdaptive;
   std::chrono::nanoseconds spin =

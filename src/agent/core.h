@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include <beeline/agent.h>
 
+#include "src/agent/fork_guard.h"
 #include "src/agent/lives.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
@@ -62,18 +64,20 @@ class AgentCore {
   [[nodiscard]] const receive::Receiver& receiver() const { return *receiver_; }
   [[nodiscard]] std::string_view type_of(std::uint32_t entry);
   [[nodiscard]] std::string_view channel_of(std::uint32_t entry);
-  void done(std::uint32_t entry) { receiver_->done(entry); }
-  void requeue(std::uint32_t entry) { receiver_->requeue(entry); }
-  void reject(std::uint32_t entry) { receiver_->bury(entry, shm::DeadReason::kRejected); }
+  void done(std::uint32_t entry);
+  void requeue(std::uint32_t entry);
+  void reject(std::uint32_t entry);
 
   // ---- Look (core_look.cc) ----
   [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit);
   [[nodiscard]] InboxCounters counters() const;
-  [[nodiscard]] std::vector<LinkCounters> links() const;
+  [[nodiscard]] std::vector<LinkCounters> links();
 
   // ---- Control (core_control.cc) ----
   [[nodiscard]] std::optional<Notice> next_notice();
   std::uint64_t detach(Deadline drain_until);
+  // After a fork, in the child: nothing of this agent belongs to us.
+  void become_a_copy();
 
  private:
   friend class Message;
@@ -88,14 +92,44 @@ class AgentCore {
   Result<std::vector<control::AnnouncedLink>> await_links(std::uint32_t count);
   Result<void> inherit_link(control::AnnouncedLink& announced, receive::Predecessor& predecessor);
 
-  // core_control.cc, core_links.cc
-  // Handles what the coordinator has announced. Never blocks unless it must register again.
+  // core_control.cc
+  // Handles what the coordinator has announced. Blocks for a few ms where it must be found again.
   void poll_control();
+  // The same unless it was done a moment ago. `now_ns`: coarse clock.
+  void poll_control_at(std::int64_t now_ns);
+  // For loops that look all the time and at no clock.
   void poll_control_sometimes();
+  void handle_announcements();
+  void handle(control::Announcement announcement);
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
   void handle(const control::FadedAnnouncement& faded);
-  void accept_link(control::AnnouncedLink& announced);
+  void go_down();
+  void leave();
+  void say_goodbye();
+  [[nodiscard]] std::uint64_t not_taken();
+  void want_all_space(bool wanted);
+  // Nothing is sent any more; looked at under the send lock where that counts.
+  [[nodiscard]] bool has_left() const {
+    return left_.load(std::memory_order_relaxed);  // relaxed: see above
+  }
+  // Nothing is taken any more either: somebody else may own the inbox.
+  [[nodiscard]] bool has_ended() const { return !attached_; }
+  [[nodiscard]] std::string why_down() const;
+
+  // core_resume.cc
+  void resume_sometimes();
+  // Finds the coordinator again and registers. True when that is done.
+  bool resume(std::chrono::nanoseconds patience);
+  Result<void> register_again();
+  void place_links();
+  void end_life();
+
+  // core_links.cc
+  void accept_link(control::AnnouncedLink announced);
+  void accept_postponed();
+  [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
+  void set_owner_place(receive::InLink& link, std::uint32_t index);
   [[nodiscard]] receive::InLink& add_in_link(segment::Foreign memory,
                                              const control::AnnouncedLink& announced,
                                              std::uint16_t row);
@@ -105,9 +139,7 @@ class AgentCore {
   void watch_owners();
   void fade_links();
   void report_quarantined();
-  void go_down();
-  void resume();
-  Result<void> register_again();
+  [[nodiscard]] Pid find_pid(std::string_view name) const;
   Result<Peer> open_link(Pid pid);
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
@@ -130,12 +162,15 @@ class AgentCore {
   bool wait_until(std::int64_t deadline_ns, Ready&& ready);
   void last_look();
   void arm();
+  void arm_again();
   [[nodiscard]] std::int64_t longest_block() const;
   void disarm();
   void publish_pressure();
 
   // core_send.cc
+  // Null when the link is gone, or this agent has left.
   [[nodiscard]] send::OutLink* link_of(Peer peer);
+  [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, std::span<const std::byte> payload,
                       const SendOptions& options, MessageId id);
   [[nodiscard]] MessageId reserve_id();
@@ -157,6 +192,7 @@ class AgentCore {
   Pid pid_ = 0;
   Pid parent_ = 0;
   std::uint64_t incarnation_ = 0;
+  shm::LinkContract contract_;  // of the links that we open
   std::uint32_t next_serial_ = 1;
   control::Client client_;
   segment::Foreign directory_;
@@ -176,18 +212,26 @@ class AgentCore {
 
   std::unique_ptr<receive::Receiver> receiver_;
   std::deque<Notice> notices_;
+  std::size_t notices_told_ = 0;                   // of them the fd was made readable for
+  std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
   std::unordered_map<std::string, Pid> names_;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
   shm::StringCopy text_;                                    // what type_of and channel_of return
   shm::StringCopy channel_text_;
   std::int64_t control_tick_ns_ = 0;  // when the control socket was looked at last, coarse
   std::int64_t next_resume_ns_ = 0;
+  std::int64_t resume_pause_ns_ = 0;
+  std::int64_t next_place_ns_ = std::numeric_limits<std::int64_t>::max();  // when to open again
+  std::int64_t place_until_ns_ = 0;
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
   std::uint32_t turns_ = 0;
-  bool down_ = false;   // the hive went down
+  bool down_ = false;   // the hive went down, or this life has ended
   bool armed_ = false;  // event mode: counts as asleep while the user waits outside
   bool attached_ = false;
+  bool is_copy_ = false;  // in a forked child
+  std::atomic<bool> left_{false};
+  ForkGuard fork_guard_{*this};
 };
 
 }  // namespace beeline

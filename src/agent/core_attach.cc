@@ -44,12 +44,22 @@ Result<shm::HomeOptions> home_options(const AttachOptions& options) {
   if (const char* wrong = shm::home_error(home); wrong != nullptr) {
     return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
   }
-  const shm::LinkContract contract{options.normal_slots, options.urgent_slots,
-                                   options.max_payload_bytes};
+  return home;
+}
+
+Result<shm::LinkContract> contract_of(const AttachOptions& options, std::uint64_t hive_limit) {
+  shm::LinkContract contract{options.normal_slots, options.urgent_slots, options.max_payload_bytes};
+  if (contract.max_payload_bytes == 0) contract.max_payload_bytes = hive_limit;
   if (const char* wrong = shm::contract_error(contract); wrong != nullptr) {
     return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
   }
-  return home;
+  if (contract.max_payload_bytes > hive_limit) {
+    return fail(ErrorCode::kInvalid,
+                "attach: max_payload_bytes is " + std::to_string(contract.max_payload_bytes) +
+                    ", the limit of the hive is " + std::to_string(hive_limit) +
+                    "; `beeline up --max-payload` sets it");
+  }
+  return contract;
 }
 
 wake::WaitPolicy wait_policy(const AttachOptions& options) {
@@ -66,7 +76,7 @@ wake::WaitPolicy wait_policy(const AttachOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& options) {
-  const std::int64_t deadline = os::monotonic_ns() + control::kDefaultDeadline.count();
+  const std::int64_t deadline = os::monotonic_ns() + options.control_timeout.count();
   for (int round = 0;; ++round) {
     std::unique_ptr<AgentCore> core(new AgentCore());
     core->options_ = options;
@@ -94,12 +104,16 @@ Result<void> AgentCore::join() {
                 "attach: role \"" + options_.role +
                     "\" is none of daemon, agent, architect, lead, worker, task");
   }
+  // The largest limit that any hive can have: what is wrong in any case is said at once.
+  if (auto legal = contract_of(options_, shm::kMaxMaxPayload); !legal) {
+    return tl::unexpected(legal.error());
+  }
   static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
   const auto paths = control::find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
   hive_ = paths->hive;
   auto client = control::Client::connect(
-      {options_.hive, options_.start_coordinator, control::kDefaultDeadline});
+      {options_.hive, options_.start_coordinator, options_.control_timeout});
   if (!client) return tl::unexpected(client.error());
   client_ = std::move(*client);
   control::AttachRequest request;
@@ -115,6 +129,9 @@ Result<void> AgentCore::join() {
   name_ = attached->name;
   incarnation_ = attached->incarnation;
   if (auto done = map_directory(std::move(attached->directory)); !done) return done;
+  const auto contract = contract_of(options_, directory_view_.control().max_payload_bytes);
+  if (!contract) return tl::unexpected(contract.error());
+  contract_ = *contract;
   if (auto done = make_segments(*home); !done) return done;
   if (attached->predecessor != 0) {
     if (auto done = take_over(*attached); !done) return done;
@@ -146,6 +163,9 @@ Result<void> AgentCore::map_directory(os::UniqueFd fd) {
       segment::Foreign::accept(std::move(*header_fd), promised, shm::DirectoryLayout::kFirstExtent);
   if (!directory) return tl::unexpected(directory.error());
   const auto lock = lock_send();
+  for (const auto& link : out_) {
+    if (link != nullptr) link->place = nullptr;  // it lies in the old one
+  }
   directory_ = std::move(*directory);
   directory_view_ = shm::DirectoryView(directory_.data());
   send_path_.set_directory(directory_view_);
@@ -213,14 +233,17 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
 
 Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t count) {
   std::vector<control::AnnouncedLink> links;
-  const std::int64_t deadline = os::monotonic_ns() + control::kDefaultDeadline.count();
+  const std::int64_t deadline = os::monotonic_ns() + options_.control_timeout.count();
   while (links.size() < count) {
     auto next = client_.try_next();
     if (next && std::holds_alternative<control::AnnouncedLink>(*next)) {
       links.push_back(std::move(std::get<control::AnnouncedLink>(*next)));
       continue;
     }
-    if (next) continue;  // deaths and the like: the directory says them too
+    if (next) {
+      handle(std::move(*next));
+      continue;
+    }
     const auto left = std::chrono::nanoseconds(deadline - os::monotonic_ns());
     if (client_.closed() || left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
       return fail(ErrorCode::kTimeout,
@@ -247,16 +270,23 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
       return done;
     }
   }
-  auto memory = segment::Foreign::accept(
-      std::move(announced.link), shm::link_identity(announced.contract, announced.pid, pid_, key),
-      inherited.layout.first_extent);
+  auto memory = map_link(announced);
+  if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody
   const auto row = receiver_->home().vacant_row();
   if (!row) return tl::unexpected(row.error());
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
                 inherited.cursors[1], inherited.seen_empty_ns);
   receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
-  if (!receive::verify_extents(link)) link.quarantined = true;
+  switch (receive::verify_extents(link)) {
+    case receive::Extents::kVerified:
+      break;
+    case receive::Extents::kNotNow:
+      return fail(ErrorCode::kNoMemory,
+                  "attach: the payloads for the predecessor cannot be mapped");
+    case receive::Extents::kLie:
+      link.quarantined = true;
+  }
   link.position[0] = inherited.cursors[0];
   link.position[1] = inherited.cursors[1];
   // What it holds may have waited for as long as nobody was here.

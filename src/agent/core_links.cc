@@ -1,11 +1,20 @@
 // The links of an agent: announced ones, own ones, and what joins them to the lives of their
 // owners.
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 
 #include "src/agent/core.h"
 
 namespace beeline {
+
+namespace {
+
+// Longest wait for the coordinator in a call that the user did not ask for.
+constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
+
+}  // namespace
 
 void AgentCore::handle(control::AnnouncedLink announced) {
   if (announced.process) {
@@ -14,13 +23,20 @@ void AgentCore::handle(control::AnnouncedLink announced) {
   }
   receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
   if (known != nullptr) {
-    known->owner_index = announced.index;  // a new coordinator has a new directory
+    set_owner_place(*known, announced.index);  // a new coordinator has a new directory
     known->bell = bell_of(announced.pid, announced.incarnation);
     show_to_send_side(*known);
   } else {
-    accept_link(announced);
+    accept_link(std::move(announced));
   }
+  next_place_ns_ = 0;  // it may have been this peer that was missing
   refresh_peer(announced.pid);
+}
+
+// One that has no place any more is finally dead.
+void AgentCore::set_owner_place(receive::InLink& link, std::uint32_t index) {
+  link.owner_gone = index >= shm::kMaxAgents;
+  link.owner_place = link.owner_gone ? nullptr : &directory_view_.word(index);
 }
 
 Result<void> AgentCore::learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
@@ -42,7 +58,13 @@ void AgentCore::show_to_send_side(const receive::InLink& link) {
   lives_.set_link(link.owner_pid, link.key.incarnation, &link.view);
 }
 
-void AgentCore::accept_link(control::AnnouncedLink& announced) {
+void AgentCore::accept_postponed() {
+  std::vector<control::AnnouncedLink> again;
+  std::swap(again, postponed_);
+  for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
+}
+
+void AgentCore::accept_link(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   const auto refuse = [&](const Error& error) {
     static_cast<void>(client_.report({error.text, announced.pid, key.incarnation, key.serial}));
@@ -50,14 +72,24 @@ void AgentCore::accept_link(control::AnnouncedLink& announced) {
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     return refuse({ErrorCode::kInvalid, 0, wrong});
   }
-  auto memory = segment::Foreign::accept(
-      std::move(announced.link), shm::link_identity(announced.contract, announced.pid, pid_, key),
-      shm::LinkLayout(announced.contract).first_extent);
-  if (!memory) return refuse(memory.error());
+  auto memory = map_link(announced);
+  if (!memory && segment::is_lie(memory.error())) return refuse(memory.error());
   const auto row = receiver_->home().vacant_row();
-  if (!row) return refuse(row.error());
+  if (!memory || !row) {
+    postponed_.push_back(std::move(announced));  // the machine has no memory or no fd now
+    return;
+  }
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, os::coarse_ns());
   connect_receipts(add_in_link(std::move(*memory), announced, *row));
+}
+
+Result<segment::Foreign> AgentCore::map_link(const control::AnnouncedLink& announced) {
+  auto fd = os::duplicate(announced.link.get());
+  if (!fd) return tl::unexpected(fd.error());
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  return segment::Foreign::accept(std::move(*fd),
+                                  shm::link_identity(announced.contract, announced.pid, pid_, key),
+                                  shm::LinkLayout(announced.contract).first_extent);
 }
 
 receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
@@ -66,7 +98,7 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
   auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
   link->key = {announced.incarnation, announced.serial};
   link->owner_pid = announced.pid;
-  link->owner_index = announced.index;
+  set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->row = row;
   link->seen_empty_ns = os::coarse_ns();
@@ -79,12 +111,14 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
 // is none. Without one the link is not drained; the next look tries again.
 void AgentCore::connect_receipts(receive::InLink& link) {
   send::OutLink* own = out_link(link.owner_pid);
-  if (own == nullptr) {
+  if (own == nullptr || own->place == nullptr) {
+    client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
     const auto opened = open_link(link.owner_pid);
+    client_.set_deadline(options_.control_timeout);
     if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
     own = out_link(link.owner_pid);
   }
-  if (own == nullptr) return;
+  if (own == nullptr || own->place == nullptr) return;
   const std::size_t bank = shm::vacant_bank(own->view());
   if (bank == shm::kBanks) return;
   link.sink = {&own->view(), &own->memory(), bank};
@@ -104,10 +138,10 @@ void AgentCore::refresh_peer(Pid pid) {
 // Which in-links belong to a life that has ended: nothing will be added to them.
 void AgentCore::watch_owners() {
   for (const auto& link : receiver_->links()) {
-    if (!link->owner_gone) {
-      const shm::AgentWord word = directory_view_.agent(link->owner_index);
+    if (!link->owner_gone && link->owner_place != nullptr) {
+      const auto word = shm::AgentWord::unpack(link->owner_place->observe());
       link->owner_gone =
-          word.incarnation > link->key.incarnation ||
+          word.state == shm::AgentState::kVacant || word.incarnation > link->key.incarnation ||
           (word.incarnation == link->key.incarnation && word.state != shm::AgentState::kRunning);
     }
     // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
@@ -174,6 +208,7 @@ void AgentCore::reap_dead_links() {
         found != slot_of_.end() && out_[found->second] == nullptr) {
       slot_of_.erase(found);
       received_before_.erase(pid);
+      std::erase_if(names_, [pid](const auto& name) { return name.second == pid; });
     }
   }
 }
@@ -196,18 +231,36 @@ void AgentCore::report_quarantined() {
   }
 }
 
-// ---- Opening links
-// -------------------------------------------------------------------------------
+// ---- Opening links ------------------------------------------------------------------------------
 
 Result<Peer> AgentCore::peer(std::string_view name) {
+  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   if (const auto known = names_.find(std::string(name)); known != names_.end()) {
-    const send::OutLink* link = out_link(known->second);
-    if (link != nullptr && !link->dead && link->may_send) {
+    const auto lock = lock_send();
+    send::OutLink* link = out_link(known->second);
+    if (link != nullptr) send_path_.follow(*link);
+    if (link != nullptr && !link->dead && link->may_send && link->place != nullptr) {
       return Peer{slot_of_[known->second], known->second};
     }
   }
-  const std::uint32_t count = directory_view_.agent_count();
+  const Pid found = find_pid(name);
+  if (found == 0) {
+    return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
+                                         hive_ + "\"; `beeline tree` shows who is there");
+  }
+  auto opened = peer(found);
+  if (opened) names_[std::string(name)] = found;
+  return opened;
+}
+
+// The newest agent of that name, else the agent whose pid the name is, else 0.
+Pid AgentCore::find_pid(std::string_view name) const {
+  Pid number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) number = 0;
   Pid found = 0;
+  bool is_pid = false;
+  const std::uint32_t count = directory_view_.agent_count();
   for (std::uint32_t i = 0; i < count; ++i) {
     const shm::AgentState state = directory_view_.agent(i).state;
     shm::AgentRecord record;
@@ -215,24 +268,25 @@ Result<Peer> AgentCore::peer(std::string_view name) {
     if (!directory_view_.read_record(i, record)) continue;
     const std::string_view held(record.name, strnlen(record.name, shm::kNameBytes));
     if (held == name && record.pid > found) found = record.pid;
+    is_pid |= record.pid == number;
   }
-  if (found == 0) {
-    return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
-                                         hive_ + "\"; `beeline tree` shows who is there");
-  }
-  names_[std::string(name)] = found;
-  return peer(found);
+  return found == 0 && is_pid ? number : found;
 }
 
 Result<Peer> AgentCore::peer(Pid pid) {
+  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   if (const auto known = slot_of_.find(pid); known != slot_of_.end()) {
-    const send::OutLink& link = *out_[known->second];
-    if (link.may_send && !link.dead) return Peer{known->second, pid};
+    const auto lock = lock_send();
+    send::OutLink& link = *out_[known->second];
+    send_path_.follow(link);
     if (link.dead) {
       return fail(ErrorCode::kPeerDead, "agent " + std::to_string(pid) + " is dead");
     }
-    return fail(ErrorCode::kDenied, "agent " + std::to_string(pid_) + " may not send to agent " +
-                                        std::to_string(pid) + "; `beeline route` explains");
+    if (!link.may_send) {
+      return fail(ErrorCode::kDenied, "agent " + std::to_string(pid_) + " may not send to agent " +
+                                          std::to_string(pid) + "; `beeline route` explains");
+    }
+    if (link.place != nullptr) return Peer{known->second, pid};
   }
   auto opened = open_link(pid);
   if (opened && !out_[opened->slot]->may_send) return peer(pid);
@@ -240,9 +294,7 @@ Result<Peer> AgentCore::peer(Pid pid) {
 }
 
 Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
-  const shm::LinkContract contract{options_.normal_slots, options_.urgent_slots,
-                                   options_.max_payload_bytes};
-  auto made = send::OutLink::create(hive_, pid_, pid, {incarnation_, next_serial_}, contract);
+  auto made = send::OutLink::create(hive_, pid_, pid, {incarnation_, next_serial_}, contract_);
   if (!made) return tl::unexpected(made.error());
   ++next_serial_;
   const auto lock = lock_send();
@@ -254,22 +306,26 @@ Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
   return out_[slot].get();
 }
 
+// Creates the link, or asks again for one whose answer was lost: it is the same segment then.
 Result<Peer> AgentCore::open_link(Pid pid) {
-  if (down_) return fail(ErrorCode::kClosed, "the hive went down");
-  auto link = add_out_link(pid);
-  if (!link) return tl::unexpected(link.error());
-  auto opened = ask_open(**link, false);
-  if (!opened && client_.closed()) {
-    resume();  // opens every link of ours again, this one among them
-    if (!client_.closed()) opened = ask_open(**link, true);
+  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  send::OutLink* link = out_link(pid);
+  const bool again = link != nullptr;
+  if (!again) {
+    auto made = add_out_link(pid);
+    if (!made) return tl::unexpected(made.error());
+    link = *made;
   }
-  if (!opened) {
+  auto opened = ask_open(*link, again);
+  // Registering again opens every link of ours, this one among them.
+  if (!opened && client_.closed()) resume(options_.control_timeout);
+  if (link->place != nullptr) return Peer{slot_of_[pid], pid};
+  if (!again && !client_.closed()) {  // refused
     const auto lock = lock_send();
     out_[slot_of_[pid]].reset();
     slot_of_.erase(pid);
-    return tl::unexpected(opened.error());
   }
-  return Peer{slot_of_[pid], pid};
+  return tl::unexpected(opened.error());
 }
 
 Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
@@ -280,6 +336,11 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
   request.again = again;
   auto opened = client_.open(request, link.memory().fd());
   if (!opened) return opened;
+  if (opened->index >= shm::kMaxAgents) {
+    return fail(ErrorCode::kProtocol, "open: the coordinator names place " +
+                                          std::to_string(opened->index) + ", there are " +
+                                          std::to_string(shm::kMaxAgents));
+  }
   if (opened->process) {
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
@@ -288,9 +349,8 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
     }
   }
   const auto lock = lock_send();
-  link.directory_index = opened->index;
   link.may_send = opened->may_send;
-  send_path_.refresh(link);
+  send_path_.set_place(link, opened->index);
   return opened;
 }
 

@@ -64,8 +64,9 @@ InboxCounters AgentCore::counters() const {
   return result;
 }
 
-std::vector<LinkCounters> AgentCore::links() const {
+std::vector<LinkCounters> AgentCore::links() {
   std::vector<LinkCounters> result;
+  const auto lock = lock_send();
   for (const auto& link : out_) {
     if (link == nullptr) continue;
     LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0};

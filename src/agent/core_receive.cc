@@ -44,10 +44,11 @@ std::uint32_t AgentCore::take(const Filter& filter) {
 }
 
 std::optional<Message> AgentCore::try_receive(const Filter& filter) {
+  if (has_ended()) return std::nullopt;
   disarm();
-  poll_control_sometimes();
   receiver_->drain_turn();
   std::uint32_t at = take(filter);
+  poll_control_at(at == shm::kNoEntry ? os::coarse_ns() : receiver_->clock_ns());
   if (at == shm::kNoEntry && waiter_->uses_events()) {
     arm();
     at = take(filter);
@@ -58,16 +59,17 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
 }
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {
+  if (has_ended()) return fail(ErrorCode::kClosed, why_down());
   if (auto now = try_receive(options.filter)) return std::move(*now);
   std::uint32_t at = shm::kNoEntry;
   wait_until(deadline_after(options.timeout), [&] {
-    at = take(options.filter);
+    if (!has_ended()) at = take(options.filter);
     return at != shm::kNoEntry || down_ || (options.stop_on_notice && !notices_.empty());
   });
   if (at != shm::kNoEntry) return Message(this, at);
   if (options.stop_on_notice && !notices_.empty())
     return fail(ErrorCode::kNotice, "a notice waits");
-  if (down_) return fail(ErrorCode::kClosed, "the hive went down");
+  if (down_) return fail(ErrorCode::kClosed, why_down());
   return fail(ErrorCode::kTimeout, "no message in time");
 }
 
@@ -75,6 +77,7 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
                                    const SendOptions& options) {
   receive::PendingReply pending;
   pending.request_id = reserve_id();
+  pending.from = to.pid;
   // Registered before it is sent: the answer may be faster than we are.
   receiver_->expect(pending);
   const SendResult sent = send(to, payload, options, deadline, pending.request_id);
@@ -93,6 +96,9 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
     dead = link == nullptr || link->dead;
     return dead;
   });
+  // It may have answered and died after the last look.
+  while (dead && pending.entry == shm::kNoEntry && receiver_->drain_all()) {
+  }
   if (pending.entry != shm::kNoEntry) {
     const std::uint32_t at = receiver_->take_reply(pending);
     receiver_->forget(pending);
@@ -101,8 +107,27 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   receiver_->forget(pending);
   const std::string whom = "request to agent " + std::to_string(to.pid) + ": ";
   if (dead) return fail(ErrorCode::kPeerDead, whom + "it died before it answered");
-  if (down_) return fail(ErrorCode::kClosed, whom + "the hive went down");
+  if (down_) return fail(ErrorCode::kClosed, whom + why_down());
   return fail(ErrorCode::kTimeout, whom + "no answer before the deadline");
+}
+
+// A message of the parent ends with the parent's process, not with ours.
+void AgentCore::done(std::uint32_t entry) {
+  if (!is_copy_) receiver_->done(entry);
+}
+
+void AgentCore::requeue(std::uint32_t entry) {
+  if (is_copy_) return;
+  receiver_->requeue(entry);
+  if (armed_) waiter_->signal_self();
+}
+
+void AgentCore::reject(std::uint32_t entry) {
+  if (!is_copy_) receiver_->bury(entry, shm::DeadReason::kRejected);
+}
+
+std::string AgentCore::why_down() const {
+  return has_ended() ? "this life of the agent has ended" : "the hive went down";
 }
 
 std::string_view AgentCore::type_of(std::uint32_t entry) {

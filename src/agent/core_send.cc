@@ -16,6 +16,7 @@ SendStatus status_of(send::Outcome outcome) {
     case send::Outcome::kTooBig:
       return SendStatus::kTooBig;
     case send::Outcome::kDead:
+    case send::Outcome::kOrphaned:
       return SendStatus::kPeerDead;
     case send::Outcome::kNoMemory:
       return SendStatus::kNoMemory;
@@ -37,16 +38,17 @@ SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId
   return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
 }
 
-// A peer that was valid and whose link is gone was finally dead.
-SendResult unknown(Peer peer) {
-  return {peer.valid() ? SendStatus::kPeerDead : SendStatus::kNoRoute, 0, 0};
-}
-
 }  // namespace
 
 send::OutLink* AgentCore::link_of(Peer peer) {
+  if (has_left()) return nullptr;
   if (peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
   return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;
+}
+
+// Why there is no link. A peer that was valid and whose link is gone was finally dead.
+SendStatus AgentCore::missing(Peer peer) const {
+  return peer.valid() && !has_left() ? SendStatus::kPeerDead : SendStatus::kNoRoute;
 }
 
 SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
@@ -62,26 +64,29 @@ MessageId AgentCore::reserve_id() {
 
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
+  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   SendResult result;
   bool lost = false;
+  std::int64_t now = 0;
   // The link is looked up for each attempt: while we wait, its receiver may die and the link go.
   const auto attempt = [&] {
     const auto lock = lock_send();
     send::OutLink* link = link_of(to);
     if (link == nullptr) {
-      result = unknown(to);
+      result = {missing(to), 0, 0};
       return true;
     }
     if (id == 0) id = send_path_.reserve_id();
     result = send_now(*link, payload, options, id);
     lost = link->needs_peer;
-    return result.status != SendStatus::kFull || down_;
+    now = send_path_.last_sent_ns();
+    return result.status != SendStatus::kFull;
   };
   if (attempt()) {
     // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
     // the control socket, and rings it.
     if (lost) poll_control();
-    poll_control_sometimes();
+    poll_control_at(now);
     return result;
   }
   if (look_for_receipts(to) && attempt()) return result;
@@ -92,9 +97,12 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
 // A sender that never receives learns here of the link in which its receipts lie. True when it is
 // worth another try.
 bool AgentCore::look_for_receipts(Peer to) {
-  const send::OutLink* link = link_of(to);
-  const bool known = link != nullptr && link->receipts.bank != shm::kBanks;
-  if (known && os::coarse_ns() == control_tick_ns_) return false;
+  const auto is_known = [&] {
+    const auto lock = lock_send();
+    const send::OutLink* link = link_of(to);
+    return link != nullptr && link->receipts.bank != shm::kBanks;
+  };
+  if (is_known() && os::coarse_ns() == control_tick_ns_) return false;
   poll_control();
   return true;
 }
@@ -115,12 +123,13 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
 
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
                                   const SendOptions& options, Deadline deadline) {
+  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   for (int round = 0;; ++round) {
     SharedSend item;
     item.to = to;
     item.payload = payload;
     item.options = &options;
-    queue_.enqueue(&item);
+    if (!queue_.enqueue(&item)) return item.result;
     {
       // Whoever holds the send side flushes everybody's, so ours is answered when we have held it.
       const std::lock_guard lock(send_mutex_);
@@ -138,25 +147,29 @@ void AgentCore::flush_shared() {
   while (queue_.try_dequeue(item)) {
     send::OutLink* link = link_of(item->to);
     item->result = link == nullptr
-                       ? unknown(item->to)
+                       ? SendResult{missing(item->to), 0, 0}
                        : send_now(*link, item->payload, *item->options, send_path_.reserve_id());
   }
 }
 
 Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
+  if (has_left()) return fail(ErrorCode::kClosed, "loan: this agent has left the hive");
   tl::expected<shm::SlabPool::Loan, ErrorCode> slab = tl::unexpected(ErrorCode::kFull);
-  std::uint64_t limit = options_.max_payload_bytes;
+  std::uint64_t limit = contract_.max_payload_bytes;
   const auto take = [&] {
     const auto lock = lock_send();
     send::OutLink* link = link_of(to);
     if (link != nullptr) send_path_.follow(*link);
-    if (link == nullptr || link->dead) {
-      slab = tl::unexpected(to.valid() ? ErrorCode::kPeerDead : ErrorCode::kNoRoute);
+    if (link == nullptr) {
+      const bool dead = missing(to) == SendStatus::kPeerDead;
+      slab = tl::unexpected(dead ? ErrorCode::kPeerDead : ErrorCode::kNoRoute);
+    } else if (link->dead) {
+      slab = tl::unexpected(ErrorCode::kPeerDead);
     } else {
       slab = link->take_slab(bytes);
       limit = link->max_payload();
     }
-    return slab || slab.error() != ErrorCode::kFull || down_;
+    return slab || slab.error() != ErrorCode::kFull;
   };
   if (!take() && !(look_for_receipts(to) && take())) wait_for_space(to, deadline, take);
   if (!slab) {
@@ -176,19 +189,22 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 }
 
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
-  if (!loan.valid()) return {SendStatus::kNoRoute, 0, 0};
+  if (!loan.valid() || has_left()) return {SendStatus::kNoRoute, 0, 0};
   SendResult result;
   const auto attempt = [&] {
-    // A link with a loan out is never let go.
-    send::OutLink& link = *link_of(loan.peer_);
     const auto lock = lock_send();
+    send::OutLink* link = link_of(loan.peer_);
+    if (link == nullptr) {
+      result = {missing(loan.peer_), 0, 0};
+      return true;
+    }
     const MessageId id = send_path_.reserve_id();
     const send::Outcome outcome =
-        send_path_.send_loan(link, {loan.slab_, loan.generation_},
+        send_path_.send_loan(*link, {loan.slab_, loan.generation_},
                              static_cast<std::uint32_t>(loan.size_), envelope_of(options), id);
-    if (outcome == send::Outcome::kOk) loan.core_ = nullptr;
-    result = result_of(outcome, link, id, loan.size_);
-    return result.status != SendStatus::kFull || down_;
+    if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
+    result = result_of(outcome, *link, id, loan.size_);
+    return result.status != SendStatus::kFull;
   };
   if (attempt() || (look_for_receipts(loan.peer_) && attempt())) return result;
   wait_for_space(loan.peer_, deadline, attempt);
@@ -196,8 +212,12 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline
 }
 
 void AgentCore::give_back(const Loan& loan) {
+  if (has_left()) return;
   const auto lock = lock_send();
-  link_of(loan.peer_)->slabs.put_back({loan.slab_, loan.generation_});
+  // A link with a loan out is never let go.
+  if (send::OutLink* link = link_of(loan.peer_)) {
+    link->slabs.put_back({loan.slab_, loan.generation_});
+  }
 }
 
 }  // namespace beeline

@@ -1,6 +1,7 @@
 #include "src/agent/core_wait.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace beeline {
 
@@ -10,7 +11,7 @@ constexpr std::int64_t kConnected = 10'000'000'000;   // nothing but the rare re
 constexpr std::int64_t kUnconnected = 1'000'000'000;  // nobody would ring us for a dead sender
 constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor
 constexpr std::int64_t kBeltFor = 5'000'000'000;
-constexpr std::int64_t kReconnect = 60'000'000;
+constexpr std::int64_t kShortest = 1'000'000;
 
 }  // namespace
 
@@ -28,14 +29,20 @@ void AgentCore::last_look() {
     const bool early = os::monotonic_ns() - successor_since_ns_ < kBeltFor;
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
+  const std::int64_t before = os::coarse_ns();
   while (receiver_->drain_all()) {
   }
-  receiver_->note_all_empty(os::coarse_ns());
+  if (receiver_->all_empty()) receiver_->note_all_empty(before);
 }
 
 std::int64_t AgentCore::longest_block() const {
   std::int64_t longest = belt_ns_;
-  if (client_.closed() && !down_) longest = std::min(longest, kReconnect);
+  if (client_.closed() && !down_) {
+    longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
+  }
+  if (next_place_ns_ != std::numeric_limits<std::int64_t>::max()) {
+    longest = std::clamp(next_place_ns_ - os::monotonic_ns(), kShortest, longest);
+  }
   return longest;
 }
 
@@ -47,18 +54,25 @@ void AgentCore::disarm() {
   poll_control();
 }
 
-// Event mode: from here until the next call the agent counts as asleep. What has come meanwhile
-// makes the fd readable.
+// Event mode: from here until the next call the agent counts as asleep. The caller looks once more
+// at the inbox; a notice that nobody was told of makes the fd readable.
 void AgentCore::arm() {
   waiter_->fall_asleep();
   last_look();
   armed_ = true;
-  if (receiver_->home().inbox().queued() != 0 || !notices_.empty()) waiter_->signal_self();
+  if (notices_.size() > notices_told_) waiter_->signal_self();
+  notices_told_ = notices_.size();
+}
+
+// The same where nobody looks at the inbox afterwards.
+void AgentCore::arm_again() {
+  arm();
+  if (receiver_->home().inbox().queued() != 0) waiter_->signal_self();
 }
 
 int AgentCore::event_fd() {
   waiter_->use_events();
-  if (!armed_) arm();
+  if (!armed_) arm_again();
   return event_.get();
 }
 

@@ -8,8 +8,9 @@ namespace beeline {
 
 template <typename Ready>
 bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
+  const bool was_armed = armed_;
   disarm();
-  return waiter_->wait(
+  const bool done = waiter_->wait(
       deadline_ns,
       [&] {
         receiver_->drain_turn();
@@ -21,6 +22,8 @@ bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
         return ready();
       },
       [&] { return longest_block(); });
+  if (was_armed) arm_again();
+  return done;
 }
 
 }  // namespace beeline

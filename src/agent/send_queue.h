@@ -15,7 +15,7 @@ struct SharedSend {
   Peer to;
   std::span<const std::byte> payload;
   const SendOptions* options = nullptr;
-  SendResult result;  // written under the send mutex
+  SendResult result{SendStatus::kNoMemory};  // written under the send mutex
 };
 
 using SendQueue = moodycamel::ConcurrentQueue<SharedSend*>;

@@ -67,13 +67,6 @@ Result<Client> Client::connect(const ClientOptions& options) {
   return client;
 }
 
-Client Client::adopt(os::PacketSocket socket, const ClientOptions& options) {
-  Client client;
-  client.options_ = options;
-  client.socket_ = std::move(socket);
-  return client;
-}
-
 Result<void> Client::reconnect() {
   socket_.close();
   announcements_.clear();
@@ -84,6 +77,30 @@ Result<void> Client::reconnect() {
   socket_path_ = paths->socket;
   socket_ = std::move(*socket);
   return {};
+}
+
+Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
+  if (!candidate_.valid()) {
+    const auto paths = find_hive(options_.hive);
+    if (!paths) return tl::unexpected(paths.error());
+    auto socket = connect_to(*paths, options_);
+    if (!socket) return tl::unexpected(std::move(socket.error()));
+    const std::string question = build(StatusRequest{}, next_seq_++);
+    if (auto sent = socket->send(question, {}, patience); !sent) {
+      return tl::unexpected(std::move(sent.error()));
+    }
+    candidate_ = std::move(*socket);
+  }
+  (void)os::wait_readable(candidate_.fd(), patience);
+  auto packet = candidate_.try_receive(kMaxPacketBytes);
+  if (!packet) {
+    candidate_.close();
+    return tl::unexpected(std::move(packet.error()));
+  }
+  if (!*packet) return false;
+  socket_ = std::exchange(candidate_, os::PacketSocket());
+  announcements_.clear();
+  return true;
 }
 
 tl::unexpected<Error> Client::broken(Error error) {
@@ -115,7 +132,7 @@ Result<RawAnswer> Client::request(const Request& request, std::span<const int> f
 Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns) {
   for (;;) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
-    if (!packet) return broken(std::move(packet.error()));
+    if (!packet) return broken(why_closed(std::move(packet.error())));
     if (!*packet) {
       const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
       if (left.count() <= 0) {
@@ -135,6 +152,13 @@ Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns
     }
     return std::move(**answer);
   }
+}
+
+/// The coordinator's own words, where it dropped us.
+Error Client::why_closed(Error error) const {
+  if (announcements_.empty()) return error;
+  const auto* dropped = std::get_if<DroppedAnnouncement>(&announcements_.back());
+  return dropped == nullptr ? error : Error{dropped->code, 0, dropped->text};
 }
 
 Result<std::optional<RawAnswer>> Client::sort(os::Packet packet, std::uint64_t seq) {

@@ -69,12 +69,14 @@ class Client {
   /// (names the socket and `beeline up`), kInvalid (name of the hive), kDenied, kTimeout, kSystem.
   [[nodiscard]] static Result<Client> connect(const ClientOptions& options = {});
 
-  /// Takes a connected socket, for example an inherited one.
-  [[nodiscard]] static Client adopt(os::PacketSocket socket, const ClientOptions& options = {});
-
   /// Replaces the connection; waiting announcements of the old one are discarded, since the
   /// coordinator repeats them after a resume. Never starts a coordinator unless `options.start`.
   [[nodiscard]] Result<void> reconnect();
+
+  /// The same without trusting that anybody answers: connects, asks, and replaces the connection
+  /// once an answer has come (true). Waits at most `patience`; call again on false. closed() stays
+  /// true until then.
+  [[nodiscard]] Result<bool> try_reconnect(std::chrono::nanoseconds patience);
 
   /// Sends a request and waits for its answer; announcements that arrive meanwhile are kept. An
   /// `error` answer becomes the error of the result.
@@ -121,6 +123,8 @@ class Client {
   void close() noexcept { socket_.close(); }
   /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
   void start_on_reconnect(bool start) noexcept { options_.start = start; }
+  /// Of every call from now on.
+  void set_deadline(std::chrono::nanoseconds deadline) noexcept { options_.deadline = deadline; }
 
  private:
   /// Sends a request without waiting for its answer; returns its seq.
@@ -130,12 +134,14 @@ class Client {
   Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);
   Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds);
   Result<void> expect_ok(const Request& wanted, std::span<const int> fds = {});
+  [[nodiscard]] Error why_closed(Error error) const;
   /// Closes the connection and returns the error.
   tl::unexpected<Error> broken(Error error);
 
   ClientOptions options_;
   std::string socket_path_;
   os::PacketSocket socket_;
+  os::PacketSocket candidate_;  // asked, and not answered yet
   std::uint64_t next_seq_ = 1;
   std::deque<Announcement> announcements_;
 };

@@ -58,10 +58,11 @@ Result<void> check_hive_name(std::string_view name) {
   constexpr std::string_view kAllowed =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
   if (name.find_first_not_of(kAllowed) != std::string_view::npos || name.front() == '.') {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("hive \"{}\": the name of a hive consists of A-Z a-z 0-9 . _ - and does "
-                            "not start with a dot",
-                            name));
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("hive \"{}\": the name of a hive consists of A-Z a-z 0-9 . _ - and does "
+                    "not start with a dot",
+                    name));
   }
   return {};
 }

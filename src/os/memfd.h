@@ -7,7 +7,9 @@
 //
 // On the side of a peer that is given the descriptor: check_foreign -> Mapping::map_readable.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <beeline/result.h>
@@ -53,6 +55,9 @@ inline constexpr std::uint64_t kReserveBytes = 32 << 20;
 /// was expected and what was found; kSystem.
 [[nodiscard]] Result<void> check_foreign(int fd, std::uint64_t size_bytes,
                                          std::uint64_t allocated_bytes);
+
+/// Copies bytes of the file; beyond its end they are zero. Errors: kSystem.
+[[nodiscard]] Result<void> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to);
 
 /// How many bytes of memory the file has now. Errors: kSystem.
 [[nodiscard]] Result<std::uint64_t> allocated_bytes(int fd);

@@ -2,7 +2,17 @@
 
 namespace beeline::receive {
 
-bool verify_extents(InLink& link) {
+namespace {
+
+Extents verify(InLink& link, std::uint64_t offset, std::uint64_t length) {
+  const auto done = link.memory.verify(offset, length);
+  if (done) return Extents::kVerified;
+  return segment::is_lie(done.error()) ? Extents::kLie : Extents::kNotNow;
+}
+
+}  // namespace
+
+Extents verify_extents(InLink& link) {
   const shm::LinkLayout& layout = link.view.layout();
   const auto& control = link.view.control();
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
@@ -10,20 +20,21 @@ bool verify_extents(InLink& link) {
     const std::uint32_t now = control.slabs_allocated[c].observe();
     const std::uint32_t known = link.verified.slabs[c];
     if (now <= known) continue;
-    if (now > layout.classes[c].count) return false;
+    if (now > layout.classes[c].count) return Extents::kLie;
     const std::uint64_t size = layout.classes[c].slab_bytes;
-    if (!link.memory.verify(layout.slabs[c] + known * size, (now - known) * size)) return false;
+    const Extents found = verify(link, layout.slabs[c] + known * size, (now - known) * size);
+    if (found != Extents::kVerified) return found;
     link.verified.slabs[c] = now;
   }
   // SYNC(link.strings): acquire, pairs with append_string().
   const std::uint32_t strings = control.string_count.observe();
-  if (strings > shm::kMaxStrings) return false;
-  if (strings > 0 && link.verified.strings == 0 &&
-      !link.memory.verify(layout.strings, shm::LinkLayout::kStringsBytes)) {
-    return false;
+  if (strings > shm::kMaxStrings) return Extents::kLie;
+  if (strings > 0 && link.verified.strings == 0) {
+    const Extents found = verify(link, layout.strings, shm::LinkLayout::kStringsBytes);
+    if (found != Extents::kVerified) return found;
   }
   if (strings > link.verified.strings) link.verified.strings = strings;
-  return true;
+  return Extents::kVerified;
 }
 
 bool ensure_stamps(const ReceiptSink& sink) {

@@ -24,8 +24,9 @@ struct InLink {
 
   shm::LinkKey key;
   std::uint32_t owner_pid = 0;
-  std::uint32_t owner_index = 0;  // in the directory
-  bool may_send = true;           // false: only its receipts count
+  // The owner's word in the directory; null while the coordinator has not said where it is.
+  const shm::Atomic<std::uint64_t>* owner_place = nullptr;
+  bool may_send = true;  // false: only its receipts count
   segment::Foreign memory;
   shm::LinkView view;
   std::uint16_t row = 0;  // in the home
@@ -60,9 +61,14 @@ struct InLink {
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
 };
 
-// Looks whether the owner has announced more memory since, and verifies it. False when it has
-// announced memory that it has not allocated.
-[[nodiscard]] bool verify_extents(InLink& link);
+enum class Extents : std::uint8_t {
+  kVerified,
+  kNotNow,  // this process or the machine lacks what it takes
+  kLie,     // the owner has announced memory that it has not allocated
+};
+
+// Looks whether the owner has announced more memory since, and verifies it.
+[[nodiscard]] Extents verify_extents(InLink& link);
 
 // Makes sure that stamps can be stored in the link's bank. False when the system has no memory now.
 [[nodiscard]] bool ensure_stamps(const ReceiptSink& sink);

@@ -89,7 +89,7 @@ void Receiver::move_to_front(std::size_t at) {
 
 bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (!link.has_message() || !link.open()) return false;
-  std::uint32_t count;
+  std::uint32_t count = 0;
   if (fifo_) {
     count = drain_merged(link, budget);
   } else {
@@ -114,21 +114,27 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
 std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget) {
   std::uint32_t count = 0;
   for (; count < budget; ++count) {
-    shm::Lane lane = shm::Lane::kNormal;
-    if (link.has_message(shm::Lane::kUrgent)) {
-      lane = shm::Lane::kUrgent;
-      if (link.has_message(shm::Lane::kNormal)) {
-        const auto id_at = [&](shm::Lane of) {
-          const auto& slot = link.view.slot(of, link.position[static_cast<std::size_t>(of)]);
-          return shm::counter_of_message(slot.header.words[0].relaxed_load());
-        };
-        if (id_at(shm::Lane::kNormal) < id_at(shm::Lane::kUrgent)) lane = shm::Lane::kNormal;
-      }
-    }
-    if (!put_next(link, lane)) break;
-    commit(link, lane);
+    const auto lane = next_in_order(link);
+    if (!lane || !put_next(link, *lane)) break;
+    commit(link, *lane);
   }
   return count;
+}
+
+// SUBTLE: each lane is looked at after the other was seen to hold a message. Whatever was sent
+// before that message is visible then, and a single look at each would miss it.
+std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
+  bool normal = link.has_message(shm::Lane::kNormal);
+  const bool urgent = link.has_message(shm::Lane::kUrgent);
+  if (!urgent) return normal ? std::optional(shm::Lane::kNormal) : std::nullopt;
+  if (!normal) normal = link.has_message(shm::Lane::kNormal);
+  if (!normal) return shm::Lane::kUrgent;
+  const auto number_at = [&](shm::Lane lane) {
+    const auto& slot = link.view.slot(lane, link.position[static_cast<std::size_t>(lane)]);
+    return shm::counter_of_message(slot.header.words[0].relaxed_load());
+  };
+  return number_at(shm::Lane::kNormal) < number_at(shm::Lane::kUrgent) ? shm::Lane::kNormal
+                                                                       : shm::Lane::kUrgent;
 }
 
 bool Receiver::put_next(InLink& link, shm::Lane lane) {
@@ -138,23 +144,16 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   if (!home_->make_room(lane == shm::Lane::kUrgent)) return false;
   shm::SlotCopy copy;
   shm::copy_slot(slot, copy);
-  if (!check(link, copy)) {
-    quarantine(link);
-    return false;
-  }
+  const Verdict verdict = check(link, copy);
+  if (verdict == Verdict::kBad) quarantine(link);
+  if (verdict != Verdict::kGood) return false;
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
   if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
+  clock_ns_ = os::coarse_ns();
   const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
   const std::int64_t sent =
-      std::clamp(copy.header.sent_ns, earliest, std::max(earliest, os::coarse_ns()));
-  PendingReply* waiting = nullptr;
-  if (copy.header.reply_to != 0) {
-    for (PendingReply* pending : pending_) {
-      if (pending->request_id == copy.header.reply_to && pending->entry == shm::kNoEntry) {
-        waiting = pending;
-      }
-    }
-  }
+      std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
+  PendingReply* waiting = waiting_for(link, copy.header.reply_to);
   const std::uint32_t at =
       home_->inbox().put(copy, link.row, lane, position, sent, waiting == nullptr);
   if (waiting != nullptr) waiting->entry = at;
@@ -163,13 +162,26 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   return true;
 }
 
-bool Receiver::check(InLink& link, const shm::SlotCopy& copy) {
+PendingReply* Receiver::waiting_for(const InLink& link, std::uint64_t reply_to) {
+  if (reply_to == 0) return nullptr;
+  for (PendingReply* pending : pending_) {
+    const bool answered = pending->entry != shm::kNoEntry;
+    if (pending->request_id == reply_to && pending->from == link.owner_pid && !answered) {
+      return pending;
+    }
+  }
+  return nullptr;
+}
+
+Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
   shm::SlotFault fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
   if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
-    if (!verify_extents(link)) return false;
+    const Extents found = verify_extents(link);
+    if (found == Extents::kNotNow) return Verdict::kNotNow;
+    if (found == Extents::kLie) return Verdict::kBad;
     fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
   }
-  return fault == shm::SlotFault::kNone;
+  return fault == shm::SlotFault::kNone ? Verdict::kGood : Verdict::kBad;
 }
 
 void Receiver::commit(InLink& link, shm::Lane lane) {
@@ -181,8 +193,9 @@ void Receiver::commit(InLink& link, shm::Lane lane) {
   link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
 }
 
+// The time is that of the last message: before the look that found nothing more.
 void Receiver::note_empty(InLink& link) {
-  link.seen_empty_ns = os::coarse_ns();
+  link.seen_empty_ns = clock_ns_;
   home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
 
@@ -202,6 +215,11 @@ void Receiver::quarantine(InLink& link) {
   auto& bad = home_->home().control().counters.bad_slots;
   bad.relaxed_store(bad.relaxed_load() + 1);
   quarantined_.push_back(&link);
+}
+
+void Receiver::note_all_empty(std::int64_t now_ns) {
+  all_empty_ns_ = now_ns;
+  home_->home().control().all_empty_ns.relaxed_store(now_ns);
 }
 
 std::vector<InLink*> Receiver::take_quarantined() { return std::exchange(quarantined_, {}); }

@@ -3,6 +3,7 @@
 // order; finish.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace beeline::receive {
 // A request that waits for its answer; lies with the caller while it waits.
 struct PendingReply {
   std::uint64_t request_id = 0;
+  std::uint32_t from = 0;               // the only agent whose answer counts
   std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
 };
 
@@ -53,8 +55,10 @@ class Receiver {
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
   [[nodiscard]] bool has_urgent() const;
-  // Every lane was empty at this time: no message that comes later was sent before it.
-  void note_all_empty(std::int64_t now_ns) { all_empty_ns_ = now_ns; }
+  // Every lane was empty after this time: no message that comes later was sent before it.
+  void note_all_empty(std::int64_t now_ns);
+  // The coarse clock when a message was drained last.
+  [[nodiscard]] std::int64_t clock_ns() const { return clock_ns_; }
   // After a take-over: a sender may have been waiting for what the predecessor took.
   void ring_all_for_space();
 
@@ -93,7 +97,10 @@ class Receiver {
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
-  [[nodiscard]] bool check(InLink& link, const shm::SlotCopy& copy);
+  enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
+  [[nodiscard]] static Verdict check(InLink& link, const shm::SlotCopy& copy);
+  [[nodiscard]] PendingReply* waiting_for(const InLink& link, std::uint64_t reply_to);
+  [[nodiscard]] static std::optional<shm::Lane> next_in_order(const InLink& link);
   void commit(InLink& link, shm::Lane lane);
   void note_empty(InLink& link);
   void quarantine(InLink& link);
@@ -113,6 +120,7 @@ class Receiver {
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
   std::int64_t all_empty_ns_ = 0;
+  std::int64_t clock_ns_ = 0;
   bool fifo_ = false;
 };
 

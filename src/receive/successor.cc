@@ -10,15 +10,6 @@ namespace beeline::receive {
 
 namespace {
 
-// The capacity whose layout has exactly this size; 0 when there is none.
-std::uint32_t capacity_of(std::uint64_t bytes) {
-  for (std::uint32_t capacity = shm::kMinInboxCapacity; capacity <= shm::kMaxEntries;
-       capacity *= 2) {
-    if (shm::HomeLayout(capacity).bytes == bytes) return capacity;
-  }
-  return 0;
-}
-
 // The inherited link that an old row stands for, null when the row is vacant or its link is gone.
 shm::InheritedLink* link_of_row(const shm::HomeView& old, std::uint32_t row,
                                 std::vector<shm::InheritedLink>& links) {
@@ -37,9 +28,11 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   for (std::uint32_t c = shm::kMinInboxCapacity; c <= shm::kMaxEntries && capacity == 0; c *= 2) {
     if (os::check_foreign(fd.get(), shm::HomeLayout(c).bytes, shm::kPage)) capacity = c;
   }
-  if (capacity == 0 || capacity_of(shm::HomeLayout(capacity).bytes) != capacity) {
-    return fail(ErrorCode::kBadSegment,
-                "home of agent " + std::to_string(pid) + ": its size fits no inbox capacity");
+  if (capacity == 0) {
+    Error error{ErrorCode::kBadSegment, 0,
+                "home of agent " + std::to_string(pid) + ": its size fits no inbox capacity"};
+    const auto promised = shm::home_identity(shm::kDefaultInboxCapacity, pid, incarnation);
+    return tl::unexpected(segment::refusal(fd.get(), promised, std::move(error)));
   }
   auto memory = segment::Foreign::accept(
       std::move(fd), shm::home_identity(capacity, pid, incarnation), shm::kPage);
@@ -65,6 +58,7 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   auto memory =
       segment::Foreign::accept(std::move(fd), shm::link_identity(contract, owner, peer, mine),
                                shm::LinkLayout(contract).first_extent);
+  if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};
   receipts.push_back(std::move(*memory));
   views.emplace_back(receipts.back().data(), contract);
@@ -74,7 +68,11 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   // Stamps that the predecessor announced without having them are none.
   const bool stamps = views.back().bank(bank).stamps_ready.observe() != 0;
   const std::uint64_t offset = views.back().layout().stamp_offset(bank);
-  if (stamps && !receipts.back().verify(offset, shm::LinkLayout::kStampRowBytes)) return {};
+  if (stamps) {
+    const auto done = receipts.back().verify(offset, shm::LinkLayout::kStampRowBytes);
+    if (!done && !segment::is_lie(done.error())) return done;
+    if (!done) return {};
+  }
   inherited.old_bank = bank;
   return {};
 }
@@ -98,6 +96,8 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
     }
   }
   shm::inherit_counters(home, old.view(), live, shm::drained_total(old.view()));
+  receiver.note_all_empty(
+      std::clamp<std::int64_t>(old.view().control().all_empty_ns.observe(), 0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;
   memory.inbox().rebuild();
   return {};

@@ -40,7 +40,7 @@ struct Predecessor {
   }
 
   // Maps the predecessor's own link to a peer and finds its bank for `inherited.key`. A link that
-  // is not what it was said to be counts as none. Errors: kSystem.
+  // is not what it was said to be counts as none. Errors: kNoMemory, kSystem.
   [[nodiscard]] Result<void> add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,
                                           const shm::LinkKey& mine,
                                           const shm::LinkContract& contract,

@@ -24,7 +24,19 @@ Error describe(shm::HeaderVerdict verdict, const shm::SegmentHeader& header,
   return {ErrorCode::kBadSegment, 0, std::move(text)};
 }
 
+bool has_other_version(const shm::SegmentHeader& header) {
+  return header.magic == shm::kMagic &&
+         (header.layout_major != shm::kLayoutMajor || header.layout_minor != shm::kLayoutMinor);
+}
+
 }  // namespace
+
+Error refusal(int fd, const shm::SegmentIdentity& promised, Error error) {
+  shm::SegmentHeader header{};
+  const auto done = os::read_at(fd, 0, std::as_writable_bytes(std::span(&header, 1)));
+  if (!done || !has_other_version(header)) return error;
+  return describe(shm::HeaderVerdict::kForeignVersion, header, promised);
+}
 
 Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& promised,
                                 std::uint64_t first_bytes) {
@@ -33,7 +45,7 @@ Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& pro
   foreign.verified_bytes_ = shm::round_up(first_bytes, shm::kPage);
   if (auto ok = os::check_foreign(foreign.fd(), promised.size_bytes, foreign.verified_bytes_);
       !ok) {
-    return tl::unexpected(ok.error());
+    return tl::unexpected(refusal(foreign.fd(), promised, ok.error()));
   }
   auto mapping = os::Mapping::map_readable(foreign.fd(), promised.size_bytes);
   if (!mapping) return tl::unexpected(mapping.error());

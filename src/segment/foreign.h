@@ -11,6 +11,15 @@
 
 namespace beeline::segment {
 
+// True when the segment itself is to blame, false when this process or the machine lacks something
+// now.
+[[nodiscard]] inline bool is_lie(const Error& error) {
+  return error.code == ErrorCode::kBadSegment || error.code == ErrorCode::kWrongVersion;
+}
+
+// Why a segment is refused: another layout has other sizes, so its version is the better reason.
+[[nodiscard]] Error refusal(int fd, const shm::SegmentIdentity& promised, Error error);
+
 class Foreign {
  public:
   Foreign() = default;
@@ -23,7 +32,7 @@ class Foreign {
                                               std::uint64_t first_bytes);
 
   // Proves that a further range can be read without a fault; counts it as allocated. Errors:
-  // kBadSegment: the owner announced memory that it has not allocated.
+  // kBadSegment: the owner announced memory that it has not allocated; kNoMemory, kSystem.
   [[nodiscard]] Result<void> verify(std::uint64_t offset_bytes, std::uint64_t length_bytes);
 
   [[nodiscard]] const std::byte* data() const { return mapping_.data(); }

@@ -45,8 +45,11 @@ void OutLink::drop_receipts() {
 
 tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t bytes) {
   if (bytes > max_payload()) return tl::unexpected(ErrorCode::kTooBig);
-  for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses; ++c) {
+  // A flood of small payloads must not take the memory of the large ones.
+  int classes_left = 2;
+  for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses && classes_left > 0; ++c) {
     if (view_.layout().classes[c].count == 0) continue;
+    --classes_left;
     auto loan = slabs.take(c);
     if (loan.slab == shm::kNoSlab) {
       if (receipts.bank == shm::kBanks) find_receipts();

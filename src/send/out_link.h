@@ -54,7 +54,8 @@ class OutLink {
   // fades.
   void drop_receipts();
 
-  // A slab for `bytes`, adding memory where none is free. Errors: kFull, kTooBig, kNoMemory.
+  // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
+  // one. Errors: kFull, kTooBig, kNoMemory.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
     return view_.slab(loan.slab);
@@ -76,6 +77,8 @@ class OutLink {
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
   std::uint32_t directory_index = 0;
+  // The receiver's word in the directory; null while the coordinator has not said where it is.
+  const shm::Atomic<std::uint64_t>* place = nullptr;
   bool may_send = true;     // false: only our receipts count
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead

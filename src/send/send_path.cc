@@ -34,8 +34,7 @@ Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const 
   header.id = id;
   header.length = static_cast<std::uint32_t>(payload.size());
   if (payload.size() <= shm::kInlineBytes) {
-    publish(link, lane, header, 0, payload.data());
-    return Outcome::kOk;
+    return publish(link, lane, header, 0, payload.data());
   }
   const auto loan = link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
@@ -43,8 +42,7 @@ Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const 
   header.flags = shm::kFlagSlab;
   header.slab = loan->slab;
   link.slabs.mark_out(*loan);
-  publish(link, lane, header, loan->generation, nullptr);
-  return Outcome::kOk;
+  return publish(link, lane, header, loan->generation, nullptr);
 }
 
 Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std::uint32_t length,
@@ -58,14 +56,14 @@ Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std:
   header.flags = shm::kFlagSlab;
   header.slab = loan.slab;
   link.slabs.mark_out(loan);
-  publish(link, lane, header, loan.generation, nullptr);
-  return Outcome::kOk;
+  return publish(link, lane, header, loan.generation, nullptr);
 }
 
 Outcome SendPath::check(OutLink& link, shm::Lane lane) {
   follow(link);
   if (link.dead) return Outcome::kDead;
   if (!link.may_send) return Outcome::kDenied;
+  if (link.place == nullptr) return Outcome::kFull;  // nobody can say now whether it lives
   if (link.has_space(lane)) return Outcome::kOk;
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
   return link.has_space(lane) ? Outcome::kOk : Outcome::kFull;
@@ -86,6 +84,7 @@ Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHead
   }
   header.reply_to = envelope.reply_to;
   header.sent_ns = os::coarse_ns();
+  last_sent_ns_ = header.sent_ns;
   header.ttl_ms = envelope.ttl_ms;
   header.rank = envelope.rank;
   header.flags = 0;
@@ -94,8 +93,8 @@ Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHead
   return Outcome::kOk;
 }
 
-void SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                       std::uint64_t generation, const void* payload) {
+Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                          std::uint64_t generation, const void* payload) {
   shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
   const std::uint64_t position = writer.tail();
   shm::publish_slot(link.view().slot(lane, position), position, header, generation, payload);
@@ -106,16 +105,27 @@ void SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& 
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
   // messages: the successor may have gone to sleep in between.
   follow(link);
+  // Either we see here that the receiver is dead, or whoever takes over its lanes sees the message.
+  if (link.dead) return Outcome::kOrphaned;
   static_cast<void>(wake::ring(link.bell));
+  return Outcome::kOk;
+}
+
+void SendPath::set_place(OutLink& link, std::uint32_t index) {
+  link.directory_index = index;
+  link.place = &directory_.word(index);
+  link.dead = false;
+  refresh(link);
 }
 
 void SendPath::follow(OutLink& link) {
-  const std::uint64_t word = directory_.word(link.directory_index).observe();
+  if (link.place == nullptr) return;
+  const std::uint64_t word = link.place->observe();
   if (word != link.known_word) retarget(link, word);
 }
 
 void SendPath::refresh(OutLink& link) {
-  retarget(link, directory_.word(link.directory_index).observe());
+  if (link.place != nullptr) retarget(link, link.place->observe());
 }
 
 bool SendPath::place_was_given_away(const OutLink& link) const {
@@ -128,7 +138,8 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   const shm::AgentWord agent = shm::AgentWord::unpack(word);
   link.bell = {};
   link.needs_peer = false;
-  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) {
+  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
+      place_was_given_away(link)) {
     link.dead = true;
     return;
   }
@@ -142,7 +153,6 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
     return;  // nobody to ring; the lane keeps what we send
   if (!life.known) {
     link.needs_peer = true;
-    link.dead = place_was_given_away(link);
     return;
   }
   link.bell = life.bell;

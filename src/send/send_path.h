@@ -38,7 +38,7 @@ class IdSource {
       : pid_(pid), reserved_(&reserved), limit_(reserved.relaxed_load()), counter_(limit_) {}
 
   [[nodiscard]] std::uint64_t next() {
-    if (counter_ == limit_) {
+    if (counter_ >= limit_) {
       limit_ += kBlock;
       // SYNC(home.reserved_ids): release; stored before any id of the block is used, read by a
       // successor after death.
@@ -57,7 +57,15 @@ class IdSource {
   std::uint64_t counter_ = 0;
 };
 
-enum class Outcome : std::uint8_t { kOk, kFull, kTooBig, kDead, kNoMemory, kDenied };
+enum class Outcome : std::uint8_t {
+  kOk,
+  kFull,
+  kTooBig,
+  kDead,
+  kNoMemory,
+  kDenied,
+  kOrphaned,  // published, and then the receiver was seen to be dead: nobody will take it
+};
 
 class SendPath {
  public:
@@ -65,7 +73,10 @@ class SendPath {
   SendPath(std::uint32_t pid, shm::Atomic<std::uint64_t>& reserved_ids, FindLife find_life)
       : ids_(pid, reserved_ids), find_life_(std::move(find_life)) {}
 
+  // The places of all links must be named again after it.
   void set_directory(const shm::DirectoryView& directory) { directory_ = directory; }
+  // The receiver has this place in the directory. REQUIRES: index < shm::kMaxAgents.
+  void set_place(OutLink& link, std::uint32_t index);
 
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
@@ -73,12 +84,14 @@ class SendPath {
   // Sends or says why not; kFull may be tried again. `id` is from reserve_id().
   [[nodiscard]] Outcome send(OutLink& link, std::span<const std::byte> payload,
                              const Envelope& envelope, std::uint64_t id);
-  // Sends a loan of the link; on any other outcome than kOk the loan stays the caller's.
+  // Sends a loan of the link; it stays the caller's unless the outcome is kOk or kOrphaned.
   [[nodiscard]] Outcome send_loan(OutLink& link, const shm::SlabPool::Loan& loan,
                                   std::uint32_t length, const Envelope& envelope, std::uint64_t id);
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
+  // When the last message was sent, on the coarse clock.
+  [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
 
@@ -89,8 +102,8 @@ class SendPath {
  private:
   [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane);
   [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header);
-  void publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-               std::uint64_t generation, const void* payload);
+  Outcome publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                  std::uint64_t generation, const void* payload);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.
@@ -99,6 +112,7 @@ class SendPath {
   IdSource ids_;
   FindLife find_life_;
   shm::DirectoryView directory_;
+  std::int64_t last_sent_ns_ = 0;
 };
 
 }  // namespace beeline::send

@@ -30,7 +30,7 @@ struct Bell {
 //
 // SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
 // owner only if it is already in the kernel. While the word says sleeping and the wake found
-// nobody, we yield and try again; after kRingTries the owner's short first waits bound the delay.
+// nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay.
 inline bool ring(const shm::StatusPage& status, int event_fd) {
   auto sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
   if (sleep == shm::Sleep::kAwake) return false;

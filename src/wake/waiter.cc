@@ -16,7 +16,6 @@ namespace beeline::wake {
 namespace {
 
 constexpr std::int64_t kFirstWait = 2'000'000;
-constexpr std::int64_t kSecondWait = 100'000'000;
 constexpr std::int64_t kSmallestWindow = 1'000;
 
 // With one CPU the peer cannot publish while we spin.
@@ -39,9 +38,8 @@ Waiter::Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy)
   jitter_ = static_cast<std::uint32_t>(os::monotonic_ns()) | 1U;
 }
 
-void Waiter::fall_asleep() {
-  own_->sleep.relaxed_store(
-      static_cast<std::uint32_t>(events_ ? shm::Sleep::kEvent : shm::Sleep::kFutex));
+void Waiter::say_asleep(shm::Sleep how) {
+  own_->sleep.relaxed_store(static_cast<std::uint32_t>(how));
   // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
   // `sleep`.
   shm::full_fence();
@@ -73,20 +71,19 @@ void Waiter::adapt(bool found) {
   }
 }
 
-void Waiter::block(std::int64_t deadline_ns, int round, std::int64_t longest_ns) {
+void Waiter::block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longest_ns) {
   // xorshift: up to a tenth less, so that a thousand idle agents do not look all at once.
   jitter_ ^= jitter_ << 13;
   jitter_ ^= jitter_ >> 17;
   jitter_ ^= jitter_ << 5;
   std::int64_t longest = longest_ns - longest_ns / 10 * (jitter_ & 0xff) / 256;
-  if (!events_ && policy_.short_first_waits) {
-    if (round == 0) longest = std::min(longest, kFirstWait);
-    if (round == 1) longest = std::min(longest, kSecondWait);
+  if (how == shm::Sleep::kFutex && policy_.short_first_wait) {
+    longest = std::min(longest, kFirstWait);
   }
   const std::int64_t left = std::min(longest, deadline_ns - os::monotonic_ns());
   if (left <= 0) return;
   own_->sleeps.relaxed_store(own_->sleeps.relaxed_load() + 1);
-  if (events_) {
+  if (how == shm::Sleep::kEvent) {
     if (os::wait_readable(event_fd_, std::chrono::nanoseconds(left))) drain_events();
     return;
   }

@@ -4,9 +4,9 @@
 //   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block
 //
 // Two ways to block, said in the status word: a futex on the own status page, or the own eventfd,
-// which a user may also wait on outside of the library. The first wait on a futex is short (2 ms),
-// the second 100 ms, because a ring that came between the last look and the kernel may have found
-// nobody. Later ones are the rare re-scan.
+// which a user may also wait on outside of the library. The futex is the faster one and forgets a
+// ring that came between the last look and the kernel; so the first block of a wait is short (2 ms)
+// and on the futex, and all later ones are on the eventfd, which remembers.
 
 #include <chrono>
 #include <cstdint>
@@ -19,8 +19,7 @@ namespace beeline::wake {
 struct WaitPolicy {
   std::int64_t spin_ns = 20'000;  // longest spin; 0 = none
   bool never_sleep = false;       // spin for ever
-  bool short_first_waits =
-      true;  // off only in tests, which would not see a missing fence otherwise
+  bool short_first_wait = true;  // off only in tests, which would not see a missing fence otherwise
 };
 
 // A nap of a thread that has no status page of its own, while it waits for space. Longer with each
@@ -41,12 +40,13 @@ class Waiter {
     if (look() || spin(deadline_ns, look)) return true;
     for (int round = 0;; ++round) {
       if (os::monotonic_ns() >= deadline_ns) return last_look();
-      fall_asleep();
+      const auto how = events_ || round > 0 ? shm::Sleep::kEvent : shm::Sleep::kFutex;
+      say_asleep(how);
       if (last_look()) {
         wake_up();
         return true;
       }
-      block(deadline_ns, round, longest_ns());
+      block(how, deadline_ns, longest_ns());
       wake_up();
       if (look() || last_look()) return true;
     }
@@ -58,7 +58,7 @@ class Waiter {
 
   // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more
   // afterwards and calls signal_self() if there is something.
-  void fall_asleep();
+  void fall_asleep() { say_asleep(shm::Sleep::kEvent); }
   void wake_up();
   void signal_self();
   // Takes the tokens out of the eventfd.
@@ -90,7 +90,8 @@ class Waiter {
 
   static void relax(int turn);
   void adapt(bool found);
-  void block(std::int64_t deadline_ns, int round, std::int64_t longest_ns);
+  void say_asleep(shm::Sleep how);
+  void block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longest_ns);
 
   shm::StatusPage* own_;
   int event_fd_;

@@ -23,7 +23,7 @@ struct WakeBoard {
 class FlowWake : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowWake);
 
-enum SleeperKind : std::uint32_t { kOnFutex = 0, kOnEvent = 1 };
+enum SleeperKind : std::uint32_t { kInReceive = 0, kOnFd = 1 };
 
 constexpr std::uint32_t kNights = 3;
 
@@ -49,7 +49,7 @@ BEELINE_ROLE(sleeper) {
   board.os_pid.store(::getpid());
   for (std::uint32_t i = 0; i <= kNights; ++i) {
     Message message;
-    if (context.number == kOnEvent) {
+    if (context.number == kOnFd) {
       message = wait_on_event(*agent, board);
     } else {
       board.waiting.raise();
@@ -62,11 +62,11 @@ BEELINE_ROLE(sleeper) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowWake, ASendWakesAReceiverThatSleepsOnItsFutex) {
+TEST_P(FlowWake, ASendWakesAReceiverThatHasSleptForLong) {
   auto& shared = board<WakeBoard>();
   auto agent = attach("waker");
   ASSERT_TRUE(agent);
-  troupe().start("sleeper", kOnFutex);
+  troupe().start("sleeper", kInReceive);
   const Peer sleeper = peer_of(*agent, "sleeper");
   ASSERT_TRUE(agent->send(sleeper, "warm up"));
   ASSERT_TRUE(shared.received.await(1, patience()));
@@ -74,7 +74,7 @@ TEST_P(FlowWake, ASendWakesAReceiverThatSleepsOnItsFutex) {
   std::uint32_t woken = 0;
   for (std::uint32_t night = 1; night <= kNights; ++night) {
     ASSERT_TRUE(shared.waiting.await(night + 1, patience()));
-    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kFutex, patience()));
+    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
     const std::uint64_t before = probe.sleeps();
     ASSERT_TRUE(agent->send(sleeper, "wake up"));
     ASSERT_TRUE(shared.received.await(night + 1, patience()));
@@ -89,7 +89,7 @@ TEST_P(FlowWake, ASendWakesAReceiverThatWaitsOnItsFd) {
   auto& shared = board<WakeBoard>();
   auto agent = attach("waker");
   ASSERT_TRUE(agent);
-  troupe().start("sleeper", kOnEvent);
+  troupe().start("sleeper", kOnFd);
   const Peer sleeper = peer_of(*agent, "sleeper");
   for (std::uint32_t night = 0; night <= kNights; ++night) {
     ASSERT_TRUE(shared.waiting.await(night + 1, patience()));

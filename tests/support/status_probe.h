@@ -23,8 +23,8 @@ class StatusProbe {
 
   [[nodiscard]] shm::Sleep sleep() const;
   [[nodiscard]] std::uint64_t sleeps() const { return page_->sleeps.observe(); }
-  // Waits until the agent sleeps in this way for long: the first two sleeps of a wait end by
-  // themselves, after 2 and 100 ms. Nobody is told when an agent falls asleep, so this looks again
+  // Waits until the agent sleeps in this way for long: the first sleep of a wait ends by
+  // itself, after 2 ms. Nobody is told when an agent falls asleep, so this looks again
   // and again. False at the deadline.
   [[nodiscard]] bool await_long_sleep(shm::Sleep how, Deadline deadline) const;
 

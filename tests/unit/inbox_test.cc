@@ -263,13 +263,31 @@ TEST_F(InboxTest, EveryReasonIsStoredWithoutTouchingTheOtherFlags) {
   EXPECT_EQ(counters().exhausted.observe(), 1U);
 }
 
-TEST_F(InboxTest, TheOldestDeadLetterIsTheOneThatArrivedFirst) {
+TEST_F(InboxTest, TheOldestDeadLetterIsTheOneThatDiedFirst) {
+  const std::uint32_t first = receive();
+  const std::uint32_t second = receive();
+  take_best();
+  take_best();
+  EXPECT_EQ(inbox_.oldest_dead(), kNoEntry);
+  inbox_.bury(second, DeadReason::kExpired);
+  inbox_.bury(first, DeadReason::kExpired);
+  EXPECT_EQ(inbox_.oldest_dead(), second);
+  inbox_.purge(second, nullptr);
+  EXPECT_EQ(inbox_.oldest_dead(), first);
+  inbox_.rebuild();
+  EXPECT_EQ(inbox_.oldest_dead(), first);
+  inbox_.purge(first, nullptr);
+  EXPECT_EQ(inbox_.oldest_dead(), kNoEntry);
+}
+
+TEST_F(InboxTest, AfterARebuildTheOldestDeadLetterIsTheOneThatArrivedFirst) {
   const std::uint32_t first = receive();
   const std::uint32_t second = receive();
   take_best();
   take_best();
   inbox_.bury(second, DeadReason::kExpired);
   inbox_.bury(first, DeadReason::kExpired);
+  inbox_.rebuild();
   EXPECT_EQ(inbox_.oldest_dead(), first);
 }
 

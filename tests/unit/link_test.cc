@@ -108,10 +108,7 @@ TEST(Link, AFreshOneIsReadyAndWhatTheContractSays) {
   EXPECT_EQ(header.section_count, 6 + kSlabClasses);
   for (std::uint32_t i = 0; i < header.section_count; ++i) {
     const Section& section = header.sections[i];
-    EXPECT_NE(resolve(memory.memory.base(), memory.memory.bytes(), section.offset,
-                      section.count * section.stride),
-              nullptr)
-        << i;
+    EXPECT_LE(section.offset + section.count * section.stride, memory.memory.bytes()) << i;
   }
 }
 
