@@ -239,7 +239,8 @@ Result<Peer> AgentCore::peer(std::string_view name) {
     const auto lock = lock_send();
     send::OutLink* link = out_link(known->second);
     if (link != nullptr) send_path_.follow(*link);
-    if (link != nullptr && !link->dead && link->may_send && link->place != nullptr) {
+    const bool awaited = os::monotonic_ns() < place_until_ns_;
+    if (link != nullptr && !link->dead && link->may_send && (link->place != nullptr || awaited)) {
       return Peer{slot_of_[known->second], known->second};
     }
   }
@@ -286,7 +287,9 @@ Result<Peer> AgentCore::peer(Pid pid) {
       return fail(ErrorCode::kDenied, "agent " + std::to_string(pid_) + " may not send to agent " +
                                           std::to_string(pid) + "; `beeline route` explains");
     }
-    if (link.place != nullptr) return Peer{known->second, pid};
+    // One that has not registered with a new coordinator yet may still do so: sends wait for it.
+    const bool awaited = os::monotonic_ns() < place_until_ns_;
+    if (link.place != nullptr || awaited) return Peer{known->second, pid};
   }
   auto opened = open_link(pid);
   if (opened && !out_[opened->slot]->may_send) return peer(pid);
