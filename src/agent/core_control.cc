@@ -121,8 +121,11 @@ std::uint64_t AgentCore::detach(Deadline drain_until) {
 // stay taken for as long as this process lives.
 void AgentCore::say_goodbye() {
   std::vector<std::uint32_t> empty;
-  for (const auto& link : out_) {
-    if (link != nullptr && (link->dead || link->is_unused())) empty.push_back(link->key().serial);
+  {
+    const auto lock = lock_send();
+    for (const auto& link : out_) {
+      if (link != nullptr && (link->dead || link->is_unused())) empty.push_back(link->key().serial);
+    }
   }
   if (!client_.closed() && client_.detach(empty)) return;
   if (client_.closed() && resume(options_.control_timeout)) {

@@ -78,7 +78,11 @@ void AgentCore::place_links() {
   if (client_.closed() || os::monotonic_ns() < next_place_ns_) return;
   bool missing = false;
   for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {
-    if (out_[i] == nullptr || out_[i]->dead || out_[i]->place != nullptr) continue;
+    const auto is_missing = [&] {
+      const auto lock = lock_send();
+      return out_[i] != nullptr && !out_[i]->dead && out_[i]->place == nullptr;
+    };
+    if (!is_missing()) continue;
     const auto opened = ask_open(*out_[i], true);
     if (opened) continue;
     const ErrorCode code = opened.error().code;
