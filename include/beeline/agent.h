@@ -142,10 +142,6 @@ class Agent {
 
 /// Sends through an Agent from any thread. Copyable; all copies must be gone before the Agent is.
 ///
-/// Where receivers have taken messages is read by any sender; but that a new peer has opened its
-/// link back, or has been restarted, is learnt by the Agent's own thread: until that enters the
-/// library again, at most a lane of messages goes to that peer.
-///
 /// send() returns only after the message is published or has failed. Requests go through a
 /// lock-free queue that any sending thread flushes, so a handler that is busy in the Agent's own
 /// thread delays nobody.

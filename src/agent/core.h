@@ -178,6 +178,7 @@ class AgentCore {
   template <typename Attempt>
   void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
   void flush_shared();
+  void learn_early(Peer to);
   // Holds the send side for the caller; free of cost while nobody shares it.
   [[nodiscard]] std::unique_lock<std::mutex> lock_send() {
     return shared_.load(

@@ -55,7 +55,10 @@ wake::Bell AgentCore::bell_of(Pid pid, std::uint64_t incarnation) {
 // The receipts of our own link to the owner lie in this link.
 void AgentCore::show_to_send_side(const receive::InLink& link) {
   const auto lock = lock_send();
-  lives_.set_link(link.owner_pid, link.key.incarnation, &link.view);
+  const shm::LinkView* early = lives_.set_link(link.owner_pid, link.key.incarnation, &link.view);
+  send::OutLink* own = out_link(link.owner_pid);
+  if (early == nullptr || own == nullptr) return;
+  if (own->receipts.opposite == early) own->receipts.opposite = &link.view;  // the same memory
 }
 
 void AgentCore::accept_postponed() {
@@ -215,11 +218,12 @@ void AgentCore::reap_dead_links() {
 
 void AgentCore::forget_lives() {
   const auto lock = lock_send();
-  lives_.forget([this](Pid pid, std::uint64_t incarnation) {
+  lives_.forget([this](Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) {
     for (const auto& link : receiver_->links()) {
       if (link->key.incarnation == incarnation) return false;
     }
     const send::OutLink* own = out_link(pid);
+    if (own != nullptr && shown != nullptr && own->receipts.opposite == shown) return false;
     return own == nullptr || shm::AgentWord::unpack(own->known_word).incarnation > incarnation;
   });
 }

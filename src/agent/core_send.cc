@@ -135,6 +135,7 @@ SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
       const std::lock_guard lock(send_mutex_);
       flush_shared();
     }
+    if (item.lost) learn_early(to);
     if (item.result.status != SendStatus::kFull || std::chrono::steady_clock::now() >= deadline) {
       return item.result;
     }
@@ -146,10 +147,30 @@ void AgentCore::flush_shared() {
   SharedSend* item = nullptr;
   while (queue_.try_dequeue(item)) {
     send::OutLink* link = link_of(item->to);
-    item->result = link == nullptr
-                       ? SendResult{missing(item->to), 0, 0}
-                       : send_now(*link, item->payload, *item->options, send_path_.reserve_id());
+    if (link == nullptr) {
+      item->result = {missing(item->to), 0, 0};
+      continue;
+    }
+    item->result = send_now(*link, item->payload, *item->options, send_path_.reserve_id());
+    item->lost = link->needs_peer || link->receipts.bank == shm::kBanks;
   }
+}
+
+// The agent's own thread may be busy for long: what a sender must know of its receiver, that it
+// runs again or how far it has read, is learnt here as soon as it is announced.
+void AgentCore::learn_early(Peer to) {
+  auto announced = client_.peek_link(to.pid);
+  if (!announced || shm::contract_error(announced->contract) != nullptr) return;
+  auto memory = map_link(*announced);
+  if (!memory) return;
+  const std::lock_guard lock(send_mutex_);
+  if (announced->process &&
+      !lives_.learn(to.pid, announced->incarnation, std::move(announced->status),
+                    std::move(announced->event))) {
+    return;
+  }
+  lives_.show_early(to.pid, announced->incarnation, std::move(*memory), announced->contract);
+  if (send::OutLink* link = link_of(to); link != nullptr) send_path_.refresh(*link);
 }
 
 Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {

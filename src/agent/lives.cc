@@ -34,8 +34,21 @@ send::PeerLife Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
   return {life->bell(), life->link, true};
 }
 
-void Lives::set_link(std::uint32_t pid, std::uint64_t incarnation, const shm::LinkView* link) {
-  if (Life* life = get(pid, incarnation); life != nullptr) life->link = link;
+void Lives::show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Foreign memory,
+                       const shm::LinkContract& contract) {
+  Life* life = get(pid, incarnation);
+  if (life == nullptr || life->link != nullptr) return;
+  life->early_memory = std::move(memory);
+  life->early_link.emplace(life->early_memory.data(), contract);
+  life->link = &*life->early_link;
+}
+
+const shm::LinkView* Lives::set_link(std::uint32_t pid, std::uint64_t incarnation,
+                                     const shm::LinkView* link) {
+  Life* life = get(pid, incarnation);
+  if (life == nullptr) return nullptr;
+  life->link = link;
+  return life->early_link ? &*life->early_link : nullptr;
 }
 
 }  // namespace beeline

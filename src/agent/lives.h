@@ -3,6 +3,7 @@
 // us.
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <beeline/result.h>
@@ -22,12 +23,18 @@ class Lives {
                                          os::UniqueFd status, os::UniqueFd event);
   // A life, or an empty one when it is not known.
   [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
-  // Its own link to us, where its receipts lie. Not owned.
-  void set_link(std::uint32_t pid, std::uint64_t incarnation, const shm::LinkView* link);
-  // Forgets the lives for which `unused(pid, incarnation)`.
+  // Its own link to us, where its receipts lie. Not owned. Returns the early view that it replaces,
+  // null if there was none; whoever uses that changes over now.
+  const shm::LinkView* set_link(std::uint32_t pid, std::uint64_t incarnation,
+                                const shm::LinkView* link);
+  // The same before the receive side has that link: the memory is kept with the life.
+  void show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Foreign memory,
+                  const shm::LinkContract& contract);
+  // Forgets the lives for which `unused(pid, incarnation, link)`.
   template <typename Unused>
   void forget(Unused&& unused) {
-    std::erase_if(lives_, [&](const auto& life) { return unused(life->pid, life->incarnation); });
+    std::erase_if(
+        lives_, [&](const auto& life) { return unused(life->pid, life->incarnation, life->link); });
   }
 
  private:
@@ -37,6 +44,8 @@ class Lives {
     segment::Foreign status;
     os::UniqueFd event;
     const shm::LinkView* link = nullptr;
+    segment::Foreign early_memory;
+    std::optional<shm::LinkView> early_link;  // in it
     [[nodiscard]] wake::Bell bell() const {
       return {reinterpret_cast<const shm::StatusPage*>(status.data()), event.get()};
     }

@@ -15,7 +15,9 @@ struct SharedSend {
   Peer to;
   std::span<const std::byte> payload;
   const SendOptions* options = nullptr;
-  SendResult result{SendStatus::kNoMemory};  // written under the send mutex
+  // Written under the send mutex.
+  SendResult result{SendStatus::kNoMemory};
+  bool lost = false;  // it lies in a lane of whose receiver we have not heard yet
 };
 
 using SendQueue = moodycamel::ConcurrentQueue<SharedSend*>;

@@ -68,6 +68,7 @@ Result<Client> Client::connect(const ClientOptions& options) {
 }
 
 Result<void> Client::reconnect() {
+  const std::lock_guard lock(*mutex_);
   socket_.close();
   announcements_.clear();
   const auto paths = find_hive(options_.hive);
@@ -80,6 +81,7 @@ Result<void> Client::reconnect() {
 }
 
 Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
+  const std::lock_guard lock(*mutex_);
   if (!candidate_.valid()) {
     const auto paths = find_hive(options_.hive);
     if (!paths) return tl::unexpected(paths.error());
@@ -109,7 +111,7 @@ tl::unexpected<Error> Client::broken(Error error) {
 }
 
 Result<std::uint64_t> Client::post(const Request& request, std::span<const int> fds) {
-  if (closed()) return fail(ErrorCode::kClosed, "not connected to the coordinator");
+  if (!socket_.valid()) return fail(ErrorCode::kClosed, "not connected to the coordinator");
   const std::uint64_t seq = next_seq_++;
   const std::string text = build(request, seq);
   if (text.size() > kMaxPacketBytes) {
@@ -123,6 +125,7 @@ Result<std::uint64_t> Client::post(const Request& request, std::span<const int> 
 }
 
 Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {
+  const std::lock_guard lock(*mutex_);
   const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
   const auto seq = post(request, fds);
   if (!seq) return tl::unexpected(seq.error());
@@ -197,20 +200,55 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
   return {};
 }
 
-std::optional<Announcement> Client::try_next() {
-  while (announcements_.empty() && !closed()) {
+void Client::collect() {
+  while (socket_.valid()) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
-    if (!packet) {
-      socket_.close();
-      break;
-    }
-    if (!*packet) break;
-    (void)sort(std::move(**packet), 0);  // a failure closes the socket
+    if (!packet) socket_.close();
+    if (!packet || !*packet) return;
+    (void)sort(std::move(**packet), 0);
   }
+}
+
+std::optional<Announcement> Client::try_next() {
+  const std::lock_guard lock(*mutex_);
+  if (announcements_.empty()) collect();
   if (announcements_.empty()) return std::nullopt;
   std::optional<Announcement> next(std::move(announcements_.front()));
   announcements_.pop_front();
   return next;
+}
+
+std::optional<AnnouncedLink> Client::peek_link(Pid owner) {
+  const std::unique_lock lock(*mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  collect();
+  for (auto each = announcements_.rbegin(); each != announcements_.rend(); ++each) {
+    const auto* link = std::get_if<AnnouncedLink>(&*each);
+    if (link == nullptr || link->pid != owner) continue;
+    AnnouncedLink copy;
+    static_cast<LinkAnnouncement&>(copy) = *link;
+    auto fd = os::duplicate(link->link.get());
+    if (!fd) return std::nullopt;
+    copy.link = std::move(*fd);
+    if (!link->process) return copy;
+    auto status = os::duplicate(link->status.get());
+    auto event = os::duplicate(link->event.get());
+    if (!status || !event) return std::nullopt;
+    copy.status = std::move(*status);
+    copy.event = std::move(*event);
+    return copy;
+  }
+  return std::nullopt;
+}
+
+bool Client::closed() const {
+  const std::lock_guard lock(*mutex_);
+  return !socket_.valid();
+}
+
+void Client::close() {
+  const std::lock_guard lock(*mutex_);
+  socket_.close();
 }
 
 Result<void> Client::expect_ok(const Request& wanted, std::span<const int> fds) {
@@ -265,6 +303,7 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
 }
 
 Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial) {
+  const std::lock_guard lock(*mutex_);
   if (auto sent = post(FadeRequest{incarnation, serial}); !sent) {
     return tl::unexpected(std::move(sent.error()));
   }
@@ -293,6 +332,7 @@ Result<Resumed> Client::resume(ResumeRequest wanted, int home, int status, int e
 }
 
 Result<void> Client::report(const ReportRequest& wanted) {
+  const std::lock_guard lock(*mutex_);
   if (auto sent = post(wanted); !sent) return tl::unexpected(std::move(sent.error()));
   return {};
 }

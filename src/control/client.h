@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,10 +59,11 @@ struct RawAnswer {
   std::vector<os::UniqueFd> fds;
 };
 
-/// One connection. Not thread safe. Every call has a deadline; a call that fails with kTimeout or
-/// kClosed leaves the connection closed(), and the caller reconnects. Errors of every call: those
-/// of the coordinator, said beside each; kTimeout, kClosed (the coordinator has gone), kProtocol,
-/// kSystem. Descriptors that are handed in stay with the caller.
+/// One connection, of one thread; peek_link() alone may be called by others. Every call has a
+/// deadline; a call that fails with kTimeout or kClosed leaves the connection closed(), and the
+/// caller reconnects. Errors of every call: those of the coordinator, said beside each; kTimeout,
+/// kClosed (the coordinator has gone), kProtocol, kSystem. Descriptors that are handed in stay with
+/// the caller.
 class Client {
  public:
   Client() noexcept = default;
@@ -113,20 +116,26 @@ class Client {
   /// The next announcement if one has arrived. Never blocks. After the connection broke it still
   /// yields what had arrived; then closed() is true.
   [[nodiscard]] std::optional<Announcement> try_next();
+  /// The newest link of this owner that has been announced and not been fetched with try_next(),
+  /// with descriptors of its own; nothing if there is none, or while another call waits for its
+  /// answer. Never blocks. Any thread.
+  [[nodiscard]] std::optional<AnnouncedLink> peek_link(Pid owner);
 
   /// True once the connection is broken or was never made: an agent reconnects and resumes.
-  [[nodiscard]] bool closed() const noexcept { return !socket_.valid(); }
+  [[nodiscard]] bool closed() const;
   /// Becomes readable when the coordinator sends; -1 when closed. Announcements that try_next()
   /// holds already do not show here: drain it before you block.
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
   [[nodiscard]] const std::string& socket_path() const noexcept { return socket_path_; }
-  void close() noexcept { socket_.close(); }
+  void close();
   /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
   void start_on_reconnect(bool start) noexcept { options_.start = start; }
   /// Of every call from now on.
   void set_deadline(std::chrono::nanoseconds deadline) noexcept { options_.deadline = deadline; }
 
  private:
+  /// Reads what has arrived. A failure closes the connection.
+  void collect();
   /// Sends a request without waiting for its answer; returns its seq.
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
   Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::int64_t end_ns);
@@ -144,6 +153,8 @@ class Client {
   os::PacketSocket candidate_;  // asked, and not answered yet
   std::uint64_t next_seq_ = 1;
   std::deque<Announcement> announcements_;
+  // Held by every call that uses the connection; behind a pointer, so that clients can be moved.
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };
 
 }  // namespace beeline::control
