@@ -30,6 +30,9 @@ static_assert(kMaxRows < kNoRow);
 
 enum class OrderPolicy : std::uint32_t { kAged = 0, kStrict = 1, kFifo = 2 };
 
+// Whether an inbox stores the rank that a sender asked for, or computes one from the relation.
+enum class RankRule : std::uint32_t { kAsSent = 0, kByRelation = 1 };
+
 struct InRow {
   Atomic<std::uint64_t> incarnation;  // owner of the in-link; stored last; 0 = vacant
   Atomic<std::uint64_t> cursors[2];   // first position not taken: normal, urgent
@@ -76,7 +79,9 @@ struct HomeControl {
   Atomic<std::int64_t> all_empty_ns;  // when every lane was seen empty last
   Atomic<std::uint32_t> rows_allocated;
   Atomic<std::uint32_t> entries_allocated;
-  std::uint64_t reserved1[7];
+  std::uint32_t rank_rule;  // RankRule
+  std::uint32_t reserved_rank;
+  std::uint64_t reserved1[6];
   InboxCounters counters;
   IndexControl index;
   std::uint64_t reserved2[12];
@@ -91,6 +96,7 @@ struct HomeOptions {
   std::uint32_t capacity = kDefaultInboxCapacity;  // power of two
   std::uint32_t max_attempts = 3;
   std::int64_t rank_step_us = 10'000'000;  // factor 0.1 per second
+  RankRule rank_rule = RankRule::kAsSent;
 };
 
 struct HomeLayout {
@@ -195,6 +201,7 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   control.critical_reserve = options.capacity / 16;
   control.max_attempts = options.max_attempts;
   control.rank_step_us = options.rank_step_us;
+  control.rank_rule = static_cast<std::uint32_t>(options.rank_rule);
   control.next_arrival = 1;
 }
 

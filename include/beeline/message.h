@@ -36,7 +36,10 @@ class Message {
   /// The sender: the owner of the link that it lies in; cannot be forged.
   [[nodiscard]] Pid from() const;
   [[nodiscard]] MessageId reply_to() const;
+  /// As the receiver computed it; see Relation.
   [[nodiscard]] std::int32_t rank() const;
+  /// How the sender stands to this agent now.
+  [[nodiscard]] Relation relation() const;
   /// At most 31 bytes, valid until type() of another message of this agent is asked for.
   [[nodiscard]] std::string_view type() const;
   /// The same.

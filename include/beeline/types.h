@@ -27,12 +27,30 @@ using Deadline = std::chrono::steady_clock::time_point;
   return std::chrono::steady_clock::now() + duration;
 }
 
-/// Ranks: lower first. Any int32 is legal; kCritical and lower use the urgent lane and the reserved
-/// share of an inbox.
+/// Ranks: lower first. kCritical and lower use the urgent lane and the reserved share of an inbox.
+/// An inbox with Order::kAged clamps what the sender asks for to these four and raises it by how
+/// the sender stands to it; in the other orders any int32 is legal and stays what it is.
 inline constexpr std::int32_t kCritical = 0;
 inline constexpr std::int32_t kHigh = 1;
 inline constexpr std::int32_t kNormal = 2;
 inline constexpr std::int32_t kLow = 3;
+
+/// The type that gives a message at least the rank kHigh on any route.
+inline constexpr std::string_view kEscalation = "escalation";
+
+/// How the sender of a message stands to its receiver in the tree. The lowest rank that it gives:
+/// system critical, parent high, sibling normal, child and other low. The type `escalation` gives
+/// high whatever the relation.
+enum class Relation : std::uint8_t {
+  kSystem = 0,   ///< the coordinator
+  kParent = 1,   ///< the sender is the receiver's parent
+  kChild = 2,    ///< the sender is a child of the receiver
+  kSibling = 3,  ///< both have one parent
+  kOther = 4,    ///< another branch, or more than one step up or down
+};
+
+/// The word for a relation, for example "sibling".
+[[nodiscard]] std::string_view to_string(Relation relation);
 
 /// What became of a send. `kOk`: the message is in the receiver's lane; it is delivered at least
 /// once, and exactly once while no receiver dies, even if this process is killed at the next
@@ -98,7 +116,8 @@ struct Peer {
 /// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU nobody spins.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 
-/// Order in which an inbox delivers: by rank that ages, by rank alone, or by arrival.
+/// Order in which an inbox delivers: by rank that ages, by rank alone, or by arrival. An aging
+/// factor of 0 switches the aging off; ranks are then computed as in kAged all the same.
 enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
 struct AttachOptions {

@@ -53,6 +53,22 @@ std::string_view to_string(SendStatus status) {
   return "unknown";
 }
 
+std::string_view to_string(Relation relation) {
+  switch (relation) {
+    case Relation::kSystem:
+      return "system";
+    case Relation::kParent:
+      return "parent";
+    case Relation::kChild:
+      return "child";
+    case Relation::kSibling:
+      return "sibling";
+    case Relation::kOther:
+      return "other";
+  }
+  return "unknown";
+}
+
 Agent::Agent(std::unique_ptr<AgentCore> core) : core_(std::move(core)) {}
 Agent::Agent(Agent&&) noexcept = default;
 Agent& Agent::operator=(Agent&&) noexcept = default;

@@ -64,6 +64,7 @@ class AgentCore {
   [[nodiscard]] const receive::Receiver& receiver() const { return *receiver_; }
   [[nodiscard]] std::string_view type_of(std::uint32_t entry);
   [[nodiscard]] std::string_view channel_of(std::uint32_t entry);
+  [[nodiscard]] Relation relation_of(std::uint32_t entry) const;
   void done(std::uint32_t entry);
   void requeue(std::uint32_t entry);
   void reject(std::uint32_t entry);
@@ -130,6 +131,8 @@ class AgentCore {
   void accept_postponed();
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
+  void set_relation(receive::InLink& link);
+  void watch_tree();
   [[nodiscard]] receive::InLink& add_in_link(segment::Foreign memory,
                                              const control::AnnouncedLink& announced,
                                              std::uint16_t row);
@@ -193,7 +196,9 @@ class AgentCore {
   Pid pid_ = 0;
   Pid parent_ = 0;
   std::uint64_t incarnation_ = 0;
-  shm::LinkContract contract_;  // of the links that we open
+  std::uint32_t index_ = 0;       // of our own place in the directory
+  std::uint64_t tree_epoch_ = 0;  // of the directory, when relations were computed last
+  shm::LinkContract contract_;    // of the links that we open
   std::uint32_t next_serial_ = 1;
   control::Client client_;
   segment::Foreign directory_;

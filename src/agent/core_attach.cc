@@ -22,6 +22,7 @@ Result<shm::HomeOptions> home_options(const AttachOptions& options) {
   switch (options.order) {
     case Order::kAged:
       home.policy = shm::OrderPolicy::kAged;
+      home.rank_rule = shm::RankRule::kByRelation;
       break;
     case Order::kStrict:
       home.policy = shm::OrderPolicy::kStrict;
@@ -128,6 +129,7 @@ Result<void> AgentCore::join() {
   parent_ = attached->parent_pid;
   name_ = attached->name;
   incarnation_ = attached->incarnation;
+  index_ = attached->index;
   if (auto done = map_directory(std::move(attached->directory)); !done) return done;
   const auto contract = contract_of(options_, directory_view_.control().max_payload_bytes);
   if (!contract) return tl::unexpected(contract.error());

@@ -30,6 +30,7 @@ void AgentCore::poll_control() {
   if (client_.closed() && !down_) resume_sometimes();
   accept_postponed();
   place_links();
+  watch_tree();
   watch_owners();
   watch_peers();
   fade_links();

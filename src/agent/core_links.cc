@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/agent/core.h"
+#include "src/receive/rank.h"
 
 namespace beeline {
 
@@ -37,6 +38,26 @@ void AgentCore::handle(control::AnnouncedLink announced) {
 void AgentCore::set_owner_place(receive::InLink& link, std::uint32_t index) {
   link.owner_gone = index >= shm::kMaxAgents;
   link.owner_place = link.owner_gone ? nullptr : &directory_view_.word(index);
+  link.owner_index = index;
+  set_relation(link);
+}
+
+void AgentCore::set_relation(receive::InLink& link) {
+  shm::AgentRecord owner;
+  shm::AgentRecord own;
+  if (link.owner_place == nullptr || !directory_view_.read_record(link.owner_index, owner)) return;
+  if (owner.pid != link.owner_pid || !directory_view_.read_record(index_, own)) return;
+  link.relation = receive::relation_of(owner, own);
+}
+
+// The tree has changed: who stands how to whom is computed again.
+void AgentCore::watch_tree() {
+  const std::uint64_t now = directory_view_.epoch();
+  if (now == tree_epoch_) return;
+  tree_epoch_ = now;
+  shm::AgentRecord own;
+  if (directory_view_.read_record(index_, own) && own.pid == pid_) parent_ = own.parent_pid;
+  for (const auto& link : receiver_->links()) set_relation(*link);
 }
 
 Result<void> AgentCore::learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,

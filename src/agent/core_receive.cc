@@ -111,6 +111,11 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   return fail(ErrorCode::kTimeout, whom + "no answer before the deadline");
 }
 
+Relation AgentCore::relation_of(std::uint32_t entry) const {
+  const receive::InLink* link = receiver_->link_of(entry);
+  return link == nullptr ? Relation::kOther : link->relation;
+}
+
 // A message of the parent ends with the parent's process, not with ours.
 void AgentCore::done(std::uint32_t entry) {
   if (!is_copy_) receiver_->done(entry);

@@ -59,6 +59,8 @@ Result<void> AgentCore::register_again() {
   request.ready = true;
   auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), event_.get());
   if (!resumed) return tl::unexpected(resumed.error());
+  index_ = resumed->index;
+  tree_epoch_ = 0;
   // Nobody's place in the new directory is known before the coordinator has named it.
   if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
   for (const auto& link : receiver_->links()) {

@@ -26,6 +26,7 @@ MessageId Message::id() const { return core_->receiver().entry(entry_).header.id
 Pid Message::from() const { return shm::pid_of_message(id()); }
 MessageId Message::reply_to() const { return core_->receiver().entry(entry_).header.reply_to; }
 std::int32_t Message::rank() const { return core_->receiver().entry(entry_).header.rank; }
+Relation Message::relation() const { return core_->relation_of(entry_); }
 std::string_view Message::type() const { return core_->type_of(entry_); }
 std::string_view Message::channel() const { return core_->channel_of(entry_); }
 std::int64_t Message::sent_ns() const { return core_->receiver().entry(entry_).header.sent_ns; }

@@ -37,6 +37,14 @@ Extents verify_extents(InLink& link) {
   return Extents::kVerified;
 }
 
+bool InLink::is_escalation(std::uint32_t number) {
+  for (; strings_seen < number; ++strings_seen) {
+    const bool found = shm::read_string(view, strings_seen + 1).view() == kEscalation;
+    if (found && escalation == 0) escalation = strings_seen + 1;
+  }
+  return number != 0 && number == escalation;
+}
+
 bool ensure_stamps(const ReceiptSink& sink) {
   shm::ReceiptBank& bank = sink.own->bank(sink.bank);
   if (bank.stamps_ready.relaxed_load() != 0) return true;

@@ -1,6 +1,8 @@
 #pragma once
 // A link that another agent owns and this one reads: the receiver's private half.
 
+#include <beeline/types.h>
+
 #include "shm/lane.h"
 #include "shm/strings.h"
 #include "src/segment/foreign.h"
@@ -26,7 +28,11 @@ struct InLink {
   std::uint32_t owner_pid = 0;
   // The owner's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* owner_place = nullptr;
-  bool may_send = true;  // false: only its receipts count
+  std::uint32_t owner_index = 0;         // of that word
+  Relation relation = Relation::kOther;  // of the owner to this agent
+  std::uint32_t strings_seen = 0;        // strings that were looked at for ...
+  std::uint32_t escalation = 0;          // ... the number of "escalation", 0 = not there yet
+  bool may_send = true;                  // false: only its receipts count
   segment::Foreign memory;
   shm::LinkView view;
   std::uint16_t row = 0;  // in the home
@@ -50,6 +56,8 @@ struct InLink {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
+  // Whether this string is "escalation". REQUIRES: number <= verified.strings.
+  [[nodiscard]] bool is_escalation(std::uint32_t number);
   // Whether messages may be taken now.
   [[nodiscard]] bool open() const {
     return may_send && !quarantined && (sink.valid() || owner_gone) &&

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/os/clock.h"
+#include "src/receive/rank.h"
 
 namespace beeline::receive {
 
@@ -16,7 +17,9 @@ constexpr std::size_t kSliceLinks = 32;  // of the others, each turn
 }  // namespace
 
 Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
-  fifo_ = home_->home().control().policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
+  const shm::HomeControl& control = home_->home().control();
+  fifo_ = control.policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
+  ranks_by_relation_ = control.rank_rule == static_cast<std::uint32_t>(shm::RankRule::kByRelation);
 }
 
 InLink& Receiver::add(std::unique_ptr<InLink> link) {
@@ -153,6 +156,10 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
   const std::int64_t sent =
       std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
+  if (ranks_by_relation_) {
+    copy.header.rank =
+        stored_rank(copy.header.rank, link.relation, link.is_escalation(copy.header.type));
+  }
   PendingReply* waiting = waiting_for(link, copy.header.reply_to);
   const std::uint32_t at =
       home_->inbox().put(copy, link.row, lane, position, sent, waiting == nullptr);

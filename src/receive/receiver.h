@@ -87,6 +87,8 @@ class Receiver {
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  // The link that it came through, null when that is gone.
+  [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   // Links that were quarantined since the last call.
   [[nodiscard]] std::vector<InLink*> take_quarantined();
 
@@ -110,7 +112,6 @@ class Receiver {
   void unrefer(std::uint32_t row);
   void keep_dead_letters_bounded();
   void move_to_front(std::size_t at);
-  [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number) const;
 
   std::unique_ptr<HomeMemory> home_;
@@ -122,6 +123,7 @@ class Receiver {
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;
   bool fifo_ = false;
+  bool ranks_by_relation_ = false;
 };
 
 }  // namespace beeline::receive

@@ -177,7 +177,8 @@ void add_home_structs(std::string& out) {
        BEELINE_FIELD(HomeControl, predecessor), BEELINE_FIELD(HomeControl, reserved_ids),
        BEELINE_FIELD(HomeControl, retired), BEELINE_FIELD(HomeControl, all_empty_ns),
        BEELINE_FIELD(HomeControl, rows_allocated), BEELINE_FIELD(HomeControl, entries_allocated),
-       BEELINE_FIELD(HomeControl, reserved1), BEELINE_FIELD(HomeControl, counters),
+       BEELINE_FIELD(HomeControl, rank_rule),
+       BEELINE_FIELD(HomeControl, reserved_rank), BEELINE_FIELD(HomeControl, reserved1), BEELINE_FIELD(HomeControl, counters),
        BEELINE_FIELD(HomeControl, index), BEELINE_FIELD(HomeControl, reserved2)});
 }
 

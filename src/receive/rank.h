@@ -1,0 +1,49 @@
+#pragma once
+// The rank under which a receiver stores a message: what the sender asks for, raised by how the two
+// stand to each other. The receiver computes it from the directory, so nobody can claim more.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <beeline/types.h>
+
+#include "shm/directory.h"
+
+namespace beeline::receive {
+
+// How the sender stands to the receiver; the first that holds (HK-006).
+[[nodiscard]] constexpr Relation relation_of(const shm::AgentRecord& sender,
+                                             const shm::AgentRecord& receiver) {
+  constexpr std::uint32_t kKernelRole = 0;
+  if (sender.role == kKernelRole) return Relation::kSystem;
+  if (receiver.parent_pid == sender.pid) return Relation::kParent;
+  if (sender.parent_pid == receiver.pid) return Relation::kChild;
+  if (sender.parent_pid == receiver.parent_pid && sender.parent_pid != 0) {
+    return Relation::kSibling;
+  }
+  return Relation::kOther;
+}
+
+[[nodiscard]] constexpr std::int32_t base_rank(Relation relation) {
+  switch (relation) {
+    case Relation::kSystem:
+      return kCritical;
+    case Relation::kParent:
+      return kHigh;
+    case Relation::kSibling:
+      return kNormal;
+    case Relation::kChild:
+    case Relation::kOther:
+      return kLow;
+  }
+  return kLow;
+}
+
+// The relation can only raise the urgency (HK-007); an escalation is high on any route (C-02).
+[[nodiscard]] constexpr std::int32_t stored_rank(std::int32_t explicit_rank, Relation relation,
+                                                 bool escalation) {
+  const std::int32_t most = escalation ? kHigh : base_rank(relation);
+  return std::min({std::clamp(explicit_rank, kCritical, kLow), most, base_rank(relation)});
+}
+
+}  // namespace beeline::receive
