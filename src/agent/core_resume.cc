@@ -67,6 +67,10 @@ Result<void> AgentCore::register_again() {
     link->owner_place = nullptr;
     link->fading = false;  // asked again
   }
+  // Asked once more, so that the coordinator knows that we see what it says of the dead.
+  for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {
+    if (out_[i] != nullptr && out_[i]->dead) static_cast<void>(ask_open(*out_[i], true));
+  }
   place_until_ns_ = os::monotonic_ns() + kPlaceFor;
   next_place_ns_ = 0;
   place_links();

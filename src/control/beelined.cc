@@ -89,9 +89,14 @@ class Reporter {
 
 void print_error(std::string_view text) { write_all(2, fmt::format("beelined: {}\n", text)); }
 
-Result<os::UniqueFd> open_log(const Options& options, const control::HivePaths& paths) {
-  if (options.foreground && options.log.empty()) return os::UniqueFd();
-  const std::string path = options.log.empty() ? paths.log : options.log;
+/// Empty: there is no file, lines go to stderr.
+std::string log_path(const Options& options, const control::HivePaths& paths) {
+  if (options.foreground && options.log.empty()) return {};
+  return options.log.empty() ? paths.log : options.log;
+}
+
+Result<os::UniqueFd> open_log(const std::string& path) {
+  if (path.empty()) return os::UniqueFd();
   os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!fd.valid()) return os::system_failure(fmt::format("cannot open the log {}", path));
   return fd;
@@ -102,12 +107,14 @@ Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
                        Reporter& reporter) {
   auto lock = control::acquire_hive(paths);
   if (!lock) return tl::unexpected(std::move(lock.error()));
-  const auto log = open_log(options, paths);
+  const std::string path = log_path(options, paths);
+  const auto log = open_log(path);
   if (!log) return tl::unexpected(log.error());
   control::KeeperOptions keeper_options;
   keeper_options.paths = paths;
   keeper_options.coordinator.peer_pidfd = options.peer_pidfd != "off";
   keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
+  keeper_options.coordinator.log_path = path;
   keeper_options.max_payload_bytes = options.max_payload;
   keeper_options.on_ready = [&] { reporter.ready(); };
   keeper_options.on_fork = [&] { reporter.forget(); };

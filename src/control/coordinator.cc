@@ -31,8 +31,9 @@ int give_up(Log& log, const Error& error) {
 
 int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::PacketSocket listener,
                     os::PacketSocket keeper_socket, KeptTable table) {
-  Log log(options.log_fd);
+  Log log(options.log_fd, options.log_path);
   KeeperClient keeper(std::move(keeper_socket));
+  keeper.know(table);
   auto server = Server::create(listener, keeper, log, {options.peer_pidfd});
   if (!server) return give_up(log, server.error());
   auto state = StateFile::open(facts.paths.state);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "src/control/hive.h"
 #include "src/control/keeper_table.h"
 #include "src/os/packet_socket.h"
@@ -9,6 +11,7 @@ namespace beeline::control {
 struct CoordinatorOptions {
   bool peer_pidfd = true;
   int log_fd = 2;
+  std::string log_path;  ///< of the file behind log_fd; empty if it is none
 };
 
 /// The life of one coordinator: rebuilds the hive from the table, says so to the keeper, serves.

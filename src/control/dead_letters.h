@@ -31,7 +31,6 @@ class DeadLetters {
  public:
   void add(DeadLetter letter) {
     ++total_;
-    if (letter.payload.size() < letter.header.length) ++cut_;
     bytes_ += letter.payload.size();
     letters_.push_back(std::move(letter));
     while (letters_.size() > kMaxKeptLetters || bytes_ > kMaxKeptLetterBytes) {
@@ -44,14 +43,12 @@ class DeadLetters {
   void restore_total(std::uint64_t total) noexcept { total_ = total; }
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
-  [[nodiscard]] std::uint64_t cut() const noexcept { return cut_; }
   [[nodiscard]] const std::deque<DeadLetter>& kept() const noexcept { return letters_; }
 
  private:
   std::deque<DeadLetter> letters_;
   std::size_t bytes_ = 0;
   std::uint64_t total_ = 0;
-  std::uint64_t cut_ = 0;
 };
 
 }  // namespace beeline::control

@@ -9,6 +9,7 @@ namespace beeline::control {
 namespace {
 
 constexpr std::size_t kMaxTombstones = 256;
+constexpr std::size_t kMaxUntold = 256;  // the newest are kept
 constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
 void warn_if_failed(Hive& hive, const Result<void>& kept) {
@@ -17,11 +18,11 @@ void warn_if_failed(Hive& hive, const Result<void>& kept) {
 
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
   const AgentNode* node = hive.tree.find(agent.pid);
-  const Agent* parent = hive.registry.agent(node->parent);
+  Agent* parent = hive.registry.agent(node->parent);
   if (parent == nullptr) return;
-  const DiedAnnouncement died{agent.pid, node->name, incarnation, node->state};
-  if (parent->current) hive.announce(*parent->current, died);
-  if (parent->successor) hive.announce(*parent->successor, died);
+  parent->untold.push_back({agent.pid, node->name, incarnation, node->state});
+  if (parent->untold.size() > kMaxUntold) parent->untold.pop_front();
+  tell_deaths(hive, *parent);
 }
 
 /// A life that was never ready: it had published nothing, so its links hold nothing.
@@ -41,21 +42,30 @@ void discard_successor(Hive& hive, Agent& agent) {
   agent.successor.reset();
 }
 
+/// Links of the dead cost no place. Children do: their records name their parent's.
+void give_up_place_of_the_dead(Hive& hive, Agent& agent) {
+  if (hive.tree.children(agent.pid).empty()) hive.give_up_place(agent);
+}
+
 void forget(Hive& hive, Pid pid) {
-  const Agent* agent = hive.registry.agent(pid);
+  Agent* agent = hive.registry.agent(pid);
   if (agent == nullptr) return;
   const std::vector<Pid> children = hive.tree.children(pid);
+  const Pid parent_pid = hive.tree.find(pid)->parent;
   hive.tree.remove(pid);
-  hive.directory.give_back(agent->index);
-  hive.by_index.erase(agent->index);
-  hive.registry.remove_agent(pid);
   for (const Pid child : children) {
     if (const Agent* orphan = hive.registry.agent(child)) {
       hive.refresh_record(*orphan);
-      if (const Life* life = orphan->living()) warn_if_failed(hive, hive.keep_life(*orphan, *life));
+      warn_if_failed(hive, hive.keep_agent(*orphan));
     }
   }
   if (!children.empty()) hive.publish_records();
+  // Only now: until the orphans' records name their new parent a new coordinator needs this one.
+  hive.drop_life(pid, agent->current ? agent->committed() : agent->placeholder);
+  hive.give_up_place(*agent);
+  hive.registry.remove_agent(pid);
+  Agent* parent = hive.registry.agent(parent_pid);
+  if (parent != nullptr && parent->taken_over) give_up_place_of_the_dead(hive, *parent);
 }
 
 }  // namespace
@@ -97,6 +107,13 @@ void bury(Hive& hive, Pid pid, std::uint64_t incarnation) {
   if (life == nullptr) return;
   if (life->session != 0) hive.outbox.drain(life->session);
   if (Life* left = find()) end_life(hive, *hive.registry.agent(pid), *left, LifeEnd::kDied);
+}
+
+void tell_deaths(Hive& hive, Agent& agent) {
+  if (!agent.current || agent.current->session == 0) return;
+  std::deque<DiedAnnouncement> untold;
+  std::swap(untold, agent.untold);
+  for (const DiedAnnouncement& died : untold) hive.announce(*agent.current, died);
 }
 
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {
@@ -154,10 +171,7 @@ void finish_death(Hive& hive, Pid pid) {
     const bool gone = reader == nullptr || reader->state == shm::AgentState::kDead;
     if (gone || link->faded) hive.drop_link(link->key);
   }
-  if (agent->placeholder != 0) hive.drop_life(pid, agent->placeholder);
-  agent->placeholder = 0;
   if (agent->current) {
-    hive.drop_life(pid, agent->current->incarnation);
     // Only the number is needed now.
     auto ended = std::make_unique<Life>();
     ended->incarnation = agent->current->incarnation;
@@ -165,18 +179,21 @@ void finish_death(Hive& hive, Pid pid) {
     ended->ended = true;
     agent->current = std::move(ended);
   }
+  agent->untold.clear();
+  agent->taken_over = true;
+  // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
+  warn_if_failed(hive, hive.keep_agent(*agent));
+  give_up_place_of_the_dead(hive, *agent);
   forget_if_done(hive, pid);
   for (const Pid sender : senders) forget_if_done(hive, sender);
 }
 
 void forget_if_done(Hive& hive, Pid pid) {
-  const AgentNode* node = hive.tree.find(pid);
-  if (node == nullptr || node->state != shm::AgentState::kDead) return;
-  const bool in_work =
-      std::find(hive.takeovers.begin(), hive.takeovers.end(), pid) != hive.takeovers.end();
+  const Agent* agent = hive.registry.agent(pid);
+  if (agent == nullptr || !agent->taken_over) return;
   const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
                                   [&](const Tombstone& stone) { return stone.pid == pid; });
-  if (in_work || buried || !hive.registry.links_of(pid).empty()) return;
+  if (buried || !hive.registry.links_of(pid).empty()) return;
   hive.tombstones.push_back({pid, os::monotonic_ns()});
 }
 

@@ -42,10 +42,16 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
 /// at which it wants to be called again, 0 for never.
 std::int64_t end_overdue(Hive& hive, std::int64_t now_ns);
 
-/// Called when the take-over of a finally dead agent is complete: forgets what only it needed.
+/// Tells an agent of the deaths of its children that it could not be told of: it was away, or had
+/// not resumed yet. Does nothing while it has no ready life with a connection.
+void tell_deaths(Hive& hive, Agent& agent);
+
+/// Called when the take-over of a finally dead agent is complete: forgets what only it needed, and
+/// gives its place in the directory to others.
 void finish_death(Hive& hive, Pid pid);
 
-/// Called after a link of a finally dead agent has faded.
+/// Starts the last time in which the agent can be asked for, if it is finally dead, taken over, and
+/// the last of its links has faded.
 void forget_if_done(Hive& hive, Pid pid);
 
 }  // namespace beeline::control

@@ -55,19 +55,23 @@ Result<void> DirectorySegment::grow(std::uint32_t count) {
   return {};
 }
 
-Result<std::uint32_t> DirectorySegment::take_index() {
-  const bool rested =
-      !resting_.empty() && os::monotonic_ns() - resting_.front().since_ns >= kRestNs;
+Result<std::uint32_t> DirectorySegment::take_index(std::uint64_t below) {
+  const auto oldest = std::find_if(resting_.begin(), resting_.end(), [&](const Resting& place) {
+    return view().agent(place.index).incarnation < below;
+  });
   const bool none_fresh = records_.size() >= shm::kMaxAgents;
-  if (!resting_.empty() && (rested || none_fresh)) {
-    const std::uint32_t index = resting_.front().index;
-    resting_.erase(resting_.begin());
+  if (oldest != resting_.end() &&
+      (none_fresh || os::monotonic_ns() - oldest->since_ns >= kRestNs)) {
+    const std::uint32_t index = oldest->index;
+    resting_.erase(oldest);
     taken_[index] = true;
     return index;
   }
   if (none_fresh) {
-    return fail(ErrorCode::kFull, fmt::format("the hive has {} agents, the limit is {}",
-                                              shm::kMaxAgents, shm::kMaxAgents));
+    return fail(ErrorCode::kFull,
+                fmt::format("the hive has {} agents, the limit is {}: let some end that are "
+                            "temporary, or start another hive",
+                            shm::kMaxAgents, shm::kMaxAgents));
   }
   const auto index = static_cast<std::uint32_t>(records_.size());
   if (auto grown = grow(index + 1); !grown) return tl::unexpected(std::move(grown.error()));
@@ -107,7 +111,14 @@ Result<void> DirectorySegment::publish() {
 }
 
 void DirectorySegment::set_word(std::uint32_t index, shm::AgentWord word) {
+  word.incarnation = std::max(word.incarnation, view().agent(index).incarnation);
   writer_->set_word(index, word);
+}
+
+void DirectorySegment::set_gone(std::uint32_t index, std::uint64_t incarnation) {
+  if (index >= shm::kMaxAgents) return;
+  const bool taken = index < taken_.size() && taken_[index];
+  set_word(index, {incarnation, taken ? view().agent(index).state : shm::AgentState::kDead});
 }
 
 }  // namespace beeline::control

@@ -20,21 +20,25 @@ class DirectorySegment {
   [[nodiscard]] static Result<DirectorySegment> create(const std::string& hive, std::uint64_t epoch,
                                                        std::uint64_t max_payload_bytes);
 
-  /// A place that is free. One that was given back is used again only after it rested for a while
-  /// or when there is no other, so that an agent that looks rarely does not mistake its tenant; it
-  /// must compare the pid of the record all the same. Errors: kFull (the limit), kNoMemory.
-  [[nodiscard]] Result<std::uint32_t> take_index();
+  /// A place that is free, and in which no life from this incarnation on was named. One that was
+  /// given back is used again only after it rested for a while or when there is no other, so that
+  /// an agent that looks rarely does not mistake its tenant; it must compare the pid of the record
+  /// all the same. Errors: kFull (the limit), kNoMemory.
+  [[nodiscard]] Result<std::uint32_t> take_index(std::uint64_t below = shm::kMaxIncarnation);
   /// Takes a given place, for agents that are restored. False if it is taken or out of range.
   [[nodiscard]] bool claim_index(std::uint32_t index);
-  /// Frees a place; its word and record stay as they are until it is taken again.
+  /// Frees a place; its word stays as it is until it is taken again.
   void give_back(std::uint32_t index);
 
   /// Changes a record; visible after publish().
   void set_record(std::uint32_t index, const shm::AgentRecord& record);
   /// Makes all changed records visible at once. Errors: kNoMemory.
   [[nodiscard]] Result<void> publish();
-  /// Visible at once.
+  /// Visible at once. The incarnation in a place never falls, whoever its tenant is: a reader that
+  /// finds a higher one than that of a link knows that the owner of the link has gone.
   void set_word(std::uint32_t index, shm::AgentWord word);
+  /// Says in its former place, which may be somebody else's now, that this life has ended.
+  void set_gone(std::uint32_t index, std::uint64_t incarnation);
 
   [[nodiscard]] shm::DirectoryView view() const { return writer_->view(); }
   [[nodiscard]] std::uint64_t epoch() const { return view().epoch(); }

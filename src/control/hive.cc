@@ -36,6 +36,7 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   record.name = node->name;
   record.role = node->role;
   record.temporary = agent.temporary;
+  record.life_temporary = life.temporary;
   record.index = agent.index;
   record.attached_ns = agent.attached_ns;
   record.restarts = agent.restarts;
@@ -43,11 +44,25 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   record.ready = life.ready;
   record.ended = life.ended;
   record.dead = node->state == shm::AgentState::kDead;
-  std::vector<int> fds{life.pidfd->get()};
+  record.taken_over = agent.taken_over;
+  std::vector<int> fds;
+  if (life.pidfd != nullptr) fds.push_back(life.pidfd->get());
   if (life.provided()) {
     fds.insert(fds.end(), {life.home->get(), life.status->get(), life.event->get()});
   }
   return keeper.keep(agent_key(agent.pid, life.incarnation), build(record), fds);
+}
+
+Result<void> Hive::keep_agent(const Agent& agent) {
+  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
+    if (life == nullptr) continue;
+    if (auto kept = keep_life(agent, *life); !kept) return kept;
+  }
+  if (agent.placeholder == 0) return {};
+  Life ended;
+  ended.incarnation = agent.placeholder;
+  ended.ended = true;
+  return keep_life(agent, ended);
 }
 
 Result<void> Hive::keep_link(const LinkEntry& link) {
@@ -75,10 +90,12 @@ void Hive::refresh_word(const Agent& agent) {
   const bool dead = node->state == shm::AgentState::kDead;
   const shm::AgentState now = dead ? shm::AgentState::kDead : state_of(agent);
   tree.set_state(agent.pid, now);
+  if (!agent.placed) return;
   directory.set_word(agent.index, {agent.committed(), now});
 }
 
 void Hive::refresh_record(const Agent& agent) {
+  if (!agent.placed) return;
   const AgentNode* node = tree.find(agent.pid);
   const Life* life = agent.living();
   shm::AgentRecord record{};
@@ -97,6 +114,12 @@ void Hive::publish_records() {
   if (auto published = directory.publish(); !published) {
     log.warn("directory_failed", "text={}", quoted(published.error().text));
   }
+}
+
+void Hive::give_up_place(Agent& agent) {
+  if (!std::exchange(agent.placed, false)) return;
+  directory.set_record(agent.index, {});
+  directory.give_back(agent.index);
 }
 
 void Hive::answer(const Caller& caller, std::uint64_t seq, const Answer& value,

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -100,8 +99,7 @@ struct Hive {
   Tree tree;
   Registry registry;
   DeadLetters dead_letters;
-  std::map<std::uint32_t, Pid> by_index;
-  std::deque<Pid> takeovers;  // finally dead, to be taken over; the first is in work
+  std::deque<Pid> takeovers;  // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   std::uint64_t last_incarnation = 0;
@@ -112,12 +110,13 @@ struct Hive {
   /// A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();
 
-  /// Hands the record of a life to the keeper; `dead` says that it is final.
+  /// Hands the record of a life to the keeper, or of all that are remembered of an agent.
   [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
+  [[nodiscard]] Result<void> keep_agent(const Agent& agent);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
-  /// Both count on the keeper; a failure is logged and ends us at the next turn.
+  /// A failure of the keeper is logged: without it we end, and what it holds too much is harmless.
   void drop_life(Pid pid, std::uint64_t incarnation);
-  /// Forgets a link here and in the keeper.
+  /// Forgets a link here and in the keeper; failures as with drop_life().
   void drop_link(shm::LinkKey key);
 
   /// Stores the agent's state in tree and directory word: dead stays dead, otherwise it follows
@@ -129,6 +128,10 @@ struct Hive {
 
   void answer(const Caller& caller, std::uint64_t seq, const Answer& answer,
               std::vector<SharedFd> fds = {});
+  /// Gives the agent's place in the directory to others. The word stays, and says that it is dead;
+  /// the record is empty as soon as records are published again.
+  void give_up_place(Agent& agent);
+
   /// Tells a life, and rings it: fence, status word, bell. Does nothing if it has no connection.
   void announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds = {});
   void ring(const Life& life);

@@ -28,10 +28,19 @@ Result<SharedFd> identify(const Caller& caller, bool sent_pidfd, std::vector<os:
   if (os::has_exited(pidfd->get())) {
     return fail(ErrorCode::kPeerDead, fmt::format("process {} has ended", caller.os_pid));
   }
+  // Without a number of its own it could attach now and never prove later that it is the same.
+  if (!os::process_number(pidfd->get())) {
+    if (auto visible = os::pid_of(pidfd->get()); !visible) {
+      return tl::unexpected(std::move(visible.error()));
+    }
+  }
   return pidfd;
 }
 
 bool same_process(int pidfd, int other) {
+  const auto number = os::process_number(pidfd);
+  const auto other_number = os::process_number(other);
+  if (number && other_number) return *number == *other_number;
   const auto pid = os::pid_of(pidfd);
   const auto other_pid = os::pid_of(other);
   if (!pid || !other_pid || *pid != *other_pid) return false;

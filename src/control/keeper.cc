@@ -92,9 +92,29 @@ Result<void> Keeper::start_coordinator() {
   served_ = false;
   ++facts_.restarts;  // as the next one will count them
   auto pidfd = os::open_pidfd(child);
-  if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
+  if (!pidfd) {
+    // We could not see its end.
+    end_child();
+    return tl::unexpected(std::move(pidfd.error()));
+  }
   child_pidfd_ = std::move(*pidfd);
   return {};
+}
+
+void Keeper::end_child() {
+  (void)::kill(child_, SIGKILL);  // ours and not reaped, so the number is its own
+  (void)::waitpid(child_, nullptr, 0);
+  drain();
+}
+
+void Keeper::restart_coordinator() {
+  while (!quit_) {
+    const auto started = start_coordinator();
+    if (started) return;
+    log_.warn("restart_failed", "text={}", quoted(started.error().text));
+    // A signal that came meanwhile ends the wait and us: nobody is left who could go down in order.
+    quit_ = os::wait_readable(signals_.get(), kBackOff);
+  }
 }
 
 Result<void> Keeper::run() {
@@ -186,7 +206,8 @@ Result<void> Keeper::after_death() {
   deaths_ns_.push_back(now_ns);
   while (now_ns - deaths_ns_.front() > kQuickNs) deaths_ns_.pop_front();
   if (deaths_ns_.size() > kMaxQuickDeaths) (void)os::wait_readable(signals_.get(), kBackOff);
-  return start_coordinator();
+  restart_coordinator();
+  return {};
 }
 
 void Keeper::finish() {
@@ -202,7 +223,8 @@ void Keeper::finish() {
 
 void Keeper::remove_files() {
   const HivePaths& paths = options_.paths;
-  for (const std::string& path : {paths.socket, paths.state, paths.log, paths.lock}) {
+  const std::string old_log = Log::old_path(paths.log);
+  for (const std::string& path : {paths.socket, paths.state, paths.log, old_log, paths.lock}) {
     (void)::unlink(path.c_str());
   }
   (void)::rmdir(paths.directory.c_str());

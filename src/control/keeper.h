@@ -44,16 +44,22 @@ class Keeper {
 
  private:
   Keeper(KeeperOptions options, os::LockFile lock)
-      : options_(std::move(options)), lock_(std::move(lock)), log_(options_.coordinator.log_fd) {}
+      : options_(std::move(options)),
+        lock_(std::move(lock)),
+        log_(options_.coordinator.log_fd, options_.coordinator.log_path) {}
 
   Result<void> listen();
   Result<void> start_coordinator();
+  /// Tries until there is one again, or we are told to end: the hive stays whatever the machine
+  /// lacks just now.
+  void restart_coordinator();
   void wait_for_events();
   /// Reads what the coordinator said; after its death until the end.
   void drain();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();
   Result<void> after_death();
+  void end_child();
   void finish();
   void remove_files();
 

@@ -1,21 +1,68 @@
 #include "src/control/keeper_client.h"
 
+#include <sys/resource.h>
+
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "src/control/keeper_table.h"
 #include "src/control/wire.h"
 
 namespace beeline::control {
+namespace {
+
+/// What the keeper may have, which is as much as we may.
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
+  return fail(
+      ErrorCode::kFull,
+      fmt::format("the hive keeps {} file descriptors of agents and links, the limit here is "
+                  "{}: end agents, let those who are away read their links, or raise the "
+                  "limit of open files (ulimit -n) and start the hive again",
+                  total, limit));
+}
+
+}  // namespace
+
+void KeeperClient::know(const KeptTable& table) {
+  for (const auto& [key, record] : table) {
+    held_[key] = record.fds.size();
+    total_ += record.fds.size();
+  }
+}
 
 Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
                                 std::span<const int> fds) {
-  return socket_.send(fmt::format("{}{}\n{}", kKeepVerb, key, value), fds);
+  const auto known = held_.find(key);
+  const std::size_t before = known == held_.end() ? 0 : known->second;
+  const std::size_t total = total_ - before + fds.size();
+  const std::size_t limit = descriptor_limit() / 3 * 2;  // the rest is for clients
+  if (fds.size() > before && total > limit) return no_room(total_, limit);
+  auto sent = socket_.send(fmt::format("{}{}\n{}", kKeepVerb, key, value), fds);
+  if (!sent) return sent;
+  held_.insert_or_assign(std::string(key), fds.size());
+  total_ = total;
+  return {};
+}
+
+Result<void> KeeperClient::check_room_for_link() const {
+  const std::size_t limit = descriptor_limit() / 2;
+  return total_ < limit ? Result<void>() : no_room(total_, limit);
 }
 
 Result<void> KeeperClient::drop(std::string_view key) {
-  return socket_.send(fmt::format("{}{}", kDropVerb, key));
+  auto sent = socket_.send(fmt::format("{}{}", kDropVerb, key));
+  if (!sent) return sent;
+  if (const auto known = held_.find(key); known != held_.end()) {
+    total_ -= known->second;
+    held_.erase(known);
+  }
+  return {};
 }
 
 Result<void> KeeperClient::say(std::string_view verb) { return socket_.send(verb); }

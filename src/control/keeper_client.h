@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <beeline/result.h>
 
+#include "src/control/keeper_table.h"
 #include "src/os/packet_socket.h"
 
 namespace beeline::control {
@@ -18,9 +22,16 @@ class KeeperClient {
   KeeperClient() noexcept = default;
   explicit KeeperClient(os::PacketSocket socket) noexcept : socket_(std::move(socket)) {}
 
-  /// Stores or replaces a record; the keeper gets duplicates of the descriptors.
+  /// Takes note of what the keeper holds already.
+  void know(const KeptTable& table);
+
+  /// Stores or replaces a record; the keeper gets duplicates of the descriptors. kFull if it would
+  /// hold too many of them: a keeper without a free descriptor loses records, and we have no place
+  /// left for clients.
   [[nodiscard]] Result<void> keep(std::string_view key, std::string_view value,
                                   std::span<const int> fds);
+  /// kFull once links must leave the rest to agents: those who come to read them need some as well.
+  [[nodiscard]] Result<void> check_room_for_link() const;
   [[nodiscard]] Result<void> drop(std::string_view key);
   [[nodiscard]] Result<void> say(std::string_view verb);
 
@@ -31,6 +42,8 @@ class KeeperClient {
 
  private:
   os::PacketSocket socket_;
+  std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key
+  std::size_t total_ = 0;
 };
 
 }  // namespace beeline::control

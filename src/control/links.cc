@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/home.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/routing.h"
@@ -12,6 +13,11 @@ namespace beeline::control {
 namespace {
 
 constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead incarnations included
+
+// One for everybody who may live, and as many again by half that the dead left unread. A new life
+// of the reader has a row for each and is told of all at once.
+constexpr std::size_t kMaxLinksToAgent = shm::kMaxAgents + shm::kMaxAgents / 2;
+static_assert(kMaxLinksToAgent < shm::kMaxRows);
 
 ErrorCode code_of(Rule rule) {
   switch (rule) {
@@ -30,13 +36,10 @@ ErrorCode code_of(Rule rule) {
 
 /// May `owner` send to `reader`; an error if it may not even show it receipts.
 Result<bool> permission(Hive& hive, Pid owner, const OpenRequest& request) {
-  if (request.to == kKingPid) {
-    return fail(ErrorCode::kDenied, "PID 1 is the coordinator and takes no messages");
-  }
   const Verdict verdict = route(hive.tree, owner, request.to);
   if (verdict.allowed) return true;
   const bool living = verdict.rule != Rule::kNoAgent && verdict.rule != Rule::kDead &&
-                      verdict.rule != Rule::kNoTarget;
+                      verdict.rule != Rule::kNoTarget && verdict.rule != Rule::kKing;
   bool wanted = request.again;
   for (const LinkEntry* link : hive.registry.links_to(owner)) {
     wanted = wanted || link->owner == request.to;
@@ -74,6 +77,18 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                     {caller.incarnation, request.serial});
 }
 
+/// Is there room for one more link to this reader, here and at the keeper.
+Result<void> check_room(Hive& hive, Pid reader) {
+  const std::size_t count = hive.registry.count_to(reader);
+  if (count < kMaxLinksToAgent) return hive.keeper.check_room_for_link();
+  const AgentNode* node = hive.tree.find(reader);
+  return fail(
+      ErrorCode::kFull,
+      fmt::format("{} links to {} (PID {}) wait to be read, the limit is {}: let {} run and "
+                  "receive, or send from agents that stay",
+                  count, quoted(node->name), reader, kMaxLinksToAgent, quoted(node->name)));
+}
+
 /// Status page and eventfd of the life that owns a link, if it has a process.
 const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
@@ -83,7 +98,6 @@ const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
 void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const Life& life) {
   const AgentNode* owner_node = hive.tree.find(link.owner);
   const Agent* owner = hive.registry.agent(link.owner);
-  if (owner_node == nullptr || owner == nullptr) return;
   LinkAnnouncement announcement;
   announcement.pid = link.owner;
   announcement.name = owner_node->name;
@@ -126,6 +140,13 @@ OpenedAnswer describe_peer(const Agent& peer, bool may_send, std::vector<SharedF
   return opened;
 }
 
+/// The links that a new life of this agent, or one that resumes, is told of.
+std::vector<LinkEntry*> links_to_announce(Hive& hive, const Agent& agent) {
+  std::vector<LinkEntry*> links = hive.registry.links_to(agent.pid);
+  std::erase_if(links, [](const LinkEntry* link) { return link->faded; });
+  return links;
+}
+
 /// True while a hand-over needs this link for its receipts.
 bool needed_as_mine(Hive& hive, const LinkEntry& link) {
   const Agent* owner = hive.registry.agent(link.owner);
@@ -138,12 +159,12 @@ bool needed_as_mine(Hive& hive, const LinkEntry& link) {
 
 Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
                        const OpenRequest& request, std::vector<os::UniqueFd> fds) {
+  const shm::LinkKey key{caller.incarnation, request.serial};
+  LinkEntry* link = hive.registry.link(key);
   const auto may_send = permission(hive, caller.pid, request);
   if (!may_send) return tl::unexpected(may_send.error());
   if (auto good = check_request(hive, caller, request, fds); !good) return good;
 
-  const shm::LinkKey key{caller.incarnation, request.serial};
-  LinkEntry* link = hive.registry.link(key);
   const bool known = link != nullptr;
   if (known && link->reader != request.to) {
     return fail(ErrorCode::kInvalid,
@@ -151,6 +172,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   }
   Agent& reader = *hive.registry.agent(request.to);
   if (!known) {
+    if (auto room = check_room(hive, request.to); !room) return room;
     LinkEntry fresh{key,       caller.pid, request.to, request.contract, share(std::move(fds[0])),
                     *may_send, false};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
@@ -197,14 +219,12 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
 }
 
 std::uint32_t count_in_links(Hive& hive, const Agent& agent) {
-  std::uint32_t count = 0;
-  for (const LinkEntry* link : hive.registry.links_to(agent.pid)) count += link->faded ? 0 : 1;
-  return count;
+  return static_cast<std::uint32_t>(links_to_announce(hive, agent).size());
 }
 
 void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
-  for (const LinkEntry* link : hive.registry.links_to(agent.pid)) {
-    if (!link->faded) announce_link(hive, *link, agent, life);
+  for (const LinkEntry* link : links_to_announce(hive, agent)) {
+    announce_link(hive, *link, agent, life);
   }
 }
 

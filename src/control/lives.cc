@@ -73,9 +73,11 @@ Result<Agent*> find_away(Hive& hive, const std::string& name, int pidfd) {
   return hive.tree.find(agent->pid)->state == shm::AgentState::kDead ? nullptr : agent;
 }
 
-std::unique_ptr<Life> make_life(const Caller& caller, std::uint64_t incarnation, SharedFd pidfd) {
+std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary, SharedFd pidfd) {
   auto life = std::make_unique<Life>();
-  life->incarnation = incarnation;
+  life->incarnation = hive.next_incarnation();
+  life->temporary = temporary;
+  life->sees_us = true;
   life->os_pid = caller.os_pid;
   life->pidfd = std::move(pidfd);
   life->session = caller.session;
@@ -100,15 +102,14 @@ Result<Agent*> make_agent(Hive& hive, const AttachRequest& request, Pid parent) 
   Agent agent;
   agent.pid = *pid;
   agent.index = *index;
+  agent.temporary = request.temporary;
   agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
-  hive.by_index[*index] = *pid;
   return &hive.registry.add_agent(std::move(agent));
 }
 
-void forget_new_agent(Hive& hive, const Agent& agent) {
+void forget_new_agent(Hive& hive, Agent& agent) {
   hive.tree.remove(agent.pid);
-  hive.directory.give_back(agent.index);
-  hive.by_index.erase(agent.index);
+  hive.give_up_place(agent);
   hive.registry.remove_agent(agent.pid);
 }
 
@@ -158,18 +159,25 @@ Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
 }
 
 Result<void> commit(Hive& hive, Agent& agent) {
-  agent.successor->ready = true;
-  if (auto kept = hive.keep_life(agent, *agent.successor); !kept) {
-    agent.successor->ready = false;
+  const std::uint64_t before = agent.committed();
+  Life& life = *agent.successor;
+  life.ready = true;
+  const bool temporary_before = std::exchange(agent.temporary, life.temporary);
+  const std::uint64_t restarts_before = agent.restarts;
+  if (before != 0) ++agent.restarts;
+  if (auto kept = hive.keep_life(agent, life); !kept) {
+    life.ready = false;
+    agent.temporary = temporary_before;
+    agent.restarts = restarts_before;
     return kept;
   }
-  const std::uint64_t before = agent.committed();
-  if (agent.current) ++agent.restarts;
   agent.current = std::exchange(agent.successor, nullptr);
   hive.refresh_word(agent);
   if (before != 0) {
     hive.drop_life(agent.pid, before);
     drop_faded_links(hive, agent.pid, before);
+  }
+  if (before != 0 || agent.temporary != temporary_before) {
     hive.refresh_record(agent);
     hive.publish_records();
   }
@@ -195,8 +203,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
     if (!made) return tl::unexpected(std::move(made.error()));
     agent = *made;
   }
-  agent->temporary = request.temporary;
-  auto life = make_life(caller, hive.next_incarnation(), std::move(*pidfd));
+  auto life = make_life(hive, caller, request.temporary, std::move(*pidfd));
   if (auto started = start_life(hive, *agent, caller, std::move(life)); !started) {
     if (fresh) forget_new_agent(hive, *agent);
     return started;
@@ -233,6 +240,7 @@ Result<void> provide(Hive& hive, const Caller& caller, std::uint64_t seq,
     if (auto committed = commit(hive, *agent); !committed) return committed;
   }
   hive.answer(caller, seq, OkAnswer{});
+  tell_deaths(hive, *agent);
   return {};
 }
 
@@ -245,6 +253,7 @@ Result<void> ready(Hive& hive, const Caller& caller, std::uint64_t seq) {
     if (auto committed = commit(hive, *agent); !committed) return committed;
   }
   hive.answer(caller, seq, OkAnswer{});
+  tell_deaths(hive, *agent);
   return {};
 }
 

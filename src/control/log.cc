@@ -1,11 +1,15 @@
 #include "src/control/log.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <ctime>
 
 #include "src/os/clock.h"
+#include "src/os/fd.h"
 
 namespace beeline::control {
 
@@ -36,6 +40,19 @@ std::string now_rfc3339() {
                      now_ns / 1'000'000 % 1000);
 }
 
+void Log::rotate() {
+  struct stat ours {};
+  if (path_.empty() || ::fstat(fd_, &ours) != 0 || ours.st_size < kMaxLogBytes) return;
+  if (!S_ISREG(ours.st_mode)) return;
+  // Keeper and coordinator write to one file: whoever comes second finds it renamed already.
+  struct stat named {};
+  const bool is_named = ::stat(path_.c_str(), &named) == 0 && named.st_ino == ours.st_ino &&
+                        named.st_dev == ours.st_dev;
+  if (is_named) (void)std::rename(path_.c_str(), old_path(path_).c_str());
+  const os::UniqueFd fresh(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (fresh.valid()) (void)::dup3(fresh.get(), fd_, O_CLOEXEC);
+}
+
 void Log::write(std::string_view level, std::string_view event, std::string_view fields) {
   pollfd room{fd_, POLLOUT, 0};
   if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) {
@@ -56,6 +73,7 @@ void Log::write(std::string_view level, std::string_view event, std::string_view
     line += '\n';
   }
   if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) ++dropped_;
+  rotate();
 }
 
 }  // namespace beeline::control

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,12 +15,19 @@ namespace beeline::control {
 /// The time now as RFC 3339 in UTC, with milliseconds.
 [[nodiscard]] std::string now_rfc3339();
 
+inline constexpr std::int64_t kMaxLogBytes = 4LL << 20;
+
 /// Lines in logfmt: `ts=... level=... event=... key=value`. One write for each line; a line that
-/// cannot be written at once is dropped and counted, so that a full pipe never stops us. Not thread
-/// safe. Does not own the descriptor.
+/// cannot be written at once is dropped and counted, so that a full pipe never stops us. A file
+/// that has grown to kMaxLogBytes is renamed and begun anew; its predecessor is replaced. Not
+/// thread safe, but several processes may write to one file. Does not own the descriptor.
 class Log {
  public:
-  explicit Log(int fd = 2) noexcept : fd_(fd) {}
+  /// `path` names the file behind `fd`; empty if it must not be renamed.
+  explicit Log(int fd = 2, std::string path = {}) : fd_(fd), path_(std::move(path)) {}
+
+  /// Where the log before this one lies.
+  [[nodiscard]] static std::string old_path(const std::string& path) { return path + ".1"; }
 
   template <class... Args>
   void info(std::string_view event, fmt::format_string<Args...> format, Args&&... args) {
@@ -34,9 +42,11 @@ class Log {
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
+  void rotate();
   void write(std::string_view level, std::string_view event, std::string_view fields);
 
   int fd_;
+  std::string path_;
   std::uint64_t dropped_ = 0;
   std::uint64_t reported_ = 0;
 };

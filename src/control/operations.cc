@@ -46,7 +46,13 @@ Result<void> do_detach(Call& call, const DetachRequest& request) {
   return detach(call.hive, call.caller, call.seq, request);
 }
 Result<void> do_resume(Call& call, const ResumeRequest& request) {
-  return resume(call.hive, call.caller, call.seq, request, std::move(call.fds));
+  auto resumed = resume(call.hive, call.caller, call.seq, request, std::move(call.fds));
+  if (!resumed) {
+    call.hive.log.warn("resume_refused", "agent={} incarnation={} process={} code={} text={}",
+                       request.pid, request.incarnation, call.caller.os_pid,
+                       to_string(resumed.error().code), quoted(resumed.error().text));
+  }
+  return resumed;
 }
 
 Result<void> do_report(Call& call, const ReportRequest& request) {
@@ -79,13 +85,13 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
 Result<void> do_list(Call& call, const ListRequest& request) {
   ListAnswer answer;
   Hive& hive = call.hive;
-  for (auto it = hive.by_index.lower_bound(request.from); it != hive.by_index.end(); ++it) {
+  const auto& nodes = hive.tree.nodes();
+  for (auto it = nodes.lower_bound(request.from); it != nodes.end(); ++it) {
     if (answer.agents.size() == kMaxListedAgents) {
       answer.next = it->first;
       break;
     }
-    answer.agents.push_back(
-        listed(hive, *hive.tree.find(it->second), hive.registry.agent(it->second)));
+    answer.agents.push_back(listed(hive, it->second, hive.registry.agent(it->first)));
   }
   hive.answer(call.caller, call.seq, answer);
   return {};
@@ -116,7 +122,7 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   return {};
 }
 
-/// A name, or a pid in decimal; kNoPid for an empty text, a pid that nobody has for an unknown one.
+/// A name, or a pid in decimal, which nobody need have; kNoPid for any other text.
 Pid resolve(const Tree& tree, const std::string& text) {
   if (const AgentNode* node = tree.find_name(text)) return node->pid;
   Pid pid = kNoPid;
@@ -187,6 +193,14 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"down", false, row<DownRequest, do_down>},
 }};
 
+/// After an attach or a resume an agent maps our directory before it asks for anything else, so
+/// from its first request on it sees who is dead.
+void note_that_it_sees_us(const Call& call) {
+  const Agent* agent = call.hive.registry.agent(call.caller.pid);
+  Life* life = agent == nullptr ? nullptr : agent->life(call.caller.incarnation);
+  if (life != nullptr) life->sees_us = true;
+}
+
 Result<void> perform(Call& call, const Request& request, std::string_view op) {
   const auto* found = std::find_if(kOperations.begin(), kOperations.end(),
                                    [&](const Operation& row) { return row.op == op; });
@@ -196,6 +210,7 @@ Result<void> perform(Call& call, const Request& request, std::string_view op) {
   if (found->for_agents_only && call.caller.pid == kNoPid) {
     return fail(ErrorCode::kInvalid, fmt::format("{} comes after attach or resume", op));
   }
+  if (found->for_agents_only) note_that_it_sees_us(call);
   return found->handler(call, request);
 }
 

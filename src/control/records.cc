@@ -78,13 +78,15 @@ std::string build(const LifeRecord& record) {
                       {"name", record.name},
                       {"role", std::string(to_string(record.role))},
                       {"temporary", record.temporary},
+                      {"life_temporary", record.life_temporary},
                       {"index", record.index},
                       {"attached_ns", record.attached_ns},
                       {"restarts", record.restarts},
                       {"os_pid", record.os_pid},
                       {"ready", record.ready},
                       {"ended", record.ended},
-                      {"dead", record.dead}});
+                      {"dead", record.dead},
+                      {"taken_over", record.taken_over}});
 }
 
 std::string build(const LinkRecord& record) {
@@ -111,6 +113,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   const auto role = role_from(fields.text("role"));
   record.role = role.value_or(Role::kAgent);
   record.temporary = fields.flag("temporary");
+  record.life_temporary = fields.flag("life_temporary");
   record.index = fields.number<std::uint32_t>("index");
   record.attached_ns = fields.number<std::uint64_t>("attached_ns");
   record.restarts = fields.number<std::uint64_t>("restarts");
@@ -118,6 +121,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.ready = fields.flag("ready");
   record.ended = fields.flag("ended");
   record.dead = fields.flag("dead");
+  record.taken_over = fields.flag("taken_over");
   if (!fields.good() || !role) return broken("life", text);
   return record;
 }

@@ -19,21 +19,24 @@ inline constexpr std::string_view kDeadLettersKey = "dead_letters";
 [[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
 
-/// One life of an agent, with what it knows of the agent. fds: pidfd [, home, status, eventfd].
+/// One life of an agent, with what it knows of the agent. fds: pidfd [, home, status, eventfd];
+/// none of a life that ended and whose home nobody needs any more.
 struct LifeRecord {
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
   Pid parent = kNoPid;
   std::string name;
   Role role = Role::kAgent;
-  bool temporary = false;
+  bool temporary = false;       // the agent
+  bool life_temporary = false;  // what the agent becomes when this life is ready
   std::uint32_t index = 0;
   std::uint64_t attached_ns = 0;
   std::uint64_t restarts = 0;
   std::int32_t os_pid = 0;
   bool ready = false;
-  bool ended = false;  // detached or fenced: the pidfd would not tell
-  bool dead = false;   // final; the take-over may not be complete
+  bool ended = false;       // detached or fenced: the pidfd would not tell
+  bool dead = false;        // final
+  bool taken_over = false;  // dead, and the take-over is complete
 };
 
 /// fds: the link.

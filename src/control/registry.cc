@@ -18,6 +18,7 @@ LinkEntry& Registry::add_link(LinkEntry link) {
   if (added) {
     by_owner_.emplace(place->second.owner, key);
     by_reader_.emplace(place->second.reader, key);
+    ++count_to_[place->second.reader];
   }
   return place->second;
 }
@@ -27,6 +28,7 @@ void Registry::remove_link(const shm::LinkKey& key) {
   if (found == links_.end()) return;
   by_owner_.erase({found->second.owner, key});
   by_reader_.erase({found->second.reader, key});
+  if (--count_to_[found->second.reader] == 0) count_to_.erase(found->second.reader);
   links_.erase(found);
 }
 
@@ -46,6 +48,11 @@ std::vector<LinkEntry*> Registry::collect(const Edges& edges, Pid pid) {
 std::vector<LinkEntry*> Registry::links_of(Pid owner) { return collect(by_owner_, owner); }
 
 std::vector<LinkEntry*> Registry::links_to(Pid reader) { return collect(by_reader_, reader); }
+
+std::size_t Registry::count_to(Pid reader) const {
+  const auto found = count_to_.find(reader);
+  return found == count_to_.end() ? 0 : found->second;
+}
 
 LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid reader) {
   LinkEntry* newest = nullptr;

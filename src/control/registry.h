@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "shm/link.h"
 #include "shm/status.h"
 #include "src/control/tree.h"
+#include "src/control/wire.h"
 #include "src/os/fd.h"
 #include "src/os/mapping.h"
 
@@ -38,8 +41,10 @@ struct Life {
   SharedFd status;
   SharedFd event;
   os::Mapping status_page;
-  bool ready = false;            // its home is complete; it is or was named by the directory
-  bool ended = false;            // its process has ended, or it was detached or fenced
+  bool temporary = false;  // what its agent becomes when it is ready
+  bool ready = false;      // its home is complete; it is or was named by the directory
+  bool ended = false;      // its process has ended, or it was detached or fenced
+  bool sees_us = false;    // it reads the directory of this coordinator, not that of an earlier one
   std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
   std::int64_t fence_at_ns = 0;  // when it is fenced unless it resumes, 0 = never
 
@@ -53,14 +58,17 @@ struct Life {
 /// An agent; name, parent, role and state are in the tree.
 struct Agent {
   Pid pid = kNoPid;
-  std::uint32_t index = 0;  // in the directory
+  std::uint32_t index = 0;  // in the directory; of the dead, where they were last
+  bool placed = true;       // the place in the directory is still its own
   bool temporary = false;
+  bool taken_over = false;        // finally dead, and what it left was dealt with
   std::uint64_t attached_ns = 0;  // CLOCK_REALTIME
   std::uint64_t restarts = 0;     // lives before this one
   std::uint64_t placeholder =
       0;  // a life that ended before any was ready; its record is the agent's
   std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready
   std::unique_ptr<Life> successor;  // attached, not ready yet
+  std::deque<DiedAnnouncement> untold;  // deaths of its children while it had no connection
 
   /// The life with this number, null if it is neither of the two.
   [[nodiscard]] Life* life(std::uint64_t incarnation) const {
@@ -107,6 +115,8 @@ class Registry {
   [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
   [[nodiscard]] std::vector<LinkEntry*> links_of(Pid owner);
   [[nodiscard]] std::vector<LinkEntry*> links_to(Pid reader);
+  /// How many links_to() would return.
+  [[nodiscard]] std::size_t count_to(Pid reader) const;
   /// The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
   /// Everybody with a link to or from this agent.
@@ -129,6 +139,7 @@ class Registry {
   std::map<shm::LinkKey, LinkEntry, LinkKeyOrder> links_;
   Edges by_owner_;
   Edges by_reader_;
+  std::map<Pid, std::size_t> count_to_;
 };
 
 }  // namespace beeline::control

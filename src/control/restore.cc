@@ -24,8 +24,10 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   auto life = std::make_unique<Life>();
   life->incarnation = kept.record.incarnation;
   life->os_pid = kept.record.os_pid;
+  life->temporary = kept.record.life_temporary;
   life->ready = kept.record.ready;
   life->ended = kept.record.ended;
+  if (kept.fds.empty()) return life;
   life->pidfd = share(std::move(kept.fds[0]));
   if (kept.fds.size() < 4) return life;
   life->home = share(std::move(kept.fds[1]));
@@ -63,6 +65,18 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   }
 }
 
+/// True if the agent has a place in the directory.
+bool restore_place(Hive& hive, Agent& agent) {
+  if (hive.directory.claim_index(agent.index)) return true;
+  const auto other = hive.directory.take_index();
+  if (other) {
+    agent.index = *other;
+    return true;
+  }
+  hive.log.warn("restore_failed", "agent={} text={}", agent.pid, quoted(other.error().text));
+  return false;
+}
+
 void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   const LifeRecord newest =
       std::max_element(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
@@ -79,25 +93,21 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   Agent made;
   made.pid = pid;
   made.index = newest.index;
-  if (!hive.directory.claim_index(made.index)) {
-    const auto other = hive.directory.take_index();
-    if (!other) {
-      hive.log.warn("restore_failed", "agent={} text={}", pid, quoted(other.error().text));
-      hive.tree.remove(pid);
-      return;
-    }
-    made.index = *other;
+  made.taken_over = newest.taken_over;
+  made.placed = !made.taken_over && restore_place(hive, made);
+  if (!made.placed && !made.taken_over) {
+    hive.tree.remove(pid);
+    return;
   }
   made.temporary = newest.temporary;
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;
-  hive.by_index[made.index] = pid;
   Agent& agent = hive.registry.add_agent(std::move(made));
   restore_lives(hive, agent, lives);
 
   if (newest.dead) {
     hive.tree.set_state(pid, shm::AgentState::kDead);
-    hive.takeovers.push_back(pid);
+    if (!agent.taken_over) hive.takeovers.push_back(pid);
   }
   hive.refresh_word(agent);
   hive.refresh_record(agent);
@@ -106,8 +116,29 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   }
 }
 
+/// The dead that were taken over: they hold no place of their own unless they have children.
+void restore_dead(Hive& hive) {
+  for (auto& [pid, agent] : hive.registry.agents()) {
+    if (!agent.taken_over) continue;
+    if (!hive.tree.children(pid).empty()) {
+      agent.placed = restore_place(hive, agent);
+      hive.refresh_word(agent);
+      hive.refresh_record(agent);
+    } else {
+      hive.directory.set_gone(agent.index, agent.committed());
+    }
+    forget_if_done(hive, pid);
+  }
+}
+
 void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   hive.last_incarnation = std::max(hive.last_incarnation, record.key.incarnation);
+  if (hive.registry.agent(record.owner) == nullptr) {
+    // Cannot be while the keeper's table is whole; nobody could tell its reader whose it is.
+    hive.log.warn("restore_failed", "link={}/{} owner={} reader={}", record.key.incarnation,
+                  record.key.serial, record.owner, record.reader);
+    return;
+  }
   hive.registry.add_link({record.key, record.owner, record.reader, record.contract,
                           share(std::move(fd)), record.may_send, record.faded});
   if (hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
@@ -120,7 +151,6 @@ void add_king(Hive& hive) {
   if (!index) return;
   hive.tree.add(
       {kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning});
-  hive.by_index[*index] = kKingPid;
   shm::AgentRecord record{};
   record.pid = kKingPid;
   record.role = static_cast<std::uint32_t>(Role::kKernel);
@@ -137,7 +167,7 @@ void restore(Hive& hive, KeptTable table) {
   for (auto& [key, kept] : table) {
     if (!key.starts_with("agent/")) continue;
     auto record = parse_life(kept.value);
-    if (!record || kept.fds.empty()) {
+    if (!record || (kept.fds.empty() && !record->ended)) {
       hive.log.warn("restore_failed", "key={}", key);
       continue;
     }
@@ -155,6 +185,7 @@ void restore(Hive& hive, KeptTable table) {
     }
     restore_link(hive, *record, std::move(kept.fds[0]));
   }
+  restore_dead(hive);
   hive.publish_records();
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (agent.current) hive.ring(*agent.current);

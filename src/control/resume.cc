@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/death.h"
 #include "src/control/identity.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
@@ -30,10 +31,10 @@ Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
   }
   const AgentNode* holder = hive.tree.find_name(request.as.name);
   if (holder != nullptr && holder->state != shm::AgentState::kDead) {
-    return fail(ErrorCode::kAlreadyRunning, fmt::format("the name {} belongs to PID {} now",
-                                                        quoted(request.as.name), holder->pid));
+    return fail(ErrorCode::kPeerDead, fmt::format("the name {} belongs to PID {} now",
+                                                  quoted(request.as.name), holder->pid));
   }
-  const auto index = hive.directory.take_index();
+  const auto index = hive.directory.take_index(request.incarnation);
   if (!index) return tl::unexpected(index.error());
   AgentNode node;
   node.pid = request.pid;
@@ -49,7 +50,6 @@ Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
   agent.index = *index;
   agent.temporary = request.as.temporary;
   agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
-  hive.by_index[*index] = request.pid;
   return &hive.registry.add_agent(std::move(agent));
 }
 
@@ -59,6 +59,7 @@ Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
   life->incarnation = incarnation;
   life->os_pid = caller.os_pid;
   life->pidfd = std::move(pidfd);
+  life->temporary = agent.temporary;
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
   agent.successor = std::move(life);
   hive.outbox.watch(*agent.successor, agent.pid);
@@ -83,6 +84,9 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
     if (!revived) return tl::unexpected(std::move(revived.error()));
     agent = *revived;
     if (auto started = start_revived(hive, *agent, caller, request.incarnation, *pidfd); !started) {
+      hive.tree.remove(request.pid);
+      hive.give_up_place(*agent);
+      hive.registry.remove_agent(request.pid);
       return started;
     }
   }
@@ -108,6 +112,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   const ResumedAnswer resumed{agent->index, hive.directory.epoch(), count_in_links(hive, *agent)};
   hive.answer(caller, seq, resumed, {hive.directory_fd});
   announce_in_links(hive, *agent, *life);
+  tell_deaths(hive, *agent);
   hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
                 quoted(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
   return {};

@@ -48,6 +48,8 @@ std::string_view to_string(Rule rule) noexcept {
       return "dead_sender";
     case Rule::kDead:
       return "dead";
+    case Rule::kKing:
+      return "king";
     case Rule::kTaskToParentOnly:
       return "task_to_parent_only";
     case Rule::kNoCommonAncestor:
@@ -86,6 +88,9 @@ Verdict route(const Tree& tree, Pid from, Pid to) {
     return deny(Rule::kTaskToParentOnly,
                 fmt::format("task (PID {}) can only send to its parent (PID {}), not PID {}", from,
                             sender->parent, to));
+  }
+  if (to == kKingPid) {
+    return deny(Rule::kKing, fmt::format("PID {} is the coordinator and takes no messages", to));
   }
   const std::optional<Pid> via = tree.nearest_common_ancestor(from, to);
   if (!via) {

@@ -15,6 +15,7 @@ enum class Rule : std::uint8_t {
   kNoAgent,           ///< denied: the receiver is not in the tree
   kDeadSender,        ///< denied: the sender has ended (C-16)
   kDead,              ///< denied: the receiver has ended (C-16)
+  kKing,              ///< denied: the coordinator takes no messages
   kTaskToParentOnly,  ///< denied: a task sends to its parent alone (HK-036, C-06)
   kNoCommonAncestor,  ///< denied: the two are in different trees
   kSelf,              ///< allowed (HK-038)

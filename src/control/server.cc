@@ -26,6 +26,7 @@ constexpr int kEventsPerTurn = 64;
 constexpr int kAcceptsPerTurn = 16;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;
 constexpr int kCrowdedRetryMs = 10;
+constexpr int kMaxLastPackets = 4096;
 constexpr std::uint64_t kIdBits = 56;  // as many as an incarnation has
 constexpr std::uint64_t kIdMask = (1ULL << kIdBits) - 1;
 
@@ -202,8 +203,9 @@ bool Server::read_client(Session& session) {
 void Server::drain(std::uint64_t session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  // Its process has ended, so no more can come than its socket buffer holds.
-  while (read_client(*found->second)) {
+  // Its process has ended, so what it sent is in the socket buffer. A child of it that holds the
+  // socket too could go on for ever.
+  for (int i = 0; i < kMaxLastPackets && read_client(*found->second); ++i) {
   }
 }
 

@@ -11,7 +11,8 @@ namespace beeline::control {
 
 /// What a hive must remember even if keeper and coordinator are lost together: which pids may be in
 /// use and how high the epoch was. Pids are reserved in blocks, so a write is rare. A lost or
-/// broken file is replaced: pids then start above those that live agents bring back.
+/// broken file is replaced: pids then start again, and agents of an earlier keeper cannot come
+/// back.
 class StateFile {
  public:
   /// Reads the file if there is one and reserves the first block. `epoch()` is higher than in any

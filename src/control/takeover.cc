@@ -42,12 +42,29 @@ bool is_good(const shm::SlotCopy& slot, Pid owner, const shm::LinkContract& cont
   return shm::check_slot(wire, owner, layout, everything(layout)) == shm::SlotFault::kNone;
 }
 
+/// Nothing more comes in this link: its owner has ended, or reads a directory that says that the
+/// reader is dead.
+bool is_settled(Hive& hive, const LinkEntry& link) {
+  if (link.faded || !link.may_send) return true;
+  const Agent* owner = hive.registry.agent(link.owner);
+  const Life* life = owner == nullptr ? nullptr : owner->life(link.key.incarnation);
+  return life == nullptr || life->ended || life->sees_us;
+}
+
+bool can_be_taken_over(Hive& hive, Pid pid) {
+  const std::vector<LinkEntry*> links = hive.registry.links_to(pid);
+  return std::all_of(links.begin(), links.end(),
+                     [&](const LinkEntry* link) { return is_settled(hive, *link); });
+}
+
 }  // namespace
 
 bool TakeoverWorker::step(Hive& hive) {
-  if (hive.takeovers.empty()) return false;
   if (pid_ == kNoPid) {
-    begin(hive, hive.takeovers.front());
+    const auto next = std::find_if(hive.takeovers.begin(), hive.takeovers.end(),
+                                   [&](Pid pid) { return can_be_taken_over(hive, pid); });
+    if (next == hive.takeovers.end()) return false;
+    begin(hive, *next);
     return true;
   }
   if (step_entries(hive) || step_lanes(hive)) return true;
@@ -228,7 +245,7 @@ void TakeoverWorker::finish(Hive& hive) {
   }
   const Pid pid = pid_;
   *this = TakeoverWorker();
-  hive.takeovers.pop_front();
+  std::erase(hive.takeovers, pid);
   finish_death(hive, pid);
 }
 

@@ -2,8 +2,10 @@
 
 // The last reading of a finally dead agent: what it had taken and not finished, and what still lay
 // in its in-lanes, becomes dead letters of the coordinator (`receiver_dead`; letters that were dead
-// already keep their reason). Everything is read with pread and judged as from a hostile writer, in
-// steps that are small enough to stand between two turns of the event loop.
+// already keep their reason). It waits for those who can still send to the dead agent: after a
+// restart of the coordinator they may read the directory of the last one, which says that it lives.
+// Everything is read with pread and judged as from a hostile writer, in steps that are small enough
+// to stand between two turns of the event loop.
 
 #include <array>
 #include <cstddef>

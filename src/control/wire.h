@@ -56,8 +56,7 @@ struct OpenRequest {
   Pid to = kNoPid;
   std::uint32_t serial = 0;
   shm::LinkContract contract;
-  std::optional<std::uint32_t> peer;  ///< directory index that the sender saw
-  bool again = false;                 ///< repeated after a resume
+  bool again = false;  ///< repeated after a resume
 };
 
 /// An in-link of a life that ended is drained and unmapped. Answered by a `faded` announcement.
@@ -90,7 +89,7 @@ struct ReportRequest {
 };
 
 struct ListRequest {
-  std::uint32_t from = 0;  ///< directory index
+  std::uint32_t from = 0;  ///< the first pid
 };
 struct StatusRequest {};
 /// Names, or pids in decimal.
@@ -142,7 +141,7 @@ struct ResumedAnswer {
 };
 
 struct ListedAgent {
-  std::uint32_t index = 0;
+  std::uint32_t index = 0;  ///< place in the directory; of the dead, the last one
   Pid pid = kNoPid;
   Pid parent = kNoPid;
   std::string name;

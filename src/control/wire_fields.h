@@ -93,7 +93,6 @@ void fields(V& v, OpenRequest& r) {
   v("to", r.to);
   v("serial", r.serial);
   v("contract", r.contract);
-  v.maybe("peer", r.peer);
   v.maybe("again", r.again);
 }
 template <class V>

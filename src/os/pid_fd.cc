@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 namespace beeline::os {
 namespace {
 
+constexpr long kPidFs = 0x50494446;   // PID_FS_MAGIC, Linux 6.9
 constexpr int kPidfdThread = O_EXCL;  // PIDFD_THREAD, Linux 6.9: as a file flag of the pidfd
 
 int signal_by_pidfd(int pidfd, int signal_number) noexcept {
@@ -94,6 +97,15 @@ Result<pid_t> pid_of(int pidfd) {
                 "pidfd " + std::to_string(pidfd) + ": its process has ended and was reaped");
   }
   return pid;
+}
+
+std::optional<std::uint64_t> process_number(int pidfd) noexcept {
+  // Older kernels share one inode among all pidfds.
+  struct statfs system {};
+  struct stat status {};
+  if (::fstatfs(pidfd, &system) != 0 || system.f_type != kPidFs) return std::nullopt;
+  if (::fstat(pidfd, &status) != 0) return std::nullopt;
+  return status.st_ino;
 }
 
 Result<void> check_pidfd(int pidfd, pid_t expected) {

@@ -4,6 +4,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+#include <optional>
+
 #include <beeline/result.h>
 
 #include "src/os/fd.h"
@@ -27,6 +30,10 @@ namespace beeline::os {
 /// (ended and reaped), kDenied (it lives in a pid namespace that we cannot see), kSystem (no
 /// /proc).
 [[nodiscard]] Result<pid_t> pid_of(int pidfd);
+
+/// A number that no other process has or ever had since the host was started, whatever namespace it
+/// lives in; nullopt before Linux 6.9, which gives none.
+[[nodiscard]] std::optional<std::uint64_t> process_number(int pidfd) noexcept;
 
 /// The fallback where the kernel has no SO_PEERPIDFD: the peer sent a pidfd of itself, `expected`
 /// is the pid that the kernel named for the socket (0 if it is in a pid namespace that we cannot

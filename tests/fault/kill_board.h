@@ -9,10 +9,15 @@ namespace beeline::test {
 // is started again.
 inline constexpr int kExitAgain = 75;
 
+// How a visitor ends that has said what it came for. It goes without a word, as if it were killed.
+inline constexpr int kExitVisited = 76;
+
 // Who plays, and who sends to whom: everyone in [0, senders) to everyone else in
-// [first_receiver, players).
+// [first_receiver, players). Visitors have the numbers after the players; they are temporary
+// agents, send to the same receivers and end after a few messages, again and again.
 struct Cast {
   std::uint32_t players;
+  std::uint32_t visitors;
   std::uint32_t senders;
   std::uint32_t first_receiver;
   [[nodiscard]] bool sends(std::uint32_t player) const { return player < senders; }

@@ -1,4 +1,5 @@
-// The player of the kill test. It may end at any instruction and is started again under its name.
+// Who acts in the kill test. All may end at any instruction: players are started again under their
+// names, visitors as somebody else.
 
 #include <unistd.h>
 
@@ -22,17 +23,28 @@ using Random = std::mt19937_64;
 
 std::string name_of(std::uint32_t player) { return "player-" + std::to_string(player); }
 
-// Joins the hive, or ends the process in a way that says: start me again. Lanes and inboxes differ,
-// so that some are always full.
-Agent join(std::uint32_t self) {
-  AttachOptions options = named(name_of(self));
+// Joins the hive, or ends the process in a way that says: start me again.
+Agent join(AttachOptions options) {
   options.start_coordinator = false;
-  options.max_attempts = 255;
-  options.normal_slots = 16U << self % 4;
-  options.inbox_capacity = 64U << self % 3 * 3;
   auto agent = Agent::attach(options);
   if (agent) return std::move(*agent);
   ::_exit(kExitAgain);
+}
+
+// Lanes and inboxes differ, so that some are always full.
+AttachOptions player_options(std::uint32_t self) {
+  AttachOptions options = named(name_of(self));
+  options.max_attempts = 255;
+  options.normal_slots = 16U << self % 4;
+  options.inbox_capacity = 64U << self % 3 * 3;
+  return options;
+}
+
+AttachOptions visitor_options() {
+  AttachOptions options = named("");
+  options.temporary = true;
+  options.normal_slots = 16;
+  return options;
 }
 
 class Player {
@@ -40,7 +52,7 @@ class Player {
   Player(KillBoard& board, std::uint32_t self)
       : board_(board),
         self_(self),
-        agent_(join(self)),
+        agent_(join(player_options(self))),
         random_(mix(board.seed + board.lives.fetch_add(1))),
         peers_(board.cast.players) {
     // Some wait on their eventfd instead of the futex.
@@ -169,7 +181,8 @@ class Player {
     receipt.sender = head->sender;
     receipt.sequence = head->sequence;
     if (head->receiver != self_) board_.ledger.complain(Fault::kMisrouted, receipt, 0);
-    if (peers_[head->sender].valid() && peers_[head->sender].pid != message.from()) {
+    const bool known = head->sender < peers_.size() && peers_[head->sender].valid();
+    if (known && peers_[head->sender].pid != message.from()) {
       board_.ledger.complain(Fault::kWrongSender, receipt, 0);
     }
     board_.ledger.receive(receipt);
@@ -198,6 +211,50 @@ class Player {
   int event_fd_ = -1;
   std::vector<Held> held_;
 };
+
+// Comes, leaves a few messages with one receiver, and is finally dead.
+class Visitor {
+ public:
+  Visitor(KillBoard& board, std::uint32_t self)
+      : board_(board),
+        self_(self),
+        agent_(join(visitor_options())),
+        random_(mix(board.seed + board.lives.fetch_add(1))) {}
+
+  [[noreturn]] void run() {
+    const Cast& cast = board_.cast;
+    const auto to = cast.first_receiver +
+                    static_cast<std::uint32_t>(random_() % (cast.players - cast.first_receiver));
+    if (const auto peer = agent_.peer(name_of(to))) {
+      for (std::uint64_t left = random_() % 32; left > 0 && !is_over(to); --left) visit(*peer, to);
+    }
+    ::_exit(kExitVisited);
+  }
+
+ private:
+  [[nodiscard]] bool is_over(std::uint32_t to) const {
+    return board_.stop_sending.load() != 0 ||
+           board_.ledger.attempted(self_, to) >= board_.allowance.load();
+  }
+
+  void visit(Peer peer, std::uint32_t to) {
+    const std::uint64_t sequence = board_.ledger.attempt(self_, to);
+    if (sequence == kMaxSequences) return;
+    std::vector<std::byte> payload(mixed_length(random_()));
+    write_payload(payload, {self_, to, sequence, 0});
+    const SendResult sent = agent_.send_until(peer, payload, after(20ms));
+    if (sent) return board_.ledger.accept(self_, to, sequence, sent.id);
+    EXPECT_EQ(sent.status, SendStatus::kFull) << to_string(sent.status);
+    board_.ledger.refuse(self_, to, sequence);
+  }
+
+  KillBoard& board_;
+  std::uint32_t self_;
+  Agent agent_;
+  Random random_;
+};
+
+BEELINE_ROLE(visitor) { Visitor(context.board<KillBoard>(), context.number).run(); }
 
 BEELINE_ROLE(player) { Player(context.board<KillBoard>(), context.number).run(); }
 

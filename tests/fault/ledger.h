@@ -20,7 +20,7 @@
 
 namespace beeline::test {
 
-inline constexpr std::uint32_t kMaxPlayers = 7;
+inline constexpr std::uint32_t kMaxPlayers = 9;
 inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one player for one other
 
 enum class Fault : std::uint32_t {

@@ -196,6 +196,21 @@ TEST_F(CoordinatorTest, IfTheKeeperDiesEverythingEndsAndAgentsComeBackToANewHive
   EXPECT_GT(next.pid(), worker.pid());
 }
 
+TEST_F(CoordinatorTest, WhoComesBackToANewHiveAndFindsItsNameTakenHasEnded) {
+  start();
+  TestAgent worker = agent(named("worker"));
+  const auto status = worker.client.status();
+  ASSERT_TRUE(is_ok(status));
+  auto coordinator = os::open_pidfd(status->coordinator_pid);
+  ASSERT_TRUE(is_ok(coordinator));
+  ::kill(status->keeper_pid, SIGKILL);
+  EXPECT_TRUE(os::wait_readable(coordinator->get(), kLong));
+  TestAgent other = agent(named("worker"));
+  EXPECT_TRUE(has_error(worker.resume(), ErrorCode::kPeerDead,
+                        "belongs to PID " + std::to_string(other.pid())));
+  EXPECT_EQ(other.own_word().state, shm::AgentState::kRunning);
+}
+
 TEST_F(CoordinatorTest, EightFirstUsersStartOneCoordinator) {
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {

@@ -2,6 +2,7 @@
 
 #include "coordinator_fixture.h"
 
+#include <sched.h>
 #include <sys/socket.h>
 
 #include "src/segment/foreign.h"
@@ -357,6 +358,47 @@ TEST_F(CoordinatorTest, NobodyResumesTheLifeOfAnotherProcess) {
   });
   kill_child(thief);
   EXPECT_EQ(lead.own_word().state, shm::AgentState::kRunning);
+}
+
+// The coordinator lives in a pid namespace in which we have no number.
+TEST_F(CoordinatorTest, AnAgentOfAnotherPidNamespaceMayResumeWhereTheKernelNumbersProcesses) {
+  const auto self = os::open_pidfd(::getpid());
+  ASSERT_TRUE(is_ok(self));
+  const bool numbered = os::process_number(self->get()).has_value();
+  const pid_t outside = ::fork();
+  if (outside == 0) {
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(77);
+    const pid_t first = ::fork();
+    if (first == 0) {
+      const std::string log = root_ + "/beelined.log";
+      ::execl(program().c_str(), "beelined", "--foreground", "--log", log.c_str(), nullptr);
+      ::_exit(127);
+    }
+    int status = 0;
+    ::waitpid(first, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  ClientOptions quiet;
+  quiet.start = false;
+  ASSERT_TRUE(eventually([&] {
+    return ::waitpid(outside, nullptr, WNOHANG) != 0 || Client::connect(quiet).has_value();
+  }));
+  if (!Client::connect(quiet)) GTEST_SKIP() << "no right to make a pid namespace";
+  TestAgent lead;
+  const auto attached = lead.attach(named("lead"));
+  if (numbered) {
+    ASSERT_TRUE(is_ok(attached));
+    ASSERT_TRUE(is_ok(lead.provide(true)));
+    lead.client.close();
+    EXPECT_TRUE(is_ok(lead.resume()));
+    const pid_t thief =
+        spawn([&](TestAgent&) { return has_error(lead.resume(), ErrorCode::kDenied, "process"); });
+    kill_child(thief);
+  } else {
+    EXPECT_TRUE(has_error(attached, ErrorCode::kDenied, "pid namespace"));
+  }
+  EXPECT_TRUE(is_ok(connect().down()));
+  ::waitpid(outside, nullptr, 0);
 }
 
 TEST_F(CoordinatorTest, IdentityIsProvenByTheSentPidfdWhereTheKernelCannotTell) {

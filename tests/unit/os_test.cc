@@ -79,6 +79,26 @@ TEST(ProcessTest, SpawnStartsAChildAndTellsHowItEnded) {
   EXPECT_TRUE(has_error(try_reap(*child), ErrorCode::kSystem));
 }
 
+TEST(ProcessTest, ANumberOfAProcessIsItsOwn) {
+  auto child = spawn({"sleep", "60"});
+  ASSERT_TRUE(is_ok(child));
+  const auto self = open_pidfd(::getpid());
+  const auto again = open_pidfd(::getpid());
+  const auto other = open_pidfd(*child);
+  ASSERT_TRUE(is_ok(self));
+  ASSERT_TRUE(is_ok(again));
+  ASSERT_TRUE(is_ok(other));
+  EXPECT_EQ(process_number(self->get()), process_number(again->get()));
+  if (process_number(self->get())) {
+    EXPECT_NE(process_number(self->get()), process_number(other->get()));
+  }
+  const auto file = create_event_fd();
+  EXPECT_FALSE(process_number(file->get()).has_value());
+  EXPECT_TRUE(is_ok(send_signal(other->get(), SIGKILL)));
+  ASSERT_TRUE(wait_readable(other->get(), kLong));
+  EXPECT_TRUE(is_ok(try_reap(*child)));
+}
+
 TEST(ProcessTest, AFailedExecIsAnErrorAndLeavesNoChild) {
   const int before = count_open_fds();
   const auto missing = spawn({"/nonexistent/program"});

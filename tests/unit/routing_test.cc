@@ -43,7 +43,6 @@ TEST(Routing, ParentAndChildAreDirect_HK031) {
   const Tree tree = hive();
   expect_allowed(tree, 2, 3, Rule::kChild, 2);
   expect_allowed(tree, 3, 2, Rule::kParent, 2);
-  expect_allowed(tree, 2, 1, Rule::kParent, 1);
 }
 
 TEST(Routing, SiblingsMayTalk_HK032) {
@@ -71,6 +70,14 @@ TEST(Routing, ATaskSendsToItsParentAlone_HK036_C06) {
                 "task (PID 5) can only send to its parent (PID 2), not PID 8");
   expect_denied(tree, 5, 5, Rule::kTaskToParentOnly,
                 "task (PID 5) can only send to its parent (PID 2), not PID 5");
+}
+
+TEST(Routing, NobodySendsToTheCoordinator) {
+  Tree tree = hive();
+  tree.add({10, 1, "t3", Role::kTask, AgentState::kRunning});
+  for (const Pid from : {1U, 2U, 3U, 10U}) {
+    expect_denied(tree, from, 1, Rule::kKing, "PID 1 is the coordinator and takes no messages");
+  }
 }
 
 TEST(Routing, ATaskMayBeSentToByItsParentAndOthers) {

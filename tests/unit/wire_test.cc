@@ -58,12 +58,11 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
   EXPECT_TRUE(attach_back.temporary);
   EXPECT_TRUE(attach_back.pidfd);
 
-  OpenRequest open{9, 3, {256, 32, 1ULL << 20}, 5U, true};
+  OpenRequest open{9, 3, {256, 32, 1ULL << 20}, true};
   const auto open_back = parse_as<OpenRequest>(build(open, 8));
   EXPECT_EQ(open_back.to, 9U);
   EXPECT_EQ(open_back.serial, 3U);
   EXPECT_EQ(open_back.contract, open.contract);
-  EXPECT_EQ(open_back.peer, 5U);
   EXPECT_TRUE(open_back.again);
 
   ResumeRequest resume{attach, 12, shm::kMaxIncarnation, 2, true};
@@ -128,7 +127,7 @@ TEST(Wire, GarbageIsRefusedWithAReason) {
 }
 
 TEST(Wire, HalfOfAPacketIsRefusedAtEveryLength) {
-  const std::string whole = build(OpenRequest{9, 3, {}, 5U, false}, 8);
+  const std::string whole = build(OpenRequest{9, 3, {}, false}, 8);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_FALSE(parse_request(whole.substr(0, length)).has_value()) << length;
   }

@@ -1,0 +1,199 @@
+// The coordinator and its keeper at their limits: too few descriptors, too many agents, a client
+// that never stops, a log that grows.
+
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "coordinator_fixture.h"
+#include "src/control/log.h"
+
+namespace beeline::control {
+namespace {
+
+class LimitsTest : public CoordinatorTest {
+ protected:
+  static AttachRequest temporary(std::string name, std::string parent = "") {
+    AttachRequest request = named(std::move(name), std::move(parent));
+    request.temporary = true;
+    return request;
+  }
+};
+
+// ---- Descriptors --------------------------------------------------------------------------------
+
+void limit_descriptors(pid_t process, rlim_t count) {
+  rlimit limit{};
+  ASSERT_EQ(::prlimit(process, RLIMIT_NOFILE, nullptr, &limit), 0);
+  limit.rlim_cur = std::min(count, limit.rlim_max);
+  ASSERT_EQ(::prlimit(process, RLIMIT_NOFILE, &limit, nullptr), 0);
+}
+
+TEST_F(LimitsTest, TheKeeperTriesAgainWhenItCannotStartACoordinator) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const auto status = lead.client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+  const auto tried = [&] {
+    std::stringstream text;
+    text << std::ifstream(root_ + "/beelined.log").rdbuf();
+    return text.str().find("restart_failed") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually(tried));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, RLIM_INFINITY));
+  EXPECT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  EXPECT_EQ(lead.client.status()->keeper_pid, status->keeper_pid);
+}
+
+TEST_F(LimitsTest, ATermSignalEndsAKeeperThatCannotStartACoordinator) {
+  start();
+  const auto status = connect().status();
+  ASSERT_TRUE(is_ok(status));
+  auto keeper = os::open_pidfd(status->keeper_pid);
+  ASSERT_TRUE(is_ok(keeper));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+  ASSERT_EQ(::kill(status->keeper_pid, SIGTERM), 0);
+  EXPECT_TRUE(os::wait_readable(keeper->get(), kLong));
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/hive"));
+}
+
+TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(lead.client.status()->coordinator_pid, 192));
+  // Half of them are for links, so that whoever is to read these can still attach.
+  Result<Opened> opened = lead.open(lead.pid());
+  for (int i = 0; i < 40 && opened; ++i) {
+    opened = agent(temporary("sender-" + std::to_string(i))).open(lead.pid());
+  }
+  EXPECT_TRUE(has_error(opened, ErrorCode::kFull, "the limit here is 96"));
+  std::vector<TestAgent> others;
+  Result<void> attached;
+  for (int i = 0; i < 20 && attached; ++i) {
+    attached = others.emplace_back().attach(named("other-" + std::to_string(i)));
+    if (attached) attached = others.back().provide(true);
+  }
+  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "the limit here is 128"));
+  EXPECT_TRUE(is_ok(lead.client.status()));
+  ASSERT_TRUE(is_ok(others.front().client.detach({})));
+}
+
+// ---- Links and places ---------------------------------------------------------------------------
+
+/// Attaches, opens a link to `to`, leaves a message in it and is finally dead.
+Result<void> send_once(const AttachRequest& request, Pid to) {
+  TestAgent once;
+  if (auto attached = once.attach(request); !attached) return attached;
+  if (auto provided = once.provide(true); !provided) return provided;
+  const auto opened = once.open(to);
+  if (opened) once.publish(1, 0);
+  if (auto detached = once.client.detach({}); !detached) return detached;
+  return opened ? Result<void>() : tl::unexpected(opened.error());
+}
+
+TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  TestAgent watcher = agent(named("watcher"));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  std::size_t sent = 0;
+  Result<void> last;
+  while (last && sent < 10'000) {
+    last = send_once(temporary(""), lead.pid());
+    if (last) ++sent;
+  }
+  EXPECT_EQ(sent, shm::kMaxAgents + shm::kMaxAgents / 2);
+  EXPECT_TRUE(has_error(last, ErrorCode::kFull, "links to \"lead\" (PID 2) wait to be read"));
+  // Others are served as ever, and so is the reader: it is told of every link.
+  EXPECT_TRUE(is_ok(send_once(temporary(""), watcher.pid())));
+  TestAgent successor;
+  ASSERT_TRUE(is_ok(successor.attach(named("lead"))));
+  EXPECT_EQ(successor.attached.in_links, sent);
+  std::size_t told = 0;
+  std::optional<AnnouncedLink> link;
+  for (; told < sent && (link = successor.next<AnnouncedLink>()); ++told) {
+    const shm::AgentWord word = successor.word(link->index);
+    EXPECT_TRUE(word.incarnation > link->incarnation ||
+                (word.incarnation == link->incarnation && word.state != shm::AgentState::kRunning));
+    ASSERT_TRUE(is_ok(successor.client.fade(link->incarnation, link->serial)));
+  }
+  EXPECT_EQ(told, sent);
+  EXPECT_TRUE(eventually([&] { return watcher.client.status()->links == 1; }));
+  EXPECT_TRUE(is_ok(send_once(temporary(""), lead.pid())));
+}
+
+// ---- Time and disk ------------------------------------------------------------------------------
+
+[[noreturn]] void speak_for_ever(int socket) {
+  ReportRequest lie;
+  lie.what = "nothing";
+  const std::string text = build(Request(lie), 7);
+  while (::send(socket, text.data(), text.size(), MSG_NOSIGNAL) > 0 || errno == EAGAIN) {
+  }
+  ::_exit(0);
+}
+
+TEST_F(LimitsTest, AChildThatSpeaksForItsDeadParentHoldsNobodyUp) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t worker = ::fork();
+  if (worker == 0) {
+    TestAgent self;
+    const bool good = self.attach(named("worker", "lead")) && self.provide(true);
+    const pid_t heir = ::fork();
+    if (heir == 0) speak_for_ever(self.client.fd());
+    // The coordinator is behind when it sees that we have ended.
+    int unread = 0;
+    while (good && unread < 100'000) ::ioctl(self.client.fd(), SIOCOUTQ, &unread);
+    (void)!::write(ends[1], &heir, good ? sizeof(heir) : 1);
+    ::_exit(0);
+  }
+  pid_t heir = 0;
+  ASSERT_EQ(::read(ends[0], &heir, sizeof(heir)), static_cast<ssize_t>(sizeof(heir)));
+  for (const int end : ends) ::close(end);
+  ::waitpid(worker, nullptr, 0);
+  EXPECT_TRUE(lead.next<DiedAnnouncement>().has_value());
+  EXPECT_TRUE(is_ok(lead.client.status()));
+  ::kill(heir, SIGKILL);
+}
+
+TEST_F(LimitsTest, ALogThatHasGrownIsBegunAnewForAllWhoWriteToIt) {
+  const std::string path = root_ + "/log";
+  const auto open = [&] {
+    return os::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  };
+  const os::UniqueFd first_fd = open();
+  const os::UniqueFd second_fd = open();
+  Log first(first_fd.get(), path);
+  Log second(second_fd.get(), path);
+  const auto size = [](const std::string& file) {
+    struct stat status {};
+    return ::stat(file.c_str(), &status) == 0 ? status.st_size : 0;
+  };
+  const std::string text(2000, 'x');
+  std::int64_t written = 0;
+  for (; size(Log::old_path(path)) == 0 && written < 2 * kMaxLogBytes; written += 2000) {
+    first.info("test", "text={}", text);
+  }
+  EXPECT_GE(size(Log::old_path(path)), kMaxLogBytes);
+  EXPECT_LT(size(Log::old_path(path)), kMaxLogBytes + 4096);
+  EXPECT_EQ(size(path), 0);
+  second.info("left", "");  // into the file that was renamed
+  EXPECT_EQ(size(path), 0);
+  second.info("found", "");
+  first.info("found", "");
+  EXPECT_GT(size(path), 0);
+  EXPECT_LT(size(Log::old_path(path)), kMaxLogBytes + 4096);
+  EXPECT_EQ(first.dropped() + second.dropped(), 0U);
+}
+
+}  // namespace
+}  // namespace beeline::control

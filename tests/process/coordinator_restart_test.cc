@@ -1,0 +1,281 @@
+// What a hive remembers over the death of its coordinator: the dead and what they sent, the tree,
+// who was not told of a death yet, and those who still read the directory of the last one.
+
+#include <algorithm>
+
+#include "coordinator_fixture.h"
+#include "src/segment/foreign.h"
+
+namespace beeline::control {
+namespace {
+
+class RestartTest : public CoordinatorTest {
+ protected:
+  static AttachRequest temporary(std::string name, std::string parent = "") {
+    AttachRequest request = named(std::move(name), std::move(parent));
+    request.temporary = true;
+    return request;
+  }
+
+  /// Kills the coordinator and returns once another one serves.
+  static void restart_coordinator() {
+    Client client = connect();
+    const auto status = client.status();
+    ASSERT_TRUE(is_ok(status));
+    ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+    EXPECT_TRUE(eventually([&] {
+      const auto fresh = Client::connect();
+      if (!fresh) return false;
+      const auto now = const_cast<Client&>(*fresh).status();
+      return now && now->restarts > status->restarts;
+    }));
+  }
+
+  /// An agent that is finally dead and whose message in its link to `reader` nobody has read.
+  void leave_a_message(const std::string& name, TestAgent& reader) {
+    const pid_t child = spawn([&](TestAgent& sender) {
+      if (!sender.attach(temporary(name)) || !sender.provide(true)) return false;
+      if (!sender.open(reader.pid())) return false;
+      sender.publish(1, 0);
+      return true;
+    });
+    kill_child(child);
+    EXPECT_TRUE(eventually([&] { return state_of(name) == shm::AgentState::kDead; }));
+  }
+
+  static std::optional<ListedAgent> find(const std::string& name) {
+    Client client = connect();
+    const auto all = client.list_all();
+    if (!all) return std::nullopt;
+    const auto found = std::find_if(all->rbegin(), all->rend(),
+                                    [&](const ListedAgent& agent) { return agent.name == name; });
+    if (found == all->rend()) return std::nullopt;
+    return *found;
+  }
+  static shm::AgentState state_of(const std::string& name) {
+    const auto found = find(name);
+    return found ? found->state : shm::AgentState::kVacant;
+  }
+  static Pid parent_of(const std::string& name) {
+    const auto found = find(name);
+    return found ? found->parent : kNoPid;
+  }
+
+  /// Makes the coordinator forget those of the dead whom nobody needs: it remembers 256.
+  static void flush_the_dead() {
+    for (int i = 0; i < 260; ++i) {
+      TestAgent once = agent(temporary("flush-" + std::to_string(i)));
+      ASSERT_TRUE(is_ok(once.client.detach({})));
+    }
+  }
+};
+
+void expect_message(AnnouncedLink& link, Pid reader) {
+  const auto identity =
+      shm::link_identity(link.contract, link.pid, reader, {link.incarnation, link.serial});
+  auto mapped = segment::Foreign::accept(std::move(link.link), identity,
+                                         shm::LinkLayout(link.contract).first_extent);
+  ASSERT_TRUE(is_ok(mapped));
+  const shm::LinkView view(mapped->data(), link.contract);
+  EXPECT_TRUE(shm::is_published(view.slot(shm::Lane::kNormal, 0), 0));
+}
+
+// ---- What the dead have sent --------------------------------------------------------------------
+
+TEST_F(RestartTest, ARunningReaderIsToldAgainOfTheUnreadLinksOfTheDead) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  leave_a_message("once", lead);
+  restart_coordinator();
+  const auto resumed = lead.resume();
+  ASSERT_TRUE(is_ok(resumed));
+  EXPECT_EQ(resumed->in_links, 1U);
+  auto link = lead.next<AnnouncedLink>();
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->name, "once");
+  EXPECT_FALSE(link->process);
+  ASSERT_NO_FATAL_FAILURE(expect_message(*link, lead.pid()));
+  // Nothing more comes in it: the directory of the new coordinator says so in the owner's old
+  // place.
+  ASSERT_TRUE(is_ok(lead.map_directory(resumed->directory.get())));
+  const shm::AgentWord word = lead.word(link->index);
+  EXPECT_GE(word.incarnation, link->incarnation);
+  EXPECT_NE(word.state, shm::AgentState::kRunning);
+}
+
+TEST_F(RestartTest, AnAgentThatWasAwayGetsTheUnreadLinksOfTheDead) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  leave_a_message("once", lead);
+  for (int i = 0; i < 2; ++i) {
+    restart_coordinator();
+    TestAgent successor;
+    ASSERT_TRUE(is_ok(successor.attach(named("lead"))));
+    EXPECT_EQ(successor.attached.in_links, 1U);
+    auto link = successor.next<AnnouncedLink>();
+    ASSERT_TRUE(link.has_value());
+    ASSERT_NO_FATAL_FAILURE(expect_message(*link, successor.pid()));
+    ASSERT_TRUE(is_ok(successor.client.detach({})));
+  }
+  // Once it has faded nothing is left of it.
+  TestAgent last = agent(named("lead"));
+  const auto link = last.next<AnnouncedLink>();
+  ASSERT_TRUE(link.has_value());
+  ASSERT_TRUE(is_ok(last.client.fade(link->incarnation, link->serial)));
+  EXPECT_TRUE(last.next<FadedAnnouncement>().has_value());
+  EXPECT_EQ(last.client.status()->links, 0U);
+  ASSERT_NO_FATAL_FAILURE(flush_the_dead());
+  EXPECT_FALSE(find("once").has_value());
+  restart_coordinator();
+  EXPECT_FALSE(find("once").has_value());
+  const auto resumed = last.resume();
+  ASSERT_TRUE(is_ok(resumed));
+  EXPECT_EQ(resumed->in_links, 0U);
+}
+
+TEST_F(RestartTest, ADeathIsTakenOverOnceNobodyReadsTheOldDirectoryAnyMore) {
+  start();
+  TestAgent sender = agent(named("sender"));
+  const pid_t child = spawn([&](TestAgent& receiver) {
+    return receiver.attach(temporary("receiver")) && receiver.provide(true);
+  });
+  const auto receiver = find("receiver");
+  ASSERT_TRUE(receiver.has_value());
+  ASSERT_TRUE(is_ok(sender.open(receiver->pid)));
+  restart_coordinator();
+  kill_child(child);
+  EXPECT_TRUE(eventually([&] { return state_of("receiver") == shm::AgentState::kDead; }));
+  Client client = connect();
+  for (int turn = 0; turn < 50; ++turn) ASSERT_TRUE(is_ok(client.status()));
+
+  // The old directory says that the receiver runs.
+  EXPECT_EQ(sender.word(receiver->index).state, shm::AgentState::kRunning);
+  sender.publish(1, 0);
+  ASSERT_TRUE(is_ok(sender.resume()));
+  // It may not have read the answer yet; its next request shows that it has.
+  for (int turn = 0; turn < 50; ++turn) ASSERT_TRUE(is_ok(client.status()));
+  EXPECT_EQ(client.status()->dead_letters, 0U);
+  EXPECT_TRUE(has_error(sender.open(receiver->pid, true, 1U), ErrorCode::kPeerDead));
+  EXPECT_TRUE(eventually([&] { return client.status()->dead_letters == 1; }));
+  EXPECT_TRUE(eventually([&] { return client.status()->links == 0; }));
+}
+
+TEST_F(RestartTest, ADeathIsTakenOverOnceItsSendersHaveEnded) {
+  start();
+  const pid_t receiver = spawn(
+      [&](TestAgent& self) { return self.attach(temporary("receiver")) && self.provide(true); });
+  const auto listed = find("receiver");
+  ASSERT_TRUE(listed.has_value());
+  const pid_t sender = spawn([&](TestAgent& self) {
+    if (!self.attach(named("sender")) || !self.provide(true)) return false;
+    if (!self.open(listed->pid)) return false;
+    self.publish(1, 0);
+    return true;
+  });
+  restart_coordinator();
+  kill_child(receiver);
+  EXPECT_TRUE(eventually([&] { return state_of("receiver") == shm::AgentState::kDead; }));
+  Client client = connect();
+  for (int turn = 0; turn < 50; ++turn) ASSERT_TRUE(is_ok(client.status()));
+  EXPECT_EQ(client.status()->dead_letters, 0U);
+  kill_child(sender);
+  EXPECT_TRUE(eventually([&] { return client.status()->dead_letters == 1; }));
+}
+
+// ---- The tree -----------------------------------------------------------------------------------
+
+TEST_F(RestartTest, OrphansOfTheDeadKeepTheirBranch) {
+  start();
+  TestAgent queen = agent(named("queen"));
+  TestAgent lead = agent(temporary("lead", "queen"));
+  TestAgent worker = agent(named("worker", "lead"));
+  TestAgent away = agent(named("away", "lead"));
+  TestAgent half;
+  ASSERT_TRUE(is_ok(half.attach(named("half", "lead"))));
+  ASSERT_TRUE(is_ok(away.client.detach({})));
+  ASSERT_TRUE(is_ok(half.client.detach({})));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  const auto expect_parent = [&](Pid parent) {
+    for (const char* name : {"worker", "away", "half"}) EXPECT_EQ(parent_of(name), parent) << name;
+  };
+  restart_coordinator();
+  expect_parent(lead.pid());
+  EXPECT_EQ(parent_of("lead"), queen.pid());
+  ASSERT_NO_FATAL_FAILURE(flush_the_dead());
+  expect_parent(queen.pid());
+  restart_coordinator();
+  expect_parent(queen.pid());
+  EXPECT_EQ(state_of("half"), shm::AgentState::kAway);
+}
+
+TEST_F(RestartTest, RestartsOfAnAgentAreCountedOverARestartOfTheCoordinator) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  TestAgent second = agent(named("lead"));
+  restart_coordinator();
+  const auto resumed = second.resume();
+  ASSERT_TRUE(is_ok(resumed));
+  ASSERT_TRUE(is_ok(second.map_directory(resumed->directory.get())));
+  shm::AgentRecord record{};
+  ASSERT_TRUE(shm::DirectoryView(second.directory.data()).read_record(resumed->index, record));
+  EXPECT_EQ(record.restarts, 1U);
+}
+
+TEST_F(RestartTest, ATemporarySuccessorThatIsNeverReadyLeavesThePersistentAgentAway) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  for (const bool restarted : {false, true}) {
+    const pid_t child = spawn(
+        [&](TestAgent& successor) { return successor.attach(temporary("lead")).has_value(); });
+    if (restarted) restart_coordinator();
+    kill_child(child);
+    EXPECT_TRUE(eventually([&] { return state_of("lead") != shm::AgentState::kStarting; }));
+    EXPECT_EQ(state_of("lead"), shm::AgentState::kAway);
+  }
+  TestAgent next;
+  ASSERT_TRUE(is_ok(next.attach(named("lead"))));
+  EXPECT_EQ(next.pid(), lead.pid());
+  EXPECT_EQ(next.attached.predecessor, lead.attached.incarnation);
+}
+
+// ---- Deaths that the parent was not told of -----------------------------------------------------
+
+TEST_F(RestartTest, AParentThatHasNotResumedYetIsToldOfDeathsLater) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const pid_t child = spawn([&](TestAgent& worker) {
+    return worker.attach(named("worker", "lead")) && worker.provide(true);
+  });
+  restart_coordinator();
+  kill_child(child);
+  EXPECT_TRUE(eventually([&] { return state_of("worker") == shm::AgentState::kAway; }));
+  ASSERT_TRUE(is_ok(lead.resume()));
+  const auto died = lead.next<DiedAnnouncement>();
+  ASSERT_TRUE(died.has_value());
+  EXPECT_EQ(died->name, "worker");
+  EXPECT_EQ(died->state, shm::AgentState::kAway);
+}
+
+TEST_F(RestartTest, AParentThatWasAwayIsToldOfTheNewestDeaths) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  for (int i = 0; i < 300; ++i) {
+    TestAgent worker = agent(temporary("worker-" + std::to_string(i), "lead"));
+    ASSERT_TRUE(is_ok(worker.client.detach({})));
+  }
+  TestAgent successor = agent(named("lead"));
+  for (int i = 300 - 256; i < 300; ++i) {
+    const auto died = successor.next<DiedAnnouncement>();
+    ASSERT_TRUE(died.has_value());
+    EXPECT_EQ(died->name, "worker-" + std::to_string(i));
+  }
+  ASSERT_TRUE(is_ok(successor.client.status()));
+  EXPECT_FALSE(successor.next<DiedAnnouncement>(0s).has_value());
+}
+
+}  // namespace
+}  // namespace beeline::control
