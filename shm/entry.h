@@ -12,6 +12,8 @@
 // above. An entry whose position lies at or beyond the cursor of its row was put but not committed:
 // a successor ignores it. Zero means free.
 
+#include <cstring>
+
 #include "shm/slot.h"
 
 namespace beeline::shm {
@@ -88,13 +90,29 @@ struct Entry {
   Atomic<std::uint64_t> state;  // EntryWord
   std::uint64_t arrival;        // order in which this inbox took it; survives a hand-over
   MessageHeader header;         // sent_ns clamped, flags with the receiver's own
+  // The extension, if there is one, and the payload; where that lies in a slab, the generation of
+  // the slab and the extension.
   union {
     unsigned char payload[kInlineBytes];
-    std::uint64_t generation;  // of the slab, when kFlagSlab is set
+    std::uint64_t generation;
   };
 
   [[nodiscard]] EntryWord word() const { return EntryWord::unpack(state.relaxed_load()); }
   [[nodiscard]] bool in_slab() const { return (header.flags & kFlagSlab) != 0; }
+  [[nodiscard]] unsigned char* area() { return payload + (in_slab() ? sizeof(generation) : 0); }
+  [[nodiscard]] const unsigned char* area() const {
+    return payload + (in_slab() ? sizeof(generation) : 0);
+  }
+  // REQUIRES: not in a slab.
+  [[nodiscard]] const unsigned char* inline_payload() const {
+    return payload + extension_bytes(header);
+  }
+  // Zeros when the message carries none.
+  [[nodiscard]] Extension extension() const {
+    Extension copy{};
+    if (extension_bytes(header) != 0) std::memcpy(&copy, area(), sizeof(copy));
+    return copy;
+  }
   [[nodiscard]] DeadReason reason() const {
     return static_cast<DeadReason>(header.flags >> kReasonShift);
   }

@@ -48,7 +48,10 @@ struct EntryCopy {
   copy.arrival = raw[1];
   std::memcpy(&copy.slot.header, raw + 2, sizeof(MessageHeader));
   copy.slot.generation = raw[8];
-  std::memcpy(copy.slot.payload, raw + 8, kInlineBytes);
+  const bool in_slab = (copy.slot.header.flags & kFlagSlab) != 0;
+  const std::size_t front = in_slab ? sizeof(Entry::generation) : 0;
+  std::memcpy(copy.slot.payload, reinterpret_cast<const unsigned char*>(raw + 8) + front,
+              kInlineBytes - front);
   return copy;
 }
 
@@ -98,8 +101,8 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
       EntryState::kDead) {  // killed while it was buried: the reason was there, the state not
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));
   }
-  std::memcpy(entry.payload, copy.slot.payload, kInlineBytes);
   if (entry.in_slab()) entry.generation = copy.slot.generation;
+  std::memcpy(entry.area(), copy.slot.payload, used_bytes(copy.slot.header));
   entry.state.publish(word.pack());
   if (copy.arrival >= home.control().next_arrival && copy.arrival < 1ULL << 40) {
     home.control().next_arrival = copy.arrival + 1;

@@ -80,7 +80,7 @@ struct HomeControl {
   Atomic<std::uint32_t> rows_allocated;
   Atomic<std::uint32_t> entries_allocated;
   std::uint32_t rank_rule;  // RankRule
-  std::uint32_t reserved_rank;
+  std::uint32_t max_hops;   // a message with more is a dead letter
   std::uint64_t reserved1[6];
   InboxCounters counters;
   IndexControl index;
@@ -97,6 +97,7 @@ struct HomeOptions {
   std::uint32_t max_attempts = 3;
   std::int64_t rank_step_us = 10'000'000;  // factor 0.1 per second
   RankRule rank_rule = RankRule::kAsSent;
+  std::uint32_t max_hops = 32;
 };
 
 struct HomeLayout {
@@ -202,6 +203,7 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   control.max_attempts = options.max_attempts;
   control.rank_step_us = options.rank_step_us;
   control.rank_rule = static_cast<std::uint32_t>(options.rank_rule);
+  control.max_hops = options.max_hops;
   control.next_arrival = 1;
 }
 

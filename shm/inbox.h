@@ -61,8 +61,9 @@ class Inbox {
                                                     (indexed ? 0 : kFlagMatched));
     if (entry.in_slab()) {
       entry.generation = copy.generation;
+      std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
     } else {
-      copy_inline(entry.payload, copy.payload, copy.header.length);
+      copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
     }
     entry.state.publish(
         EntryWord{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)}.pack());

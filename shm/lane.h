@@ -107,8 +107,8 @@ struct VerifiedExtents {
   if (header.type > verified.strings || header.channel > verified.strings)
     return SlotFault::kBadString;
   if ((header.flags & kFlagSlab) == 0) {
-    return header.length <= kInlineBytes && header.slab == kNoSlab ? SlotFault::kNone
-                                                                   : SlotFault::kBadLength;
+    return header.length <= inline_room(header) && header.slab == kNoSlab ? SlotFault::kNone
+                                                                          : SlotFault::kBadLength;
   }
   if (header.slab >= layout.total_slabs() || copy.generation == 0) return SlotFault::kBadSlab;
   const std::size_t slab_class = layout.class_of(header.slab);

@@ -10,6 +10,7 @@
 // before (0, or the number of the round before). It is stored last; everything else in the slot is
 // copied by atomic loads after it.
 
+#include "shm/extension.h"
 #include "shm/identity.h"
 #include "shm/segment.h"
 #include "shm/words.h"
@@ -24,7 +25,8 @@ inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 // arrival.
 inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
 inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
-inline constexpr std::uint16_t kWireFlags = kFlagSlab | kFlagRequiresAck;
+inline constexpr std::uint16_t kFlagExtended = 1 << 2;     // an Extension lies before the payload
+inline constexpr std::uint16_t kWireFlags = kFlagSlab | kFlagRequiresAck | kFlagExtended;
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
 inline constexpr std::uint16_t kFlagMatched =
     1 << 9;  // answers a request that waits for it; not in the index
@@ -51,6 +53,15 @@ static_assert(offsetof(MessageHeader, sent_ns) == 16);
 static_assert(offsetof(MessageHeader, length) == 32);
 static_assert(offsetof(MessageHeader, slab) == 44);
 
+// Bytes of the payload area of a slot or an entry that the extension takes.
+[[nodiscard]] constexpr std::size_t extension_bytes(const MessageHeader& header) {
+  return (header.flags & kFlagExtended) != 0 ? sizeof(Extension) : 0;
+}
+// How long a payload that lies inline may be.
+[[nodiscard]] constexpr std::size_t inline_room(const MessageHeader& header) {
+  return kInlineBytes - extension_bytes(header);
+}
+
 struct Slot {
   Atomic<std::uint64_t> commit;
   WordArray<6> header;               // MessageHeader
@@ -62,24 +73,36 @@ static_assert(offsetof(Slot, header) == 8);
 static_assert(offsetof(Slot, generation) == 56);
 static_assert(offsetof(Slot, payload) == 64);
 
-// A private copy of a slot, taken word by word.
+// A private copy of a slot, taken word by word. The payload area: extension, inline payload.
 struct SlotCopy {
   MessageHeader header;
   std::uint64_t generation;
   unsigned char payload[kInlineBytes];
+
+  [[nodiscard]] const unsigned char* inline_payload() const {
+    return payload + extension_bytes(header);
+  }
 };
 static_assert(sizeof(SlotCopy) == 120);
 
+// Bytes of the payload area that are in use, never more than there are.
+[[nodiscard]] constexpr std::size_t used_bytes(const MessageHeader& header) {
+  const std::size_t front = extension_bytes(header);
+  if ((header.flags & kFlagSlab) != 0) return front;
+  const std::size_t room = kInlineBytes - front;
+  return front + (header.length < room ? header.length : room);
+}
+
 // Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken
-// the message that was there before; `length` bytes at `payload` when it lies inline, nothing when
-// it lies in a slab.
+// the message that was there before; used_bytes(header) bytes at `area`: the extension if there is
+// one, then the payload when it lies inline.
 inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader& header,
-                         std::uint64_t generation, const void* payload) {
+                         std::uint64_t generation, const void* area) {
   // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt;
   // the receipt was observed with acquire, which keeps these stores behind it.
   slot.header.store(header);
   slot.generation.relaxed_store(generation);
-  if ((header.flags & kFlagSlab) == 0) slot.payload.store_bytes(payload, header.length);
+  slot.payload.store_bytes(area, used_bytes(header));
   // SYNC(lane.commit): release, pairs with is_published(); the commit point of a send.
   slot.commit.publish(position + 1);
 }
@@ -89,15 +112,12 @@ inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader
   return slot.commit.observe() == position + 1;
 }
 
-// Copies a published slot once. The payload is copied only as far as `length` says, and never
-// beyond the slot.
+// Copies a published slot once. The payload area is copied only as far as the header says, and
+// never beyond the slot.
 inline void copy_slot(const Slot& slot, SlotCopy& out) {
   out.header = slot.header.load<MessageHeader>();
   out.generation = slot.generation.relaxed_load();
-  if ((out.header.flags & kFlagSlab) == 0) {
-    const std::size_t bytes = out.header.length < kInlineBytes ? out.header.length : kInlineBytes;
-    slot.payload.load_bytes(out.payload, bytes);
-  }
+  slot.payload.load_bytes(out.payload, used_bytes(out.header));
 }
 
 }  // namespace beeline::shm

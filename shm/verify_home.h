@@ -166,7 +166,7 @@ struct RowName {
   }
   const bool in_slab = (header.flags & kFlagSlab) != 0;
   if (auto finding = at_most("entry.length", field(offsetof(MessageHeader, length)), header.length,
-                             in_slab || is_cut ? kMaxMaxPayload : kInlineBytes)) {
+                             in_slab || is_cut ? kMaxMaxPayload : inline_room(header))) {
     return finding;
   }
   if (!in_slab) return std::nullopt;

@@ -150,7 +150,7 @@ struct LaneShape {
         return broken("slot.slab", field(offsetof(MessageHeader, slab)), header.slab, kNoSlab);
       }
       const std::uint64_t limit =
-          in_slab ? layout.classes[layout.class_of(header.slab)].slab_bytes : kInlineBytes;
+          in_slab ? layout.classes[layout.class_of(header.slab)].slab_bytes : inline_room(header);
       return broken("slot.length", field(offsetof(MessageHeader, length)), header.length, limit);
     }
     case SlotFault::kBadSlab: {

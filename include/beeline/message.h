@@ -36,6 +36,11 @@ class Message {
   /// The sender: the owner of the link that it lies in; cannot be forged.
   [[nodiscard]] Pid from() const;
   [[nodiscard]] MessageId reply_to() const;
+  /// The message that its sender was handling, 0 if none; of an answer, what it answers.
+  [[nodiscard]] MessageId cause() const;
+  /// How many messages led to it.
+  [[nodiscard]] std::uint32_t hops() const;
+  [[nodiscard]] TraceContext trace() const;
   /// As the receiver computed it; see Relation.
   [[nodiscard]] std::int32_t rank() const;
   /// How the sender stands to this agent now.
@@ -46,6 +51,8 @@ class Message {
   [[nodiscard]] std::string_view channel() const;
   /// Nanoseconds of CLOCK_MONOTONIC (coarse, 4 ms steps), clamped to when it can have been sent.
   [[nodiscard]] std::int64_t sent_ns() const;
+  /// Milliseconds after sent_ns() at which it expires, 0 = never.
+  [[nodiscard]] std::uint32_t ttl_ms() const;
   /// Deliveries before this one that ended without done().
   [[nodiscard]] std::uint32_t attempts() const;
   [[nodiscard]] bool redelivered() const { return attempts() != 0; }

@@ -3,6 +3,7 @@
 // The words of the public interface: numbers, options and results. Plain values, nothing owns
 // anything.
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +66,7 @@ enum class SendStatus : std::uint8_t {
   kTooBig,    ///< SendResult::limit says how large a payload, a type or a channel may be; 31 also
               ///< when the link has no room for another string
   kDenied,    ///< the tree's rules forbid this pair
-  kLoop,      ///< more hops than allowed
+  kLoop,      ///< it would be more than AttachOptions::max_hops messages away from its origin
   kNoMemory,  ///< the system gave no memory for the payload
 };
 
@@ -79,6 +80,19 @@ struct [[nodiscard]] SendResult {
   [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
 };
 
+/// Where a message belongs in a distributed trace, as in the W3C header `traceparent`. All zero:
+/// nowhere.
+struct TraceContext {
+  std::array<std::uint8_t, 16> trace_id{};
+  std::array<std::uint8_t, 8> span_id{};
+  std::uint8_t flags = 0;
+  [[nodiscard]] bool empty() const { return *this == TraceContext{}; }
+  friend bool operator==(const TraceContext&, const TraceContext&) = default;
+};
+
+/// What is sent by the Agent while it handles a message, that is between receive() and the end of
+/// the lease, inherits from that message: `cause` is its id, `trace` its trace, and the number of
+/// hops is one more. What other threads send through a SharedSender inherits nothing.
 struct SendOptions {
   std::int32_t rank = kNormal;
   std::string_view type{};     ///< at most 31 bytes; interned once for each link, at most 255
@@ -86,6 +100,8 @@ struct SendOptions {
   std::string_view channel{};  ///< the same
   MessageId reply_to = 0;      ///< the message that this one answers
   std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never
+  MessageId cause = 0;         ///< the message that led to this one; 0 = inherited
+  TraceContext trace{};        ///< empty = inherited
 };
 
 /// Selects messages. Empty fields match everything; all that are set must match.
@@ -135,6 +151,8 @@ struct AttachOptions {
   double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
   std::uint32_t inbox_capacity = 4096;  ///< messages; rounded up to a power of two, 16 to 1048576
   std::uint32_t max_attempts = 3;       ///< deliveries before a message becomes a dead letter
+  std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
+                                ///< beyond it fails, a message from beyond it is a dead letter
   std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two
   std::uint32_t urgent_slots = 16;      ///< the same
   std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the

@@ -157,6 +157,9 @@ class AgentCore {
 
   // core_receive.cc, core_look.cc
   [[nodiscard]] std::uint32_t take(const Filter& filter);
+  // The message that was handed out last and is not finished; null if there is none.
+  [[nodiscard]] const shm::Entry* handled() const;
+  [[nodiscard]] Message hand_out(std::uint32_t entry);
   [[nodiscard]] InboxItem describe(std::uint32_t entry) const;
 
   // core_wait.cc
@@ -175,7 +178,7 @@ class AgentCore {
   [[nodiscard]] send::OutLink* link_of(Peer peer);
   [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, std::span<const std::byte> payload,
-                      const SendOptions& options, MessageId id);
+                      const send::Envelope& envelope, MessageId id);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
   template <typename Attempt>
@@ -217,6 +220,7 @@ class AgentCore {
   SendQueue queue_;
 
   std::unique_ptr<receive::Receiver> receiver_;
+  std::vector<std::uint32_t> leases_;  // in the order in which they were handed out
   std::deque<Notice> notices_;
   std::size_t notices_told_ = 0;                   // of them the fd was made readable for
   std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet

@@ -19,6 +19,7 @@ Result<shm::HomeOptions> home_options(const AttachOptions& options) {
   shm::HomeOptions home;
   home.capacity = std::bit_ceil(std::max(options.inbox_capacity, shm::kMinInboxCapacity));
   home.max_attempts = options.max_attempts;
+  home.max_hops = options.max_hops;
   switch (options.order) {
     case Order::kAged:
       home.policy = shm::OrderPolicy::kAged;

@@ -55,7 +55,16 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
     if (at != shm::kNoEntry) disarm();
   }
   if (at == shm::kNoEntry) return std::nullopt;
-  return Message(this, at);
+  return hand_out(at);
+}
+
+Message AgentCore::hand_out(std::uint32_t entry) {
+  leases_.push_back(entry);
+  return Message(this, entry);
+}
+
+const shm::Entry* AgentCore::handled() const {
+  return leases_.empty() ? nullptr : &receiver_->entry(leases_.back());
 }
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {
@@ -66,7 +75,7 @@ Result<Message> AgentCore::receive(const ReceiveOptions& options) {
     if (!has_ended()) at = take(options.filter);
     return at != shm::kNoEntry || down_ || (options.stop_on_notice && !notices_.empty());
   });
-  if (at != shm::kNoEntry) return Message(this, at);
+  if (at != shm::kNoEntry) return hand_out(at);
   if (options.stop_on_notice && !notices_.empty())
     return fail(ErrorCode::kNotice, "a notice waits");
   if (down_) return fail(ErrorCode::kClosed, why_down());
@@ -118,17 +127,22 @@ Relation AgentCore::relation_of(std::uint32_t entry) const {
 
 // A message of the parent ends with the parent's process, not with ours.
 void AgentCore::done(std::uint32_t entry) {
-  if (!is_copy_) receiver_->done(entry);
+  if (is_copy_) return;
+  std::erase(leases_, entry);
+  receiver_->done(entry);
 }
 
 void AgentCore::requeue(std::uint32_t entry) {
   if (is_copy_) return;
+  std::erase(leases_, entry);
   receiver_->requeue(entry);
   if (armed_) waiter_->signal_self();
 }
 
 void AgentCore::reject(std::uint32_t entry) {
-  if (!is_copy_) receiver_->bury(entry, shm::DeadReason::kRejected);
+  if (is_copy_) return;
+  std::erase(leases_, entry);
+  receiver_->bury(entry, shm::DeadReason::kRejected);
 }
 
 std::string AgentCore::why_down() const {

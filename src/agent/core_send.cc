@@ -2,6 +2,7 @@
 
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
+#include "src/agent/letterhead.h"
 
 namespace beeline {
 
@@ -26,10 +27,6 @@ SendStatus status_of(send::Outcome outcome) {
   return SendStatus::kNoRoute;
 }
 
-send::Envelope envelope_of(const SendOptions& options) {
-  return {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms, 0};
-}
-
 SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId id,
                      std::size_t bytes) {
   if (outcome == send::Outcome::kOk) return {SendStatus::kOk, id, 0};
@@ -52,8 +49,8 @@ SendStatus AgentCore::missing(Peer peer) const {
 }
 
 SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
-                               const SendOptions& options, MessageId id) {
-  const send::Outcome outcome = send_path_.send(link, payload, envelope_of(options), id);
+                               const send::Envelope& envelope, MessageId id) {
+  const send::Outcome outcome = send_path_.send(link, payload, envelope, id);
   return result_of(outcome, link, id, payload.size());
 }
 
@@ -65,6 +62,8 @@ MessageId AgentCore::reserve_id() {
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  const Letterhead head(options, handled());
+  if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
   SendResult result;
   bool lost = false;
   std::int64_t now = 0;
@@ -77,7 +76,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
       return true;
     }
     if (id == 0) id = send_path_.reserve_id();
-    result = send_now(*link, payload, options, id);
+    result = send_now(*link, payload, head.envelope(), id);
     lost = link->needs_peer;
     now = send_path_.last_sent_ns();
     return result.status != SendStatus::kFull;
@@ -124,11 +123,12 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
                                   const SendOptions& options, Deadline deadline) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  const Letterhead head(options, nullptr);
   for (int round = 0;; ++round) {
     SharedSend item;
     item.to = to;
     item.payload = payload;
-    item.options = &options;
+    item.envelope = &head.envelope();
     if (!queue_.enqueue(&item)) return item.result;
     {
       // Whoever holds the send side flushes everybody's, so ours is answered when we have held it.
@@ -151,7 +151,7 @@ void AgentCore::flush_shared() {
       item->result = {missing(item->to), 0, 0};
       continue;
     }
-    item->result = send_now(*link, item->payload, *item->options, send_path_.reserve_id());
+    item->result = send_now(*link, item->payload, *item->envelope, send_path_.reserve_id());
     item->lost = link->needs_peer || link->receipts.bank == shm::kBanks;
   }
 }
@@ -211,6 +211,8 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   if (!loan.valid() || has_left()) return {SendStatus::kNoRoute, 0, 0};
+  const Letterhead head(options, handled());
+  if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
   SendResult result;
   const auto attempt = [&] {
     const auto lock = lock_send();
@@ -222,7 +224,7 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline
     const MessageId id = send_path_.reserve_id();
     const send::Outcome outcome =
         send_path_.send_loan(*link, {loan.slab_, loan.generation_},
-                             static_cast<std::uint32_t>(loan.size_), envelope_of(options), id);
+                             static_cast<std::uint32_t>(loan.size_), head.envelope(), id);
     if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
     result = result_of(outcome, *link, id, loan.size_);
     return result.status != SendStatus::kFull;

@@ -1,5 +1,6 @@
 #include <beeline/message.h>
 
+#include <cstring>
 #include <utility>
 
 #include "src/agent/core.h"
@@ -25,6 +26,19 @@ Message::~Message() {
 MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }
 Pid Message::from() const { return shm::pid_of_message(id()); }
 MessageId Message::reply_to() const { return core_->receiver().entry(entry_).header.reply_to; }
+MessageId Message::cause() const {
+  const shm::Entry& entry = core_->receiver().entry(entry_);
+  const MessageId said = entry.extension().cause;
+  return said != 0 ? said : entry.header.reply_to;
+}
+std::uint32_t Message::hops() const { return core_->receiver().entry(entry_).header.hops; }
+TraceContext Message::trace() const {
+  TraceContext trace;
+  const shm::Extension extension = core_->receiver().entry(entry_).extension();
+  std::memcpy(&trace, extension.trace, sizeof(trace));
+  return trace;
+}
+std::uint32_t Message::ttl_ms() const { return core_->receiver().entry(entry_).header.ttl_ms; }
 std::int32_t Message::rank() const { return core_->receiver().entry(entry_).header.rank; }
 Relation Message::relation() const { return core_->relation_of(entry_); }
 std::string_view Message::type() const { return core_->type_of(entry_); }

@@ -8,13 +8,15 @@
 
 #include <beeline/types.h>
 
+#include "src/send/send_path.h"
+
 namespace beeline {
 
 // Lies on the stack of the sending thread until whoever holds the send side has answered it.
 struct SharedSend {
   Peer to;
   std::span<const std::byte> payload;
-  const SendOptions* options = nullptr;
+  const send::Envelope* envelope = nullptr;
   // Written under the send mutex.
   SendResult result{SendStatus::kNoMemory};
   bool lost = false;  // it lies in a lane of whose receiver we have not heard yet

@@ -224,7 +224,8 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   const std::size_t length = std::min<std::size_t>(slot.header.length, kMaxLetterPayload);
   letter.payload.resize(length);
   if ((slot.header.flags & shm::kFlagSlab) == 0) {
-    std::memcpy(letter.payload.data(), slot.payload, std::min(length, shm::kInlineBytes));
+    std::memcpy(letter.payload.data(), slot.inline_payload(),
+                std::min(length, shm::inline_room(slot.header)));
   } else {
     const std::uint64_t offset = shm::LinkLayout(link.contract).slab_offset(slot.header.slab);
     if (!read_at(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {

@@ -251,6 +251,10 @@ bool Receiver::drop_unfit(std::uint32_t at) {
     bury(at, shm::DeadReason::kExpired);
     return true;
   }
+  if (entry.header.hops > home_->home().control().max_hops) {
+    bury(at, shm::DeadReason::kLoop);
+    return true;
+  }
   if (entry.word().attempts >= home_->home().control().max_attempts) {
     bury(at, shm::DeadReason::kExhausted);
     return true;
@@ -348,7 +352,7 @@ shm::Atomic<std::uint64_t>* Receiver::stamp_word(std::uint32_t at) {
 std::span<const std::byte> Receiver::payload(std::uint32_t at) const {
   const shm::Entry& found = entry(at);
   if (!found.in_slab()) {
-    return {reinterpret_cast<const std::byte*>(found.payload), found.header.length};
+    return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
   }
   const InLink* link = link_of(at);
   if (link == nullptr) return {};

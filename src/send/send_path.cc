@@ -33,16 +33,22 @@ Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const 
   if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
   header.id = id;
   header.length = static_cast<std::uint32_t>(payload.size());
-  if (payload.size() <= shm::kInlineBytes) {
-    return publish(link, lane, header, 0, payload.data());
+  if (payload.size() <= shm::inline_room(header)) {
+    if (envelope.extension == nullptr) return publish(link, lane, header, 0, payload.data());
+    unsigned char area[shm::kInlineBytes];
+    std::memcpy(area, envelope.extension, sizeof(shm::Extension));
+    if (!payload.empty()) {
+      std::memcpy(area + sizeof(shm::Extension), payload.data(), payload.size());
+    }
+    return publish(link, lane, header, 0, area);
   }
   const auto loan = link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
   std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
-  header.flags = shm::kFlagSlab;
+  header.flags |= shm::kFlagSlab;
   header.slab = loan->slab;
   link.slabs.mark_out(*loan);
-  return publish(link, lane, header, loan->generation, nullptr);
+  return publish(link, lane, header, loan->generation, envelope.extension);
 }
 
 Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std::uint32_t length,
@@ -53,10 +59,10 @@ Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std:
   if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
   header.id = id;
   header.length = length;
-  header.flags = shm::kFlagSlab;
+  header.flags |= shm::kFlagSlab;
   header.slab = loan.slab;
   link.slabs.mark_out(loan);
-  return publish(link, lane, header, loan.generation, nullptr);
+  return publish(link, lane, header, loan.generation, envelope.extension);
 }
 
 Outcome SendPath::check(OutLink& link, shm::Lane lane) {
@@ -87,17 +93,17 @@ Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHead
   last_sent_ns_ = header.sent_ns;
   header.ttl_ms = envelope.ttl_ms;
   header.rank = envelope.rank;
-  header.flags = 0;
+  header.flags = envelope.extension == nullptr ? 0 : shm::kFlagExtended;
   header.hops = envelope.hops;
   header.slab = shm::kNoSlab;
   return Outcome::kOk;
 }
 
 Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                          std::uint64_t generation, const void* payload) {
+                          std::uint64_t generation, const void* area) {
   shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
   const std::uint64_t position = writer.tail();
-  shm::publish_slot(link.view().slot(lane, position), position, header, generation, payload);
+  shm::publish_slot(link.view().slot(lane, position), position, header, generation, area);
   writer.advance();
   ++link.sent;
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.

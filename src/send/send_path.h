@@ -19,6 +19,7 @@ struct Envelope {
   std::uint64_t reply_to = 0;
   std::uint32_t ttl_ms = 0;
   std::uint16_t hops = 0;
+  const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
 };
 
 // Where a life of a peer is rung and which link of ours it reads receipts into; found by the agent.
@@ -102,8 +103,9 @@ class SendPath {
  private:
   [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane);
   [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header);
+  // `area`: what lies in the payload area of the slot.
   Outcome publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                  std::uint64_t generation, const void* payload);
+                  std::uint64_t generation, const void* area);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.

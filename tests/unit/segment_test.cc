@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "tests/unit/segment_memory.h"
 
 namespace beeline::shm {
@@ -99,30 +97,6 @@ TEST(SegmentHeader, EveryVerdictAndKindHasAText) {
     EXPECT_NE(to_string(static_cast<SegmentKind>(i)), "unknown") << i;
   }
   EXPECT_EQ(to_string(static_cast<SegmentKind>(99)), "unknown");
-}
-
-TEST(Resolve, AReferenceInsideTheSegmentBecomesMemory) {
-  std::byte memory[64];
-  EXPECT_EQ(resolve(memory, 64, 0, 64), memory);
-  EXPECT_EQ(resolve(memory, 64, 60, 4), memory + 60);
-  EXPECT_EQ(resolve(memory, 64, 64, 0), memory + 64);
-}
-
-TEST(Resolve, AReferenceBeyondTheSegmentIsNull) {
-  const std::byte memory[64]{};
-  const std::byte* base = memory;
-  EXPECT_EQ(resolve(base, 64, 65, 0), nullptr);
-  EXPECT_EQ(resolve(base, 64, 0, 65), nullptr);
-  EXPECT_EQ(resolve(base, 64, 61, 4), nullptr);
-}
-
-TEST(Resolve, OffsetsAndLengthsThatOverflowAreNull) {
-  constexpr std::uint64_t kHuge = std::numeric_limits<std::uint64_t>::max();
-  std::byte memory[64];
-  EXPECT_EQ(resolve(memory, 64, kHuge, 1), nullptr);
-  EXPECT_EQ(resolve(memory, 64, kHuge - 3, 8), nullptr);
-  EXPECT_EQ(resolve(memory, 64, 8, kHuge), nullptr);
-  EXPECT_EQ(resolve(memory, 64, 32, kHuge - 31), nullptr);
 }
 
 TEST(RoundUp, KeepsMultiplesAndRaisesTheRest) {

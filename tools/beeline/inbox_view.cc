@@ -133,8 +133,10 @@ class InboxReader {
       link = all_.find_link(view_.u32(row + offsetof(shm::InRow, owner_pid)),
                             {view_.u64(row), view_.u32(row + offsetof(shm::InRow, serial))});
     }
-    InboxLine line = line_of(header, shm::to_string(word.state), link,
-                             view_.part(at + offsetof(shm::Entry, payload), shm::kInlineBytes));
+    InboxLine line =
+        line_of(header, shm::to_string(word.state), link,
+                view_.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
+                           shm::inline_room(header)));
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
     if (word.state == shm::EntryState::kDead) {
@@ -166,8 +168,10 @@ class InboxReader {
       if (!shm::holds(view, shape, position)) continue;
       const std::uint64_t at = shape.slot_at(position);
       const shm::SlotCopy slot = shm::slot_copy(view, at);
-      lines.push_back(line_of(slot.header, "lane", &link,
-                              view.part(at + offsetof(shm::Slot, payload), shm::kInlineBytes)));
+      lines.push_back(
+          line_of(slot.header, "lane", &link,
+                  view.part(at + offsetof(shm::Slot, payload) + shm::extension_bytes(slot.header),
+                            shm::inline_room(slot.header))));
       lines.back().arrival = kNotArrived + position;
     }
   }

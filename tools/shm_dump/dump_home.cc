@@ -98,8 +98,9 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
     link = context.all.find_link(view.u32(row + offsetof(shm::InRow, owner_pid)),
                                  {view.u64(row), view.u32(row + offsetof(shm::InRow, serial))});
   }
-  const auto payload = view.part(context.home.entry_at(entry.entry) + offsetof(shm::Entry, payload),
-                                 shm::kInlineBytes);
+  const auto payload = view.part(context.home.entry_at(entry.entry) +
+                                     offsetof(shm::Entry, payload) + shm::extension_bytes(header),
+                                 shm::inline_room(header));
   const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
   Json out;
   out["entry"] = entry.entry;

@@ -49,7 +49,8 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) 
   const shm::SlotCopy copy = shm::slot_copy(link.view, at);
   const shm::MessageHeader& header = copy.header;
   const bool in_slab = (header.flags & shm::kFlagSlab) != 0;
-  const auto payload = link.view.part(at + offsetof(shm::Slot, payload), shm::kInlineBytes);
+  const auto payload = link.view.part(
+      at + offsetof(shm::Slot, payload) + shm::extension_bytes(header), shm::inline_room(header));
   Json out;
   out["lane"] = name_of(lane);
   out["position"] = position;

@@ -149,11 +149,11 @@ void add_link_structs(std::string& out) {
 }
 
 void add_home_structs(std::string& out) {
-  add_struct(out, "InRow", sizeof(shm::InRow),
-             {BEELINE_FIELD(InRow, incarnation), BEELINE_FIELD(InRow, cursors),
-              BEELINE_FIELD(InRow, serial), BEELINE_FIELD(InRow, owner_pid),
-              BEELINE_FIELD(InRow, retired), BEELINE_FIELD(InRow, seen_empty_ns),
-              BEELINE_FIELD(InRow, reserved)});
+  add_struct(
+      out, "InRow", sizeof(shm::InRow),
+      {BEELINE_FIELD(InRow, incarnation), BEELINE_FIELD(InRow, cursors),
+       BEELINE_FIELD(InRow, serial), BEELINE_FIELD(InRow, owner_pid), BEELINE_FIELD(InRow, retired),
+       BEELINE_FIELD(InRow, seen_empty_ns), BEELINE_FIELD(InRow, reserved)});
   add_struct(
       out, "Entry", sizeof(shm::Entry),
       {BEELINE_FIELD(Entry, state), BEELINE_FIELD(Entry, arrival), BEELINE_FIELD(Entry, header),
@@ -177,8 +177,8 @@ void add_home_structs(std::string& out) {
        BEELINE_FIELD(HomeControl, predecessor), BEELINE_FIELD(HomeControl, reserved_ids),
        BEELINE_FIELD(HomeControl, retired), BEELINE_FIELD(HomeControl, all_empty_ns),
        BEELINE_FIELD(HomeControl, rows_allocated), BEELINE_FIELD(HomeControl, entries_allocated),
-       BEELINE_FIELD(HomeControl, rank_rule),
-       BEELINE_FIELD(HomeControl, reserved_rank), BEELINE_FIELD(HomeControl, reserved1), BEELINE_FIELD(HomeControl, counters),
+       BEELINE_FIELD(HomeControl, rank_rule), BEELINE_FIELD(HomeControl, max_hops),
+       BEELINE_FIELD(HomeControl, reserved1), BEELINE_FIELD(HomeControl, counters),
        BEELINE_FIELD(HomeControl, index), BEELINE_FIELD(HomeControl, reserved2)});
 }
 

@@ -1,0 +1,51 @@
+#pragma once
+// What a message carries besides its payload: what the sender asks for, and what it inherits from
+// the message that is being handled while it is sent.
+
+#include <cstring>
+
+#include <beeline/types.h>
+
+#include "shm/entry.h"
+#include "src/send/send_path.h"
+
+namespace beeline {
+
+// The trace context as it lies in a message.
+static_assert(sizeof(TraceContext) == shm::kTraceBytes);
+
+class Letterhead {
+ public:
+  // `handled`: the message that is being handled, null if there is none. Both outlive the
+  // letterhead.
+  Letterhead(const SendOptions& options, const shm::Entry* handled) {
+    envelope_ = {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms};
+    TraceContext trace = options.trace;
+    MessageId cause = options.cause;
+    if (handled != nullptr) {
+      hops_ = handled->header.hops + 1U;
+      if (cause == 0) cause = handled->header.id;
+      if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
+    }
+    envelope_.hops = static_cast<std::uint16_t>(hops_);
+    // The cause of an answer is what it answers.
+    if (cause == options.reply_to && trace.empty()) return;
+    if (cause == 0 && trace.empty()) return;
+    extension_.cause = cause;
+    std::memcpy(extension_.trace, &trace, sizeof(trace));
+    envelope_.extension = &extension_;
+  }
+  Letterhead(const Letterhead&) = delete;
+  Letterhead& operator=(const Letterhead&) = delete;
+
+  [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }
+  // Messages that led to this one, itself not counted; may be more than an envelope holds.
+  [[nodiscard]] std::uint32_t hops() const { return hops_; }
+
+ private:
+  send::Envelope envelope_;
+  shm::Extension extension_{};
+  std::uint32_t hops_ = 0;
+};
+
+}  // namespace beeline

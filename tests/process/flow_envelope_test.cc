@@ -1,0 +1,177 @@
+// What a message carries besides its payload, and what it inherits from the one that led to it.
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct EnvelopeBoard {
+  Event attached;
+};
+
+class FlowEnvelope : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowEnvelope);
+
+TraceContext some_trace() {
+  TraceContext trace;
+  for (std::size_t i = 0; i < trace.trace_id.size(); ++i) {
+    trace.trace_id[i] = static_cast<std::uint8_t>(i + 1);
+  }
+  trace.span_id = {0xa, 0xb, 0xc, 0xd, 0xe, 0xf, 0x10, 0x11};
+  trace.flags = 1;
+  return trace;
+}
+
+constexpr std::size_t kLengths[] = {0, 1, 15, 16, 17, 64, 65, 1024, 100'000};
+
+// Sends one message of each length with every field set, and one with none.
+BEELINE_ROLE(full_sender) {
+  static_cast<void>(context);
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  SendOptions options;
+  options.rank = kHigh;
+  options.type = "task_request";
+  options.channel = "news";
+  options.reply_to = 77;
+  options.ttl_ms = 100'000;
+  options.cause = 4711;
+  options.trace = some_trace();
+  for (const std::size_t length : kLengths) {
+    const std::string text(length, 'x');
+    ASSERT_TRUE(agent->send_until(to, text, patience(), options)) << length;
+    auto loan = agent->loan(to, length);
+    ASSERT_TRUE(loan);
+    std::memset(loan->bytes().data(), 'x', length);
+    ASSERT_TRUE(agent->send_until(*loan, patience(), options)) << length;
+  }
+  ASSERT_TRUE(agent->send(to, "bare"));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  troupe().start("full_sender");
+  MessageId last = 0;
+  for (std::size_t i = 0; i < 2 * std::size(kLengths); ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_NE(message.id(), last) << "C-04";
+    last = message.id();
+    EXPECT_EQ(message.from(), peer_of(*agent, "sender").pid);
+    EXPECT_EQ(message.relation(), Relation::kSibling);
+    EXPECT_EQ(message.rank(), kHigh);
+    EXPECT_EQ(message.type(), "task_request");
+    EXPECT_EQ(message.channel(), "news");
+    EXPECT_EQ(message.reply_to(), 77U);
+    EXPECT_EQ(message.ttl_ms(), 100'000U);
+    EXPECT_EQ(message.cause(), 4711U);
+    EXPECT_EQ(message.hops(), 0U);
+    EXPECT_EQ(message.trace(), some_trace());
+    EXPECT_GT(message.sent_ns(), 0);
+    EXPECT_EQ(message.text(), std::string(kLengths[i / 2], 'x'));
+    message.done();
+  }
+  Message bare = next_message(*agent);
+  ASSERT_TRUE(bare.valid());
+  EXPECT_EQ(bare.text(), "bare");
+  EXPECT_EQ(bare.rank(), kNormal) << "HK-005";
+  EXPECT_EQ(bare.type(), "");
+  EXPECT_EQ(bare.cause(), 0U);
+  EXPECT_TRUE(bare.trace().empty());
+  bare.done();
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+// Passes everything on to the other, and the last word to whoever began.
+BEELINE_ROLE(pingpong) {
+  auto& board = context.board<EnvelopeBoard>();
+  auto agent = attach("player-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  const std::string other = "player-" + std::to_string(1 - context.number);
+  for (bool last = false; !last;) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    last = message.type() == "stop";
+    if (!last) {
+      const SendResult sent = agent->send(peer_of(*agent, other), "on");
+      if (sent.status == SendStatus::kLoop) {
+        EXPECT_EQ(message.hops(), 32U);
+        EXPECT_EQ(message.trace(), some_trace());
+        // The umpire's message began it; an answer to it would be as far away from it.
+        message.done();
+        EXPECT_TRUE(agent->send(peer_of(*agent, "umpire"), "loop"));
+        continue;
+      }
+      EXPECT_TRUE(sent);
+    }
+    message.done();
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowEnvelope, MessagesThatLeadToEachOtherEndAtTheLimit) {
+  auto& shared = board<EnvelopeBoard>();
+  auto agent = attach("umpire");
+  ASSERT_TRUE(agent);
+  troupe().start("pingpong", 0);
+  troupe().start("pingpong", 1);
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  ASSERT_TRUE(agent->send("player-0", "serve", {.trace = some_trace()}));
+  Message end = next_message(*agent);
+  ASSERT_TRUE(end.valid());
+  EXPECT_EQ(end.text(), "loop");
+  EXPECT_EQ(end.hops(), 0U);
+  EXPECT_EQ(end.cause(), 0U);
+  EXPECT_TRUE(end.trace().empty());
+  end.done();
+  for (const char* player : {"player-0", "player-1"}) {
+    EXPECT_TRUE(agent->send(player, "", {.type = "stop"}));
+  }
+  troupe().wait_all(patience());
+}
+
+// A receiver checks the limit again: its own may be lower than the sender's.
+BEELINE_ROLE(strict_about_hops) {
+  auto& board = context.board<EnvelopeBoard>();
+  AttachOptions options = named("strict");
+  options.max_hops = 0;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message first = next_message(*agent);
+  ASSERT_TRUE(first.valid());
+  EXPECT_EQ(first.text(), "straight");
+  first.done();
+  const auto items = agent->inbox();
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_TRUE(items.front().dead);
+  EXPECT_EQ(items.front().reason, "loop");
+  expect_balance(*agent);
+}
+
+TEST_P(FlowEnvelope, AMessageFromBeyondTheReceiversLimitIsADeadLetter) {
+  auto& shared = board<EnvelopeBoard>();
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  troupe().start("strict_about_hops");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  ASSERT_TRUE(agent->send("sender", "to myself"));
+  Message handled = next_message(*agent);
+  ASSERT_TRUE(handled.valid()) << "HK-038";
+  ASSERT_TRUE(agent->send("strict", "one hop too far"));
+  handled.done();
+  ASSERT_TRUE(agent->send("strict", "straight"));
+  troupe().wait_all(patience());
+}
+
+}  // namespace
+}  // namespace beeline::test
