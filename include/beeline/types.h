@@ -102,6 +102,7 @@ struct SendOptions {
   std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never
   MessageId cause = 0;         ///< the message that led to this one; 0 = inherited
   TraceContext trace{};        ///< empty = inherited
+  bool inherit = true;  ///< false: it has nothing to do with the message that is being handled
 };
 
 /// Selects messages. Empty fields match everything; all that are set must match.

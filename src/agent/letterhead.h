@@ -22,7 +22,7 @@ class Letterhead {
     envelope_ = {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms};
     TraceContext trace = options.trace;
     MessageId cause = options.cause;
-    if (handled != nullptr) {
+    if (handled != nullptr && options.inherit) {
       hops_ = handled->header.hops + 1U;
       if (cause == 0) cause = handled->header.id;
       if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));

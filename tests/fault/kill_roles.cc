@@ -132,7 +132,8 @@ class Player {
     const PayloadHead head{self_, pending_->to, pending_->sequence, 0};
     const std::size_t length = mixed_length(random_());
     const auto rank = static_cast<std::int32_t>(random_() % 16 == 0 ? 0 : 1 + random_() % 3);
-    const SendOptions options{.rank = rank, .type = random_() % 4 == 0 ? "kind" : ""};
+    const SendOptions options{
+        .rank = rank, .type = random_() % 4 == 0 ? "kind" : "", .inherit = false};
     if (random_() % 8 == 0) {
       auto loan = agent_.loan(to, length);
       if (!loan) return {SendStatus::kFull, 0, 0};
