@@ -6,11 +6,11 @@
 
 #include <array>
 #include <chrono>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "src/control/hive_holder.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
@@ -32,24 +32,13 @@ bool is_current(const os::LockFile& lock, const std::string& path) {
 }
 
 tl::unexpected<Error> already_run(const HivePaths& paths) {
-  std::string pid = "?";
-  std::string since = "?";
-  if (const auto text = os::LockFile::read_text(paths.lock)) {
-    std::istringstream words(*text);
-    for (std::string key, value; words >> key >> value;) {
-      if (key == "pid") pid = value;
-      if (key == "since") since = value;
-    }
-  }
+  const HiveHolder holder = read_holder(paths.lock).value_or(HiveHolder());
   return fail(ErrorCode::kAlreadyRunning,
-              fmt::format("hive \"{}\" is already run by pid {} since {}", paths.hive, pid, since));
+              fmt::format("hive \"{}\" is already run by pid {} since {}", paths.hive, holder.pid,
+                          holder.since));
 }
 
 }  // namespace
-
-std::string lock_text(int pid, const std::string& since) {
-  return fmt::format("pid {}\nsince {}\n", pid, since);
-}
 
 Result<os::LockFile> acquire_hive(const HivePaths& paths) {
   const os::UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));

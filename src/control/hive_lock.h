@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include <beeline/result.h>
 
 #include "src/control/hive_paths.h"
@@ -13,8 +11,5 @@ namespace beeline::control {
 /// be starting), so that whoever is told kAlreadyRunning can connect. Errors: kAlreadyRunning
 /// (`hive "x" is already run by pid N since <time>`), kSystem.
 [[nodiscard]] Result<os::LockFile> acquire_hive(const HivePaths& paths);
-
-/// What the holder writes for people and for the error above.
-[[nodiscard]] std::string lock_text(int pid, const std::string& since);
 
 }  // namespace beeline::control

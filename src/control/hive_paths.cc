@@ -9,11 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "src/control/hive_holder.h"
 #include "src/control/names.h"
 #include "src/os/error.h"
 
 namespace beeline::control {
 namespace {
+
+constexpr auto kLock = "/lock";
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -31,9 +34,6 @@ std::string absolute(std::string_view path) {
 }
 
 std::string hive_directory(const std::string& hive) {
-  if (const auto directory = environment("BEELINE_DIR"); !directory.empty()) {
-    return absolute(directory);
-  }
   if (const auto runtime = environment("XDG_RUNTIME_DIR"); !runtime.empty()) {
     return fmt::format("{}/beeline/{}", runtime, hive);
   }
@@ -41,6 +41,20 @@ std::string hive_directory(const std::string& hive) {
     return fmt::format("/run/beeline/{}", hive);
   }
   return fmt::format("/tmp/beeline-{}/{}", ::geteuid(), hive);
+}
+
+/// The name of a hive: as wanted, else the one that the directory belongs to.
+Result<std::string> hive_name(std::string_view wanted, const std::string& directory) {
+  std::string held;
+  if (!directory.empty()) {
+    if (const auto holder = read_holder(directory + kLock)) held = holder->hive;
+  }
+  if (held.empty()) return std::string(wanted.empty() ? "default" : wanted);
+  if (wanted.empty() || wanted == held) return held;
+  return fail(ErrorCode::kInvalid,
+              fmt::format("hive \"{}\" is asked for (--hive or BEELINE_HIVE), but BEELINE_DIR={} "
+                          "belongs to hive \"{}\": name that one, or unset BEELINE_DIR",
+                          wanted, directory, held));
 }
 
 Result<void> make_directory(const std::string& path) {
@@ -73,14 +87,17 @@ Result<void> check_owner(const std::string& path) {
 
 Result<HivePaths> find_hive(std::string_view hive) {
   HivePaths paths;
-  paths.hive = hive.empty() ? environment("BEELINE_HIVE") : hive;
-  if (paths.hive.empty()) paths.hive = "default";
+  const auto given = environment("BEELINE_DIR");
+  paths.directory = given.empty() ? std::string() : absolute(given);
+  auto name = hive_name(hive.empty() ? environment("BEELINE_HIVE") : hive, paths.directory);
+  if (!name) return tl::unexpected(std::move(name.error()));
+  paths.hive = std::move(*name);
   if (auto good = check_hive_name(paths.hive); !good) {
     return tl::unexpected(std::move(good.error()));
   }
-  paths.directory = hive_directory(paths.hive);
+  if (paths.directory.empty()) paths.directory = hive_directory(paths.hive);
   paths.socket = paths.directory + "/socket";
-  paths.lock = paths.directory + "/lock";
+  paths.lock = paths.directory + kLock;
   paths.state = paths.directory + "/state.json";
   paths.log = paths.directory + "/beelined.log";
   return paths;

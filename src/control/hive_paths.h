@@ -12,14 +12,15 @@ struct HivePaths {
   std::string hive;
   std::string directory;
   std::string socket;
-  std::string lock;   ///< pid of the keeper and the time it started
+  std::string lock;   ///< who holds it, see hive_holder.h
   std::string state;  ///< what a new keeper must know: reserved pids, last epoch
   std::string log;
 };
 
 /// Finds the directory: $BEELINE_DIR itself, else $XDG_RUNTIME_DIR/beeline/<hive>, else
 /// /run/beeline/<hive> where we may write there, else /tmp/beeline-<uid>/<hive>. An empty `hive`
-/// means $BEELINE_HIVE, else "default". Creates nothing. Errors: kInvalid (name of the hive).
+/// means $BEELINE_HIVE, else the hive that $BEELINE_DIR belongs to, else "default". Creates
+/// nothing. Errors: kInvalid (name of the hive, or $BEELINE_DIR belongs to another one).
 [[nodiscard]] Result<HivePaths> find_hive(std::string_view hive);
 
 /// Creates the directory (and below the shared places its parent, mode 0700) if it is missing, and

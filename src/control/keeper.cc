@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "src/control/hive_lock.h"
+#include "src/control/hive_holder.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
@@ -39,7 +39,7 @@ Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
   keeper.facts_.since_boot_us = static_cast<std::uint64_t>(os::boot_us());
   keeper.facts_.keeper_pid = ::getpid();
   keeper.facts_.max_payload_bytes = keeper.options_.max_payload_bytes;
-  const std::string text = lock_text(::getpid(), keeper.facts_.since);
+  const std::string text = holder_text({keeper.facts_.paths.hive, ::getpid(), keeper.facts_.since});
   if (auto written = keeper.lock_.write_text(text); !written) {
     return tl::unexpected(std::move(written.error()));
   }

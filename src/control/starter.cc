@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -14,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/link.h"
 #include "src/control/ready_pipe.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -46,6 +49,24 @@ std::string find_program() {
   return found == places.end() ? "beelined" : *found;
 }
 
+/// $BEELINE_MAX_PAYLOAD as an argument of the daemon; nothing if it is not set.
+Result<std::vector<std::string>> payload_arguments() {
+  const char* text = std::getenv("BEELINE_MAX_PAYLOAD");
+  if (text == nullptr || *text == '\0') return std::vector<std::string>();
+  const std::string_view limit(text);
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(limit.begin(), limit.end(), bytes);
+  if (error == std::errc() && end == limit.end() && bytes >= shm::kMinMaxPayload &&
+      bytes <= shm::kMaxMaxPayload) {
+    return std::vector<std::string>{"--max-payload", fmt::format("{}", bytes)};
+  }
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("the largest payload of a hive is {} to {} bytes, BEELINE_MAX_PAYLOAD is "
+                  "\"{}\": set it to such a number, or unset it for {}",
+                  shm::kMinMaxPayload, shm::kMaxMaxPayload, limit, shm::kDefaultMaxPayload));
+}
+
 /// Reads all that the daemon says before it closes the pipe or says that it is ready.
 Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
   const std::int64_t end_ns = os::monotonic_ns() + deadline.count();
@@ -70,6 +91,8 @@ Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
 }  // namespace
 
 Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds deadline) {
+  const auto limits = payload_arguments();
+  if (!limits) return tl::unexpected(limits.error());
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
   const os::UniqueFd read_end(ends[0]);
@@ -77,8 +100,10 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
 
   const std::string program = find_program();
   const std::array<int, 1> keep{write_end.get()};
-  const auto child = os::spawn(
-      {program, "--hive", paths.hive, "--ready-fd", fmt::format("{}", write_end.get())}, keep);
+  std::vector<std::string> command = {program, "--hive", paths.hive, "--ready-fd",
+                                      fmt::format("{}", write_end.get())};
+  command.insert(command.end(), limits->begin(), limits->end());
+  const auto child = os::spawn(command, keep);
   if (!child) {
     return fail(ErrorCode::kNoCoordinator,
                 fmt::format("cannot start {}: {}; set BEELINE_BIN, or run `beeline up`", program,

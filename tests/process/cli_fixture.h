@@ -31,6 +31,7 @@ class CliTest : public testing::Test {
     // Scratch hives of the programs under test lie here as well.
     ASSERT_EQ(::setenv("TMPDIR", folder_.c_str(), 1), 0);
     ::unsetenv("BEELINE_HIVE");
+    ::unsetenv("BEELINE_MAX_PAYLOAD");
   }
 
   void TearDown() override {
@@ -74,11 +75,12 @@ class CliTest : public testing::Test {
     return outcome.err;
   }
 
-  /// Makes an agent that is away: its inbox waits for the next attach.
+  /// Makes an agent that is away: its inbox waits for the next attach. It comes to send to somebody
+  /// who is not there, which needs no wait.
   static void make_away(const std::string& name, const std::vector<std::string>& options = {}) {
-    std::vector<std::string> words = {"recv", name, "--timeout", "1ms"};
+    std::vector<std::string> words = {"send", "not-there", "x", "--as", name};
     words.insert(words.end(), options.begin(), options.end());
-    (void)bad(5, words);
+    (void)bad(4, words);
   }
 
   static void wait_for_agent(const std::string& name) {
@@ -87,6 +89,15 @@ class CliTest : public testing::Test {
       const Outcome tree = beeline({"tree", "--json"});
       if (tree.code == 0 && is_running(json::parse(tree.out, nullptr, false), name)) return;
       ASSERT_LT(std::chrono::steady_clock::now(), end) << name << " did not come: " << tree.out;
+      ::usleep(2000);
+    }
+  }
+
+  /// Waits for a file that a program under test makes in the folder, which is its $TMPDIR.
+  void wait_for_file(const std::string& name) const {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!std::filesystem::exists(folder_ + '/' + name)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << name << " did not come";
       ::usleep(2000);
     }
   }

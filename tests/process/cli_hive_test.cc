@@ -67,6 +67,37 @@ TEST_F(CliHive, UpAsJsonNamesProcessesThatRun) {
   EXPECT_EQ(::kill(up.at("coordinator_pid").get<pid_t>(), 0), 0);
 }
 
+TEST_F(CliHive, ADirectoryOfAnotherHiveIsRefusedWithBothNames) {
+  (void)good({"up", "--hive", "build"});
+  for (const char* verb : {"down", "status", "up"}) {
+    const std::string refusal = bad(2, {verb, "--hive", "other"});
+    EXPECT_TRUE(contains(refusal, "\"other\"")) << refusal;
+    EXPECT_TRUE(contains(refusal, "\"build\"")) << refusal;
+  }
+  EXPECT_EQ(good_json({"status", "--hive", "build"}).at("hive"), "build");
+  EXPECT_EQ(good_json({"status"}).at("hive"), "build") << "the directory says whose it is";
+}
+
+TEST_F(CliHive, ThePayloadLimitOfAHiveIsSetWhenItStarts) {
+  const std::string body(200'000, 'x');
+  (void)bad(2, {"up", "--max-payload", "1"});
+  EXPECT_FALSE(is_up());
+  (void)good({"up", "--max-payload", "131072"});
+  make_away("worker");
+  const Outcome limited = beeline({"send", "worker", "-"}, body);
+  EXPECT_EQ(limited.code, 1);
+  EXPECT_TRUE(contains(limited.err, "131072")) << limited.err;
+  (void)good({"down"});
+
+  ASSERT_EQ(::setenv("BEELINE_MAX_PAYLOAD", "131072", 1), 0);
+  make_away("worker");
+  EXPECT_TRUE(contains(beeline({"send", "worker", "-"}, body).err, "131072"));
+  (void)good({"down"});
+  ASSERT_EQ(::setenv("BEELINE_MAX_PAYLOAD", "much", 1), 0);
+  EXPECT_TRUE(contains(bad(2, {"up"}), "BEELINE_MAX_PAYLOAD is \"much\""));
+  ::unsetenv("BEELINE_MAX_PAYLOAD");
+}
+
 TEST_F(CliHive, StatusShowsAccountsAndMemory) {
   make_away("worker");
   (void)good({"send", "worker", "one"});

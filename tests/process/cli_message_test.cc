@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/process/cli_fixture.h"
@@ -73,6 +74,7 @@ TEST_F(CliMessage, RecvSelectsByTypeAndLeavesTheRest) {
 }
 
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
+  (void)good({"up"});
   EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));
   (void)bad(5, {"request", "worker", "anybody there?", "--timeout", "20ms"});
 }
@@ -80,9 +82,50 @@ TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
 TEST_F(CliMessage, NobodyThereExitsWithFour) {
   (void)good({"up"});
   EXPECT_TRUE(contains(bad(4, {"send", "nobody", "x"}), "nobody"));
-  (void)bad(4, {"request", "nobody", "x"});
+  EXPECT_TRUE(contains(bad(4, {"request", "nobody", "x", "--timeout", "20ms"}), "nobody"));
   (void)bad(4, {"inbox", "nobody"});
   (void)bad(4, {"recv", "worker", "--parent", "nobody"});
+}
+
+TEST_F(CliMessage, ReceiversAreNamedByPidToo) {
+  make_away("worker");
+  std::string pid;
+  const json king = good_json({"tree"}).at(0);
+  for (const json& child : king.at("children")) {
+    if (child.at("name") == "worker") pid = std::to_string(child.at("pid").get<int>());
+  }
+  (void)good({"send", pid, "by pid"});
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "by pid\n");
+  Program echo(with_program({"reply", "worker", "--echo"}));
+  EXPECT_EQ(good({"request", pid, "hello"}), "hello\n");
+  (void)bad(4, {"send", "4000000", "x"});
+}
+
+TEST_F(CliMessage, TheTimeoutBoundsAnAttachToo) {
+  (void)good({"up"});
+  const auto coordinator = good_json({"status"}).at("coordinator_pid").get<pid_t>();
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"send", "worker", "x"}, {"recv", "worker"}, {"request", "worker", "x"}}) {
+    std::vector<std::string> bounded = words;
+    bounded.insert(bounded.end(), {"--timeout", "50ms"});
+    EXPECT_TRUE(contains(bad(5, bounded), "within 500 ms")) << words.front();
+  }
+  EXPECT_EQ(::kill(coordinator, SIGCONT), 0);
+}
+
+TEST_F(CliMessage, AnotherParentThanThatOfTheFirstAttachIsRefused) {
+  make_away("queen");
+  make_away("worker", {"--parent", "queen"});
+  for (const char* parent : {"nobody", "king"}) {
+    const std::string refusal = bad(2, {"recv", "worker", "--parent", parent});
+    EXPECT_TRUE(contains(refusal, "\"queen\"")) << refusal;
+    EXPECT_TRUE(contains(refusal, parent)) << refusal;
+    (void)bad(2, {"send", "queen", "x", "--as", "worker", "--parent", parent});
+  }
+  make_away("worker", {"--parent", "queen"});
+  make_away("worker");
+  make_away("queen", {"--parent", "king"});
 }
 
 TEST_F(CliMessage, AFullLaneExitsWithSixAndLosesNothing) {
@@ -132,6 +175,16 @@ TEST_F(CliMessage, RequestPrintsTheEcho) {
   EXPECT_EQ(echo.wait().code, 0);
 }
 
+TEST_F(CliMessage, ARequestWaitsForAnAgentThatIsJustComing) {
+  (void)good({"up"});
+  Program request(with_program({"request", "echo", "hello", "--as", "asker", "--timeout", "60s"}));
+  wait_for_agent("asker");
+  Program echo(with_program({"reply", "echo", "--echo"}));
+  const Outcome outcome = request.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "hello\n");
+}
+
 TEST_F(CliMessage, ReplyRunsACommandOnTheBody) {
   Program shout(with_program({"reply", "shout", "--command", "tr a-z A-Z"}));
   wait_for_agent("shout");
@@ -158,6 +211,46 @@ TEST_F(CliMessage, ACommandThatFailsLeavesADeadLetter) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(contains(outcome.err, "exited with 9"));
+}
+
+TEST_F(CliMessage, AReplyThatFindsNoRoomLeavesItsMessageInTheInbox) {
+  Program worker(with_program({"reply", "worker", "--command", "cat"}));
+  wait_for_agent("worker");
+  // The asker is away before the replies come; a lane holds 128 of them.
+  std::string lines;
+  for (int i = 0; i < 400; ++i) lines += std::to_string(i) + '\n';
+  (void)good({"send", "worker", "-", "--lines", "--as", "asker", "--timeout", "60s"}, lines);
+  const auto tried_again = [](const json& inbox) {
+    return std::any_of(inbox.begin(), inbox.end(),
+                       [](const json& line) { return line.at("attempts") == 1; });
+  };
+  while (!tried_again(good_json({"inbox", "worker"}))) ::usleep(20'000);
+  worker.signal(SIGTERM);
+  const Outcome outcome = worker.wait();
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.err, "full")) << outcome.err;
+}
+
+TEST_F(CliMessage, ASignalEndsACommandAndASecondOneKillsIt) {
+  Program polite(with_program({"reply", "worker", "--command", "touch $TMPDIR/runs; sleep 1000"}));
+  wait_for_agent("worker");
+  (void)good({"send", "worker", "one"});
+  wait_for_file("runs");
+  polite.signal(SIGTERM);
+  const Outcome ended = polite.wait();
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_TRUE(contains(ended.err, "stays in the inbox")) << ended.err;
+
+  // One that ignores TERM and has closed its stdout.
+  Program stubborn(with_program({"reply", "worker", "--command",
+                                 "trap 'touch $TMPDIR/told' TERM; exec >&-; touch $TMPDIR/lives; "
+                                 "while :; do sleep 0.01; done"}));
+  wait_for_file("lives");
+  stubborn.signal(SIGTERM);
+  wait_for_file("told");
+  stubborn.signal(SIGINT);
+  EXPECT_EQ(stubborn.wait().code, 0);
+  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "one\n");
 }
 
 TEST_F(CliMessage, RecvEndsOnASignalAndStaysAway) {

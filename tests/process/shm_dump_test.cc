@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "src/control/hive_holder.h"
 #include "src/os/memfd.h"
 #include "tests/unit/verify_samples.h"
 
@@ -43,7 +44,7 @@ class ShmDump : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void write_lock(int pid) {
-    std::ofstream(folder_ + "/lock") << "pid=" << pid << " since=2026-11-21T00:00:00Z\n";
+    std::ofstream(folder_ + "/lock") << control::holder_text({hive_, pid, "2026-11-21T00:00:00Z"});
   }
 
   /// Holds a segment as an owner would: only pages that are not zero take memory.
@@ -216,12 +217,20 @@ TEST_F(ShmDump, AForeignLayoutIsRefusedWithBothVersions) {
   Sample sample = test::sample_status();
   sample.poke<std::uint16_t>(offsetof(shm::SegmentHeader, layout_major), 9);
   const std::string path = folder_ + "/foreign.segment";
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(sample.data()), shm::kStatusBytes);
-  const Outcome outcome = run(path);
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.out.find("layout version 9.0, this shm-dump reads 1.0"), std::string::npos)
-      << outcome.out;
+  // Its headers may be shorter, or its segments larger than any of ours.
+  for (const std::uint64_t length :
+       {std::uint64_t{64}, shm::kStatusBytes, std::uint64_t{1} << 42}) {
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(sample.data()),
+               static_cast<std::streamsize>(std::min(length, shm::kStatusBytes)));
+    std::filesystem::resize_file(path, length);
+    for (const char* how : {"", "--verify "}) {
+      const Outcome outcome = run(how + path);
+      EXPECT_EQ(outcome.code, 1);
+      EXPECT_NE(outcome.out.find("layout version 9.0, this shm-dump reads 1.0"), std::string::npos)
+          << outcome.out;
+    }
+  }
 }
 
 TEST_F(ShmDump, HalfWrittenAndRandomFilesAreShownOrRefusedButNeverTrusted) {

@@ -1,5 +1,11 @@
 // up, down, status.
 
+#include <stdlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "shm/identity.h"
+#include "shm/link.h"
 #include "tools/beeline/inbox_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
@@ -46,10 +53,14 @@ ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
                   status.hive, status.keeper_pid, status.coordinator_pid, status.since, socket));
 }
 
-ExitCode up(const Context& context) {
+ExitCode up(const Context& context, std::uint64_t max_payload) {
   if (auto present = Client::connect(client_options(context, false))) {
     const auto status = present->status();
     return status ? say_running(*status, present->socket_path()) : complain(status.error());
+  }
+  // As for every coordinator that starts: the environment says what its limit is.
+  if (max_payload != 0) {
+    ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", max_payload).c_str(), 1);
   }
   auto client = Client::connect(client_options(context, true));
   if (!client) return complain(client.error());
@@ -185,18 +196,29 @@ AttachOptions attach_options(const Context& context) {
   AttachOptions options;
   options.hive = context.hive;
   options.start_coordinator = !context.no_start;
+  // Shorter ones are about messages: an attach takes several calls, and may start the coordinator.
+  constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(500);
+  if (context.timeout) {
+    options.control_timeout = std::clamp(*context.timeout, kShortest, options.control_timeout);
+  }
   return options;
 }
 
 void add_hive_verbs(CLI::App& app, Context& context) {
   auto* up_verb = app.add_subcommand("up", "Start the coordinator of a hive");
+  auto max_payload = std::make_shared<std::uint64_t>(0);
+  up_verb
+      ->add_option("--max-payload", *max_payload,
+                   "Largest payload of a message in bytes; $BEELINE_MAX_PAYLOAD, else 64 MiB")
+      ->check(CLI::Range(shm::kMinMaxPayload, shm::kMaxMaxPayload));
   up_verb->footer(
       "Examples:\n"
       "  beeline up                  start the hive \"default\"\n"
       "  beeline up --hive build     start another one beside it\n"
+      "  beeline up --max-payload 1073741824\n"
       "Says where it listens. If the hive runs already, says who runs it and since when, and exits "
       "with 3.\nThe other verbs start it by themselves.");
-  up_verb->callback([&context] { context.exit = up(context); });
+  up_verb->callback([&context, max_payload] { context.exit = up(context, *max_payload); });
 
   auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");
   down_verb->footer(

@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "shm/identity.h"
-
 namespace beeline::cli {
 namespace {
 
@@ -152,10 +150,6 @@ std::string styled(Style style, std::string_view text) {
 }
 
 bool is_utf8_locale() { return std::string_view(::nl_langinfo(CODESET)) == "UTF-8"; }
-
-std::string id_text(MessageId id) {
-  return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
-}
 
 std::string grouped(std::uint64_t number) {
   const std::string digits = fmt::format("{}", number);

@@ -13,10 +13,12 @@
 #include <beeline/types.h>
 
 #include "tools/beeline/exit_codes.h"
+#include "tools/shm_dump/id_text.h"
 
 namespace beeline::cli {
 
 using Json = nlohmann::ordered_json;
+using dump::id_text;
 
 /// Writes to stdout at once, so that a reader of a pipe sees it. False if nobody takes it any more.
 bool print(std::string_view text);
@@ -51,10 +53,6 @@ enum class Style { kBold, kDim, kGood, kBad };
 
 /// True when the locale says that the terminal takes UTF-8.
 [[nodiscard]] bool is_utf8_locale();
-
-/// An id for people, the same as in shm-dump: "3:21" is message 21 of pid 3. In JSON, too: the
-/// number needs 64 bits, of which many readers of JSON keep 53.
-[[nodiscard]] std::string id_text(MessageId id);
 
 /// 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t number);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,11 +43,15 @@ Result<Agent> attach_as(const Context& context, const ReceiveArguments& argument
   options.name = arguments.name;
   options.parent = arguments.attach.parent;
   options.role = arguments.attach.role;
-  return Agent::attach(options);
+  return attach(context, options);
 }
 
-/// Hands messages to `handle(agent, signals, message)` until it returns anything but kOk, or enough
-/// came, or it is time to end.
+/// What a handler says after a message: go on, or end with this exit code.
+using Verdict = std::optional<ExitCode>;
+constexpr Verdict kGoOn = std::nullopt;
+
+/// Hands messages to `handle(agent, signals, message)` until it says how to end, or enough came, or
+/// it is time to end.
 template <class Handle>
 ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle&& handle) {
   auto signals = stop_signals();
@@ -73,9 +78,7 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle
                         fmt::format("no message for \"{}\" within the time of --timeout ({} came)",
                                     arguments.name, taken));
     }
-    if (const ExitCode code = handle(*agent, *signals, next.message); code != ExitCode::kOk) {
-      return code;
-    }
+    if (const Verdict verdict = handle(*agent, *signals, next.message)) return *verdict;
   }
   return ExitCode::kOk;
 }
@@ -97,33 +100,39 @@ bool print_message(const Context& context, const Message& message) {
 }
 
 ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
-  return serve(context, arguments, [&context](Agent&, Signals&, Message& message) {
+  return serve(context, arguments, [&context](Agent&, Signals&, Message& message) -> Verdict {
     // Not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
       return complain(ExitCode::kError, "nobody reads our stdout: the message stays in the inbox");
     }
     message.done();
-    return ExitCode::kOk;
+    return kGoOn;
   });
 }
 
 /// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
-ExitCode answer(Agent& agent, Message& message, std::string_view text) {
+void answer(Agent& agent, Message& message, std::string_view text) {
   const SendResult result = agent.reply_until(message, text, after(kReplyPatience));
-  if (!result) {
-    (void)complain(result, fmt::format("pid {}", message.from()));
-    if (result.status == SendStatus::kTooBig) {
-      message.reject();
-      return ExitCode::kOk;
-    }
+  if (!result) (void)complain(result, fmt::format("pid {}", message.from()));
+  switch (result.status) {
+    case SendStatus::kOk:
+    case SendStatus::kNoRoute:
+    case SendStatus::kNoAgent:
+    case SendStatus::kPeerDead:
+      return message.done();
+    case SendStatus::kFull:
+    case SendStatus::kNoMemory:
+      return message.requeue();  // an attempt, so it ends as a dead letter at the latest
+    case SendStatus::kTooBig:
+    case SendStatus::kDenied:
+    case SendStatus::kLoop:
+      return message.reject();
   }
-  message.done();
-  return ExitCode::kOk;
 }
 
-ExitCode answer_by_command(const std::string& command, Agent& agent, Signals& signals,
-                           Message& message) {
-  const auto outcome = run_shell(command, message.text(),
+Verdict answer_by_command(const ReceiveArguments& arguments, Agent& agent, Signals& signals,
+                          Message& message) {
+  const auto outcome = run_shell(arguments.command, message.text(),
                                  {{"BEELINE_MESSAGE_ID", id_text(message.id())},
                                   {"BEELINE_MESSAGE_FROM", fmt::format("{}", message.from())},
                                   {"BEELINE_MESSAGE_TYPE", std::string(message.type())}},
@@ -131,11 +140,12 @@ ExitCode answer_by_command(const std::string& command, Agent& agent, Signals& si
   if (!outcome) {
     (void)complain(outcome.error());
     message.reject();
-    return ExitCode::kOk;
+    return kGoOn;
   }
   if (outcome->interrupted) {
     message.requeue();
-    return complain(ExitCode::kOk, "stopped by a signal: the message stays in the inbox");
+    return complain(arguments.count == 0 ? ExitCode::kOk : ExitCode::kError,
+                    "stopped by a signal: the message stays in the inbox");
   }
   if (outcome->exit_code != 0) {
     (void)complain(ExitCode::kError,
@@ -143,15 +153,17 @@ ExitCode answer_by_command(const std::string& command, Agent& agent, Signals& si
                                "again, and becomes a dead letter after 3",
                                outcome->exit_code, id_text(message.id()), message.attempts() + 1));
     message.requeue();
-    return ExitCode::kOk;
+    return kGoOn;
   }
-  return answer(agent, message, outcome->output);
+  answer(agent, message, outcome->output);
+  return kGoOn;
 }
 
 ExitCode reply(const Context& context, const ReceiveArguments& arguments) {
   return serve(context, arguments, [&](Agent& agent, Signals& signals, Message& message) {
-    return arguments.echo ? answer(agent, message, message.text())
-                          : answer_by_command(arguments.command, agent, signals, message);
+    if (!arguments.echo) return answer_by_command(arguments, agent, signals, message);
+    answer(agent, message, message.text());
+    return kGoOn;
   });
 }
 
@@ -199,7 +211,8 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. When it exits "
       "with "
       "other\nthan 0, the message comes again, up to three times in all; then it is a dead "
-      "letter.");
+      "letter,\nand so it goes with a reply for which its asker has no room. A signal ends the "
+      "command, a second\none kills it.");
   reply_verb->callback([&context, to_reply] { context.exit = reply(context, *to_reply); });
 }
 

@@ -89,7 +89,7 @@ void add_run_verb(CLI::App& app, Context& context) {
   verb->footer(
       "Examples:\n"
       "  beeline run -- ./my-tests\n"
-      "  beeline run -- sh -c 'beeline reply e --echo & sleep 1; beeline request e hi'\n"
+      "  beeline run -- sh -c 'beeline reply e --echo & beeline request e hi'\n"
       "The hive lies in a temporary directory, $BEELINE_DIR of the command. The exit code is the\n"
       "command's, 128 + n if signal n ended it. Afterwards no process and no file of the hive is "
       "left,\nalso if we are killed.");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <beeline/agent.h>
 
 #include "tools/beeline/output.h"
+#include "tools/beeline/session.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
@@ -35,7 +37,7 @@ Result<Agent> attach_sender(const Context& context, const SendArguments& argumen
   options.parent = arguments.attach.parent;
   options.role = arguments.attach.role;
   options.temporary = arguments.as.empty();
-  return Agent::attach(options);
+  return attach(context, options);
 }
 
 /// Sends one body and prints its id.
@@ -73,6 +75,21 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
   return ExitCode::kOk;
 }
 
+/// The receiver of a request, which may be just about to attach: waits for its name.
+Result<Peer> await_peer(Agent& agent, const std::string& name, Deadline deadline) {
+  constexpr std::chrono::nanoseconds kLookAgain = std::chrono::milliseconds(10);
+  for (;;) {
+    auto peer = agent.peer(name);
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (peer || peer.error().code != ErrorCode::kNoAgent || left.count() <= 0) return peer;
+    // Nobody is told of a new name. The wait takes what the coordinator has to say meanwhile.
+    const auto ended =
+        agent.receive({.timeout = std::min<std::chrono::nanoseconds>(kLookAgain, left),
+                       .filter = {.reply_to = std::numeric_limits<MessageId>::max()}});
+    if (!ended && ended.error().code != ErrorCode::kTimeout) return tl::unexpected(ended.error());
+  }
+}
+
 ExitCode request(const Context& context, const SendArguments& arguments) {
   const auto options = arguments.message.options();
   if (!options) return complain(options.error());
@@ -80,12 +97,12 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!body) return complain(body.error());
   auto agent = attach_sender(context, arguments);
   if (!agent) return complain(agent.error());
-  const auto peer = agent->peer(arguments.to);
+  const Deadline deadline = after(context.timeout.value_or(kRequestTimeout));
+  const auto peer = await_peer(*agent, arguments.to, deadline);
   if (!peer) return complain(peer.error());
 
   const auto begin = std::chrono::steady_clock::now();
-  auto reply =
-      agent->request(*peer, *body, after(context.timeout.value_or(kRequestTimeout)), *options);
+  auto reply = agent->request(*peer, *body, deadline, *options);
   const auto took = std::chrono::steady_clock::now() - begin;
   if (!reply) return complain(reply.error());
   bool printed = false;
@@ -128,8 +145,8 @@ void add_send_verbs(CLI::App& app, Context& context) {
       "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
       "  ls | beeline send worker - --lines             a message for each line\n"
       "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
-      "killed.\nExits with 4 if there is no such agent, 6 if the lane is full, 7 if a rule denies "
-      "it.");
+      "killed.\nExits with 4 at once if there is no such agent, 6 if the lane is full, 7 if a rule "
+      "denies it.");
   send_verb->callback([&context, to_send] { context.exit = send(context, *to_send); });
 
   auto to_ask = std::make_shared<SendArguments>();
@@ -141,7 +158,8 @@ void add_send_verbs(CLI::App& app, Context& context) {
       "  beeline reply echo --echo &\n"
       "  beeline request echo \"hello\"\n"
       "  beeline request echo - --timeout 500ms --json < question.txt\n"
-      "Waits 10 s unless --timeout says otherwise; exits with 5 if no reply came.");
+      "Waits 10 s unless --timeout says otherwise, first for an agent of that name, then for its "
+      "reply.\nExits with 4 if no such agent came, with 5 if no reply came.");
   request_verb->callback([&context, to_ask] { context.exit = request(context, *to_ask); });
 }
 

@@ -1,14 +1,19 @@
 #pragma once
 
-// An agent that waits for messages and for signals at once.
+// A verb as an agent: how it attaches, and how it waits for messages and for signals at once.
 
 #include <optional>
 
 #include <beeline/agent.h>
 
+#include "tools/beeline/options.h"
 #include "tools/beeline/signals.h"
 
 namespace beeline::cli {
+
+/// Attaches. An agent that is known keeps the parent of its first attach: asking for another one is
+/// an error. Errors: kInvalid (that), those of Agent::attach.
+[[nodiscard]] Result<Agent> attach(const Context& context, const AttachOptions& options);
 
 enum class Arrival {
   kMessage,

@@ -10,12 +10,15 @@
 
 #include <array>
 #include <cerrno>
-#include <optional>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "src/os/error.h"
+#include "src/os/event_fd.h"
 #include "src/os/fd.h"
+#include "src/os/pid_fd.h"
+#include "src/os/process.h"
 
 namespace beeline::cli {
 namespace {
@@ -33,7 +36,7 @@ Result<Pipe> make_pipe() {
 
 /// The child, between fork and exec.
 [[noreturn]] void become_shell(const char* command, int input, int output, pid_t parent) {
-  (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // the parent ended before it was set
   (void)::setpgid(0, 0);                    // so that whatever it starts can be ended with it
   (void)::dup2(input, STDIN_FILENO);
@@ -46,12 +49,37 @@ Result<Pipe> make_pipe() {
   ::_exit(127);
 }
 
-int wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+/// The command and all that it has started and that stayed in its group.
+class Group {
+ public:
+  Group(pid_t leader, os::UniqueFd pidfd) : leader_(leader), pidfd_(std::move(pidfd)) {}
+
+  /// Whoever asks twice means it.
+  void end() { (void)::kill(-leader_, ended_++ == 0 ? SIGTERM : SIGKILL); }
+  void kill() { (void)::kill(-leader_, SIGKILL); }
+
+  /// Reaps the command, ending it at each signal that comes meanwhile; returns its exit code.
+  int wait(Signals& signals, bool& interrupted) {
+    for (;;) {
+      const auto status = os::try_reap(leader_);
+      if (!status) return kUnknown;
+      if (*status) return WIFEXITED(**status) ? WEXITSTATUS(**status) : 128 + WTERMSIG(**status);
+      const std::array<int, 2> fds{pidfd_.get(), signals.fd()};
+      (void)os::poll_readable(fds, std::chrono::seconds(10));
+      while (signals.take()) {
+        interrupted = true;
+        end();
+      }
+    }
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+
+ private:
+  static constexpr int kUnknown = 127;
+
+  pid_t leader_;
+  os::UniqueFd pidfd_;
+  int ended_ = 0;
+};
 
 /// Feeds the input and collects the output of one child until it closes its stdout.
 class Exchange {
@@ -116,6 +144,8 @@ Result<ShellOutcome> run_shell(const std::string& command, std::string_view inpu
     become_shell(command.c_str(), in->read_end.get(), out->write_end.get(), self);
   }
   (void)::setpgid(child, child);  // whoever of us is first
+  auto pidfd = os::open_pidfd(child);
+  Group group(child, pidfd ? std::move(*pidfd) : os::UniqueFd());
   in->read_end.reset();
   out->write_end.reset();
 
@@ -128,8 +158,9 @@ Result<ShellOutcome> run_shell(const std::string& command, std::string_view inpu
     outcome.interrupted = exchange.interrupted;
   }
   const bool too_big = outcome.output.size() > kMaxShellOutput;
-  if (too_big || outcome.interrupted) (void)::kill(-child, SIGTERM);
-  outcome.exit_code = wait_for(child);
+  if (outcome.interrupted) group.end();
+  if (too_big) group.kill();
+  outcome.exit_code = group.wait(signals, outcome.interrupted);
   if (too_big) {
     return fail(ErrorCode::kTooBig,
                 fmt::format("the command printed more than {} bytes", kMaxShellOutput));

@@ -118,11 +118,6 @@ Json verify(const Segment& segment, bool at_rest) {
   return out;
 }
 
-std::string id_text(std::uint64_t id) {
-  if (id == 0) return {};
-  return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
-}
-
 std::string agent_text(const Segments& all, std::uint32_t pid) {
   const std::string name = all.agent_name(pid);
   return name.empty() ? fmt::to_string(pid) : fmt::format("{} ({})", name, pid);

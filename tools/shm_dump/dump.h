@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/shm_dump/id_text.h"
 #include "tools/shm_dump/segments.h"
 
 namespace beeline::dump {
@@ -35,8 +36,6 @@ void dump_directory(const Segment& segment, Json& out);
 
 // Words that several parts use.
 
-/// "3:21": pid of the sender and its counter; "" for none.
-[[nodiscard]] std::string id_text(std::uint64_t id);
 /// "worker (3)", or "3" without a directory.
 [[nodiscard]] std::string agent_text(const Segments& all, std::uint32_t pid);
 /// Milliseconds since a message was sent; null in a saved file, whose clock is not ours.

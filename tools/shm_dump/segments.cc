@@ -1,7 +1,11 @@
 #include "tools/shm_dump/segments.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,11 +23,15 @@ std::string name_in(const shm::AgentRecord& record) {
   return escape(whole.substr(0, whole.find('\0')));
 }
 
-Result<void> refuse_foreign(const Segment& segment) {
-  const shm::ByteView view = segment.view();
-  const std::string where = segment.source.saved
-                                ? segment.source.path
-                                : fmt::format("{} ({})", segment.source.name, segment.source.path);
+/// Another version may have other sizes, so this comes before all else. Files that are too short to
+/// say what they are, or that cannot be read so, are left to whoever copies them.
+Result<void> refuse_foreign(const Source& source, int fd) {
+  std::array<std::byte, offsetof(shm::SegmentHeader, kind)> start{};
+  const ssize_t length = ::pread(fd, start.data(), start.size(), 0);
+  if (length != static_cast<ssize_t>(start.size())) return {};
+  const shm::ByteView view(start);
+  const std::string where =
+      source.saved ? source.path : fmt::format("{} ({})", source.name, source.path);
   if (view.u64(0) != shm::kMagic) {
     return fail(ErrorCode::kBadSegment,
                 fmt::format("{} is no Beeline segment: it starts with {:016x}, a segment with "
@@ -57,12 +65,12 @@ std::uint32_t Segment::serial() const { return view().u32(offsetof(shm::SegmentH
 Result<Segment> load_segment(const Source& source) {
   const auto fd = open_source(source);
   if (!fd) return tl::unexpected(fd.error());
+  if (auto good = refuse_foreign(source, fd->get()); !good) return tl::unexpected(good.error());
   auto copy = Capture::take(fd->get(), source.path);
   if (!copy) return tl::unexpected(copy.error());
   Segment segment;
   segment.source = source;
   segment.copy = std::move(*copy);
-  if (auto good = refuse_foreign(segment); !good) return tl::unexpected(good.error());
   segment.shape = shm::verify_header(segment.view());
   segment.live = !source.saved || source.saved_live;
   segment.now_ns = source.saved ? 0 : os::monotonic_ns();

@@ -14,9 +14,9 @@
 
 #include <fmt/format.h>
 
+#include "src/control/hive_holder.h"
 #include "src/control/hive_paths.h"
 #include "src/os/error.h"
-#include "src/os/lock_file.h"
 #include "tools/shm_dump/segment_name.h"
 
 namespace beeline::dump {
@@ -32,17 +32,6 @@ std::optional<pid_t> pid_from(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
   if (error != std::errc{} || pid <= 0 || end != text.data() + text.size()) return std::nullopt;
   return pid;
-}
-
-/// The keeper that a lock file names: "pid=<n> since=<time>" or "pid <n>" on a line.
-std::optional<pid_t> keeper_from(std::string_view text) {
-  constexpr std::string_view kKey = "pid";
-  constexpr std::string_view kBetween = "= \t\r\n";
-  const auto at = text.find(kKey);
-  if (at == std::string_view::npos) return std::nullopt;
-  std::string_view rest = text.substr(at + kKey.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(kBetween), rest.size()));
-  return pid_from(rest.substr(0, rest.find_first_of(kBetween)));
 }
 
 std::string read_link(const std::string& path) {
@@ -145,23 +134,22 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   if (!paths) return tl::unexpected(paths.error());
   Collector collector(paths->hive);
   std::string lock_says;
-  const auto text = os::LockFile::read_text(paths->lock);
-  const std::optional<pid_t> keeper = text ? keeper_from(*text) : std::nullopt;
-  if (!text) {
-    if (text.error().sys_errno == EACCES) {
+  const auto holder = control::read_holder(paths->lock);
+  if (!holder) {
+    if (holder.error().sys_errno == EACCES) {
       return fail(ErrorCode::kDenied,
                   fmt::format("{}: run shm-dump as the user of hive '{}' or as root (sudo)",
-                              text.error().text, paths->hive));
+                              holder.error().text, paths->hive));
     }
-    lock_says = text.error().text;
-  } else if (!keeper) {
+    lock_says = holder.error().text;
+  } else if (holder->pid == 0) {
     lock_says = fmt::format("lock file {} names no pid", paths->lock);
   } else {
-    const Search search = collector.search(*keeper);
-    if (search == Search::kRefused) return denied(*paths, *keeper);
+    const Search search = collector.search(holder->pid);
+    if (search == Search::kRefused) return denied(*paths, holder->pid);
     lock_says = search == Search::kGone
-                    ? fmt::format("keeper {} of lock file {} has ended", *keeper, paths->lock)
-                    : fmt::format("process {} of lock file {} holds no segment of it", *keeper,
+                    ? fmt::format("keeper {} of lock file {} has ended", holder->pid, paths->lock)
+                    : fmt::format("process {} of lock file {} holds no segment of it", holder->pid,
                                   paths->lock);
   }
   if (collector.empty()) {

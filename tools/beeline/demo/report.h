@@ -68,7 +68,6 @@ struct Story {
   RoundTrips round_trips;
   std::map<std::uint32_t, Account> accounts;  ///< by pid
   bool clean = false;                         ///< no process and no file left
-  std::string trouble;                        ///< why it ended early
 };
 
 /// One line of the end: what had to hold, and whether it did.

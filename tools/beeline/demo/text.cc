@@ -1,6 +1,7 @@
 #include "tools/beeline/demo/text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,17 +23,20 @@ constexpr std::size_t kMaxTasks = 4000;
 constexpr std::size_t kMinTasks = 8;
 constexpr std::size_t kLinesPerTask = 4;
 
+/// REQUIRES: `errno` is that of a stream that could not be opened or read.
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
 tl::unexpected<Error> unreadable(const std::string& path, const std::error_code& error) {
   return tl::unexpected<Error>(Error{ErrorCode::kSystem, error.value(),
                                      fmt::format("cannot read {}: {}", path, error.message())});
 }
 
 Result<std::string> read_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) return unreadable(path, last_error());
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad() || !file.is_open()) {
-    return unreadable(path, std::make_error_code(std::errc::io_error));
-  }
+  if (file.bad()) return unreadable(path, last_error());
   return text;
 }
 
@@ -129,8 +133,10 @@ Result<Totals> count_directly(const FileList& files) {
   for (const std::string& path : files.paths) {
     std::error_code error;
     totals.bytes += fs::file_size(path, error);
+    if (error) return unreadable(path, error);
+    errno = 0;
     std::ifstream file(path);
-    if (error || !file) return unreadable(path, error);
+    if (!file) return unreadable(path, last_error());
     for (std::string line; std::getline(file, line); ++totals.lines) {
       std::istringstream words(line);
       using Words = std::istream_iterator<std::string>;

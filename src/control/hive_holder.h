@@ -1,0 +1,24 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include <beeline/result.h>
+
+namespace beeline::control {
+
+/// Who holds the directory of a hive: what its keeper writes into the lock file. No proof of
+/// anything, since whoever was killed leaves it behind.
+struct HiveHolder {
+  std::string hive;   ///< its name; empty where the text does not say
+  pid_t pid = 0;      ///< of the keeper; 0 where the text does not say
+  std::string since;  ///< when it started; empty where the text does not say
+};
+
+[[nodiscard]] std::string holder_text(const HiveHolder& holder);
+
+/// Reads a lock file. Half a line counts as none. Errors: kSystem (ENOENT: nobody ever held it).
+[[nodiscard]] Result<HiveHolder> read_holder(const std::string& lock_path);
+
+}  // namespace beeline::control
