@@ -7,13 +7,16 @@
 // sleeps: later after a round in which the sleeper was awake, earlier after one in which it had to
 // be rung. That moment is where a missing fence lets both sides miss each other.
 //
-// BEELINE_SOAK=1 plays ten times as many rounds.
+// On a machine that has other things to do it plays as many rounds as its time allows.
+// BEELINE_SOAK=1 gives it ten times as many rounds and as much time.
 
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,7 +38,8 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kRoundsOfAMode = 150'000;
 // Far beyond the watchdog: whoever misses a ring sleeps until the end of the test.
 constexpr std::int64_t kForEver = 1'000'000'000'000;
-constexpr auto kHangs = 120s;
+constexpr auto kTime = 10s;
+constexpr auto kHangs = 100s;
 
 constexpr WaitPolicy kHidesNothing{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
 constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
@@ -162,10 +166,20 @@ void pin_to_usable(int nth) {
   }
 }
 
+// How long both play. The first of them ends it early when the time is over, before it comes to
+// what is the last round then: so the other knows when they have met.
+struct Match {
+  std::atomic<std::uint32_t> last_round;
+  std::chrono::steady_clock::time_point time_over;
+};
+
 // Plays all rounds; sleeps in the odd or in the even ones.
-void play(End& own, bool sleeps_in_odd, std::uint32_t rounds) {
+void play(End& own, bool sleeps_in_odd, Match& match) {
   pin_to_usable(sleeps_in_odd ? 0 : 1);
-  for (std::uint32_t round = 1; round <= rounds; ++round) {
+  for (std::uint32_t round = 1; round <= match.last_round.load(); ++round) {
+    if (sleeps_in_odd && std::chrono::steady_clock::now() > match.time_over) {
+      match.last_round.store(round);
+    }
     own.meet(round);
     if ((round % 2 == 1) == sleeps_in_odd) {
       own.sleep_until_told();
@@ -191,12 +205,13 @@ TEST_P(WakeStress, NoRingIsEverMissed) {
                           End(GetParam(), kFirstPid + 1, kFirstPid)};
   ends[0].connect(ends[1], directory.view());
   ends[1].connect(ends[0], directory.view());
-  const test::Watchdog watchdog(kHangs, [&ends] {
+  const test::Watchdog watchdog(factor * kHangs, [&ends] {
     std::fprintf(stderr, "a ring was missed: rounds %u and %u, status words %u and %u (0: awake)\n",
                  ends[0].round(), ends[1].round(), ends[0].sleep_word(), ends[1].sleep_word());
   });
-  std::thread first([&] { play(ends[0], true, factor * kRoundsOfAMode); });
-  std::thread second([&] { play(ends[1], false, factor * kRoundsOfAMode); });
+  Match match{factor * kRoundsOfAMode, std::chrono::steady_clock::now() + factor * kTime};
+  std::thread first([&] { play(ends[0], true, match); });
+  std::thread second([&] { play(ends[1], false, match); });
   first.join();
   second.join();
   for (const End& end : ends) {
