@@ -116,8 +116,8 @@ class Agent {
   /// by the Agent; do not read or close it.
   [[nodiscard]] int fd();
 
-  /// What waits in the inbox, in delivery order, then leased and dead ones. Takes nothing. `limit`
-  /// = most items.
+  /// What waits in the inbox, in delivery order, then leased and dead ones; expired ones are not
+  /// listed. Takes nothing. `limit` = most items.
   [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit = 1000);
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links() const;

@@ -12,7 +12,7 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit) {
   const shm::Home& home = receiver_->home().home();
   std::vector<shm::IndexNode> order;
   receiver_->home().inbox().index().for_each([&](const shm::IndexNode& node) {
-    order.push_back(node);
+    if (!receive::Receiver::has_expired(home.entry(node.entry()))) order.push_back(node);
     return true;
   });
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.before(b); });

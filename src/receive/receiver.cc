@@ -243,11 +243,15 @@ bool Receiver::has_urgent() const {
   });
 }
 
+bool Receiver::has_expired(const shm::Entry& entry) {
+  const std::int64_t life_ns = std::int64_t{entry.header.ttl_ms} * 1'000'000;
+  return life_ns != 0 && os::coarse_ns() > entry.header.sent_ns + life_ns;
+}
+
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
 bool Receiver::drop_unfit(std::uint32_t at) {
   const shm::Entry& entry = home_->home().entry(at);
-  if (entry.header.ttl_ms != 0 &&
-      os::coarse_ns() > entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000) {
+  if (has_expired(entry)) {
     bury(at, shm::DeadReason::kExpired);
     return true;
   }

@@ -87,6 +87,8 @@ class Receiver {
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  // Its time to live is over; taking it makes it a dead letter.
+  [[nodiscard]] static bool has_expired(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   // Links that were quarantined since the last call.

@@ -193,6 +193,7 @@ TEST_P(FlowInbox, MessagesThatFailBecomeDeadLettersWithTheirReasons) {
   ASSERT_TRUE(board<InboxBoard>().sent.await(1, patience()));
   // Time must pass for the one that expires, and nobody tells when.
   EXPECT_FALSE(agent->receive({.timeout = 30ms, .filter = {.reply_to = 1}}));
+  EXPECT_EQ(agent->inbox().size(), 3U) << "C-20: an expired one is not listed";
   Message rejected = next_message(*agent, {.type = "rejected"});
   ASSERT_TRUE(rejected.valid());
   rejected.reject();
