@@ -19,8 +19,8 @@ class SharedSender;
 ///
 /// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws. Calls
 /// that wait have a deadline; receive() has none unless it is given a timeout. Control calls (those
-/// that ask the coordinator: attach, peer of one not spoken to before, detach) end after
-/// `AttachOptions::control_timeout` at the latest. Any call may look at the control socket, which
+/// that ask the coordinator: attach, peer of one not spoken to before, detach) wait for each of its
+/// answers at most `AttachOptions::control_timeout`. Any call may look at the control socket, which
 /// takes a few ms, once a second at most, while the coordinator is gone or hangs; and where a new
 /// peer's link must be answered, up to 2 s, once, if it hangs in that moment.
 ///

@@ -141,9 +141,7 @@ SendResult Agent::reply_until(const Message& to, std::span<const std::byte> payl
                               Deadline deadline, const SendOptions& options) {
   const auto found = core_->peer(to.from());
   if (!found) return {status_of(found.error().code), 0, 0};
-  SendOptions answer = options;
-  answer.reply_to = to.id();
-  return core_->send(*found, payload, answer, deadline);
+  return core_->reply(to, *found, payload, options, deadline);
 }
 
 Result<Message> Agent::request(Peer to, std::string_view payload, Deadline deadline,

@@ -26,6 +26,8 @@
 
 namespace beeline {
 
+class Letterhead;
+
 class AgentCore {
  public:
   [[nodiscard]] static Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options);
@@ -45,6 +47,8 @@ class AgentCore {
   // `id` 0: a new one.
   SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                   Deadline deadline, MessageId id = 0);
+  SendResult reply(const Message& message, Peer to, std::span<const std::byte> payload,
+                   const SendOptions& options, Deadline deadline);
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
@@ -143,7 +147,9 @@ class AgentCore {
   void fade_links();
   void report_quarantined();
   [[nodiscard]] Pid find_pid(std::string_view name) const;
-  Result<Peer> open_link(Pid pid);
+  // Whether to wait for a coordinator that has gone.
+  enum class Patience : std::uint8_t { kNone, kForCoordinator };
+  Result<Peer> open_link(Pid pid, Patience patience);
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
@@ -181,6 +187,8 @@ class AgentCore {
                       const send::Envelope& envelope, MessageId id);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
+  SendResult send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
+                     Deadline deadline, MessageId id);
   template <typename Attempt>
   void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
   void flush_shared();

@@ -63,11 +63,17 @@ void AgentCore::leave() {
               std::memory_order_relaxed);  // relaxed: looked at under the lock where it counts
 }
 
+// Runs inside fork(): system calls alone.
 void AgentCore::become_a_copy() {
   is_copy_ = true;
   left_.store(true, std::memory_order_relaxed);  // relaxed: one thread
   down_ = true;
   attached_ = false;
+  status_.hold_addresses_in_child();
+  if (receiver_ != nullptr) receiver_->home().memory().hold_addresses_in_child();
+  for (const auto& link : out_) {
+    if (link != nullptr) link->memory().hold_addresses_in_child();
+  }
 }
 
 void AgentCore::handle(const control::DiedAnnouncement& died) {

@@ -136,8 +136,10 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
 void AgentCore::connect_receipts(receive::InLink& link) {
   send::OutLink* own = out_link(link.owner_pid);
   if (own == nullptr || own->place == nullptr) {
+    // Without a coordinator later, after it was found again: not while messages wait.
+    if (client_.closed()) return;
     client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
-    const auto opened = open_link(link.owner_pid);
+    const auto opened = open_link(link.owner_pid, Patience::kNone);
     client_.set_deadline(options_.control_timeout);
     if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
     own = out_link(link.owner_pid);
@@ -316,7 +318,7 @@ Result<Peer> AgentCore::peer(Pid pid) {
     const bool awaited = os::monotonic_ns() < place_until_ns_;
     if (link.place != nullptr || awaited) return Peer{known->second, pid};
   }
-  auto opened = open_link(pid);
+  auto opened = open_link(pid, Patience::kForCoordinator);
   if (opened && !out_[opened->slot]->may_send) return peer(pid);
   return opened;
 }
@@ -335,7 +337,7 @@ Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
 }
 
 // Creates the link, or asks again for one whose answer was lost: it is the same segment then.
-Result<Peer> AgentCore::open_link(Pid pid) {
+Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
   if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   send::OutLink* link = out_link(pid);
   const bool again = link != nullptr;
@@ -346,7 +348,9 @@ Result<Peer> AgentCore::open_link(Pid pid) {
   }
   auto opened = ask_open(*link, again);
   // Registering again opens every link of ours, this one among them.
-  if (!opened && client_.closed()) resume(options_.control_timeout);
+  if (!opened && patience == Patience::kForCoordinator && client_.closed()) {
+    resume(options_.control_timeout);
+  }
   if (link->place != nullptr) return Peer{slot_of_[pid], pid};
   if (!again && !client_.closed()) {  // refused
     const auto lock = lock_send();

@@ -44,11 +44,12 @@ std::uint32_t AgentCore::take(const Filter& filter) {
 }
 
 std::optional<Message> AgentCore::try_receive(const Filter& filter) {
-  if (has_ended()) return std::nullopt;
   disarm();
+  if (has_ended()) return std::nullopt;
+  poll_control_at(os::coarse_ns());
+  if (has_ended()) return std::nullopt;
   receiver_->drain_turn();
   std::uint32_t at = take(filter);
-  poll_control_at(at == shm::kNoEntry ? os::coarse_ns() : receiver_->clock_ns());
   if (at == shm::kNoEntry && waiter_->uses_events()) {
     arm();
     at = take(filter);
@@ -64,7 +65,7 @@ Message AgentCore::hand_out(std::uint32_t entry) {
 }
 
 const shm::Entry* AgentCore::handled() const {
-  return leases_.empty() ? nullptr : &receiver_->entry(leases_.back());
+  return leases_.empty() || is_copy_ ? nullptr : &receiver_->entry(leases_.back());
 }
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {

@@ -61,8 +61,21 @@ MessageId AgentCore::reserve_id() {
 
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
+  return send_as(Letterhead(options, handled()), to, payload, deadline, id);
+}
+
+// An answer belongs to what it answers, whatever else is being handled.
+SendResult AgentCore::reply(const Message& message, Peer to, std::span<const std::byte> payload,
+                            const SendOptions& options, Deadline deadline) {
+  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+  SendOptions answer = options;
+  answer.reply_to = message.id();
+  return send_as(Letterhead(answer, &receiver_->entry(message.entry_)), to, payload, deadline, 0);
+}
+
+SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
+                              Deadline deadline, MessageId id) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
-  const Letterhead head(options, handled());
   if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
   SendResult result;
   bool lost = false;
@@ -177,6 +190,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   if (has_left()) return fail(ErrorCode::kClosed, "loan: this agent has left the hive");
   tl::expected<shm::SlabPool::Loan, ErrorCode> slab = tl::unexpected(ErrorCode::kFull);
   std::uint64_t limit = contract_.max_payload_bytes;
+  std::byte* memory = nullptr;
   const auto take = [&] {
     const auto lock = lock_send();
     send::OutLink* link = link_of(to);
@@ -189,6 +203,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
     } else {
       slab = link->take_slab(bytes);
       limit = link->max_payload();
+      if (slab) memory = link->slab_bytes(*slab);
     }
     return slab || slab.error() != ErrorCode::kFull;
   };
@@ -202,7 +217,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   Loan loan;
   loan.core_ = this;
   loan.peer_ = to;
-  loan.data_ = link_of(to)->slab_bytes(*slab);
+  loan.data_ = memory;
   loan.size_ = bytes;
   loan.slab_ = slab->slab;
   loan.generation_ = slab->generation;

@@ -17,6 +17,7 @@ constexpr std::int64_t kShortest = 1'000'000;
 
 void AgentCore::last_look() {
   poll_control();
+  if (has_ended()) return;  // what lies in the lanes is a successor's
   // The words that say whom our senders ring are read before the lanes: a sender that has not found
   // us yet has put what it sends after this look into a lane without a ring, and the belt bounds
   // how long it lies there.
@@ -40,7 +41,7 @@ std::int64_t AgentCore::longest_block() const {
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }
-  if (next_place_ns_ != std::numeric_limits<std::int64_t>::max()) {
+  if (!client_.closed() && next_place_ns_ != std::numeric_limits<std::int64_t>::max()) {
     longest = std::clamp(next_place_ns_ - os::monotonic_ns(), kShortest, longest);
   }
   return longest;

@@ -51,10 +51,12 @@ Result<std::string> hive_name(std::string_view wanted, const std::string& direct
   }
   if (held.empty()) return std::string(wanted.empty() ? "default" : wanted);
   if (wanted.empty() || wanted == held) return held;
-  return fail(ErrorCode::kInvalid,
-              fmt::format("hive \"{}\" is asked for (--hive or BEELINE_HIVE), but BEELINE_DIR={} "
-                          "belongs to hive \"{}\": name that one, or unset BEELINE_DIR",
-                          wanted, directory, held));
+  return fail(
+      ErrorCode::kInvalid,
+      fmt::format("hive \"{}\" is asked for (--hive or BEELINE_HIVE), but BEELINE_DIR={} "
+                  "belongs to hive \"{}\": name that one, unset BEELINE_DIR, or remove {}{} "
+                  "if that hive was killed",
+                  wanted, directory, held, directory, kLock));
 }
 
 Result<void> make_directory(const std::string& path) {

@@ -77,8 +77,13 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                     {caller.incarnation, request.serial});
 }
 
-/// Is there room for one more link to this reader, here and at the keeper.
-Result<void> check_room(Hive& hive, Pid reader) {
+/// Is there room for one more link to this reader, here and at the keeper. A link back to somebody
+/// whose link is there already is always let in: what lies in that one could not be read without
+/// it.
+Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
+  for (const LinkEntry* link : hive.registry.links_to(owner)) {
+    if (link->owner == reader) return {};
+  }
   const std::size_t count = hive.registry.count_to(reader);
   if (count < kMaxLinksToAgent) return hive.keeper.check_room_for_link();
   const AgentNode* node = hive.tree.find(reader);
@@ -172,7 +177,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   }
   Agent& reader = *hive.registry.agent(request.to);
   if (!known) {
-    if (auto room = check_room(hive, request.to); !room) return room;
+    if (auto room = check_room(hive, caller.pid, request.to); !room) return room;
     LinkEntry fresh{key,       caller.pid, request.to, request.contract, share(std::move(fds[0])),
                     *may_send, false};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;

@@ -77,6 +77,12 @@ Result<Mapping> Mapping::map_writable(int fd, std::size_t size_bytes) {
   return mapping;
 }
 
+void Mapping::hold_addresses_in_child() const noexcept {
+  if (data() == nullptr) return;
+  (void)::mmap(data(), size(), PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
 Result<Mapping> Mapping::map_readable(int fd, std::size_t size_bytes) {
   return map(fd, size_bytes, boost::interprocess::read_only);
 }

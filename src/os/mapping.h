@@ -28,6 +28,11 @@ class Mapping {
   /// own, or a page may fault. A child made by fork inherits it. Errors: as map_writable.
   [[nodiscard]] static Result<Mapping> map_readable(int fd, std::size_t size_bytes);
 
+  /// In a child made by fork: takes the addresses of a writable mapping, which the child did not
+  /// get, so that nothing else comes to lie there and the destructor unmaps nothing else. Any
+  /// access faults. May be called from a fork handler.
+  void hold_addresses_in_child() const noexcept;
+
   /// The first mapped byte, null if nothing is mapped. Valid as long as this object or the one that
   /// it was moved to lives; moving does not change the address. Of a readable mapping it must not
   /// be written through.

@@ -25,6 +25,7 @@ class HomeMemory {
   [[nodiscard]] shm::Inbox& inbox() { return inbox_; }
   [[nodiscard]] const shm::Inbox& inbox() const { return inbox_; }
   [[nodiscard]] int fd() const { return memory_.fd(); }
+  [[nodiscard]] const segment::Owned& memory() const { return memory_; }
 
   // True when one more message can be put, adding entries where the table may still grow. False:
   // full, or the system has no memory now; senders then see their lanes fill.

@@ -329,6 +329,7 @@ void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
 void Receiver::keep_dead_letters_bounded() {
   while (home_->inbox().dead() > shm::kMaxDeadLetters) {
     const std::uint32_t at = home_->inbox().oldest_dead();
+    if (at == shm::kNoEntry) return;
     const std::uint32_t row = home_->home().entry(at).word().row;
     shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
     home_->inbox().purge(at, stamp);

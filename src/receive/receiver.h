@@ -57,8 +57,6 @@ class Receiver {
   [[nodiscard]] bool has_urgent() const;
   // Every lane was empty after this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns);
-  // The coarse clock when a message was drained last.
-  [[nodiscard]] std::int64_t clock_ns() const { return clock_ns_; }
   // After a take-over: a sender may have been waiting for what the predecessor took.
   void ring_all_for_space();
 
@@ -123,7 +121,7 @@ class Receiver {
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
   std::int64_t all_empty_ns_ = 0;
-  std::int64_t clock_ns_ = 0;
+  std::int64_t clock_ns_ = 0;  // coarse, when a message was drained last
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };

@@ -24,6 +24,9 @@ class Owned {
   // Adds memory; widened to whole pages. Errors: kNoMemory; then nothing has changed.
   [[nodiscard]] Result<void> allocate(std::uint64_t offset_bytes, std::uint64_t length_bytes) const;
 
+  // See os::Mapping.
+  void hold_addresses_in_child() const noexcept { mapping_.hold_addresses_in_child(); }
+
   [[nodiscard]] std::byte* data() const { return mapping_.data(); }
   [[nodiscard]] std::uint64_t size() const { return mapping_.size(); }
   [[nodiscard]] int fd() const { return fd_.get(); }

@@ -97,12 +97,17 @@ BEELINE_ROLE(pingpong) {
   ASSERT_TRUE(agent);
   board.attached.raise();
   const std::string other = "player-" + std::to_string(1 - context.number);
+  MessageId handled_by_other = 0;
   for (bool last = false; !last;) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid());
     last = message.type() == "stop";
     if (!last) {
+      if (message.hops() > 1) {
+        EXPECT_EQ(message.cause(), handled_by_other);
+      }
       const SendResult sent = agent->send(peer_of(*agent, other), "on");
+      handled_by_other = sent.id;
       if (sent.status == SendStatus::kLoop) {
         EXPECT_EQ(message.hops(), 32U);
         EXPECT_EQ(message.trace(), some_trace());
@@ -135,6 +140,60 @@ TEST_P(FlowEnvelope, MessagesThatLeadToEachOtherEndAtTheLimit) {
   end.done();
   for (const char* player : {"player-0", "player-1"}) {
     EXPECT_TRUE(agent->send(player, "", {.type = "stop"}));
+  }
+  troupe().wait_all(patience());
+}
+
+// Answers the first of two questions while it holds both, and sends what belongs to neither.
+BEELINE_ROLE(two_leases) {
+  auto& board = context.board<EnvelopeBoard>();
+  auto agent = attach("answerer");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message first = next_message(*agent, {.channel = "first"});
+  Message second = next_message(*agent, {.channel = "second"});
+  ASSERT_TRUE(first.valid() && second.valid());
+  EXPECT_TRUE(agent->reply(first, "an answer"));
+  const Peer asker = peer_of(*agent, "asker");
+  EXPECT_TRUE(agent->send(asker, "led to by the second"));
+  EXPECT_TRUE(agent->send(asker, "of itself", {.inherit = false}));
+  SharedSender sender = agent->shared_sender();
+  EXPECT_TRUE(sender.send(asker, "of a thread"));
+  first.done();
+  second.done();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowEnvelope, AnAnswerBelongsToItsQuestionAndTheRestToWhatIsHandled) {
+  auto& shared = board<EnvelopeBoard>();
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("two_leases");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Peer to = peer_of(*agent, "answerer");
+  TraceContext other = some_trace();
+  other.flags = 9;
+  const SendResult first = agent->send(to, "1", {.channel = "first", .trace = some_trace()});
+  const SendResult second = agent->send(to, "2", {.channel = "second", .trace = other});
+  ASSERT_TRUE(first && second);
+  struct Expected {
+    const char* text;
+    MessageId cause;
+    std::uint32_t hops;
+    TraceContext trace;
+  };
+  const Expected all[] = {{"an answer", first.id, 1, some_trace()},
+                          {"led to by the second", second.id, 1, other},
+                          {"of itself", 0, 0, {}},
+                          {"of a thread", 0, 0, {}}};
+  for (const Expected& expected : all) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.text(), expected.text);
+    EXPECT_EQ(message.cause(), expected.cause) << expected.text;
+    EXPECT_EQ(message.hops(), expected.hops) << expected.text;
+    EXPECT_EQ(message.trace(), expected.trace) << expected.text;
+    message.done();
   }
   troupe().wait_all(patience());
 }

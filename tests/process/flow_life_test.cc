@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
@@ -85,8 +86,13 @@ TEST_P(FlowLife, AForkedChildLeavesItsParentsAgentAlone) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const bool refused = agent->send(echo, "from the child").status == SendStatus::kNoRoute;
+    // Memory of the child's own must not come to lie where the segments were.
+    std::vector<std::string> own(64, std::string(4U << 20, 'x'));
     held = Message();
     agent.reset();
+    for (const std::string& text : own) {
+      if (text != own.front()) ::_exit(2);
+    }
     ::_exit(refused ? 0 : 1);
   }
   int status = -1;
@@ -229,6 +235,39 @@ TEST_P(FlowLife, MessagesGoOnWhileTheCoordinatorHangs) {
   while (!found && found.error().code == ErrorCode::kTimeout) found = agent->peer(other);
   ASSERT_TRUE(found) << found.error().text;
   ask(*agent, *found, "after all", "stop");
+  ask(*agent, echo, "", "stop");
+  troupe().wait_all(patience());
+}
+
+// Opens a link to the caller, and says so.
+BEELINE_ROLE(newcomer) {
+  auto& board = context.board<LifeBoard>();
+  auto agent = attach("newcomer");
+  ASSERT_TRUE(agent);
+  const Peer caller = peer_of(*agent, "caller");
+  ASSERT_TRUE(agent->send(caller, "new here"));
+  board.done.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowLife, MessagesGoOnWhileANewLinkCannotBeAnswered) {
+  auto& shared = board<LifeBoard>();
+  auto agent = attach("caller");
+  ASSERT_TRUE(agent);
+  troupe().start("life_echo", 0);
+  const Peer echo = peer_of(*agent, "echo");
+  ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, "warm up"));
+  troupe().start("newcomer");
+  ASSERT_TRUE(shared.done.await(1, patience()));  // nobody of us has looked meanwhile
+  const pid_t coordinator = hive().coordinator();
+  ASSERT_GT(coordinator, 0);
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  for (int i = 0; i < 2000; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
+  ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
+  Message late = next_message(*agent);
+  ASSERT_TRUE(late.valid());
+  EXPECT_EQ(late.text(), "new here");
+  late.done();
   ask(*agent, echo, "", "stop");
   troupe().wait_all(patience());
 }
