@@ -12,9 +12,8 @@ namespace beeline::shm {
 inline constexpr std::size_t kTraceBytes = 25;  // W3C: trace id 16, span id 8, flags 1
 
 struct Extension {
-  std::uint64_t cause;    // id of the message that was being handled when this one was sent
-  std::uint32_t to_pid;   // original addressee of a copy
-  std::uint32_t via_pid;  // nearest common ancestor of sender and receiver, for the record
+  std::uint64_t cause;  // id of the message that was being handled when this one was sent
+  std::uint64_t reserved0;
   unsigned char trace[kTraceBytes];
   unsigned char reserved[7];
 };

@@ -354,6 +354,19 @@ Result<std::vector<ListedAgent>> Client::list_all() {
   return all;
 }
 
+Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader) {
+  std::vector<shm::LinkKey> all;
+  for (std::int64_t from = 0; from >= 0;) {
+    auto raw = request(LinksRequest{reader, static_cast<std::uint64_t>(from)});
+    if (!raw) return tl::unexpected(std::move(raw.error()));
+    const auto page = typed<LinksAnswer>(*raw);
+    if (!page) return tl::unexpected(page.error());
+    all.insert(all.end(), page->links.begin(), page->links.end());
+    from = page->next > from ? page->next : -1;
+  }
+  return all;
+}
+
 Result<StatusAnswer> Client::status() {
   auto raw = request(StatusRequest{});
   if (!raw) return tl::unexpected(std::move(raw.error()));

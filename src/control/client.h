@@ -108,6 +108,8 @@ class Client {
   [[nodiscard]] Result<ListAnswer> list(std::uint32_t from = 0);
   /// All pages of list().
   [[nodiscard]] Result<std::vector<ListedAgent>> list_all();
+  /// All in-links of an agent that have not faded; none of a pid that nobody has.
+  [[nodiscard]] Result<std::vector<shm::LinkKey>> links_to(Pid reader);
   [[nodiscard]] Result<StatusAnswer> status();
   [[nodiscard]] Result<RouteAnswer> route(const std::string& from, const std::string& to);
   /// Returns once coordinator and keeper have ended and the socket is gone, or at the deadline.

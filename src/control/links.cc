@@ -145,9 +145,9 @@ OpenedAnswer describe_peer(const Agent& peer, bool may_send, std::vector<SharedF
   return opened;
 }
 
-/// The links that a new life of this agent, or one that resumes, is told of.
-std::vector<LinkEntry*> links_to_announce(Hive& hive, const Agent& agent) {
-  std::vector<LinkEntry*> links = hive.registry.links_to(agent.pid);
+/// The links that a new life of this reader, or one that resumes, is told of.
+std::vector<LinkEntry*> unfaded_links_to(Hive& hive, Pid reader) {
+  std::vector<LinkEntry*> links = hive.registry.links_to(reader);
   std::erase_if(links, [](const LinkEntry* link) { return link->faded; });
   return links;
 }
@@ -223,12 +223,27 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   }
 }
 
+LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
+  LinksAnswer answer;
+  for (const LinkEntry* link : unfaded_links_to(hive, request.to)) {
+    const shm::LinkKey& key = link->key;
+    if (key.incarnation < request.from) continue;
+    if (answer.links.size() >= kMaxListedLinks &&
+        answer.links.back().incarnation != key.incarnation) {
+      answer.next = static_cast<std::int64_t>(key.incarnation);
+      break;
+    }
+    answer.links.push_back(key);
+  }
+  return answer;
+}
+
 std::uint32_t count_in_links(Hive& hive, const Agent& agent) {
-  return static_cast<std::uint32_t>(links_to_announce(hive, agent).size());
+  return static_cast<std::uint32_t>(unfaded_links_to(hive, agent.pid).size());
 }
 
 void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
-  for (const LinkEntry* link : links_to_announce(hive, agent)) {
+  for (const LinkEntry* link : unfaded_links_to(hive, agent.pid)) {
     announce_link(hive, *link, agent, life);
   }
 }

@@ -21,6 +21,9 @@ namespace beeline::control {
 /// Always succeeds: a link that is not known has faded before.
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 
+/// A page of the in-links of an agent that have not faded; none of a pid that nobody has.
+[[nodiscard]] LinksAnswer list_in_links(Hive& hive, const LinksRequest& request);
+
 /// How many in-links announce_in_links() will announce.
 [[nodiscard]] std::uint32_t count_in_links(Hive& hive, const Agent& agent);
 

@@ -97,6 +97,11 @@ Result<void> do_list(Call& call, const ListRequest& request) {
   return {};
 }
 
+Result<void> do_links(Call& call, const LinksRequest& request) {
+  call.hive.answer(call.caller, call.seq, list_in_links(call.hive, request));
+  return {};
+}
+
 Result<void> do_status(Call& call, const StatusRequest&) {
   const Hive& hive = call.hive;
   StatusAnswer answer;
@@ -188,6 +193,7 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"resume", false, row<ResumeRequest, do_resume>},
     {"report", true, row<ReportRequest, do_report>},
     {"list", false, row<ListRequest, do_list>},
+    {"links", false, row<LinksRequest, do_links>},
     {"status", false, row<StatusRequest, do_status>},
     {"route", false, row<RouteRequest, do_route>},
     {"down", false, row<DownRequest, do_down>},

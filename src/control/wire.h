@@ -28,6 +28,7 @@ namespace beeline::control {
 inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr int kMaxJsonDepth = 8;
 inline constexpr std::size_t kMaxListedAgents = 64;
+inline constexpr std::size_t kMaxListedLinks = 512;
 /// Layout of the segments, said at attach; the major and minor number of shm/segment.h.
 inline constexpr std::string_view kLayoutVersion = "1.0";
 
@@ -91,6 +92,11 @@ struct ReportRequest {
 struct ListRequest {
   std::uint32_t from = 0;  ///< the first pid
 };
+/// Which links to an agent count: what lies in the lanes of any other is done.
+struct LinksRequest {
+  Pid to = kNoPid;
+  std::uint64_t from = 0;  ///< the first incarnation
+};
 struct StatusRequest {};
 /// Names, or pids in decimal.
 struct RouteRequest {
@@ -100,7 +106,7 @@ struct RouteRequest {
 struct DownRequest {};
 
 using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
-                             DetachRequest, ResumeRequest, ReportRequest, ListRequest,
+                             DetachRequest, ResumeRequest, ReportRequest, ListRequest, LinksRequest,
                              StatusRequest, RouteRequest, DownRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
@@ -157,6 +163,12 @@ struct ListAnswer {
   std::int64_t next = -1;  ///< `from` of the next page, -1 = this was the last
 };
 
+/// In the order of their keys; the links of one life are never on two pages.
+struct LinksAnswer {
+  std::vector<shm::LinkKey> links;  ///< those that have not faded
+  std::int64_t next = -1;           ///< `from` of the next page, -1 = this was the last
+};
+
 struct StatusAnswer {
   std::string hive;
   std::string version;
@@ -186,7 +198,7 @@ struct RouteAnswer {
 };
 
 using Answer = std::variant<OkAnswer, ErrorAnswer, AttachedAnswer, OpenedAnswer, ResumedAnswer,
-                            ListAnswer, StatusAnswer, RouteAnswer>;
+                            ListAnswer, LinksAnswer, StatusAnswer, RouteAnswer>;
 
 // ---- Announcements, from the coordinator to an agent --------------------------------------------
 

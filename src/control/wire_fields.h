@@ -33,6 +33,8 @@ inline constexpr std::string_view kOp<ReportRequest> = "report";
 template <>
 inline constexpr std::string_view kOp<ListRequest> = "list";
 template <>
+inline constexpr std::string_view kOp<LinksRequest> = "links";
+template <>
 inline constexpr std::string_view kOp<StatusRequest> = "status";
 template <>
 inline constexpr std::string_view kOp<RouteRequest> = "route";
@@ -50,6 +52,8 @@ template <>
 inline constexpr std::string_view kOp<ResumedAnswer> = "resumed";
 template <>
 inline constexpr std::string_view kOp<ListAnswer> = "list";
+template <>
+inline constexpr std::string_view kOp<LinksAnswer> = "links";
 template <>
 inline constexpr std::string_view kOp<StatusAnswer> = "status";
 template <>
@@ -124,6 +128,11 @@ void fields(V& v, ListRequest& r) {
   v.maybe("from", r.from);
 }
 template <class V>
+void fields(V& v, LinksRequest& r) {
+  v("to", r.to);
+  v.maybe("from", r.from);
+}
+template <class V>
 void fields(V&, StatusRequest&) {}
 template <class V>
 void fields(V& v, RouteRequest& r) {
@@ -179,6 +188,16 @@ void fields(V& v, ListedAgent& r) {
 template <class V>
 void fields(V& v, ListAnswer& r) {
   v("agents", r.agents);
+  v("next", r.next);
+}
+template <class V>
+void fields(V& v, shm::LinkKey& r) {
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, LinksAnswer& r) {
+  v("links", r.links);
   v("next", r.next);
 }
 template <class V>

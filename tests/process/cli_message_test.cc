@@ -335,5 +335,33 @@ TEST_F(CliMessage, InboxListsInDeliveryOrderAndTakesNothing) {
   EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
 }
 
+TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
+  Program recv(with_program({"recv", "worker"}));
+  wait_for_agent("worker");
+  for (const char* body : {"s1", "s2"}) {
+    (void)good({"send", "worker", body, "--as", "sender1"});
+    recv.wait_for(std::string(body) + '\n');
+  }
+  const auto done = [] {
+    const json status = good_json({"status"});
+    for (const json& inbox : status.at("inboxes")) {
+      if (inbox.at("name") == "worker") return inbox.at("done") == 2;
+    }
+    return false;
+  };
+  while (!done()) ::usleep(2000);
+  // Its links fade meanwhile; the last one is kept for the next life of the sender.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(good_json({"inbox", "worker"}), json::array());
+  recv.signal(SIGTERM);
+  EXPECT_EQ(recv.wait().code, 0);
+  // The same while the reader is away; what is new shows.
+  EXPECT_EQ(good_json({"inbox", "worker"}), json::array());
+  (void)good({"send", "worker", "s3", "--as", "sender1"});
+  const json inbox = good_json({"inbox", "worker"});
+  ASSERT_EQ(inbox.size(), 1U);
+  EXPECT_EQ(inbox.at(0).at("place"), "lane");
+  EXPECT_EQ(inbox.at(0).at("preview"), "s3");
+}
+
 }  // namespace
 }  // namespace beeline::test

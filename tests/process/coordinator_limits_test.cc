@@ -110,6 +110,9 @@ TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
   }
   EXPECT_EQ(sent, shm::kMaxAgents + shm::kMaxAgents / 2);
   EXPECT_TRUE(has_error(last, ErrorCode::kFull, "links to \"lead\" (PID 2) wait to be read"));
+  const auto listed = watcher.client.links_to(lead.pid());
+  ASSERT_TRUE(is_ok(listed));
+  EXPECT_EQ(listed->size(), sent) << "of many pages";
   // Others are served as ever, and so is the reader: it is told of every link.
   EXPECT_TRUE(is_ok(send_once(temporary(""), watcher.pid())));
   TestAgent successor;

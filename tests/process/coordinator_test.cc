@@ -291,12 +291,16 @@ TEST_F(CoordinatorTest, FadedLinksAreForgottenAndSaidSo) {
   ASSERT_TRUE(is_ok(worker.open(lead.pid())));
   const std::uint64_t old = worker.attached.incarnation;
   ASSERT_TRUE(is_ok(worker.client.detach({})));
+  Client client = connect();
+  EXPECT_EQ(client.links_to(lead.pid()).value(), (std::vector<shm::LinkKey>{{old, 1}}));
+  EXPECT_TRUE(client.links_to(worker.pid()).value().empty());
   ASSERT_TRUE(is_ok(lead.client.fade(old, 1)));
   const auto faded = lead.next<FadedAnnouncement>();
   ASSERT_TRUE(faded.has_value());
   EXPECT_EQ(faded->incarnation, old);
-  // It is still there for the receipts of a hand-over, and gone after it.
+  // It is still there for the receipts of a hand-over alone, and gone after it.
   EXPECT_EQ(lead.client.status()->links, 1U);
+  EXPECT_TRUE(client.links_to(lead.pid()).value().empty());
   TestAgent successor = agent(named("worker"));
   EXPECT_EQ(lead.client.status()->links, 0U);
   ASSERT_TRUE(is_ok(lead.client.fade(old, 1)));

@@ -73,6 +73,9 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
 
   EXPECT_EQ(parse_as<DetachRequest>(build(DetachRequest{{1, 5}}, 1)).empty,
             (std::vector<std::uint32_t>{1, 5}));
+  const auto links_back = parse_as<LinksRequest>(build(LinksRequest{9, shm::kMaxIncarnation}, 1));
+  EXPECT_EQ(links_back.to, 9U);
+  EXPECT_EQ(links_back.from, shm::kMaxIncarnation);
   EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
 }
 
@@ -110,6 +113,16 @@ TEST(Wire, AFullListFitsAPacket) {
                            4194304, true});
   }
   EXPECT_LE(build(Answer(list), ~0ULL).size(), kMaxPacketBytes);
+
+  LinksAnswer links{std::vector<shm::LinkKey>(kMaxListedLinks, {shm::kMaxIncarnation, ~0U}),
+                    static_cast<std::int64_t>(shm::kMaxIncarnation)};
+  const std::string text = build(Answer(links), ~0ULL);
+  EXPECT_LE(text.size(), kMaxPacketBytes);
+  const auto back = parse_from_coordinator(text);
+  ASSERT_TRUE(back.has_value()) << back.error().text;
+  const auto& answer = std::get<LinksAnswer>(std::get<IncomingAnswer>(*back).answer);
+  EXPECT_EQ(answer.links, links.links);
+  EXPECT_EQ(answer.next, links.next);
 }
 
 TEST(Wire, GarbageIsRefusedWithAReason) {

@@ -69,8 +69,13 @@ const Segment* committed_home(const Segments& all, std::uint32_t pid) {
 
 class InboxReader {
  public:
-  InboxReader(const Segments& all, const Segment& home)
-      : all_(all), home_(home), view_(home.view()), shape_(shm::capacity_of(view_)) {}
+  /// `in_links`: those that have not faded, all of them borrowed.
+  InboxReader(const Segments& all, const Segment& home, const std::vector<shm::LinkKey>& in_links)
+      : all_(all),
+        home_(home),
+        in_links_(in_links),
+        view_(home.view()),
+        shape_(shm::capacity_of(view_)) {}
 
   std::vector<InboxLine> read() {
     std::vector<InboxLine> waiting;
@@ -145,8 +150,9 @@ class InboxReader {
     return line;
   }
 
-  /// How far this inbox has taken a lane; 0 if it does not know the link yet.
-  std::uint64_t cursor(const Segment& link, shm::Lane lane) const {
+  /// How far this inbox has taken a lane: 0 if it does not know the link yet, nothing if it has
+  /// forgotten the link, with which all that was in it is done.
+  std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const {
     for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
       if (view_.u64(row) == link.incarnation() &&
@@ -154,16 +160,19 @@ class InboxReader {
         return shape_.cursor(view_, i, lane);
       }
     }
+    const shm::LinkKey key{link.incarnation(), link.serial()};
+    if (std::find(in_links_.begin(), in_links_.end(), key) == in_links_.end()) return std::nullopt;
     return 0;
   }
 
   void add_lane(const Segment& link, shm::Lane lane, std::vector<InboxLine>& lines) {
+    const auto taken = cursor(link, lane);
+    if (!taken) return;
     const shm::ByteView view = link.view();
     const shm::LinkContract contract = shm::contract_of(view);
     const auto shape = shm::lane_shape(contract, shm::LinkLayout(contract), lane);
     const std::uint64_t tail = shm::tail_of(view, shape);
-    std::uint64_t position =
-        std::max(cursor(link, lane), tail > shape.capacity ? tail - shape.capacity : 0);
+    std::uint64_t position = std::max(*taken, tail > shape.capacity ? tail - shape.capacity : 0);
     for (; position < tail; ++position) {
       if (!shm::holds(view, shape, position)) continue;
       const std::uint64_t at = shape.slot_at(position);
@@ -178,13 +187,15 @@ class InboxReader {
 
   const Segments& all_;
   const Segment& home_;
+  const std::vector<shm::LinkKey>& in_links_;
   shm::ByteView view_;
   shm::HomeShape shape_;
 };
 
 }  // namespace
 
-Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive, std::uint32_t pid) {
+Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
+                                               std::uint32_t pid) {
   // Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
   auto loaded = load(hive, [pid](const dump::SegmentName& name) {
     switch (name.kind) {
@@ -201,11 +212,17 @@ Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive, std::uint3
   if (!loaded) return tl::unexpected(std::move(loaded.error()));
   const Segments all(std::move(*loaded));
   const Segment* home = committed_home(all, pid);
-  if (home != nullptr) return InboxReader(all, *home).read();
-  return fail(ErrorCode::kNoAgent,
-              fmt::format("pid {} has no inbox among the segments of the hive: it is the "
-                          "coordinator, or it has not finished its attach; see `beeline tree`",
-                          pid));
+  if (home == nullptr) {
+    return fail(ErrorCode::kNoAgent,
+                fmt::format("pid {} has no inbox among the segments of the hive: it is the "
+                            "coordinator, or it has not finished its attach; see `beeline tree`",
+                            pid));
+  }
+  // Asked last: a row is closed only after the coordinator has let its link fade, so a link without
+  // a row that has not faded even now was not known to the home when that was copied.
+  const auto in_links = client.links_to(pid);
+  if (!in_links) return tl::unexpected(in_links.error());
+  return InboxReader(all, *home, *in_links).read();
 }
 
 Result<HiveAccounts> read_accounts(std::string_view hive) {

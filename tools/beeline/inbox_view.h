@@ -1,7 +1,7 @@
 #pragma once
 
 // Inboxes seen from outside: copies of segments are read, nothing is mapped, taken or written, and
-// the agent need not have a process.
+// the agent need not have a process. Only the coordinator knows which links still count.
 
 #include <cstdint>
 #include <map>
@@ -12,6 +12,7 @@
 #include <beeline/result.h>
 
 #include "shm/verify.h"
+#include "src/control/client.h"
 
 namespace beeline::cli {
 
@@ -35,8 +36,10 @@ struct InboxLine {
 };
 
 /// All messages of agent `pid`: what waits, in delivery order, then leased ones, then dead letters.
-/// Errors: kNoCoordinator, kDenied (segments of another user), kNoAgent (no home), kSystem.
-[[nodiscard]] Result<std::vector<InboxLine>> look_into_inbox(std::string_view hive,
+/// Errors: kNoCoordinator, kDenied (segments of another user), kNoAgent (no home), kSystem, and
+/// those of every call of the client.
+[[nodiscard]] Result<std::vector<InboxLine>> look_into_inbox(control::Client& client,
+                                                             std::string_view hive,
                                                              std::uint32_t pid);
 
 /// The accounts of every agent whose home can be read, by pid, and the memory of the hive.
@@ -45,7 +48,7 @@ struct HiveAccounts {
   std::uint64_t segments = 0;
   std::uint64_t segment_bytes = 0;  ///< allocated, not merely addressed
 };
-/// Errors: as look_into_inbox.
+/// Errors: kNoCoordinator, kDenied, kSystem, as look_into_inbox.
 [[nodiscard]] Result<HiveAccounts> read_accounts(std::string_view hive);
 
 }  // namespace beeline::cli

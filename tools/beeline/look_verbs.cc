@@ -103,7 +103,7 @@ ExitCode inbox(const Context& context, const std::string& name) {
   if (!client) return complain(client.error());
   const auto pid = find_agent(*client, name);
   if (!pid) return complain(pid.error());
-  const auto lines = look_into_inbox(context.hive, *pid);
+  const auto lines = look_into_inbox(*client, context.hive, *pid);
   if (!lines) return complain(lines.error());
   if (context.json) {
     print_json(inbox_json(*lines));
