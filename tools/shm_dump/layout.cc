@@ -58,6 +58,7 @@ void add_numbers(std::string& out) {
                       BEELINE_CONSTANT(kNoSlab),
                       BEELINE_CONSTANT(kFlagSlab),
                       BEELINE_CONSTANT(kFlagRequiresAck),
+                      BEELINE_CONSTANT(kFlagExtended),
                       BEELINE_CONSTANT(kFlagUrgentLane),
                       BEELINE_CONSTANT(kFlagMatched),
                       BEELINE_CONSTANT(kFlagCut),
@@ -133,6 +134,9 @@ void add_link_structs(std::string& out) {
               BEELINE_FIELD(MessageHeader, type), BEELINE_FIELD(MessageHeader, channel),
               BEELINE_FIELD(MessageHeader, flags), BEELINE_FIELD(MessageHeader, hops),
               BEELINE_FIELD(MessageHeader, slab)});
+  add_struct(out, "Extension", sizeof(shm::Extension),
+             {BEELINE_FIELD(Extension, cause), BEELINE_FIELD(Extension, reserved0),
+              BEELINE_FIELD(Extension, trace), BEELINE_FIELD(Extension, reserved)});
   add_struct(out, "Slot", sizeof(shm::Slot),
              {BEELINE_FIELD(Slot, commit), BEELINE_FIELD(Slot, header),
               BEELINE_FIELD(Slot, generation), BEELINE_FIELD(Slot, payload)});
