@@ -21,9 +21,10 @@ demo: setup
 test: setup
 	scripts/run-tests release asan tsan
 
-# Every test with Clang, those labelled soak in their long form.
+# Every test with Clang, those labelled soak in their long form; whole hives of threads under the
+# thread sanitizer.
 soak: setup
-	BEELINE_SOAK=1 scripts/run-tests clang
+	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 
 bench: build
 	build/bin/beeline-bench latency
@@ -38,4 +39,4 @@ tidy: setup
 	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-clang
+	rm -rf build build-debug build-asan build-tsan build-tsan-all build-clang
