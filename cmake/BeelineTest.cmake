@@ -5,7 +5,8 @@
 # a test was skipped and none failed exits with 77 (tests/test_main.cc) and shows as Skipped.
 #
 # LABELS    tsan: also built and run under the thread sanitizer; threads: that in `make soak` only;
-#           noasan: not run under the address sanitizer; soak: has a longer form when BEELINE_SOAK=1 is in the environment.
+#           noasan: not run under the address sanitizer; soak: has a longer form when
+#           BEELINE_SOAK=1 is in the environment.
 # TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
 # PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
 
