@@ -42,6 +42,8 @@ enum class DeadReason : std::uint8_t {
   kReceiverDead = 4,  // taken over by the coordinator
   kRevoked = 5,       // the route was forbidden before it was taken
   kLoop = 6,          // more hops than allowed
+  kUnclaimed = 7,     // an answer that nobody waited for and nobody fetched
+  kCancelled = 8,     // its sender took it back
 };
 
 [[nodiscard]] constexpr const char* to_string(DeadReason reason) {
@@ -60,9 +62,15 @@ enum class DeadReason : std::uint8_t {
       return "revoked";
     case DeadReason::kLoop:
       return "loop";
+    case DeadReason::kUnclaimed:
+      return "unclaimed";
+    case DeadReason::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }
+
+inline constexpr DeadReason kLastReason = DeadReason::kCancelled;
 
 inline constexpr std::uint32_t kNoRow = 0xffff;
 

@@ -12,10 +12,12 @@ namespace beeline::shm {
 inline constexpr std::size_t kTraceBytes = 25;  // W3C: trace id 16, span id 8, flags 1
 
 struct Extension {
-  std::uint64_t cause;  // id of the message that was being handled when this one was sent
-  std::uint64_t reserved0;
+  std::uint64_t cause;        // id of the message that was being handled when this one was sent
+  std::uint32_t addressee;    // of a copy: who the original went to
+  std::uint32_t full_length;  // of a cut payload: bytes of the whole
   unsigned char trace[kTraceBytes];
-  unsigned char reserved[7];
+  std::uint8_t ack;  // of an acknowledgement: AckStatus
+  unsigned char reserved[6];
 };
 static_assert(sizeof(Extension) == 48);
 static_assert(offsetof(Extension, trace) == 16);

@@ -144,6 +144,7 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
   to.exhausted.relaxed_store(from.exhausted.observe());
   to.bad_slots.relaxed_store(from.bad_slots.observe());
   to.late_replies.relaxed_store(from.late_replies.observe());
+  to.copies_dropped.relaxed_store(from.copies_dropped.observe());
   home.control().reserved_ids.publish(old.control().reserved_ids.observe());
 }
 

@@ -59,9 +59,10 @@ struct InboxCounters {
   Atomic<std::uint64_t> rejected;
   Atomic<std::uint64_t> expired;
   Atomic<std::uint64_t> exhausted;
-  Atomic<std::uint64_t> bad_slots;     // links quarantined
-  Atomic<std::uint64_t> late_replies;  // answers that nobody waited for any more
-  std::uint64_t reserved[7];
+  Atomic<std::uint64_t> bad_slots;       // links quarantined
+  Atomic<std::uint64_t> late_replies;    // answers that nobody waited for any more
+  Atomic<std::uint64_t> copies_dropped;  // of siblings' messages, let go because there was no room
+  std::uint64_t reserved[6];
 };
 static_assert(sizeof(InboxCounters) == 128);
 
@@ -219,6 +220,13 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
       return 0;
   }
   return 0;
+}
+
+// The key of a message: a control message goes before all others.
+[[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
+                                               const MessageHeader& header) {
+  if ((header.flags & kFlagControl) != 0) return INT64_MIN;
+  return order_key(policy, rank_step_us, header.sent_ns, header.rank);
 }
 
 // Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the

@@ -46,19 +46,18 @@ class Inbox {
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
 
-  // Puts a checked message. REQUIRES: free_count() > 0. `indexed` false: it answers a waiting
-  // request.
+  // Puts a checked message. REQUIRES: free_count() > 0. `mark`: 0, or the one of kUnindexedFlags
+  // that keeps it out of the delivery order.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
-                    std::int64_t sent_ns, bool indexed) {
+                    std::int64_t sent_ns, std::uint16_t mark) {
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
     crash_fence();  // the entry was freed before; its fields change only after that
     entry.arrival = next_arrival();
     entry.header = copy.header;
     entry.header.sent_ns = sent_ns;
-    entry.header.flags = static_cast<std::uint16_t>(copy.header.flags |
-                                                    (lane == Lane::kUrgent ? kFlagUrgentLane : 0) |
-                                                    (indexed ? 0 : kFlagMatched));
+    entry.header.flags = static_cast<std::uint16_t>(
+        copy.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
     if (entry.in_slab()) {
       entry.generation = copy.generation;
       std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
@@ -67,9 +66,7 @@ class Inbox {
     }
     entry.state.publish(
         EntryWord{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)}.pack());
-    if (entry.header.rank <= kRankCritical) ++critical_;
-    ++queued_;
-    if (indexed) index_.push(node_of(at));
+    enter_queue(at);
     return at;
   }
 
@@ -111,13 +108,13 @@ class Inbox {
   }
 
   // Leases an entry that put() did not index. REQUIRES: it is queued.
-  void take_matched(std::uint32_t at) { lease(at); }
+  void take_unindexed(std::uint32_t at) { lease(at); }
 
-  // Puts a matched entry that nobody waits for any more into the delivery order.
-  void unmatch(std::uint32_t at) {
+  // A matched entry that nobody waits for any more is stashed.
+  void stash(std::uint32_t at) {
     Entry& entry = home_.entry(at);
-    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
-    index_.push(node_of(at));
+    entry.header.flags =
+        static_cast<std::uint16_t>((entry.header.flags & ~kFlagMatched) | kFlagStashed);
   }
 
   // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or
@@ -128,7 +125,7 @@ class Inbox {
     --leased_;
   }
 
-  // Back into the queue with one attempt more, at its old place in the order.
+  // Back into the queue with one attempt more, at its old place in the order or the stash.
   void requeue(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
@@ -137,10 +134,8 @@ class Inbox {
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
     entry.state.publish(word.pack());
     --leased_;
-    ++queued_;
-    if (entry.header.rank <= kRankCritical) ++critical_;
     add(home_.control().counters.requeued, 1);
-    index_.push(node_of(at));
+    enter_queue(at);
   }
 
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
@@ -174,7 +169,7 @@ class Inbox {
   // Rebuilds index, free list and counts from the entries: after a take-over.
   void rebuild() {
     index_.clear();
-    free_count_ = queued_ = leased_ = dead_ = critical_ = letters_count_ = 0;
+    free_count_ = queued_ = leased_ = dead_ = critical_ = copies_ = letters_count_ = 0;
     for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(i - 1);
     std::sort(letters_.begin(), letters_.begin() + letters_count_,
               [this](std::uint32_t a, std::uint32_t b) {
@@ -190,11 +185,11 @@ class Inbox {
   [[nodiscard]] std::uint32_t leased() const { return leased_; }
   [[nodiscard]] std::uint32_t dead() const { return dead_; }
   [[nodiscard]] std::uint32_t critical() const { return critical_; }
+  [[nodiscard]] std::uint32_t copies() const { return copies_; }
 
   [[nodiscard]] IndexNode node_of(std::uint32_t at) const {
     const Entry& entry = home_.entry(at);
-    return make_node(order_key(policy_, rank_step_us_, entry.header.sent_ns, entry.header.rank),
-                     entry.arrival, at);
+    return make_node(order_key(policy_, rank_step_us_, entry.header), entry.arrival, at);
   }
 
  private:
@@ -221,6 +216,15 @@ class Inbox {
     }
   }
 
+  // Counts an entry whose state says queued, and gives it its place in the order.
+  void enter_queue(std::uint32_t at) {
+    const MessageHeader& header = home_.entry(at).header;
+    ++queued_;
+    if (header.rank <= kRankCritical) ++critical_;
+    if ((header.flags & kFlagCopy) != 0) ++copies_;
+    if ((header.flags & kUnindexedFlags) == 0) index_.push(node_of(at));
+  }
+
   void lease(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
@@ -229,6 +233,7 @@ class Inbox {
     --queued_;
     ++leased_;
     if (entry.header.rank <= kRankCritical) --critical_;
+    if ((entry.header.flags & kFlagCopy) != 0) --copies_;
   }
 
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
@@ -265,9 +270,7 @@ class Inbox {
         list_letter(at);
         break;
       case EntryState::kQueued:
-        ++queued_;
-        if (entry.header.rank <= kRankCritical) ++critical_;
-        index_.push(node_of(at));
+        enter_queue(at);
         break;
     }
   }
@@ -282,6 +285,7 @@ class Inbox {
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
   std::uint32_t critical_ = 0;
+  std::uint32_t copies_ = 0;                                  // queued ones
   std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
   std::uint32_t letters_count_ = 0;
 };

@@ -103,6 +103,9 @@ struct VerifiedExtents {
     return SlotFault::kForeignId;
   }
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
+  if ((header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0) {
+    return SlotFault::kBadFlags;
+  }
   if (header.sent_ns < 0) return SlotFault::kBadTime;
   if (header.type > verified.strings || header.channel > verified.strings)
     return SlotFault::kBadString;

@@ -21,16 +21,27 @@ inline constexpr std::size_t kInlineBytes = 64;
 inline constexpr std::uint32_t kNoSlab = 0xffffffff;
 inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 
-// Flags of a message. The low byte travels; the high byte belongs to the receiver and is cleared on
-// arrival.
+// Flags of a message. The low byte travels; the high byte belongs to the receiver, and no sender
+// may set it.
 inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
 inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
 inline constexpr std::uint16_t kFlagExtended = 1 << 2;     // an Extension lies before the payload
-inline constexpr std::uint16_t kWireFlags = kFlagSlab | kFlagRequiresAck | kFlagExtended;
+inline constexpr std::uint16_t kFlagCopy = 1 << 3;     // a sibling's message, for the parent to see
+inline constexpr std::uint16_t kFlagCut = 1 << 4;      // the payload is the start of a longer one
+inline constexpr std::uint16_t kFlagAck = 1 << 5;      // what became of the message in `reply_to`
+inline constexpr std::uint16_t kFlagControl = 1 << 6;  // cancel, steer, shutdown: before all data
+inline constexpr std::uint16_t kExtendedFlags = kFlagCopy | kFlagCut | kFlagAck;
+inline constexpr std::uint16_t kWireFlags =
+    kFlagSlab | kFlagRequiresAck | kFlagExtended | kExtendedFlags | kFlagControl;
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
 inline constexpr std::uint16_t kFlagMatched =
     1 << 9;  // answers a request that waits for it; not in the index
-inline constexpr std::uint16_t kFlagCut = 1 << 10;  // a dead letter whose payload was let go
+inline constexpr std::uint16_t kFlagStashed =
+    1 << 10;  // an answer that nobody waits for; fetched by itself, not in the index
+inline constexpr std::uint16_t kFlagRevived = 1 << 11;  // was a dead letter, and was put back
+inline constexpr std::uint16_t kReceiverFlags =
+    kFlagUrgentLane | kFlagMatched | kFlagStashed | kFlagRevived;
+inline constexpr std::uint16_t kUnindexedFlags = kFlagMatched | kFlagStashed;
 
 enum class Lane : std::uint8_t { kNormal = 0, kUrgent = 1 };
 inline constexpr std::size_t kLanes = 2;
@@ -89,7 +100,7 @@ static_assert(sizeof(SlotCopy) == 120);
 [[nodiscard]] constexpr std::size_t used_bytes(const MessageHeader& header) {
   const std::size_t front = extension_bytes(header);
   if ((header.flags & kFlagSlab) != 0) return front;
-  const std::size_t room = kInlineBytes - front;
+  const std::size_t room = inline_room(header);
   return front + (header.length < room ? header.length : room);
 }
 

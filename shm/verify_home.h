@@ -9,7 +9,7 @@
 //             was about to commit; the message is one that a receiver lets in
 //   balance   drained_total = queued + leased + dead + done + purged
 //   index     bounds; at rest (verify_index.h) its order, and that it holds exactly the queued
-//   unmatched entries
+//   indexed entries
 //
 // A copy of a live home is not of one instant: what ties two places together is judged only when
 // the owner rests or is gone. After a kill `done` or `purged` may be one behind, never more and
@@ -140,17 +140,18 @@ struct RowName {
 [[nodiscard]] inline Finding verify_message(ByteView bytes, std::uint64_t at, EntryState state) {
   const auto header = bytes.load<MessageHeader>(at + offsetof(Entry, header));
   const auto field = [at](std::size_t offset) { return at + offsetof(Entry, header) + offset; };
-  constexpr std::uint16_t kKnown =
-      kWireFlags | kFlagUrgentLane | kFlagMatched | kFlagCut | 0xf << kReasonShift;
+  constexpr std::uint16_t kKnown = kWireFlags | kReceiverFlags | 0xf << kReasonShift;
   const std::uint64_t flags = field(offsetof(MessageHeader, flags));
-  const bool is_cut = (header.flags & kFlagCut) != 0;
   const std::uint64_t reason = header.flags >> kReasonShift;
-  if ((header.flags & ~kKnown) != 0 || (is_cut && state != EntryState::kDead)) {
+  const bool lacks = (header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0;
+  if ((header.flags & ~kKnown) != 0 || lacks) {
     return broken("entry.flags", flags, header.flags, kKnown);
   }
-  if (state == EntryState::kDead && reason == 0) return broken("entry.reason", flags, 0, 6);
+  if (state == EntryState::kDead && reason == 0) {
+    return broken("entry.reason", flags, 0, static_cast<std::uint64_t>(kLastReason));
+  }
   if (auto finding =
-          at_most("entry.reason", flags, reason, static_cast<std::uint64_t>(DeadReason::kLoop))) {
+          at_most("entry.reason", flags, reason, static_cast<std::uint64_t>(kLastReason))) {
     return finding;
   }
   if (pid_of_message(header.id) == 0 || counter_of_message(header.id) == 0) {
@@ -166,7 +167,7 @@ struct RowName {
   }
   const bool in_slab = (header.flags & kFlagSlab) != 0;
   if (auto finding = at_most("entry.length", field(offsetof(MessageHeader, length)), header.length,
-                             in_slab || is_cut ? kMaxMaxPayload : inline_room(header))) {
+                             in_slab ? kMaxMaxPayload : inline_room(header))) {
     return finding;
   }
   if (!in_slab) return std::nullopt;

@@ -3,8 +3,8 @@
 //
 //   run    strictly ascending nodes; removed ones keep key and arrival and lead nowhere
 //   heap   no node is before its parent
-//   nodes  each leads to a queued, unmatched entry and carries its key and arrival
-//   set    the nodes and the queued, unmatched entries are the same set
+//   nodes  each leads to a queued, indexed entry and carries its key and arrival
+//   set    the nodes and the queued, indexed entries are the same set
 //
 // The last is judged without memory for the set: counts are equal, every node leads to such an
 // entry, and the sums of a mixed 64-bit hash over both sides are equal. Two different multisets
@@ -113,7 +113,7 @@ struct IndexShape {
 }
 
 [[nodiscard]] inline bool is_indexed(EntryWord word, const MessageHeader& header) {
-  return word.state == EntryState::kQueued && (header.flags & kFlagMatched) == 0;
+  return word.state == EntryState::kQueued && (header.flags & kUnindexedFlags) == 0;
 }
 
 // The node at `at` leads to an entry that it describes.
@@ -138,7 +138,7 @@ struct IndexShape {
   const auto step =
       static_cast<std::int64_t>(bytes.u64(home.control(offsetof(HomeControl, rank_step_us))));
   return equal("index.key", at, static_cast<std::uint64_t>(node.key),
-               static_cast<std::uint64_t>(order_key(policy, step, header.sent_ns, header.rank)));
+               static_cast<std::uint64_t>(order_key(policy, step, header)));
 }
 
 [[nodiscard]] inline std::uint64_t mix64(std::uint64_t value) {

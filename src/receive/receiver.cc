@@ -161,8 +161,8 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
         stored_rank(copy.header.rank, link.relation, link.is_escalation(copy.header.type));
   }
   PendingReply* waiting = waiting_for(link, copy.header.reply_to);
-  const std::uint32_t at =
-      home_->inbox().put(copy, link.row, lane, position, sent, waiting == nullptr);
+  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent,
+                                              waiting == nullptr ? 0 : shm::kFlagMatched);
   if (waiting != nullptr) waiting->entry = at;
   ++link.live;
   ++position;
@@ -297,7 +297,7 @@ std::uint32_t Receiver::take_selected(const Selection& selection) {
 
 std::uint32_t Receiver::take_reply(PendingReply& pending) {
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
-  home_->inbox().take_matched(at);
+  home_->inbox().take_unindexed(at);
   return at;
 }
 
@@ -306,7 +306,7 @@ void Receiver::expect(PendingReply& pending) { pending_.push_back(&pending); }
 void Receiver::forget(PendingReply& pending) {
   std::erase(pending_, &pending);
   if (pending.entry != shm::kNoEntry) {
-    home_->inbox().unmatch(std::exchange(pending.entry, shm::kNoEntry));
+    home_->inbox().stash(std::exchange(pending.entry, shm::kNoEntry));
   }
 }
 

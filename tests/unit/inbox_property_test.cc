@@ -22,8 +22,8 @@ enum class What {
   kCommit,
   kTakeBest,
   kTakeFound,
-  kTakeMatched,
-  kUnmatch,
+  kTakeUnindexed,
+  kStash,
   kDone,
   kRequeue,
   kBury,
@@ -53,8 +53,8 @@ rc::Gen<Operation> any_operation() {
                                                                      {12, What::kCommit},
                                                                      {16, What::kTakeBest},
                                                                      {4, What::kTakeFound},
-                                                                     {3, What::kTakeMatched},
-                                                                     {2, What::kUnmatch},
+                                                                     {3, What::kTakeUnindexed},
+                                                                     {2, What::kStash},
                                                                      {12, What::kDone},
                                                                      {6, What::kRequeue},
                                                                      {4, What::kBury},
@@ -81,6 +81,7 @@ struct Message {
   EntryWord word;
   Lane lane = Lane::kNormal;
   bool indexed = true;
+  bool stashed = false;
   std::uint32_t slab = kNoSlab;
   IndexNode node{};  // its place in the order; found again in every life by key and arrival
 };
@@ -145,10 +146,10 @@ class Story {
         return take_best();
       case What::kTakeFound:
         return take_found(operation.pick);
-      case What::kTakeMatched:
-        return take_matched(operation.pick);
-      case What::kUnmatch:
-        return unmatch(operation.pick);
+      case What::kTakeUnindexed:
+        return take_unindexed(operation.pick);
+      case What::kStash:
+        return stash(operation.pick);
       case What::kDone:
         return done(operation.pick);
       case What::kRequeue:
@@ -234,7 +235,8 @@ class Story {
     message.indexed = indexed;
     message.word = {EntryState::kQueued, 0, row, static_cast<std::uint32_t>(next)};
     now_ns_ += operation.pick % 4 == 0 ? 4'000'000 : 0;
-    const std::uint32_t at = inbox().put(copy, row, lane, next++, now_ns_, indexed);
+    const std::uint32_t at =
+        inbox().put(copy, row, lane, next++, now_ns_, indexed ? 0 : kFlagMatched);
     message.node = inbox().node_of(at);
     require(model_.emplace(at, message).second);
     ++uncommitted_;
@@ -262,7 +264,7 @@ class Story {
   void lease(std::uint32_t at) {
     Message& message = model_.at(at);
     message.word.state = EntryState::kLeased;
-    message.indexed = true;  // should it come back, it comes back into the order
+    message.indexed = !message.stashed;  // the place to which it would come back
   }
   void take_best() {
     commit();
@@ -281,17 +283,17 @@ class Story {
     inbox().take(at);
     lease(at);
   }
-  void take_matched(std::uint32_t pick) {
+  void take_unindexed(std::uint32_t pick) {
     commit();
     if (const auto place = choose(pick, [](const Message& m) { return !m.indexed; })) {
-      inbox().take_matched((*place)->first);
+      inbox().take_unindexed((*place)->first);
       lease((*place)->first);
     }
   }
-  void unmatch(std::uint32_t pick) {
+  void stash(std::uint32_t pick) {
     if (const auto place = choose(pick, [](const Message& m) { return !m.indexed; })) {
-      inbox().unmatch((*place)->first);
-      (*place)->second.indexed = true;
+      inbox().stash((*place)->first);
+      (*place)->second.stashed = true;
     }
   }
   void done(std::uint32_t pick) {
@@ -326,10 +328,7 @@ class Story {
     model_.erase(place);
     ++purged_;
   }
-  void rebuild() {
-    inbox().rebuild();
-    for (auto& [at, message] : model_) message.indexed = true;
-  }
+  void rebuild() { inbox().rebuild(); }
   void grow() {
     const std::uint32_t entries = home().entries_allocated();
     if (entries < kCapacity) life_->allocate(entries, 2 * entries);
@@ -406,7 +405,7 @@ class Story {
       Message message = model_.at(from);
       model_.erase(from);
       if (message.word.state == EntryState::kLeased) back_to_queue(message);
-      message.indexed = true;
+      message.indexed = !message.stashed;
       message.node = inbox().node_of(to);
       survivors.emplace(to, message);
     }

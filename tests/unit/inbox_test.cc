@@ -21,14 +21,13 @@ class InboxTest : public testing::Test {
   [[nodiscard]] const Home& home() const { return memory_.home; }
   [[nodiscard]] InboxCounters& counters() const { return home().control().counters; }
   // Drains one message of this rank from the normal lane of row 0.
-  std::uint32_t receive(std::int32_t rank = kRankNormal, bool indexed = true) {
+  std::uint32_t receive(std::int32_t rank = kRankNormal, std::uint16_t mark = 0) {
     SlotCopy copy = inline_message(cursor_ + 1, "hello");
     copy.header.rank = rank;
-    return receive(copy, indexed);
+    return receive(copy, mark);
   }
-  std::uint32_t receive(const SlotCopy& copy, bool indexed = true) {
-    const std::uint32_t at =
-        inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, indexed);
+  std::uint32_t receive(const SlotCopy& copy, std::uint16_t mark = 0) {
+    const std::uint32_t at = inbox_.put(copy, 0, Lane::kNormal, cursor_, copy.header.sent_ns, mark);
     inbox_.commit(0, Lane::kNormal, ++cursor_);
     return at;
   }
@@ -160,7 +159,7 @@ TEST_F(InboxTest, TheEntryHoldsWhatWasSentAndWhereItCameFrom) {
   SlotCopy copy = inline_message(5, "the payload");
   copy.header.flags = kFlagRequiresAck;
   copy.header.type = 3;
-  const std::uint32_t at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, true);
+  const std::uint32_t at = inbox_.put(copy, 0, Lane::kUrgent, 0x1'0000'0002, /*sent_ns=*/123, 0);
   const Entry& entry = home().entry(at);
   EXPECT_EQ(entry.word().row, 0U);
   EXPECT_EQ(entry.word().position, 2U);
@@ -311,29 +310,36 @@ TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
   EXPECT_EQ(stamp_word.observe(), 42U);
 }
 
-TEST_F(InboxTest, AMatchedReplyIsNotInTheOrderUntilNobodyWaitsForIt) {
-  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
+TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
+  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
   EXPECT_EQ(inbox_.best(), kNoEntry);
   EXPECT_EQ(inbox_.queued(), 1U);
   EXPECT_NE(home().entry(reply).header.flags & kFlagMatched, 0);
-  inbox_.unmatch(reply);
-  EXPECT_EQ(home().entry(reply).header.flags & kFlagMatched, 0);
-  EXPECT_EQ(take_best(), reply);
+  inbox_.stash(reply);
+  EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
+  EXPECT_EQ(inbox_.best(), kNoEntry);
+  inbox_.take_unindexed(reply);
+  inbox_.requeue(reply);
+  EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
+  EXPECT_EQ(inbox_.best(), kNoEntry);
+  inbox_.rebuild();
+  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(inbox_.queued(), 1U);
   expect_balance();
 }
 
 TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
   const std::uint32_t other = receive();
-  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
-  inbox_.take_matched(reply);
+  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
+  inbox_.take_unindexed(reply);
   inbox_.done(reply, nullptr);
   expect_balance();
   EXPECT_EQ(take_best(), other);
 }
 
 TEST_F(InboxTest, AMatchedReplyThatIsRequeuedJoinsTheOrder) {
-  const std::uint32_t reply = receive(kRankNormal, /*indexed=*/false);
-  inbox_.take_matched(reply);
+  const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
+  inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
   EXPECT_EQ(home().entry(reply).header.flags & kFlagMatched, 0);
   EXPECT_EQ(take_best(), reply);
@@ -380,11 +386,11 @@ TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   EXPECT_EQ(memory.view.entries_allocated(), 16U);
   const SlotCopy copy = inline_message(1);
   for (std::uint32_t i = 0; i < 16; ++i) {
-    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, true), i) << "low entries first";
+    EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, 0), i) << "low entries first";
   }
   EXPECT_TRUE(inbox.has_room(false));
   inbox.add_entries(16, 32);
-  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, true), 16U);
+  EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, 0), 16U);
 }
 
 TEST_F(InboxTest, RebuildingFindsEveryEntryAgain) {

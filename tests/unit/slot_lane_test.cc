@@ -134,6 +134,16 @@ TEST_F(SlotFaults, EveryFlagThatNoSenderMaySetIsOne) {
   }
 }
 
+TEST_F(SlotFaults, AFlagWithoutTheExtensionThatItNeedsIsOne) {
+  for (const std::uint16_t flag : {kFlagCopy, kFlagCut, kFlagAck}) {
+    SlotCopy copy = inline_message(1);
+    copy.header.flags = flag;
+    EXPECT_EQ(check(copy), SlotFault::kBadFlags) << flag;
+    copy.header.flags |= kFlagExtended;
+    EXPECT_EQ(check(copy), SlotFault::kNone) << flag;
+  }
+}
+
 TEST_F(SlotFaults, ANegativeTimeIsOne) {
   SlotCopy copy = inline_message(1);
   copy.header.sent_ns = -1;

@@ -112,7 +112,8 @@ inline Sample sample_home() {
     shm::SlotCopy copy{};
     copy.header = sample_message(position + 1, rank);
     const bool matched = position == 6;
-    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, !matched);
+    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns,
+              matched ? shm::kFlagMatched : 0);
     ++position;
   }
   inbox.commit(0, shm::Lane::kNormal, position);
@@ -129,7 +130,7 @@ inline Sample sample_home() {
   for (std::int32_t rank = 40; rank > 36; --rank) {
     shm::SlotCopy copy{};
     copy.header = sample_message(position + 1, rank - 50);
-    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, true);
+    inbox.put(copy, 0, shm::Lane::kNormal, position, copy.header.sent_ns, 0);
     inbox.commit(0, shm::Lane::kNormal, ++position);
   }
   home.header().ready.publish(1);

@@ -243,7 +243,7 @@ TEST(Verify, BrokenEntriesAreNamed) {
                 {"entry.flags", in_entry(kQueued, flags, 1 << 7, 2)},
                 {"entry.flags", in_entry(kQueued, flags, shm::kFlagCut, 2)},
                 {"entry.reason", in_entry(State::kDead, flags, 0, 2)},
-                {"entry.reason", in_entry(State::kDead, flags, 7 << shm::kReasonShift, 2)},
+                {"entry.reason", in_entry(State::kDead, flags, 9 << shm::kReasonShift, 2)},
                 {"entry.id", in_entry(kQueued, in_message(0), 0, 8)},
                 {"entry.sender", in_entry(kQueued, in_message(0), shm::make_message_id(8, 1), 8)},
                 {"entry.time", in_entry(kQueued, in_message(offsetof(Message, sent_ns)), ~0ULL, 8)},

@@ -125,7 +125,7 @@ class InboxReader {
     const auto step = std::clamp<std::int64_t>(static_cast<std::int64_t>(view_.u64(shape_.control(
                                                    offsetof(shm::HomeControl, rank_step_us)))),
                                                0, 2'000'000'000);
-    line.key = shm::order_key(policy, step, header.sent_ns, header.rank);
+    line.key = shm::order_key(policy, step, header);
     return line;
   }
 

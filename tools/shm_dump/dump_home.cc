@@ -66,7 +66,7 @@ LiveEntry read_entry(const HomeContext& context, std::uint32_t i) {
   const auto step = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(context.word(offsetof(shm::HomeControl, rank_step_us))), 0,
       2'000'000'000);
-  out.key = shm::order_key(policy, step, out.header.sent_ns, out.header.rank);
+  out.key = shm::order_key(policy, step, out.header);
   out.taken = context.home.is_taken(context.view, i);
   return out;
 }
@@ -83,7 +83,12 @@ std::string note_of(const LiveEntry& entry) {
   };
   if (!entry.taken) add("not-committed");
   if ((entry.header.flags & shm::kFlagMatched) != 0) add("answers-a-request");
-  if ((entry.header.flags & shm::kFlagCut) != 0) add("payload-let-go");
+  if ((entry.header.flags & shm::kFlagStashed) != 0) add("late-answer");
+  if ((entry.header.flags & shm::kFlagRevived) != 0) add("was-dead");
+  if ((entry.header.flags & shm::kFlagCopy) != 0) add("copy");
+  if ((entry.header.flags & shm::kFlagCut) != 0) add("cut");
+  if ((entry.header.flags & shm::kFlagAck) != 0) add("ack");
+  if ((entry.header.flags & shm::kFlagControl) != 0) add("control");
   if ((entry.header.flags & shm::kFlagUrgentLane) != 0) add("urgent-lane");
   if ((entry.header.flags & shm::kFlagRequiresAck) != 0) add("requires-ack");
   return note;
@@ -171,6 +176,7 @@ Json dump_counters(const HomeContext& context) {
   out["exhausted"] = context.counter(offsetof(shm::InboxCounters, exhausted));
   out["bad_slots"] = context.counter(offsetof(shm::InboxCounters, bad_slots));
   out["late_replies"] = context.counter(offsetof(shm::InboxCounters, late_replies));
+  out["copies_dropped"] = context.counter(offsetof(shm::InboxCounters, copies_dropped));
   return out;
 }
 

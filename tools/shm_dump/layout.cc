@@ -59,9 +59,14 @@ void add_numbers(std::string& out) {
                       BEELINE_CONSTANT(kFlagSlab),
                       BEELINE_CONSTANT(kFlagRequiresAck),
                       BEELINE_CONSTANT(kFlagExtended),
+                      BEELINE_CONSTANT(kFlagCopy),
+                      BEELINE_CONSTANT(kFlagCut),
+                      BEELINE_CONSTANT(kFlagAck),
+                      BEELINE_CONSTANT(kFlagControl),
                       BEELINE_CONSTANT(kFlagUrgentLane),
                       BEELINE_CONSTANT(kFlagMatched),
-                      BEELINE_CONSTANT(kFlagCut),
+                      BEELINE_CONSTANT(kFlagStashed),
+                      BEELINE_CONSTANT(kFlagRevived),
                       BEELINE_CONSTANT(kReasonShift),
                       BEELINE_CONSTANT(kSlabClasses),
                       BEELINE_CONSTANT(kMaxSlabs),
@@ -109,7 +114,7 @@ void add_enums(std::string& out) {
   add_enum(out, "DeadReason",
            std::array{DeadReason::kNone, DeadReason::kRejected, DeadReason::kExpired,
                       DeadReason::kExhausted, DeadReason::kReceiverDead, DeadReason::kRevoked,
-                      DeadReason::kLoop});
+                      DeadReason::kLoop, DeadReason::kUnclaimed, DeadReason::kCancelled});
 }
 
 void add_header(std::string& out) {
@@ -135,8 +140,9 @@ void add_link_structs(std::string& out) {
               BEELINE_FIELD(MessageHeader, flags), BEELINE_FIELD(MessageHeader, hops),
               BEELINE_FIELD(MessageHeader, slab)});
   add_struct(out, "Extension", sizeof(shm::Extension),
-             {BEELINE_FIELD(Extension, cause), BEELINE_FIELD(Extension, reserved0),
-              BEELINE_FIELD(Extension, trace), BEELINE_FIELD(Extension, reserved)});
+             {BEELINE_FIELD(Extension, cause), BEELINE_FIELD(Extension, addressee),
+              BEELINE_FIELD(Extension, full_length), BEELINE_FIELD(Extension, trace),
+              BEELINE_FIELD(Extension, ack), BEELINE_FIELD(Extension, reserved)});
   add_struct(out, "Slot", sizeof(shm::Slot),
              {BEELINE_FIELD(Slot, commit), BEELINE_FIELD(Slot, header),
               BEELINE_FIELD(Slot, generation), BEELINE_FIELD(Slot, payload)});
@@ -167,12 +173,14 @@ void add_home_structs(std::string& out) {
   add_struct(out, "IndexControl", sizeof(shm::IndexControl),
              {BEELINE_FIELD(IndexControl, run_head), BEELINE_FIELD(IndexControl, run_tail),
               BEELINE_FIELD(IndexControl, heap_count), BEELINE_FIELD(IndexControl, size)});
-  add_struct(out, "InboxCounters", sizeof(shm::InboxCounters),
-             {BEELINE_FIELD(InboxCounters, done), BEELINE_FIELD(InboxCounters, purged),
-              BEELINE_FIELD(InboxCounters, dead), BEELINE_FIELD(InboxCounters, requeued),
-              BEELINE_FIELD(InboxCounters, rejected), BEELINE_FIELD(InboxCounters, expired),
-              BEELINE_FIELD(InboxCounters, exhausted), BEELINE_FIELD(InboxCounters, bad_slots),
-              BEELINE_FIELD(InboxCounters, late_replies), BEELINE_FIELD(InboxCounters, reserved)});
+  add_struct(
+      out, "InboxCounters", sizeof(shm::InboxCounters),
+      {BEELINE_FIELD(InboxCounters, done), BEELINE_FIELD(InboxCounters, purged),
+       BEELINE_FIELD(InboxCounters, dead), BEELINE_FIELD(InboxCounters, requeued),
+       BEELINE_FIELD(InboxCounters, rejected), BEELINE_FIELD(InboxCounters, expired),
+       BEELINE_FIELD(InboxCounters, exhausted), BEELINE_FIELD(InboxCounters, bad_slots),
+       BEELINE_FIELD(InboxCounters, late_replies), BEELINE_FIELD(InboxCounters, copies_dropped),
+       BEELINE_FIELD(InboxCounters, reserved)});
   add_struct(
       out, "HomeControl", sizeof(shm::HomeControl),
       {BEELINE_FIELD(HomeControl, policy), BEELINE_FIELD(HomeControl, capacity),
