@@ -283,15 +283,18 @@ class Story {
     inbox().take(at);
     lease(at);
   }
+  static bool is_aside(const Message& message) {
+    return message.word.state == EntryState::kQueued && !message.indexed;
+  }
   void take_unindexed(std::uint32_t pick) {
     commit();
-    if (const auto place = choose(pick, [](const Message& m) { return !m.indexed; })) {
+    if (const auto place = choose(pick, is_aside)) {
       inbox().take_unindexed((*place)->first);
       lease((*place)->first);
     }
   }
   void stash(std::uint32_t pick) {
-    if (const auto place = choose(pick, [](const Message& m) { return !m.indexed; })) {
+    if (const auto place = choose(pick, is_aside)) {
       inbox().stash((*place)->first);
       (*place)->second.stashed = true;
     }

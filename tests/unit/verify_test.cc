@@ -181,7 +181,7 @@ TEST(Verify, BrokenLanesAreNamed) {
                 {"slot.id", poke64(field(0), shm::make_message_id(8, 4))},
                 {"slot.id", poke64(field(0), shm::make_message_id(test::kSender, 0))},
                 {"lane.ids_rise", poke64(field(0), shm::make_message_id(test::kSender, 40))},
-                {"slot.flags", poke16(field(offsetof(Message, flags)), 1 << 6)},
+                {"slot.flags", poke16(field(offsetof(Message, flags)), 1 << 7)},
                 {"slot.time", poke64(field(offsetof(Message, sent_ns)), 1ULL << 63)},
                 {"slot.string", poke16(field(offsetof(Message, type)), 3)},
                 {"slot.string", poke16(field(offsetof(Message, channel)), 3)},
