@@ -96,7 +96,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   }
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
-  entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+  entry.header.flags = unmatched(entry.header.flags);
   if (word.state !=
       EntryState::kDead) {  // killed while it was buried: the reason was there, the state not
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));

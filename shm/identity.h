@@ -72,5 +72,6 @@ struct LinkKey {
 
 inline constexpr std::int32_t kRankCritical = 0;  // this rank and lower is critical
 inline constexpr std::int32_t kRankNormal = 2;
+inline constexpr std::int32_t kRankLow = 3;
 
 }  // namespace beeline::shm

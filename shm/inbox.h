@@ -20,6 +20,10 @@
 
 namespace beeline::shm {
 
+// Who a place in the table is for. Critical messages have a reserve, and control messages have the
+// last part of it for themselves.
+enum class Room : std::uint8_t { kNormal, kCritical, kControl };
+
 class Inbox {
  public:
   // `free_stack` has room for the capacity of the home; the caller owns it.
@@ -36,12 +40,14 @@ class Inbox {
     home_.control().entries_allocated.publish(to);
   }
 
-  // Room for one more message. The last `critical_reserve` entries are only for critical ones;
-  // entries that are not allocated yet count as room, so a caller that sees room and no free entry
-  // grows the table first.
-  [[nodiscard]] bool has_room(bool critical) const {
+  // Room for one more message. Entries that are not allocated yet count as room, so a caller that
+  // sees room and no free entry grows the table first.
+  [[nodiscard]] bool has_room(Room room) const {
     const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
-    const std::uint32_t reserve = critical ? 0 : home_.control().critical_reserve;
+    const std::uint32_t critical_reserve = home_.control().critical_reserve;
+    std::uint32_t reserve = 0;
+    if (room == Room::kNormal) reserve = critical_reserve;
+    if (room == Room::kCritical) reserve = critical_reserve / 4;
     return free_count_ + unallocated > reserve;
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
@@ -113,8 +119,7 @@ class Inbox {
   // A matched entry that nobody waits for any more is stashed.
   void stash(std::uint32_t at) {
     Entry& entry = home_.entry(at);
-    entry.header.flags =
-        static_cast<std::uint16_t>((entry.header.flags & ~kFlagMatched) | kFlagStashed);
+    entry.header.flags = unmatched(entry.header.flags);
   }
 
   // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or
@@ -125,13 +130,14 @@ class Inbox {
     --leased_;
   }
 
-  // Back into the queue with one attempt more, at its old place in the order or the stash.
+  // Back into the queue with one attempt more, at its old place in the order; an answer goes to the
+  // stash.
   void requeue(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kQueued;
     if (word.attempts != 255) ++word.attempts;
-    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagMatched);
+    entry.header.flags = unmatched(entry.header.flags);
     entry.state.publish(word.pack());
     --leased_;
     add(home_.control().counters.requeued, 1);

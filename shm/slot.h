@@ -43,6 +43,12 @@ inline constexpr std::uint16_t kReceiverFlags =
     kFlagUrgentLane | kFlagMatched | kFlagStashed | kFlagRevived;
 inline constexpr std::uint16_t kUnindexedFlags = kFlagMatched | kFlagStashed;
 
+// Of an answer that nobody waits for any more.
+[[nodiscard]] constexpr std::uint16_t unmatched(std::uint16_t flags) {
+  if ((flags & kFlagMatched) == 0) return flags;
+  return static_cast<std::uint16_t>((flags & ~kFlagMatched) | kFlagStashed);
+}
+
 enum class Lane : std::uint8_t { kNormal = 0, kUrgent = 1 };
 inline constexpr std::size_t kLanes = 2;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +16,19 @@
 namespace beeline {
 
 class SharedSender;
+
+/// Called by Agent::serve() with each message; see Ack.
+using MessageHandler = std::function<Ack(Message&)>;
+/// Called by Agent::serve() with the answer to a request, or the reason why there is none.
+using AnswerHandler = std::function<void(Result<Message>)>;
+
+struct ServeOptions {
+  Deadline until = Deadline::max();
+  std::size_t most = SIZE_MAX;  ///< messages
+  Filter filter{};
+  bool copies = false;  ///< hand copies of messages between children to the handler too; otherwise
+                        ///< they are finished unseen
+};
 
 /// An agent of a hive: an inbox, links to peers, a place in the tree.
 ///
@@ -99,13 +114,70 @@ class Agent {
                          const SendOptions& options = {});
   SendResult reply_until(const Message& to, std::span<const std::byte> payload, Deadline deadline,
                          const SendOptions& options = {});
-  /// Sends and waits for the answer of that peer, which does not wait behind the inbox. Errors:
-  /// those of a send (kFull, kPeerDead, kDenied, kTooBig, kNoMemory, kNoRoute), kTimeout, kPeerDead
-  /// also when the receiver dies finally meanwhile, kClosed.
+  /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
+  /// names the id of the request in its reply_to, or what the request named there. Errors: those of
+  /// a send (kFull, kPeerDead, kDenied, kTooBig, kNoMemory, kNoRoute, kLoop), kTimeout, and where
+  /// the receiver dies finally meanwhile at once kPeerDead (it never took the request) or
+  /// kPeerDeadTaken (it may have acted on it); kInvalid (a deadline is needed), kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
                                         const SendOptions& options = {});
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
                                         Deadline deadline, const SendOptions& options = {});
+  /// The same within kRequestPatience.
+  [[nodiscard]] Result<Message> request(Peer to, std::string_view payload,
+                                        const SendOptions& options = {});
+  /// By name or pid: opens the link first where needed. Errors of peer() too.
+  [[nodiscard]] Result<Message> request(std::string_view to, std::string_view payload,
+                                        const SendOptions& options = {});
+  /// Sends and returns; serve() calls `then` with the answer, or with the error of a request, once.
+  /// Meanwhile other messages are handled. Errors of a send at once; `then` is not called then.
+  [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
+                                               Deadline deadline, AnswerHandler then,
+                                               const SendOptions& options = {});
+  [[nodiscard]] Result<MessageId> request_then(Peer to, std::string_view payload, Deadline deadline,
+                                               AnswerHandler then, const SendOptions& options = {});
+  /// Sends; the answer is kept for drain_pending_results().
+  SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
+                             const SendOptions& options = {});
+  SendResult fire_and_forget(Peer to, std::string_view payload, const SendOptions& options = {});
+  /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
+  /// kTaskResponse that answer something and that nobody waits for; in the order in which they
+  /// came. receive() does not see them. At most a quarter of the inbox is kept, the oldest become
+  /// dead letters (`unclaimed`).
+  [[nodiscard]] std::vector<Message> drain_pending_results();
+
+  /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was
+  /// not handed out, and Message::cancelled() is true if it was. Overtakes what was sent before.
+  SendResult cancel(Peer to, MessageId id);
+  /// Sends a control message, for example kSteerOrder or kShutdownOrder: it is delivered before all
+  /// data, whatever its order or rank, and has room of its own in lanes and inbox. From agents that
+  /// are not above the receiver in the tree it is an ordinary message.
+  SendResult send_control(Peer to, std::string_view type, std::string_view payload = {},
+                          const SendOptions& options = {});
+  /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives; where
+  /// that is the coordinator, it goes into its log. `id` is 0 then.
+  SendResult escalate(std::string_view issue, const SendOptions& options = {});
+
+  /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
+  /// already or not. An answer to it is a message of its own. Errors: kTimeout, kPeerDead,
+  /// kPeerDeadTaken, kClosed, kInvalid (no deadline).
+  [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
+  /// Sends with `requires_ack` and waits. Errors of request().
+  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,
+                                                   Deadline deadline,
+                                                   const SendOptions& options = {});
+
+  /// Handles messages until told otherwise: waits for each, in delivery order, hands it to
+  /// `handler` and does what that returns (see Ack). The handler may end the message itself, or
+  /// move it away and return kQueued; one that is still there with kQueued is kept for held(). An
+  /// exception of the handler requeues the message. Returns the number of messages handled. Errors:
+  /// kClosed.
+  Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options = {});
+  /// Makes serve() return after the message that it is at. For handlers.
+  void stop_serving();
+  /// A message whose handler returned kQueued without moving it away; once. kInvalid: there is
+  /// none.
+  [[nodiscard]] Result<Message> held(MessageId id);
 
   /// True while a critical message waits. Two or three loads for each link, no system call.
   [[nodiscard]] bool urgent();

@@ -59,16 +59,44 @@ class Message {
   [[nodiscard]] std::span<const std::byte> payload() const;
   [[nodiscard]] std::string_view text() const;
 
+  /// The nearest common ancestor of sender and receiver, over whom the route leads, 0 where one is
+  /// the other's parent. Reads the directory.
+  [[nodiscard]] Pid via() const;
+  /// What one child sent to another, shown to their parent. Its type begins with kSiblingTraffic,
+  /// its cause is the original, its rank low. Copies are dropped rather than delay anything.
+  [[nodiscard]] bool is_copy() const;
+  /// Whom the message was sent to: this agent, or, of a copy, the other child.
+  [[nodiscard]] Pid to() const;
+  /// The payload is the start of a longer one of `full_length()` bytes.
+  [[nodiscard]] bool is_cut() const;
+  /// Bytes of the payload before it was cut.
+  [[nodiscard]] std::uint64_t full_length() const;
+  /// A control message of somebody above: see Agent::send_control().
+  [[nodiscard]] bool is_control() const;
+  [[nodiscard]] bool requires_ack() const;
+  /// True once its sender has taken it back. Looks at the urgent lanes first; no system call.
+  [[nodiscard]] bool cancelled();
+
+  // Each of these but defer() ends the lease. A sender that requires it is told what was done.
+
   /// Handled: the message and its payload memory are given back.
-  void done();
+  void done(std::string_view reply = {});
   /// Back to its place in the inbox, one attempt more; after max_attempts it becomes a dead letter.
+  /// A copy is not handed out again.
   void requeue();
   /// A dead letter now, with the reason `rejected`.
-  void reject();
+  void reject(std::string_view reply = {});
+  /// Taken over, the answer comes later: the lease goes on, and the message is no longer being
+  /// handled. The sender is told `queued`, and nothing when it is ended.
+  void defer();
+  /// Hands it to the parent as an escalation with the same payload and reply_to, then it is done.
+  /// Where that fails the lease goes on. Errors of Agent::escalate().
+  SendResult escalate();
 
  private:
   friend class AgentCore;
   Message(AgentCore* core, std::uint32_t entry) : core_(core), entry_(entry) {}
+  [[nodiscard]] bool has(std::uint16_t flag) const;
   AgentCore* core_ = nullptr;
   std::uint32_t entry_ = 0;
 };

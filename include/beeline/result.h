@@ -26,6 +26,7 @@ enum class ErrorCode : std::uint8_t {
   kFull,            ///< a bounded table, lane or queue has no room now
   kTooBig,          ///< larger than a limit that waiting does not raise
   kPeerDead,        ///< the other side has ended
+  kPeerDeadTaken,   ///< the same, after it took the message: it may have acted on it
   kLoop,            ///< it would make a circle
   kNoMemory,        ///< memory could not be had; nothing was changed
   kBadSegment,      ///< a segment is not what it was said to be
@@ -61,6 +62,8 @@ constexpr std::string_view to_string(ErrorCode code) noexcept {
       return "too_big";
     case ErrorCode::kPeerDead:
       return "peer_dead";
+    case ErrorCode::kPeerDeadTaken:
+      return "peer_dead_taken";
     case ErrorCode::kLoop:
       return "loop";
     case ErrorCode::kNoMemory:

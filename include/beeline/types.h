@@ -36,8 +36,25 @@ inline constexpr std::int32_t kHigh = 1;
 inline constexpr std::int32_t kNormal = 2;
 inline constexpr std::int32_t kLow = 3;
 
-/// The type that gives a message at least the rank kHigh on any route.
+/// Types that mean something to agents, and some to the engine; any other text is as good
+/// (HK-002). An answer of type kTaskResponse that nobody waits for is kept for
+/// Agent::drain_pending_results(). kEscalation gives a message at least the rank kHigh on any
+/// route.
+inline constexpr std::string_view kTaskRequest = "task_request";
+inline constexpr std::string_view kTaskResponse = "task_response";
+inline constexpr std::string_view kCronTask = "cron_task";
+inline constexpr std::string_view kCronResult = "cron_result";
+inline constexpr std::string_view kNotification = "notification";
 inline constexpr std::string_view kEscalation = "escalation";
+/// Types of control messages: see Agent::send_control().
+inline constexpr std::string_view kCancelOrder = "cancel";
+inline constexpr std::string_view kSteerOrder = "steer";
+inline constexpr std::string_view kShutdownOrder = "shutdown";
+/// In front of the type of a copy: what one child sent to another, as their parent sees it.
+inline constexpr std::string_view kSiblingTraffic = "sibling_traffic:";
+
+/// How long a request waits for its answer unless it is told otherwise.
+inline constexpr std::chrono::seconds kRequestPatience{25};
 
 /// How the sender of a message stands to its receiver in the tree. The lowest rank that it gives:
 /// system critical, parent high, sibling normal, child and other low. The type `escalation` gives
@@ -80,6 +97,31 @@ struct [[nodiscard]] SendResult {
   [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
 };
 
+/// What a receiver makes of a message whose sender asked to be told (SendOptions::requires_ack).
+/// The numbers travel.
+enum class AckStatus : std::uint8_t {
+  kAccepted = 0,  ///< handled
+  kQueued = 1,    ///< taken over; an answer comes later
+  kRejected = 2,  ///< a dead letter of the receiver now
+  kEscalate = 3,  ///< handed to the receiver's parent
+};
+
+/// The word for a status, for example "queued".
+[[nodiscard]] std::string_view to_string(AckStatus status);
+
+/// What a handler says of a message.
+struct Ack {
+  AckStatus status = AckStatus::kAccepted;
+  std::string reply{};  ///< for a sender that asked; lost otherwise
+};
+
+/// What the sender of a message learns of it.
+struct Acknowledgement {
+  MessageId id = 0;  ///< of the message
+  AckStatus status = AckStatus::kAccepted;
+  std::string reply{};
+};
+
 /// Where a message belongs in a distributed trace, as in the W3C header `traceparent`. All zero:
 /// nowhere.
 struct TraceContext {
@@ -103,6 +145,8 @@ struct SendOptions {
   MessageId cause = 0;         ///< the message that led to this one; 0 = inherited
   TraceContext trace{};        ///< empty = inherited
   bool inherit = true;  ///< false: it has nothing to do with the message that is being handled
+  bool requires_ack = false;       ///< the receiver says what becomes of it: see Agent::await_ack()
+  bool cancel_on_timeout = false;  ///< of a request: takes it back when nobody waits any more
 };
 
 /// Selects messages. Empty fields match everything; all that are set must match.
@@ -187,6 +231,7 @@ struct InboxItem {
   std::string type{};
   std::string channel{};
   std::string preview{};  ///< the first bytes of the payload, at most 64
+  bool stashed = false;   ///< an answer that nobody waits for
   bool leased = false;
   bool dead = false;
   std::string reason{};  ///< why it is dead
@@ -203,14 +248,17 @@ struct InboxCounters {
   std::uint64_t purged = 0;  ///< dead letters that were let go
   std::uint64_t requeued = 0;
   std::uint64_t quarantined_links = 0;
+  std::uint64_t late_replies = 0;    ///< answers that nobody waited for any more
+  std::uint64_t copies_dropped = 0;  ///< of messages between children, when the table was full
 };
 
 /// What an agent has done for one peer.
 struct LinkCounters {
   Pid peer = 0;
-  std::uint64_t sent = 0;       ///< messages accepted by the link
-  std::uint64_t not_taken = 0;  ///< of them still in its lanes
-  std::uint64_t received = 0;   ///< messages taken from the peer
+  std::uint64_t sent = 0;            ///< messages accepted by the link
+  std::uint64_t not_taken = 0;       ///< of them still in its lanes
+  std::uint64_t received = 0;        ///< messages taken from the peer
+  std::uint64_t copies_dropped = 0;  ///< not shown to this parent: half its lane was full
 };
 
 }  // namespace beeline

@@ -1,6 +1,7 @@
 #include <beeline/agent.h>
 
 #include "src/agent/core.h"
+#include "src/agent/status.h"
 
 namespace beeline {
 
@@ -8,23 +9,6 @@ namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-SendStatus status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kNoAgent:
-      return SendStatus::kNoAgent;
-    case ErrorCode::kPeerDead:
-      return SendStatus::kPeerDead;
-    case ErrorCode::kDenied:
-      return SendStatus::kDenied;
-    case ErrorCode::kFull:
-      return SendStatus::kFull;
-    case ErrorCode::kNoMemory:
-      return SendStatus::kNoMemory;
-    default:
-      return SendStatus::kNoRoute;
-  }
 }
 
 }  // namespace
@@ -49,6 +33,20 @@ std::string_view to_string(SendStatus status) {
       return "loop";
     case SendStatus::kNoMemory:
       return "no_memory";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(AckStatus status) {
+  switch (status) {
+    case AckStatus::kAccepted:
+      return "accepted";
+    case AckStatus::kQueued:
+      return "queued";
+    case AckStatus::kRejected:
+      return "rejected";
+    case AckStatus::kEscalate:
+      return "escalate";
   }
   return "unknown";
 }
@@ -152,6 +150,56 @@ Result<Message> Agent::request(Peer to, std::span<const std::byte> payload, Dead
                                const SendOptions& options) {
   return core_->request(to, payload, deadline, options);
 }
+
+Result<Message> Agent::request(Peer to, std::string_view payload, const SendOptions& options) {
+  return core_->request(to, bytes_of(payload), after(kRequestPatience), options);
+}
+Result<Message> Agent::request(std::string_view to, std::string_view payload,
+                               const SendOptions& options) {
+  const auto found = core_->peer(to);
+  if (!found) return tl::unexpected(found.error());
+  return core_->request(*found, bytes_of(payload), after(kRequestPatience), options);
+}
+Result<MessageId> Agent::request_then(Peer to, std::span<const std::byte> payload,
+                                      Deadline deadline, AnswerHandler then,
+                                      const SendOptions& options) {
+  return core_->request_then(to, payload, deadline, std::move(then), options);
+}
+Result<MessageId> Agent::request_then(Peer to, std::string_view payload, Deadline deadline,
+                                      AnswerHandler then, const SendOptions& options) {
+  return core_->request_then(to, bytes_of(payload), deadline, std::move(then), options);
+}
+SendResult Agent::fire_and_forget(Peer to, std::span<const std::byte> payload,
+                                  const SendOptions& options) {
+  return core_->fire_and_forget(to, payload, options);
+}
+SendResult Agent::fire_and_forget(Peer to, std::string_view payload, const SendOptions& options) {
+  return core_->fire_and_forget(to, bytes_of(payload), options);
+}
+std::vector<Message> Agent::drain_pending_results() { return core_->drain_pending_results(); }
+
+SendResult Agent::cancel(Peer to, MessageId id) { return core_->cancel(to, id); }
+SendResult Agent::send_control(Peer to, std::string_view type, std::string_view payload,
+                               const SendOptions& options) {
+  SendOptions control = options;
+  control.type = type;
+  return core_->send_control(to, bytes_of(payload), control);
+}
+SendResult Agent::escalate(std::string_view issue, const SendOptions& options) {
+  return core_->escalate(bytes_of(issue), options);
+}
+Result<Acknowledgement> Agent::await_ack(Peer to, MessageId id, Deadline deadline) {
+  return core_->await_ack(to, id, deadline);
+}
+Result<Acknowledgement> Agent::send_acked(Peer to, std::string_view payload, Deadline deadline,
+                                          const SendOptions& options) {
+  return core_->send_acked(to, bytes_of(payload), deadline, options);
+}
+Result<std::size_t> Agent::serve(const MessageHandler& handler, const ServeOptions& options) {
+  return core_->serve(handler, options);
+}
+void Agent::stop_serving() { core_->stop_serving(); }
+Result<Message> Agent::held(MessageId id) { return core_->held(id); }
 
 bool Agent::urgent() { return core_->urgent(); }
 int Agent::fd() { return core_->event_fd(); }

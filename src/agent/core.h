@@ -17,6 +17,7 @@
 
 #include "src/agent/fork_guard.h"
 #include "src/agent/lives.h"
+#include "src/agent/question.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
 #include "src/receive/receiver.h"
@@ -61,17 +62,45 @@ class AgentCore {
   // ---- Receive (core_receive.cc) ----
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter);
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options);
-  [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
-                                        Deadline deadline, const SendOptions& options);
   [[nodiscard]] bool urgent() { return receiver_->has_urgent(); }
   [[nodiscard]] int event_fd();
   [[nodiscard]] const receive::Receiver& receiver() const { return *receiver_; }
   [[nodiscard]] std::string_view type_of(std::uint32_t entry);
   [[nodiscard]] std::string_view channel_of(std::uint32_t entry);
   [[nodiscard]] Relation relation_of(std::uint32_t entry) const;
-  void done(std::uint32_t entry);
+  [[nodiscard]] Pid via_of(std::uint32_t entry);
+  void done(std::uint32_t entry, std::string_view reply);
   void requeue(std::uint32_t entry);
-  void reject(std::uint32_t entry);
+  void reject(std::uint32_t entry, std::string_view reply);
+
+  // ---- Conversation (core_request.cc) ----
+  [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
+                                        Deadline deadline, const SendOptions& options);
+  [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
+                                               Deadline deadline, AnswerHandler then,
+                                               const SendOptions& options);
+  SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
+                             const SendOptions& options);
+  [[nodiscard]] std::vector<Message> drain_pending_results();
+  [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
+  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::span<const std::byte> payload,
+                                                   Deadline deadline, const SendOptions& options);
+
+  // ---- Handling (core_serve.cc) ----
+  Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options);
+  void stop_serving() { stop_serving_ = true; }
+  [[nodiscard]] Result<Message> held(MessageId id);
+  [[nodiscard]] bool is_cancelled(std::uint32_t entry);
+  void defer(std::uint32_t entry, std::string_view reply = {});
+  SendResult escalate(std::uint32_t entry);
+  // `about`: the message that is escalated, null if there is none.
+  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options,
+                      const shm::Entry* about);
+  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options) {
+    return escalate(payload, options, handled());
+  }
+  SendResult cancel(Peer to, MessageId id);
+  SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
 
   // ---- Look (core_look.cc) ----
   [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit);
@@ -114,6 +143,7 @@ class AgentCore {
   void say_goodbye();
   [[nodiscard]] std::uint64_t not_taken();
   void want_all_space(bool wanted);
+  void ring_for_waiting();
   // Nothing is sent any more; looked at under the send lock where that counts.
   [[nodiscard]] bool has_left() const {
     return left_.load(std::memory_order_relaxed);  // relaxed: see above
@@ -135,8 +165,6 @@ class AgentCore {
   void accept_postponed();
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
-  void set_relation(receive::InLink& link);
-  void watch_tree();
   [[nodiscard]] receive::InLink& add_in_link(segment::Foreign memory,
                                              const control::AnnouncedLink& announced,
                                              std::uint16_t row);
@@ -150,6 +178,7 @@ class AgentCore {
   // Whether to wait for a coordinator that has gone.
   enum class Patience : std::uint8_t { kNone, kForCoordinator };
   Result<Peer> open_link(Pid pid, Patience patience);
+  [[nodiscard]] std::string why_denied(Pid pid);
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
@@ -160,6 +189,40 @@ class AgentCore {
   void reap_dead_links();
   void forget_lives();
   void make_send_path();
+
+  // core_family.cc
+  void set_relation(receive::InLink& link);
+  void watch_tree();
+  // Everybody above this agent, nearest first.
+  [[nodiscard]] const std::vector<Pid>& superiors();
+  void mark_sibling(send::OutLink& link);
+  void open_parent_link();
+  // REQUIRES: the send side is held.
+  void show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
+                      MessageId id, Pid to);
+
+  // core_request.cc
+  Result<void> ask(Question& question, std::span<const std::byte> payload,
+                   const SendOptions& options, Deadline send_until);
+  void begin(Question& question);
+  void end(Question& question);
+  [[nodiscard]] QuestionState state_of(const Question& question);
+  [[nodiscard]] bool is_settled(const Question& question);
+  [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
+  void run_answers();
+  [[nodiscard]] bool has_news();
+  [[nodiscard]] Deadline next_question_deadline() const;
+  [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
+  void acknowledge(MessageId id, AckStatus status, std::string_view reply);
+  void pay_acks();
+  [[nodiscard]] SendStatus send_ack(Peer to, const Acknowledgement& ack);
+
+  // core_serve.cc
+  [[nodiscard]] std::uint32_t await_message(const ServeOptions& options);
+  void handle(const MessageHandler& handler, Message& message);
+  [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
+  [[nodiscard]] bool end_lease(std::uint32_t entry);
+  SendResult log_escalation(std::span<const std::byte> payload);
 
   // core_receive.cc, core_look.cc
   [[nodiscard]] std::uint32_t take(const Filter& filter);
@@ -187,8 +250,9 @@ class AgentCore {
                       const send::Envelope& envelope, MessageId id);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
+  // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
-                     Deadline deadline, MessageId id);
+                     Deadline deadline, MessageId id, send::SentPlace* place = nullptr);
   template <typename Attempt>
   void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
   void flush_shared();
@@ -205,7 +269,7 @@ class AgentCore {
   std::string hive_;
   std::string name_;
   Pid pid_ = 0;
-  Pid parent_ = 0;
+  Pid parent_ = 0;  // under the send mutex once shared
   std::uint64_t incarnation_ = 0;
   std::uint32_t index_ = 0;       // of our own place in the directory
   std::uint64_t tree_epoch_ = 0;  // of the directory, when relations were computed last
@@ -228,13 +292,19 @@ class AgentCore {
   SendQueue queue_;
 
   std::unique_ptr<receive::Receiver> receiver_;
-  std::vector<std::uint32_t> leases_;  // in the order in which they were handed out
+  std::vector<std::uint32_t> leases_;    // being handled, in the order of handing out
+  std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
+  std::vector<Message> held_;            // deferred, and left by their handlers
+  std::vector<Question*> questions_;     // everything that something is to come back for
+  std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
+  std::deque<Acknowledgement> owed_acks_;                  // that found no room yet
+  std::vector<Pid> superiors_;                             // nearest first
   std::deque<Notice> notices_;
   std::size_t notices_told_ = 0;                   // of them the fd was made readable for
   std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
   std::unordered_map<std::string, Pid> names_;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
-  shm::StringCopy text_;                                    // what type_of and channel_of return
+  receive::TypeText text_;                                  // what type_of and channel_of return
   shm::StringCopy channel_text_;
   std::int64_t control_tick_ns_ = 0;  // when the control socket was looked at last, coarse
   std::int64_t next_resume_ns_ = 0;
@@ -244,8 +314,10 @@ class AgentCore {
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
   std::uint32_t turns_ = 0;
-  bool down_ = false;   // the hive went down, or this life has ended
-  bool armed_ = false;  // event mode: counts as asleep while the user waits outside
+  bool down_ = false;  // the hive went down, or this life has ended
+  bool stop_serving_ = false;
+  bool shows_parent_ = false;  // something was sent to a sibling
+  bool armed_ = false;         // event mode: counts as asleep while the user waits outside
   bool attached_ = false;
   bool is_copy_ = false;  // in a forked child
   std::atomic<bool> left_{false};

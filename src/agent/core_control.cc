@@ -36,6 +36,7 @@ void AgentCore::poll_control() {
   fade_links();
   report_quarantined();
   publish_pressure();
+  pay_acks();
 }
 
 void AgentCore::handle_announcements() {
@@ -109,10 +110,19 @@ void AgentCore::want_all_space(bool wanted) {
   }
 }
 
+// A copy has rung nobody; now its receiver is needed.
+void AgentCore::ring_for_waiting() {
+  const auto lock = lock_send();
+  for (const auto& link : out_) {
+    if (link != nullptr) send::SendPath::ring_for_waiting(*link);
+  }
+}
+
 std::uint64_t AgentCore::detach(Deadline drain_until) {
   if (is_copy_) return 0;
   if (drain_until > Deadline::min() && not_taken() != 0) {
     want_all_space(true);
+    ring_for_waiting();
     wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || not_taken() == 0; });
     want_all_space(false);
   }

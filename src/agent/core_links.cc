@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "src/agent/core.h"
-#include "src/receive/rank.h"
 
 namespace beeline {
 
@@ -40,24 +39,6 @@ void AgentCore::set_owner_place(receive::InLink& link, std::uint32_t index) {
   link.owner_place = link.owner_gone ? nullptr : &directory_view_.word(index);
   link.owner_index = index;
   set_relation(link);
-}
-
-void AgentCore::set_relation(receive::InLink& link) {
-  shm::AgentRecord owner;
-  shm::AgentRecord own;
-  if (link.owner_place == nullptr || !directory_view_.read_record(link.owner_index, owner)) return;
-  if (owner.pid != link.owner_pid || !directory_view_.read_record(index_, own)) return;
-  link.relation = receive::relation_of(owner, own);
-}
-
-// The tree has changed: who stands how to whom is computed again.
-void AgentCore::watch_tree() {
-  const std::uint64_t now = directory_view_.epoch();
-  if (now == tree_epoch_) return;
-  tree_epoch_ = now;
-  shm::AgentRecord own;
-  if (directory_view_.read_record(index_, own) && own.pid == pid_) parent_ = own.parent_pid;
-  for (const auto& link : receiver_->links()) set_relation(*link);
 }
 
 Result<void> AgentCore::learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
@@ -228,6 +209,7 @@ void AgentCore::reap_dead_links() {
     const Pid pid = own->peer();
     bool used = false;
     for (const auto& link : receiver_->links()) used |= link->sink.own == &own->view();
+    for (const Question* question : questions_) used |= question->to.pid == pid;
     if (used) continue;
     own.reset();
     if (const auto found = slot_of_.find(pid);
@@ -310,17 +292,23 @@ Result<Peer> AgentCore::peer(Pid pid) {
     if (link.dead) {
       return fail(ErrorCode::kPeerDead, "agent " + std::to_string(pid) + " is dead");
     }
-    if (!link.may_send) {
-      return fail(ErrorCode::kDenied, "agent " + std::to_string(pid_) + " may not send to agent " +
-                                          std::to_string(pid) + "; `beeline route` explains");
-    }
+    if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
     // One that has not registered with a new coordinator yet may still do so: sends wait for it.
     const bool awaited = os::monotonic_ns() < place_until_ns_;
     if (link.place != nullptr || awaited) return Peer{known->second, pid};
   }
   auto opened = open_link(pid, Patience::kForCoordinator);
-  if (opened && !out_[opened->slot]->may_send) return peer(pid);
+  if (opened && !out_[opened->slot]->may_send) return fail(ErrorCode::kDenied, why_denied(pid));
+  if (opened && out_[opened->slot]->copied) open_parent_link();
   return opened;
+}
+
+// The rule that forbids it, in the coordinator's words.
+std::string AgentCore::why_denied(Pid pid) {
+  const auto verdict = client_.route(std::to_string(pid_), std::to_string(pid));
+  if (verdict && !verdict->allowed) return verdict->text;
+  return "agent " + std::to_string(pid_) + " may not send to agent " + std::to_string(pid) +
+         "; `beeline route` explains";
 }
 
 Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
@@ -380,9 +368,12 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
       if (from->key.incarnation == opened->incarnation) show_to_send_side(*from);
     }
   }
-  const auto lock = lock_send();
-  link.may_send = opened->may_send;
-  send_path_.set_place(link, opened->index);
+  {
+    const auto lock = lock_send();
+    link.may_send = opened->may_send;
+    send_path_.set_place(link, opened->index);
+  }
+  mark_sibling(link);
   return opened;
 }
 

@@ -18,6 +18,7 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit) {
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.before(b); });
   std::vector<std::uint32_t> entries;
   for (const shm::IndexNode& node : order) entries.push_back(node.entry());
+  for (const std::uint32_t at : receiver_->stashed()) entries.push_back(at);
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
     for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
       if (home.entry(i).word().state == state) entries.push_back(i);
@@ -43,6 +44,8 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
   const auto payload = receiver_->payload(at);
   item.preview.assign(reinterpret_cast<const char*>(payload.data()),
                       std::min<std::size_t>(payload.size(), 64));
+  item.stashed = entry.word().state == shm::EntryState::kQueued &&
+                 (entry.header.flags & shm::kFlagStashed) != 0;
   item.leased = entry.word().state == shm::EntryState::kLeased;
   item.dead = entry.word().state == shm::EntryState::kDead;
   if (item.dead) item.reason = shm::to_string(entry.reason());
@@ -61,6 +64,8 @@ InboxCounters AgentCore::counters() const {
   result.purged = counts.purged.relaxed_load();
   result.requeued = counts.requeued.relaxed_load();
   result.quarantined_links = counts.bad_slots.relaxed_load();
+  result.late_replies = counts.late_replies.relaxed_load();
+  result.copies_dropped = counts.copies_dropped.relaxed_load();
   return result;
 }
 
@@ -69,7 +74,7 @@ std::vector<LinkCounters> AgentCore::links() {
   const auto lock = lock_send();
   for (const auto& link : out_) {
     if (link == nullptr) continue;
-    LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0};
+    LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0, link->copies_dropped};
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;
     }

@@ -13,23 +13,6 @@ receive::Selection selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to};
 }
 
-ErrorCode error_of(SendStatus status) {
-  switch (status) {
-    case SendStatus::kFull:
-      return ErrorCode::kFull;
-    case SendStatus::kTooBig:
-      return ErrorCode::kTooBig;
-    case SendStatus::kPeerDead:
-      return ErrorCode::kPeerDead;
-    case SendStatus::kNoMemory:
-      return ErrorCode::kNoMemory;
-    case SendStatus::kDenied:
-      return ErrorCode::kDenied;
-    default:
-      return ErrorCode::kNoRoute;
-  }
-}
-
 // When a wait of this length, which may be for ever, ends.
 std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   const std::int64_t now = os::monotonic_ns();
@@ -83,67 +66,33 @@ Result<Message> AgentCore::receive(const ReceiveOptions& options) {
   return fail(ErrorCode::kTimeout, "no message in time");
 }
 
-Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
-                                   const SendOptions& options) {
-  receive::PendingReply pending;
-  pending.request_id = reserve_id();
-  pending.from = to.pid;
-  // Registered before it is sent: the answer may be faster than we are.
-  receiver_->expect(pending);
-  const SendResult sent = send(to, payload, options, deadline, pending.request_id);
-  if (!sent) {
-    receiver_->forget(pending);
-    return fail(error_of(sent.status), "request to agent " + std::to_string(to.pid) + ": " +
-                                           std::string(to_string(sent.status)) +
-                                           "; nothing was sent");
-  }
-  bool dead = false;
-  wait_until(deadline.time_since_epoch().count(), [&] {
-    if (pending.entry != shm::kNoEntry || down_) return true;
-    const auto lock = lock_send();
-    send::OutLink* link = link_of(to);
-    if (link != nullptr) send_path_.follow(*link);
-    dead = link == nullptr || link->dead;
-    return dead;
-  });
-  // It may have answered and died after the last look.
-  while (dead && pending.entry == shm::kNoEntry && receiver_->drain_all()) {
-  }
-  if (pending.entry != shm::kNoEntry) {
-    const std::uint32_t at = receiver_->take_reply(pending);
-    receiver_->forget(pending);
-    return Message(this, at);
-  }
-  receiver_->forget(pending);
-  const std::string whom = "request to agent " + std::to_string(to.pid) + ": ";
-  if (dead) return fail(ErrorCode::kPeerDead, whom + "it died before it answered");
-  if (down_) return fail(ErrorCode::kClosed, whom + why_down());
-  return fail(ErrorCode::kTimeout, whom + "no answer before the deadline");
-}
-
 Relation AgentCore::relation_of(std::uint32_t entry) const {
   const receive::InLink* link = receiver_->link_of(entry);
   return link == nullptr ? Relation::kOther : link->relation;
 }
 
-// A message of the parent ends with the parent's process, not with ours.
-void AgentCore::done(std::uint32_t entry) {
+// A message of the parent process ends with that, not with ours.
+void AgentCore::done(std::uint32_t entry, std::string_view reply) {
   if (is_copy_) return;
-  std::erase(leases_, entry);
+  const MessageId id = receiver_->entry(entry).header.id;
+  const bool tell = end_lease(entry);
   receiver_->done(entry);
+  if (tell) acknowledge(id, AckStatus::kAccepted, reply);
 }
 
 void AgentCore::requeue(std::uint32_t entry) {
   if (is_copy_) return;
-  std::erase(leases_, entry);
+  static_cast<void>(end_lease(entry));
   receiver_->requeue(entry);
   if (armed_) waiter_->signal_self();
 }
 
-void AgentCore::reject(std::uint32_t entry) {
+void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
   if (is_copy_) return;
-  std::erase(leases_, entry);
+  const MessageId id = receiver_->entry(entry).header.id;
+  const bool tell = end_lease(entry);
   receiver_->bury(entry, shm::DeadReason::kRejected);
+  if (tell) acknowledge(id, AckStatus::kRejected, reply);
 }
 
 std::string AgentCore::why_down() const {

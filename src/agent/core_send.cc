@@ -35,6 +35,9 @@ SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId
   return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
 }
 
+// An acknowledgement is no word between siblings.
+bool shows(const send::Envelope& envelope) { return (envelope.flags & shm::kFlagAck) == 0; }
+
 }  // namespace
 
 send::OutLink* AgentCore::link_of(Peer peer) {
@@ -51,6 +54,9 @@ SendStatus AgentCore::missing(Peer peer) const {
 SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
                                const send::Envelope& envelope, MessageId id) {
   const send::Outcome outcome = send_path_.send(link, payload, envelope, id);
+  if (link.copied && outcome == send::Outcome::kOk && shows(envelope)) {
+    show_to_parent(payload, envelope, id, link.peer());
+  }
   return result_of(outcome, link, id, payload.size());
 }
 
@@ -74,7 +80,7 @@ SendResult AgentCore::reply(const Message& message, Peer to, std::span<const std
 }
 
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
-                              Deadline deadline, MessageId id) {
+                              Deadline deadline, MessageId id, send::SentPlace* place) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
   SendResult result;
@@ -90,6 +96,7 @@ SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const s
     }
     if (id == 0) id = send_path_.reserve_id();
     result = send_now(*link, payload, head.envelope(), id);
+    if (place != nullptr) *place = send_path_.last_place();
     lost = link->needs_peer;
     now = send_path_.last_sent_ns();
     return result.status != SendStatus::kFull;
@@ -241,6 +248,9 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline
         send_path_.send_loan(*link, {loan.slab_, loan.generation_},
                              static_cast<std::uint32_t>(loan.size_), head.envelope(), id);
     if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
+    if (link->copied && outcome == send::Outcome::kOk) {
+      show_to_parent({loan.data_, loan.size_}, head.envelope(), id, link->peer());
+    }
     result = result_of(outcome, *link, id, loan.size_);
     return result.status != SendStatus::kFull;
   };

@@ -28,6 +28,7 @@ class Letterhead {
       if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
     }
     envelope_.hops = static_cast<std::uint16_t>(hops_);
+    if (options.requires_ack) envelope_.flags = shm::kFlagRequiresAck;
     // The cause of an answer is what it answers.
     if (cause == options.reply_to && trace.empty()) return;
     if (cause == 0 && trace.empty()) return;
@@ -39,6 +40,10 @@ class Letterhead {
   Letterhead& operator=(const Letterhead&) = delete;
 
   [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }
+  void make_control() {
+    envelope_.rank = kCritical;
+    envelope_.flags |= shm::kFlagControl;
+  }
   // Messages that led to this one, itself not counted; may be more than an envelope holds.
   [[nodiscard]] std::uint32_t hops() const { return hops_; }
 

@@ -51,9 +51,34 @@ std::string_view Message::text() const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void Message::done() { std::exchange(core_, nullptr)->done(entry_); }
+Pid Message::via() const { return core_->via_of(entry_); }
+bool Message::has(std::uint16_t flag) const {
+  return (core_->receiver().entry(entry_).header.flags & flag) != 0;
+}
+bool Message::is_copy() const { return has(shm::kFlagCopy); }
+Pid Message::to() const {
+  return is_copy() ? core_->receiver().entry(entry_).extension().addressee : core_->pid();
+}
+bool Message::is_cut() const { return has(shm::kFlagCut); }
+std::uint64_t Message::full_length() const {
+  const shm::Entry& entry = core_->receiver().entry(entry_);
+  return is_cut() ? entry.extension().full_length : entry.header.length;
+}
+bool Message::is_control() const { return has(shm::kFlagControl); }
+bool Message::requires_ack() const { return has(shm::kFlagRequiresAck); }
+bool Message::cancelled() { return core_->is_cancelled(entry_); }
+
+void Message::done(std::string_view reply) { std::exchange(core_, nullptr)->done(entry_, reply); }
 void Message::requeue() { std::exchange(core_, nullptr)->requeue(entry_); }
-void Message::reject() { std::exchange(core_, nullptr)->reject(entry_); }
+void Message::reject(std::string_view reply) {
+  std::exchange(core_, nullptr)->reject(entry_, reply);
+}
+void Message::defer() { core_->defer(entry_); }
+SendResult Message::escalate() {
+  const SendResult sent = core_->escalate(entry_);
+  if (sent) core_ = nullptr;
+  return sent;
+}
 
 Loan::Loan(Loan&& other) noexcept
     : core_(std::exchange(other.core_, nullptr)),

@@ -337,6 +337,10 @@ Result<void> Client::report(const ReportRequest& wanted) {
   return {};
 }
 
+Result<void> Client::escalate(std::string text) {
+  return expect_ok(EscalateRequest{std::move(text)});
+}
+
 Result<ListAnswer> Client::list(std::uint32_t from) {
   auto raw = request(ListRequest{from});
   if (!raw) return tl::unexpected(std::move(raw.error()));

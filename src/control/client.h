@@ -103,6 +103,7 @@ class Client {
   [[nodiscard]] Result<Resumed> resume(ResumeRequest request, int home, int status, int event);
   /// Does not wait and is not answered.
   [[nodiscard]] Result<void> report(const ReportRequest& request);
+  [[nodiscard]] Result<void> escalate(std::string text);
 
   // Anyone calls these.
   [[nodiscard]] Result<ListAnswer> list(std::uint32_t from = 0);

@@ -18,6 +18,8 @@
 namespace beeline::control {
 namespace {
 
+constexpr std::size_t kMaxLoggedText = 2000;
+
 /// One request under way.
 struct Call {
   Hive& hive;
@@ -60,6 +62,13 @@ Result<void> do_report(Call& call, const ReportRequest& request) {
   call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}", call.caller.pid,
                      request.pid, request.incarnation, request.serial,
                      quoted(request.what.substr(0, 200)));
+  return {};
+}
+
+Result<void> do_escalate(Call& call, const EscalateRequest& request) {
+  call.hive.log.warn("escalation", "agent={} text={}", call.caller.pid,
+                     quoted(request.text.substr(0, kMaxLoggedText)));
+  call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }
 
@@ -192,6 +201,7 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"detach", true, row<DetachRequest, do_detach>},
     {"resume", false, row<ResumeRequest, do_resume>},
     {"report", true, row<ReportRequest, do_report>},
+    {"escalate", true, row<EscalateRequest, do_escalate>},
     {"list", false, row<ListRequest, do_list>},
     {"links", false, row<LinksRequest, do_links>},
     {"status", false, row<StatusRequest, do_status>},

@@ -89,6 +89,11 @@ struct ReportRequest {
   std::uint32_t serial = 0;
 };
 
+/// Nobody is left above the sender but the coordinator: for its log.
+struct EscalateRequest {
+  std::string text;
+};
+
 struct ListRequest {
   std::uint32_t from = 0;  ///< the first pid
 };
@@ -106,8 +111,8 @@ struct RouteRequest {
 struct DownRequest {};
 
 using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
-                             DetachRequest, ResumeRequest, ReportRequest, ListRequest, LinksRequest,
-                             StatusRequest, RouteRequest, DownRequest>;
+                             DetachRequest, ResumeRequest, ReportRequest, EscalateRequest,
+                             ListRequest, LinksRequest, StatusRequest, RouteRequest, DownRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ inline constexpr std::string_view kOp<ResumeRequest> = "resume";
 template <>
 inline constexpr std::string_view kOp<ReportRequest> = "report";
 template <>
+inline constexpr std::string_view kOp<EscalateRequest> = "escalate";
+template <>
 inline constexpr std::string_view kOp<ListRequest> = "list";
 template <>
 inline constexpr std::string_view kOp<LinksRequest> = "links";
@@ -122,6 +124,10 @@ void fields(V& v, ReportRequest& r) {
   v("pid", r.pid);
   v("incarnation", r.incarnation);
   v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, EscalateRequest& r) {
+  v("text", r.text);
 }
 template <class V>
 void fields(V& v, ListRequest& r) {

@@ -29,8 +29,8 @@ class HomeMemory {
 
   // True when one more message can be put, adding entries where the table may still grow. False:
   // full, or the system has no memory now; senders then see their lanes fill.
-  [[nodiscard]] bool make_room(bool critical) {
-    return inbox_.has_room(critical) && (inbox_.free_count() != 0 || grow_entries());
+  [[nodiscard]] bool make_room(shm::Room room) {
+    return inbox_.has_room(room) && (inbox_.free_count() != 0 || grow_entries());
   }
 
   // A vacant row, adding rows where none is. Errors: kFull, kNoMemory.

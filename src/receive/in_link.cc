@@ -37,12 +37,17 @@ Extents verify_extents(InLink& link) {
   return Extents::kVerified;
 }
 
-bool InLink::is_escalation(std::uint32_t number) {
-  for (; strings_seen < number; ++strings_seen) {
-    const bool found = shm::read_string(view, strings_seen + 1).view() == kEscalation;
-    if (found && escalation == 0) escalation = strings_seen + 1;
+KnownType InLink::look_up_type(std::uint32_t number) {
+  while (known_types.size() < number) {
+    const auto copy = shm::read_string(view, static_cast<std::uint32_t>(known_types.size() + 1));
+    const std::string_view text = copy.view();
+    KnownType type = KnownType::kOther;
+    if (text == kEscalation) type = KnownType::kEscalation;
+    if (text == kCancelOrder) type = KnownType::kCancel;
+    if (text == kTaskResponse) type = KnownType::kTaskResponse;
+    known_types.push_back(type);
   }
-  return number != 0 && number == escalation;
+  return known_types[number - 1];
 }
 
 bool ensure_stamps(const ReceiptSink& sink) {

@@ -1,6 +1,8 @@
 #pragma once
 // A link that another agent owns and this one reads: the receiver's private half.
 
+#include <vector>
+
 #include <beeline/types.h>
 
 #include "shm/lane.h"
@@ -20,6 +22,9 @@ struct ReceiptSink {
   [[nodiscard]] bool valid() const { return bank != shm::kBanks; }
 };
 
+// The types that the engine acts on.
+enum class KnownType : std::uint8_t { kOther, kEscalation, kCancel, kTaskResponse };
+
 struct InLink {
   InLink(segment::Foreign segment, const shm::LinkContract& contract)
       : memory(std::move(segment)), view(memory.data(), contract) {}
@@ -30,8 +35,8 @@ struct InLink {
   const shm::Atomic<std::uint64_t>* owner_place = nullptr;
   std::uint32_t owner_index = 0;         // of that word
   Relation relation = Relation::kOther;  // of the owner to this agent
-  std::uint32_t strings_seen = 0;        // strings that were looked at for ...
-  std::uint32_t escalation = 0;          // ... the number of "escalation", 0 = not there yet
+  bool is_superior = false;              // the owner is above this agent in the tree
+  std::vector<KnownType> known_types;    // of the strings that were looked at, number n at n - 1
   bool may_send = true;                  // false: only its receipts count
   segment::Foreign memory;
   shm::LinkView view;
@@ -56,8 +61,10 @@ struct InLink {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
-  // Whether this string is "escalation". REQUIRES: number <= verified.strings.
-  [[nodiscard]] bool is_escalation(std::uint32_t number);
+  // What the engine knows a string as. REQUIRES: number <= verified.strings.
+  [[nodiscard]] KnownType known_type(std::uint32_t number) {
+    return number == 0 ? KnownType::kOther : look_up_type(number);
+  }
   // Whether messages may be taken now.
   [[nodiscard]] bool open() const {
     return may_send && !quarantined && (sink.valid() || owner_gone) &&
@@ -67,6 +74,9 @@ struct InLink {
   [[nodiscard]] bool holds_messages() const { return may_send && !quarantined && has_message(); }
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
+
+ private:
+  [[nodiscard]] KnownType look_up_type(std::uint32_t number);
 };
 
 enum class Extents : std::uint8_t {

@@ -100,6 +100,7 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
     count += drain_lane(link, shm::Lane::kNormal, budget);
   }
   if (count == 0) return false;
+  if (!unsettled_.empty()) finish_put();
   link.received += count;
   ring_for_space(link);
   if (!link.has_message()) note_empty(link);
@@ -144,7 +145,7 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
   const shm::Slot& slot = link.view.slot(lane, position);
   if (!shm::is_published(slot, position)) return false;
-  if (!home_->make_room(lane == shm::Lane::kUrgent)) return false;
+  if (!make_room(link, lane)) return false;
   shm::SlotCopy copy;
   shm::copy_slot(slot, copy);
   const Verdict verdict = check(link, copy);
@@ -156,28 +157,55 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
   const std::int64_t sent =
       std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
-  if (ranks_by_relation_) {
-    copy.header.rank =
-        stored_rank(copy.header.rank, link.relation, link.is_escalation(copy.header.type));
-  }
-  PendingReply* waiting = waiting_for(link, copy.header.reply_to);
-  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent,
-                                              waiting == nullptr ? 0 : shm::kFlagMatched);
+  judge(link, copy);
+  PendingReply* waiting = nullptr;
+  const std::uint16_t mark = mark_for(link, copy.header, waiting);
+  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->entry = at;
+  note_put(at, mark);
   ++link.live;
   ++position;
   return true;
 }
 
-PendingReply* Receiver::waiting_for(const InLink& link, std::uint64_t reply_to) {
-  if (reply_to == 0) return nullptr;
-  for (PendingReply* pending : pending_) {
-    const bool answered = pending->entry != shm::kNoEntry;
-    if (pending->request_id == reply_to && pending->from == link.owner_pid && !answered) {
-      return pending;
-    }
+// The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
+// sender may take back what it has sent.
+void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
+  shm::MessageHeader& header = copy.header;
+  if (!ranks_by_relation_ && (header.flags & shm::kFlagControl) == 0) return;
+  const KnownType type = link.known_type(header.type);
+  if (!link.is_superior && type != KnownType::kCancel) {
+    header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
   }
-  return nullptr;
+  if (!ranks_by_relation_) return;
+  const bool copied = (header.flags & shm::kFlagCopy) != 0;
+  header.rank =
+      copied ? kLow : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
+}
+
+bool Receiver::make_room(InLink& link, shm::Lane lane) {
+  const shm::Room room = lane == shm::Lane::kUrgent ? shm::Room::kCritical : shm::Room::kNormal;
+  if (home_->make_room(room)) return true;
+  if (home_->inbox().copies() != 0) {
+    commit(link, lane);  // no payload is given back before its message is in the home
+    if (drop_copies() && home_->make_room(room)) return true;
+  }
+  return lane == shm::Lane::kUrgent && control_waits(link) && home_->make_room(shm::Room::kControl);
+}
+
+// Whether a control message lies in the urgent lane: what lies before it is let in with it.
+bool Receiver::control_waits(const InLink& link) {
+  constexpr auto kLane = shm::Lane::kUrgent;
+  constexpr std::size_t kFlagsWord = offsetof(shm::MessageHeader, flags) / 8;
+  constexpr unsigned kFlagsShift = offsetof(shm::MessageHeader, flags) % 8 * 8;
+  const std::uint64_t first = link.position[static_cast<std::size_t>(kLane)];
+  for (std::uint64_t at = first; at < first + link.view.capacity(kLane); ++at) {
+    const shm::Slot& slot = link.view.slot(kLane, at);
+    if (!shm::is_published(slot, at)) return false;
+    const std::uint64_t word = slot.header.words[kFlagsWord].relaxed_load();
+    if ((word >> kFlagsShift & shm::kFlagControl) != 0) return true;
+  }
+  return false;
 }
 
 Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
@@ -251,6 +279,10 @@ bool Receiver::has_expired(const shm::Entry& entry) {
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
 bool Receiver::drop_unfit(std::uint32_t at) {
   const shm::Entry& entry = home_->home().entry(at);
+  if ((entry.header.flags & shm::kFlagCopy) != 0 && entry.word().attempts != 0) {
+    drop_copy(at);  // a copy is looked at once
+    return true;
+  }
   if (has_expired(entry)) {
     bury(at, shm::DeadReason::kExpired);
     return true;
@@ -301,16 +333,8 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
   return at;
 }
 
-void Receiver::expect(PendingReply& pending) { pending_.push_back(&pending); }
-
-void Receiver::forget(PendingReply& pending) {
-  std::erase(pending_, &pending);
-  if (pending.entry != shm::kNoEntry) {
-    home_->inbox().stash(std::exchange(pending.entry, shm::kNoEntry));
-  }
-}
-
 void Receiver::done(std::uint32_t at) {
+  if (!cancelled_.empty()) forget_cancel(entry(at).header.id);
   const std::uint32_t row = home_->home().entry(at).word().row;
   shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
   home_->inbox().done(at, stamp);
@@ -319,9 +343,18 @@ void Receiver::done(std::uint32_t at) {
   unrefer(row);
 }
 
-void Receiver::requeue(std::uint32_t at) { home_->inbox().requeue(at); }
+void Receiver::requeue(std::uint32_t at) {
+  home_->inbox().requeue(at);
+  const shm::MessageHeader& header = entry(at).header;
+  if ((header.flags & shm::kFlagStashed) != 0) stash_.push_back(at);
+  if (!cancelled_.empty() && is_cancelled(at)) cancel(header.id);
+}
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
+  const shm::MessageHeader& header = entry(at).header;
+  if (!cancelled_.empty()) forget_cancel(header.id);
+  const bool asked = (header.flags & shm::kFlagRequiresAck) != 0;
+  if (asked && reason != shm::DeadReason::kRejected) refused_.push_back({header.id, reason});
   home_->inbox().bury(at, reason);
   keep_dead_letters_bounded();
 }
@@ -370,8 +403,15 @@ shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number) cons
   return shm::read_string(link->view, number);
 }
 
-shm::StringCopy Receiver::type(std::uint32_t at) const {
-  return string_of(at, entry(at).header.type);
+TypeText Receiver::type(std::uint32_t at) const {
+  TypeText type;
+  const auto append = [&](std::string_view part) {
+    std::copy(part.begin(), part.end(), type.text + type.length);
+    type.length = static_cast<unsigned char>(type.length + part.size());
+  };
+  if ((entry(at).header.flags & shm::kFlagCopy) != 0) append(kSiblingTraffic);
+  append(string_of(at, entry(at).header.type).view());
+  return type;
 }
 
 shm::StringCopy Receiver::channel(std::uint32_t at) const {

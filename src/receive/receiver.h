@@ -8,16 +8,23 @@
 #include <string_view>
 #include <vector>
 
+#include "src/receive/answers.h"
 #include "src/receive/home_memory.h"
 #include "src/receive/in_link.h"
 
 namespace beeline::receive {
 
-// A request that waits for its answer; lies with the caller while it waits.
-struct PendingReply {
-  std::uint64_t request_id = 0;
-  std::uint32_t from = 0;               // the only agent whose answer counts
-  std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
+// The type of a message as its receiver names it.
+struct TypeText {
+  char text[kSiblingTraffic.size() + shm::kMaxStringLength];
+  unsigned char length = 0;
+  [[nodiscard]] std::string_view view() const { return {text, length}; }
+};
+
+// A message that asked what becomes of it and was buried.
+struct Refused {
+  std::uint64_t id = 0;
+  shm::DeadReason reason = shm::DeadReason::kNone;
 };
 
 // What a selective receive looks for; empty fields match everything.
@@ -73,17 +80,34 @@ class Receiver {
   void requeue(std::uint32_t entry);
   void bury(std::uint32_t entry, shm::DeadReason reason);
 
-  // ---- Requests ----
-  void expect(PendingReply& pending);
-  // Stops expecting. An answer that has come and was not taken becomes an ordinary message.
+  // ---- Answers (receive_answers.cc) ----
+  void expect(PendingReply& pending) { answers_.expect(pending); }
+  // Stops expecting. An answer that comes later, or has come and was not taken, is stashed.
   void forget(PendingReply& pending);
+  // The answers of `from` to this message are stashed, whenever they come.
+  void stash_answers_to(std::uint64_t id, std::uint32_t from) { answers_.remember(id, from, true); }
+  // Leases the oldest stashed answer, or acknowledgement, or kNoEntry. `id`: only one to this
+  // message, 0 = any.
+  enum class Stashed : std::uint8_t { kAnswer, kAck };
+  [[nodiscard]] std::uint32_t take_stashed(Stashed what, std::uint64_t id);
+
+  [[nodiscard]] const std::vector<std::uint32_t>& stashed() const { return stash_; }
+
+  // ---- Cancelling (receive_cancel.cc) ----
+  // Its sender does not want the message any more. REQUIRES: it is leased.
+  [[nodiscard]] bool is_cancelled(std::uint32_t at) const;
+  // Messages that asked what becomes of them and were buried since the last call.
+  [[nodiscard]] std::vector<Refused> take_refused();
+
+  // After a take-over: finds again what the entries say and no other table holds.
+  void adopt_entries();
 
   // ---- Look ----
   [[nodiscard]] HomeMemory& home() { return *home_; }
   [[nodiscard]] const HomeMemory& home() const { return *home_; }
   [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
-  [[nodiscard]] shm::StringCopy type(std::uint32_t at) const;
+  [[nodiscard]] TypeText type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
   // Its time to live is over; taking it makes it a dead letter.
   [[nodiscard]] static bool has_expired(const shm::Entry& entry);
@@ -101,7 +125,24 @@ class Receiver {
   bool put_next(InLink& link, shm::Lane lane);
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] static Verdict check(InLink& link, const shm::SlotCopy& copy);
-  [[nodiscard]] PendingReply* waiting_for(const InLink& link, std::uint64_t reply_to);
+  [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
+  [[nodiscard]] static bool control_waits(const InLink& link);
+  // receive_copies.cc
+  bool drop_copies();
+  void drop_copy(std::uint32_t at);
+  // What the receiver makes of a message that it has checked: rank, who may control whom.
+  void judge(InLink& link, shm::SlotCopy& copy) const;
+  // Which of kUnindexedFlags it gets. `waiting` is set when somebody waits for it.
+  [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::MessageHeader& header,
+                                       PendingReply*& waiting);
+  // Remembers what is to be done with an entry that was put, once it is committed.
+  void note_put(std::uint32_t at, std::uint16_t mark);
+  // Does it.
+  void finish_put();
+  void obey_cancel(std::uint32_t order);
+  void cancel(std::uint64_t id);
+  void forget_cancel(std::uint64_t id);
+  void keep_stash_bounded();
   [[nodiscard]] static std::optional<shm::Lane> next_in_order(const InLink& link);
   void commit(InLink& link, shm::Lane lane);
   void note_empty(InLink& link);
@@ -117,7 +158,11 @@ class Receiver {
   std::unique_ptr<HomeMemory> home_;
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
-  std::vector<PendingReply*> pending_;
+  Answers answers_;
+  std::vector<std::uint32_t> stash_;      // oldest first
+  std::vector<std::uint32_t> unsettled_;  // put, to be looked at after the commit
+  std::vector<std::uint64_t> cancelled_;  // ids that are leased or have not come yet
+  std::vector<Refused> refused_;
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
   std::int64_t all_empty_ns_ = 0;

@@ -100,6 +100,7 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
       std::clamp<std::int64_t>(old.view().control().all_empty_ns.observe(), 0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;
   memory.inbox().rebuild();
+  receiver.adopt_entries();
   return {};
 }
 

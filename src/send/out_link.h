@@ -43,9 +43,12 @@ class OutLink {
     return &receipts.opposite->bank(receipts.bank).cursors[static_cast<std::size_t>(lane)];
   }
 
-  // True when a message fits the lane; looks for receipts only when it seems full.
-  [[nodiscard]] bool has_space(shm::Lane lane) {
-    return lanes[static_cast<std::size_t>(lane)].has_space(view_.capacity(lane), receipt(lane));
+  // True when a message fits the lane; looks for receipts only when it seems full. The last quarter
+  // of the urgent lane is for control messages.
+  [[nodiscard]] bool has_space(shm::Lane lane, bool control) {
+    std::uint32_t room = view_.capacity(lane);
+    if (lane == shm::Lane::kUrgent && !control) room -= room / 4;
+    return lanes[static_cast<std::size_t>(lane)].has_space(room, receipt(lane));
   }
 
   // Finds the receiver's bank for this link after its link became known.
@@ -82,7 +85,9 @@ class OutLink {
   bool may_send = true;     // false: only our receipts count
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead
+  bool copied = false;      // the receiver is a sibling: the parent sees what we send
   std::uint64_t sent = 0;
+  std::uint64_t copies_dropped = 0;  // that should have gone here
 
  private:
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,

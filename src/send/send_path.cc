@@ -1,5 +1,6 @@
 #include "src/send/send_path.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/os/clock.h"
@@ -11,6 +12,8 @@ namespace {
 shm::Lane lane_for(const Envelope& envelope) {
   return envelope.rank <= shm::kRankCritical ? shm::Lane::kUrgent : shm::Lane::kNormal;
 }
+
+bool is_control(const Envelope& envelope) { return (envelope.flags & shm::kFlagControl) != 0; }
 
 Outcome outcome_of(ErrorCode code) {
   switch (code) {
@@ -28,51 +31,107 @@ Outcome outcome_of(ErrorCode code) {
 Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const Envelope& envelope,
                        std::uint64_t id) {
   const shm::Lane lane = lane_for(envelope);
-  if (const Outcome outcome = check(link, lane); outcome != Outcome::kOk) return outcome;
-  shm::MessageHeader header;
-  if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
-  header.id = id;
-  header.length = static_cast<std::uint32_t>(payload.size());
-  if (payload.size() <= shm::inline_room(header)) {
-    if (envelope.extension == nullptr) return publish(link, lane, header, 0, payload.data());
-    unsigned char area[shm::kInlineBytes];
-    std::memcpy(area, envelope.extension, sizeof(shm::Extension));
+  if (const Outcome outcome = check(link, lane, is_control(envelope)); outcome != Outcome::kOk) {
+    return outcome;
+  }
+  Letter letter;
+  if (const Outcome outcome = fill(link, envelope, letter.header); outcome != Outcome::kOk) {
+    return outcome;
+  }
+  letter.header.id = id;
+  const Outcome placed = place_payload(link, payload, envelope.extension, letter);
+  return placed == Outcome::kOk ? publish(link, lane, letter) : placed;
+}
+
+Outcome SendPath::place_payload(OutLink& link, std::span<const std::byte> payload,
+                                const shm::Extension* extension, Letter& letter) {
+  letter.header.length = static_cast<std::uint32_t>(payload.size());
+  if (payload.size() <= shm::inline_room(letter.header)) {
+    letter.area = payload.data();
+    if (extension == nullptr) return Outcome::kOk;
+    letter.area = letter.joined;
+    std::memcpy(letter.joined, extension, sizeof(shm::Extension));
     if (!payload.empty()) {
-      std::memcpy(area + sizeof(shm::Extension), payload.data(), payload.size());
+      std::memcpy(letter.joined + sizeof(shm::Extension), payload.data(), payload.size());
     }
-    return publish(link, lane, header, 0, area);
+    return Outcome::kOk;
   }
   const auto loan = link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
   std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
-  header.flags |= shm::kFlagSlab;
-  header.slab = loan->slab;
+  letter.header.flags |= shm::kFlagSlab;
+  letter.header.slab = loan->slab;
+  letter.generation = loan->generation;
+  letter.area = extension;
   link.slabs.mark_out(*loan);
-  return publish(link, lane, header, loan->generation, envelope.extension);
+  return Outcome::kOk;
 }
 
 Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std::uint32_t length,
                             const Envelope& envelope, std::uint64_t id) {
   const shm::Lane lane = lane_for(envelope);
-  if (const Outcome outcome = check(link, lane); outcome != Outcome::kOk) return outcome;
-  shm::MessageHeader header;
-  if (const Outcome outcome = fill(link, envelope, header); outcome != Outcome::kOk) return outcome;
-  header.id = id;
-  header.length = length;
-  header.flags |= shm::kFlagSlab;
-  header.slab = loan.slab;
+  if (const Outcome outcome = check(link, lane, is_control(envelope)); outcome != Outcome::kOk) {
+    return outcome;
+  }
+  Letter letter;
+  if (const Outcome outcome = fill(link, envelope, letter.header); outcome != Outcome::kOk) {
+    return outcome;
+  }
+  letter.header.id = id;
+  letter.header.length = length;
+  letter.header.flags |= shm::kFlagSlab;
+  letter.header.slab = loan.slab;
+  letter.generation = loan.generation;
+  letter.area = envelope.extension;
   link.slabs.mark_out(loan);
-  return publish(link, lane, header, loan.generation, envelope.extension);
+  return publish(link, lane, letter);
 }
 
-Outcome SendPath::check(OutLink& link, shm::Lane lane) {
+// Nobody is rung, so nothing is looked at after the publish either: where the receiver has another
+// life meanwhile, the next message or look finds it.
+void SendPath::send_copy(OutLink& parent, const Original& original, const Envelope& envelope) {
+  follow(parent);
+  shm::LaneWriter& writer = parent.lanes[static_cast<std::size_t>(shm::Lane::kNormal)];
+  const std::uint32_t half = parent.view().capacity(shm::Lane::kNormal) / 2;
+  const bool open = !parent.dead && parent.may_send && parent.place != nullptr;
+  shm::Extension extension{};
+  if (envelope.extension != nullptr) extension = *envelope.extension;
+  extension.cause = original.id;
+  extension.addressee = original.to;
+  extension.full_length = static_cast<std::uint32_t>(original.payload.size());
+  Envelope copy = envelope;
+  copy.rank = shm::kRankLow;
+  copy.ttl_ms = 0;
+  copy.flags = shm::kFlagCopy;
+  copy.extension = &extension;
+  const auto payload = original.payload.first(std::min(original.payload.size(), kMaxCopyBytes));
+  if (payload.size() < original.payload.size()) copy.flags |= shm::kFlagCut;
+  Letter letter;
+  if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
+  if (!open || !writer.has_space(half, parent.receipt(shm::Lane::kNormal)) ||
+      fill(parent, copy, letter.header) != Outcome::kOk ||
+      place_payload(parent, payload, &extension, letter) != Outcome::kOk) {
+    ++parent.copies_dropped;
+    return;
+  }
+  letter.header.id = reserve_id();
+  put(parent, shm::Lane::kNormal, letter);
+}
+
+void SendPath::ring_for_waiting(OutLink& link) {
+  if (link.dead || link.not_taken() == 0) return;
+  shm::full_fence();
+  static_cast<void>(wake::ring(link.bell));
+}
+
+Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
   follow(link);
   if (link.dead) return Outcome::kDead;
   if (!link.may_send) return Outcome::kDenied;
   if (link.place == nullptr) return Outcome::kFull;  // nobody can say now whether it lives
-  if (link.has_space(lane)) return Outcome::kOk;
+  if (link.has_space(lane, control)) return Outcome::kOk;
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
-  return link.has_space(lane) ? Outcome::kOk : Outcome::kFull;
+  return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
 }
 
 Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
@@ -93,19 +152,25 @@ Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHead
   last_sent_ns_ = header.sent_ns;
   header.ttl_ms = envelope.ttl_ms;
   header.rank = envelope.rank;
-  header.flags = envelope.extension == nullptr ? 0 : shm::kFlagExtended;
+  header.flags = envelope.flags;
+  if (envelope.extension != nullptr) header.flags |= shm::kFlagExtended;
   header.hops = envelope.hops;
   header.slab = shm::kNoSlab;
   return Outcome::kOk;
 }
 
-Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                          std::uint64_t generation, const void* area) {
+void SendPath::put(OutLink& link, shm::Lane lane, const Letter& letter) {
   shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
   const std::uint64_t position = writer.tail();
-  shm::publish_slot(link.view().slot(lane, position), position, header, generation, area);
+  shm::publish_slot(link.view().slot(lane, position), position, letter.header, letter.generation,
+                    letter.area);
   writer.advance();
   ++link.sent;
+}
+
+Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
+  last_place_ = {lane, link.lanes[static_cast<std::size_t>(lane)].tail()};
+  put(link, lane, letter);
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands

@@ -19,7 +19,24 @@ struct Envelope {
   std::uint64_t reply_to = 0;
   std::uint32_t ttl_ms = 0;
   std::uint16_t hops = 0;
+  std::uint16_t flags = 0;                    // kFlagRequiresAck, kFlagCopy, ...
   const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
+};
+
+// Copies of messages, to parents and of broadcasts, are whole up to this many bytes.
+inline constexpr std::size_t kMaxCopyBytes = 64U << 10;
+
+// A message as it was sent to a sibling, for the copy to the parent.
+struct Original {
+  std::uint64_t id = 0;
+  std::uint32_t to = 0;
+  std::span<const std::byte> payload;
+};
+
+// Where a message went.
+struct SentPlace {
+  shm::Lane lane = shm::Lane::kNormal;
+  std::uint64_t position = 0;
 };
 
 // Where a life of a peer is rung and which link of ours it reads receipts into; found by the agent.
@@ -89,10 +106,19 @@ class SendPath {
   [[nodiscard]] Outcome send_loan(OutLink& link, const shm::SlabPool::Loan& loan,
                                   std::uint32_t length, const Envelope& envelope, std::uint64_t id);
 
+  // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
+  // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
+  // is half full.
+  void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
+  // Rings the receiver where something waits for it: copies have rung nobody.
+  static void ring_for_waiting(OutLink& link);
+
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
   // When the last message was sent, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
+  // Where the last message went.
+  [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
 
@@ -101,11 +127,20 @@ class SendPath {
   static void want_space(OutLink& link, bool wanted);
 
  private:
-  [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane);
+  [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header);
-  // `area`: what lies in the payload area of the slot.
-  Outcome publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                  std::uint64_t generation, const void* area);
+  // What goes into the slot of a message.
+  struct Letter {
+    shm::MessageHeader header;
+    std::uint64_t generation = 0;
+    const void* area = nullptr;  // what lies in the payload area
+    unsigned char joined[shm::kInlineBytes];
+  };
+  // Copies the payload into the letter or into a slab.
+  [[nodiscard]] static Outcome place_payload(OutLink& link, std::span<const std::byte> payload,
+                                             const shm::Extension* extension, Letter& letter);
+  void put(OutLink& link, shm::Lane lane, const Letter& letter);
+  Outcome publish(OutLink& link, shm::Lane lane, const Letter& letter);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.
@@ -115,6 +150,7 @@ class SendPath {
   FindLife find_life_;
   shm::DirectoryView directory_;
   std::int64_t last_sent_ns_ = 0;
+  SentPlace last_place_;
 };
 
 }  // namespace beeline::send

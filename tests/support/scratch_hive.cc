@@ -98,6 +98,8 @@ control::Client ScratchHive::client() const {
   return {};
 }
 
+std::string ScratchHive::log() const { return read_all(fs::path(directory_) / "beelined.log"); }
+
 control::StatusAnswer ScratchHive::status() const {
   auto status = client().status();
   if (status) return *status;

@@ -33,6 +33,8 @@ class ScratchHive {
   // A fresh connection. Fails the test when there is none.
   [[nodiscard]] control::Client client() const;
   [[nodiscard]] control::StatusAnswer status() const;
+  // What the coordinator has written into its log so far.
+  [[nodiscard]] std::string log() const;
 
  private:
   std::string name_;

@@ -135,10 +135,10 @@ TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
   EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kExpired);
 }
 
-TEST_F(Handover, AMatchedReplyIsAnOrdinaryMessageOfTheSuccessor) {
+TEST_F(Handover, AMatchedReplyIsStashedByTheSuccessor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagMatched);
   inherit(0);
-  EXPECT_EQ(new_.home.entry(0).header.flags & kFlagMatched, 0);
+  EXPECT_EQ(new_.home.entry(0).header.flags & kUnindexedFlags, kFlagStashed);
 }
 
 TEST_F(Handover, AnEntryAtOrBeyondTheCursorOfItsLaneWasNeverCommitted) {

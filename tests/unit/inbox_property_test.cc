@@ -81,7 +81,6 @@ struct Message {
   EntryWord word;
   Lane lane = Lane::kNormal;
   bool indexed = true;
-  bool stashed = false;
   std::uint32_t slab = kNoSlab;
   IndexNode node{};  // its place in the order; found again in every life by key and arrival
 };
@@ -264,7 +263,6 @@ class Story {
   void lease(std::uint32_t at) {
     Message& message = model_.at(at);
     message.word.state = EntryState::kLeased;
-    message.indexed = !message.stashed;  // the place to which it would come back
   }
   void take_best() {
     commit();
@@ -296,7 +294,6 @@ class Story {
   void stash(std::uint32_t pick) {
     if (const auto place = choose(pick, is_aside)) {
       inbox().stash((*place)->first);
-      (*place)->second.stashed = true;
     }
   }
   void done(std::uint32_t pick) {
@@ -408,7 +405,6 @@ class Story {
       Message message = model_.at(from);
       model_.erase(from);
       if (message.word.state == EntryState::kLeased) back_to_queue(message);
-      message.indexed = !message.stashed;
       message.node = inbox().node_of(to);
       survivors.emplace(to, message);
     }

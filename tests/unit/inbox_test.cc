@@ -337,12 +337,12 @@ TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
   EXPECT_EQ(take_best(), other);
 }
 
-TEST_F(InboxTest, AMatchedReplyThatIsRequeuedJoinsTheOrder) {
+TEST_F(InboxTest, AMatchedReplyThatIsRequeuedIsStashed) {
   const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
   inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
-  EXPECT_EQ(home().entry(reply).header.flags & kFlagMatched, 0);
-  EXPECT_EQ(take_best(), reply);
+  EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
+  EXPECT_EQ(inbox_.best(), kNoEntry);
   expect_balance();
 }
 
@@ -350,17 +350,17 @@ TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {
   const std::uint32_t reserve = home().control().critical_reserve;
   ASSERT_EQ(reserve, 1U);
   for (std::uint32_t i = 0; i < home().capacity() - reserve; ++i) {
-    ASSERT_TRUE(inbox_.has_room(false));
+    ASSERT_TRUE(inbox_.has_room(Room::kNormal));
     receive();
   }
-  EXPECT_FALSE(inbox_.has_room(false));
-  ASSERT_TRUE(inbox_.has_room(true));
+  EXPECT_FALSE(inbox_.has_room(Room::kNormal));
+  ASSERT_TRUE(inbox_.has_room(Room::kCritical));
   receive(kRankCritical);
-  EXPECT_FALSE(inbox_.has_room(true));
+  EXPECT_FALSE(inbox_.has_room(Room::kCritical));
   EXPECT_EQ(inbox_.free_count(), 0U);
   inbox_.done(take_best(), nullptr);
-  EXPECT_TRUE(inbox_.has_room(true));
-  EXPECT_FALSE(inbox_.has_room(false));
+  EXPECT_TRUE(inbox_.has_room(Room::kCritical));
+  EXPECT_FALSE(inbox_.has_room(Room::kNormal));
 }
 
 TEST_F(InboxTest, CriticalMessagesAreCountedWhileTheyAreQueued) {
@@ -379,7 +379,7 @@ TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   const test::HomeMemory memory(32);
   std::vector<std::uint32_t> stack(32);
   Inbox inbox(memory.home, stack);
-  EXPECT_TRUE(inbox.has_room(false));
+  EXPECT_TRUE(inbox.has_room(Room::kNormal));
   EXPECT_EQ(inbox.free_count(), 0U);
   inbox.add_entries(0, 16);
   EXPECT_EQ(inbox.free_count(), 16U);
@@ -388,7 +388,7 @@ TEST(InboxGrowth, EntriesThatAreNotAllocatedYetCountAsRoom) {
   for (std::uint32_t i = 0; i < 16; ++i) {
     EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, i, 0, 0), i) << "low entries first";
   }
-  EXPECT_TRUE(inbox.has_room(false));
+  EXPECT_TRUE(inbox.has_room(Room::kNormal));
   inbox.add_entries(16, 32);
   EXPECT_EQ(inbox.put(copy, 0, Lane::kNormal, 16, 0, 0), 16U);
 }

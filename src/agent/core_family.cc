@@ -1,0 +1,87 @@
+// What the tree means for this agent: who stands how to it, who is above it, and what its parent
+// sees.
+
+#include <algorithm>
+
+#include "src/agent/core.h"
+#include "src/agent/family.h"
+#include "src/receive/rank.h"
+
+namespace beeline {
+
+namespace {
+
+// Longest wait for the coordinator in a call that the user did not ask for.
+constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
+
+}  // namespace
+
+void AgentCore::set_relation(receive::InLink& link) {
+  shm::AgentRecord owner;
+  shm::AgentRecord own;
+  if (link.owner_place == nullptr || !directory_view_.read_record(link.owner_index, owner)) return;
+  if (owner.pid != link.owner_pid || !directory_view_.read_record(index_, own)) return;
+  link.relation = receive::relation_of(owner, own);
+  link.is_superior = std::find(superiors_.begin(), superiors_.end(), owner.pid) != superiors_.end();
+}
+
+// The tree has changed: who stands how to whom is computed again.
+void AgentCore::watch_tree() {
+  const std::uint64_t now = directory_view_.epoch();
+  if (now == tree_epoch_) return;
+  tree_epoch_ = now;
+  shm::AgentRecord own;
+  if (directory_view_.read_record(index_, own) && own.pid == pid_) {
+    const auto lock = lock_send();
+    parent_ = own.parent_pid;
+  }
+  superiors_ = Family(directory_view_).ancestors(pid_);
+  for (const auto& link : receiver_->links()) set_relation(*link);
+  for (const auto& link : out_) {
+    if (link != nullptr) mark_sibling(*link);
+  }
+  if (shows_parent_) open_parent_link();
+}
+
+const std::vector<Pid>& AgentCore::superiors() {
+  watch_tree();
+  return superiors_;
+}
+
+Pid AgentCore::via_of(std::uint32_t entry) {
+  const Relation relation = relation_of(entry);
+  if (relation == Relation::kParent || relation == Relation::kChild) return 0;
+  const Pid from = shm::pid_of_message(receiver_->entry(entry).header.id);
+  return Family(directory_view_).nearest_common_ancestor(from, pid_);
+}
+
+// ---- What the parent sees -----------------------------------------------------------------------
+
+// The parent sees what its children send to each other, unless it is the coordinator.
+void AgentCore::mark_sibling(send::OutLink& link) {
+  shm::AgentRecord peer;
+  const bool known = link.place != nullptr &&
+                     directory_view_.read_record(link.directory_index, peer) &&
+                     peer.pid == link.peer();
+  const auto lock = lock_send();
+  link.copied = known && parent_ > kCoordinatorPid && peer.parent_pid == parent_;
+}
+
+void AgentCore::open_parent_link() {
+  shows_parent_ = true;
+  if (parent_ <= kCoordinatorPid || client_.closed()) return;
+  if (out_link(parent_) == nullptr) {
+    client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
+    static_cast<void>(open_link(parent_, Patience::kNone));
+    client_.set_deadline(options_.control_timeout);
+  }
+}
+
+void AgentCore::show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
+                               MessageId id, Pid to) {
+  if (send::OutLink* parent = out_link(parent_); parent != nullptr) {
+    send_path_.send_copy(*parent, {id, to, payload}, envelope);
+  }
+}
+
+}  // namespace beeline

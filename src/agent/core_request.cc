@@ -1,0 +1,271 @@
+// Conversation: requests and their answers, and the acknowledgements of others.
+
+#include <algorithm>
+
+#include "src/agent/core.h"
+#include "src/agent/core_wait.h"
+#include "src/agent/letterhead.h"
+#include "src/agent/status.h"
+
+namespace beeline {
+
+namespace {
+
+std::string whom(const Question& question) {
+  return "message " + std::to_string(shm::counter_of_message(question.pending.request_id)) +
+         " to agent " + std::to_string(question.to.pid) + ": ";
+}
+
+}  // namespace
+
+// ---- Asking -------------------------------------------------------------------------------------
+
+Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
+                            const SendOptions& options, Deadline send_until) {
+  if (question.deadline == Deadline::max()) {
+    return fail(ErrorCode::kInvalid,
+                whom(question) + "a request needs a deadline; kRequestPatience is a good one");
+  }
+  question.pending.request_id = reserve_id();
+  question.pending.alias = options.reply_to;
+  question.cancel_on_timeout = options.cancel_on_timeout;
+  // Registered before it is sent: the answer may be faster than we are.
+  begin(question);
+  const Letterhead head(options, handled());
+  const SendResult sent =
+      send_as(head, question.to, payload, send_until, question.pending.request_id, &question.place);
+  question.sent_here = static_cast<bool>(sent);
+  if (sent) return {};
+  end(question);
+  return fail(error_of(sent.status),
+              whom(question) + std::string(to_string(sent.status)) + "; nothing was sent");
+}
+
+void AgentCore::begin(Question& question) {
+  receiver_->expect(question.pending);
+  questions_.push_back(&question);
+}
+
+void AgentCore::end(Question& question) {
+  receiver_->forget(question.pending);
+  std::erase(questions_, &question);
+}
+
+QuestionState AgentCore::state_of(const Question& question) {
+  const auto answered = [&] { return question.pending.entry != shm::kNoEntry; };
+  if (answered()) return QuestionState::kAnswered;
+  if (down_) return QuestionState::kDown;
+  bool taken = true;
+  {
+    const auto lock = lock_send();
+    send::OutLink* link = link_of(question.to);
+    if (link != nullptr) send_path_.follow(*link);
+    if (link != nullptr && !link->dead) return QuestionState::kWaiting;
+    if (link != nullptr && question.sent_here) {
+      static_cast<void>(link->not_taken());
+      const auto lane = static_cast<std::size_t>(question.place.lane);
+      taken = link->lanes[lane].cursor() > question.place.position;
+    }
+  }
+  // It may have answered and died after the last look.
+  while (!answered() && receiver_->drain_all()) {
+  }
+  if (answered()) return QuestionState::kAnswered;
+  return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
+}
+
+// True when the question need not be waited for any more.
+bool AgentCore::is_settled(const Question& question) {
+  return state_of(question) != QuestionState::kWaiting;
+}
+
+// The entry of the answer, leased, or why there is none.
+Result<std::uint32_t> AgentCore::conclude(Question& question) {
+  const QuestionState state = state_of(question);
+  if (state == QuestionState::kAnswered) {
+    const std::uint32_t at = receiver_->take_reply(question.pending);
+    end(question);
+    return at;
+  }
+  end(question);
+  const std::string start = whom(question);
+  switch (state) {
+    case QuestionState::kDead:
+      return fail(ErrorCode::kPeerDead, start + "the receiver died before it took it");
+    case QuestionState::kDeadTaken:
+      return fail(
+          ErrorCode::kPeerDeadTaken,
+          start + "the receiver took it and died before it answered; it may have acted on it");
+    case QuestionState::kDown:
+      return fail(ErrorCode::kClosed, start + why_down());
+    default:
+      break;
+  }
+  if (question.cancel_on_timeout) {
+    static_cast<void>(cancel(question.to, question.pending.request_id));
+  }
+  return fail(ErrorCode::kTimeout, start + "no answer before the deadline");
+}
+
+Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
+                                   const SendOptions& options) {
+  Question question(to, deadline);
+  if (auto asked = ask(question, payload, options, deadline); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+  const auto at = conclude(question);
+  if (!at) return tl::unexpected(at.error());
+  return Message(this, *at);
+}
+
+Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> payload,
+                                          Deadline deadline, AnswerHandler then,
+                                          const SendOptions& options) {
+  auto question = std::make_unique<Question>(to, deadline);
+  question->then = std::move(then);
+  if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  const MessageId id = question->pending.request_id;
+  open_questions_.push_back(std::move(question));
+  return id;
+}
+
+// Calls whoever waits for an answer that has come, or for one that will not come any more.
+void AgentCore::run_answers() {
+  for (std::size_t i = 0; i < open_questions_.size();) {
+    Question& question = *open_questions_[i];
+    if (!is_settled(question) && std::chrono::steady_clock::now() < question.deadline) {
+      ++i;
+      continue;
+    }
+    const auto kept = std::move(open_questions_[i]);
+    open_questions_.erase(open_questions_.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto at = conclude(*kept);
+    if (at) {
+      kept->then(hand_out(*at));
+    } else {
+      kept->then(tl::unexpected(at.error()));
+    }
+  }
+}
+
+bool AgentCore::has_news() {
+  return std::any_of(open_questions_.begin(), open_questions_.end(),
+                     [this](const auto& question) { return is_settled(*question); });
+}
+
+Deadline AgentCore::next_question_deadline() const {
+  Deadline next = Deadline::max();
+  for (const auto& question : open_questions_) next = std::min(next, question->deadline);
+  return next;
+}
+
+SendResult AgentCore::fire_and_forget(Peer to, std::span<const std::byte> payload,
+                                      const SendOptions& options) {
+  const MessageId id = reserve_id();
+  receiver_->stash_answers_to(id, to.pid);
+  receiver_->stash_answers_to(options.reply_to, to.pid);
+  return send(to, payload, options, Deadline::min(), id);
+}
+
+std::vector<Message> AgentCore::drain_pending_results() {
+  std::vector<Message> results;
+  if (has_ended()) return results;
+  poll_control_at(os::coarse_ns());
+  while (receiver_->drain_all()) {
+  }
+  for (;;) {
+    const std::uint32_t at = receiver_->take_stashed(receive::Receiver::Stashed::kAnswer, 0);
+    if (at == shm::kNoEntry) return results;
+    results.push_back(Message(this, at));
+  }
+}
+
+// ---- Acknowledgements ---------------------------------------------------------------------------
+
+Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline deadline) {
+  std::uint32_t at = receiver_->take_stashed(receive::Receiver::Stashed::kAck, id);
+  if (at == shm::kNoEntry) {
+    Question question(to, deadline);
+    question.pending.request_id = id;
+    question.pending.for_ack = true;
+    begin(question);
+    wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+    const auto found = conclude(question);
+    if (!found) return tl::unexpected(found.error());
+    at = *found;
+  }
+  return read_ack(at);
+}
+
+Result<Acknowledgement> AgentCore::send_acked(Peer to, std::span<const std::byte> payload,
+                                              Deadline deadline, const SendOptions& options) {
+  SendOptions asking = options;
+  asking.requires_ack = true;
+  Question question(to, deadline);
+  question.pending.for_ack = true;
+  if (auto asked = ask(question, payload, asking, deadline); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+  const auto at = conclude(question);
+  if (!at) return tl::unexpected(at.error());
+  return read_ack(*at);
+}
+
+Acknowledgement AgentCore::read_ack(std::uint32_t at) {
+  const shm::Entry& entry = receiver_->entry(at);
+  const auto payload = receiver_->payload(at);
+  Acknowledgement ack;
+  ack.id = entry.header.reply_to;
+  const std::uint8_t status = entry.extension().ack;
+  ack.status = status <= static_cast<std::uint8_t>(AckStatus::kEscalate)
+                   ? static_cast<AckStatus>(status)
+                   : AckStatus::kAccepted;
+  ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+  receiver_->done(at);
+  return ack;
+}
+
+// Says what became of a message to a sender that has asked. Not waited for: what finds no room now
+// goes with a later look.
+void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view reply) {
+  constexpr std::size_t kMostOwed = 1024;
+  if (owed_acks_.size() == kMostOwed) owed_acks_.pop_front();
+  owed_acks_.push_back({id, status, std::string(reply)});
+  pay_acks();
+}
+
+void AgentCore::pay_acks() {
+  for (const receive::Refused& refused : receiver_->take_refused()) {
+    owed_acks_.push_back({refused.id, AckStatus::kRejected, shm::to_string(refused.reason)});
+  }
+  // A look at the control socket on the way may bring us here again.
+  std::deque<Acknowledgement> owed = std::exchange(owed_acks_, {});
+  while (!owed.empty() && !has_left()) {
+    const Acknowledgement& ack = owed.front();
+    const auto to = peer(shm::pid_of_message(ack.id));
+    if (to && send_ack(*to, ack) == SendStatus::kFull) break;
+    owed.pop_front();
+  }
+  owed_acks_.insert(owed_acks_.begin(), std::make_move_iterator(owed.begin()),
+                    std::make_move_iterator(owed.end()));
+}
+
+SendStatus AgentCore::send_ack(Peer to, const Acknowledgement& ack) {
+  shm::Extension extension{};
+  extension.ack = static_cast<std::uint8_t>(ack.status);
+  send::Envelope envelope;
+  envelope.reply_to = ack.id;
+  envelope.flags = shm::kFlagAck;
+  envelope.extension = &extension;
+  const auto bytes = std::as_bytes(std::span(ack.reply));
+  const auto lock = lock_send();
+  send::OutLink* link = link_of(to);
+  if (link == nullptr) return missing(to);
+  return send_now(*link, bytes, envelope, send_path_.reserve_id()).status;
+}
+
+}  // namespace beeline

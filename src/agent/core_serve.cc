@@ -1,0 +1,183 @@
+// The handler loop, and what a handler does with its message.
+
+#include <algorithm>
+
+#include "src/agent/core.h"
+#include "src/agent/core_wait.h"
+#include "src/agent/family.h"
+#include "src/agent/letterhead.h"
+#include "src/agent/status.h"
+
+namespace beeline {
+
+Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
+  std::size_t handled = 0;
+  stop_serving_ = false;
+  while (handled < options.most && !stop_serving_) {
+    run_answers();
+    if (stop_serving_) break;
+    const std::uint32_t at = await_message(options);
+    if (at == shm::kNoEntry) {
+      if (down_) return fail(ErrorCode::kClosed, why_down());
+      if (std::chrono::steady_clock::now() >= options.until) break;
+      continue;  // an answer has come, or one is overdue
+    }
+    Message message = hand_out(at);
+    if (message.is_copy() && !options.copies) {
+      message.done();
+      continue;
+    }
+    ++handled;
+    handle(handler, message);
+  }
+  return handled;
+}
+
+// The next message, or nothing when something else is to be done first.
+std::uint32_t AgentCore::await_message(const ServeOptions& options) {
+  if (has_ended()) return shm::kNoEntry;
+  poll_control_at(os::coarse_ns());
+  std::uint32_t at = shm::kNoEntry;
+  const auto look = [&] {
+    if (!has_ended()) at = take(options.filter);
+    return at != shm::kNoEntry || down_ || has_news();
+  };
+  receiver_->drain_turn();
+  if (look()) return at;
+  const Deadline until = std::min(options.until, next_question_deadline());
+  wait_until(until.time_since_epoch().count(), look);
+  return at;
+}
+
+// An exception is a failed attempt: the message is destroyed unfinished, and so put back.
+void AgentCore::handle(const MessageHandler& handler, Message& message) {
+  const std::uint32_t at = message.entry_;
+  const MessageId id = message.id();
+  Ack ack;
+  try {
+    ack = handler(message);
+  } catch (...) {
+    if (message.valid()) message.requeue();
+    return;
+  }
+  switch (ack.status) {
+    case AckStatus::kAccepted:
+      if (message.valid()) message.done(ack.reply);
+      break;
+    case AckStatus::kQueued:
+      // The handler may have moved it away: it is somebody's lease all the same.
+      if (is_leased(at, id)) defer(at, ack.reply);
+      if (message.valid()) held_.push_back(std::move(message));
+      break;
+    case AckStatus::kRejected:
+      if (message.valid()) message.reject(ack.reply);
+      break;
+    case AckStatus::kEscalate:
+      if (message.valid() && !message.escalate()) message.requeue();
+      break;
+  }
+}
+
+bool AgentCore::is_leased(std::uint32_t entry, MessageId id) const {
+  return receiver_->entry(entry).word().state == shm::EntryState::kLeased &&
+         receiver_->entry(entry).header.id == id;
+}
+
+Result<Message> AgentCore::held(MessageId id) {
+  const auto found = std::find_if(held_.begin(), held_.end(),
+                                  [id](const Message& message) { return message.id() == id; });
+  if (found == held_.end()) {
+    return fail(ErrorCode::kInvalid,
+                "no handler has left message " + std::to_string(shm::counter_of_message(id)) +
+                    " of agent " + std::to_string(shm::pid_of_message(id)) + " as queued");
+  }
+  Message message = std::move(*found);
+  held_.erase(found);
+  return message;
+}
+
+// ---- What a handler does with its message -------------------------------------------------------
+
+bool AgentCore::is_cancelled(std::uint32_t entry) {
+  if (is_copy_ || has_ended()) return false;
+  receiver_->drain_turn();
+  return receiver_->is_cancelled(entry);
+}
+
+// The message is not being handled any more, and its sender is told once.
+void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
+  if (is_copy_) return;
+  std::erase(leases_, entry);
+  if (std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end()) return;
+  deferred_.push_back(entry);
+  const shm::MessageHeader& header = receiver_->entry(entry).header;
+  if ((header.flags & shm::kFlagRequiresAck) != 0) {
+    acknowledge(header.id, AckStatus::kQueued, reply);
+  }
+}
+
+// Returns whether the sender is to be told how the lease ended.
+bool AgentCore::end_lease(std::uint32_t entry) {
+  std::erase(leases_, entry);
+  const bool told = std::erase(deferred_, entry) != 0;
+  const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
+  return asked && !told;
+}
+
+SendResult AgentCore::escalate(std::uint32_t entry) {
+  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+  const shm::Entry& original = receiver_->entry(entry);
+  SendOptions options;
+  options.reply_to = original.header.reply_to;
+  const SendResult sent = escalate(receiver_->payload(entry), options, &original);
+  if (!sent) return sent;
+  const MessageId id = original.header.id;
+  if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
+  receiver_->done(entry);
+  return sent;
+}
+
+// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
+SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options,
+                               const shm::Entry* about) {
+  SendOptions escalation = options;
+  escalation.type = kEscalation;
+  escalation.rank = std::min(options.rank, kHigh);
+  const Letterhead head(escalation, about);
+  for (const Pid ancestor : superiors()) {
+    if (ancestor == kCoordinatorPid) return log_escalation(payload);
+    const auto to = peer(ancestor);
+    if (!to && to.error().code == ErrorCode::kPeerDead) continue;
+    if (!to) return {status_of(to.error().code), 0, 0};
+    const SendResult sent = send_as(head, *to, payload, Deadline::min(), 0);
+    if (sent.status != SendStatus::kPeerDead) return sent;
+  }
+  return {SendStatus::kNoRoute, 0, 0};
+}
+
+SendResult AgentCore::log_escalation(std::span<const std::byte> payload) {
+  constexpr std::size_t kMost = 2000;
+  const auto* text = reinterpret_cast<const char*>(payload.data());
+  const auto done = client_.escalate({text, std::min(payload.size(), kMost)});
+  if (!done) return {SendStatus::kNoRoute, 0, 0};
+  return {SendStatus::kOk, 0, 0};
+}
+
+// ---- Control messages ---------------------------------------------------------------------------
+
+SendResult AgentCore::cancel(Peer to, MessageId id) {
+  SendOptions options;
+  options.type = kCancelOrder;
+  options.reply_to = id;
+  options.inherit = false;
+  return send_control(to, std::span<const std::byte>(), options);
+}
+
+SendResult AgentCore::send_control(Peer to, std::span<const std::byte> payload,
+                                   const SendOptions& options) {
+  Letterhead head(options, handled());
+  head.make_control();
+  return send_as(head, to, payload, Deadline::min(), 0);
+}
+
+}  // namespace beeline

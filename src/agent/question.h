@@ -1,0 +1,37 @@
+#pragma once
+// A message of ours that something is to come back for: its answer, or its acknowledgement.
+
+#include <utility>
+
+#include <beeline/agent.h>
+
+#include "src/receive/answers.h"
+#include "src/send/send_path.h"
+
+namespace beeline {
+
+struct Question {
+  Peer to;
+  Deadline deadline{};
+  receive::PendingReply pending;
+  send::SentPlace place;   // of the message; meaningful if `sent_here`
+  bool sent_here = false;  // false: it was sent before, nobody knows where it lies
+  bool cancel_on_timeout = false;
+  AnswerHandler then;  // of request_then()
+
+  Question(Peer peer, Deadline until) : to(peer), deadline(until) { pending.from = peer.pid; }
+  // The receiver's table of pending answers refers to it.
+  Question(const Question&) = delete;
+  Question& operator=(const Question&) = delete;
+};
+
+enum class QuestionState : std::uint8_t {
+  kWaiting,
+  kAnswered,
+  kDead,
+  kDeadTaken,
+  kTimedOut,
+  kDown
+};
+
+}  // namespace beeline

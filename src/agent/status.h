@@ -1,0 +1,47 @@
+#pragma once
+// The results of sends and of control calls, each in the words of the other.
+
+#include <beeline/result.h>
+#include <beeline/types.h>
+
+namespace beeline {
+
+[[nodiscard]] constexpr SendStatus status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kNoAgent:
+      return SendStatus::kNoAgent;
+    case ErrorCode::kPeerDead:
+      return SendStatus::kPeerDead;
+    case ErrorCode::kDenied:
+      return SendStatus::kDenied;
+    case ErrorCode::kFull:
+      return SendStatus::kFull;
+    case ErrorCode::kNoMemory:
+      return SendStatus::kNoMemory;
+    default:
+      return SendStatus::kNoRoute;
+  }
+}
+
+[[nodiscard]] constexpr ErrorCode error_of(SendStatus status) {
+  switch (status) {
+    case SendStatus::kFull:
+      return ErrorCode::kFull;
+    case SendStatus::kTooBig:
+      return ErrorCode::kTooBig;
+    case SendStatus::kPeerDead:
+      return ErrorCode::kPeerDead;
+    case SendStatus::kNoMemory:
+      return ErrorCode::kNoMemory;
+    case SendStatus::kDenied:
+      return ErrorCode::kDenied;
+    case SendStatus::kLoop:
+      return ErrorCode::kLoop;
+    case SendStatus::kNoAgent:
+      return ErrorCode::kNoAgent;
+    default:
+      return ErrorCode::kNoRoute;
+  }
+}
+
+}  // namespace beeline

@@ -1,0 +1,29 @@
+// What one child sent to another, as their parent sees it: the first to go when room is short.
+
+#include "src/receive/receiver.h"
+
+namespace beeline::receive {
+
+// True when there were any.
+bool Receiver::drop_copies() {
+  constexpr std::size_t kMost = 32;  // at a time
+  std::vector<std::uint32_t> copies;
+  home_->inbox().index().for_each([&](const shm::IndexNode& node) {
+    if ((entry(node.entry()).header.flags & shm::kFlagCopy) != 0) copies.push_back(node.entry());
+    return copies.size() < kMost;
+  });
+  for (const std::uint32_t at : copies) {
+    home_->inbox().take(at);
+    drop_copy(at);
+  }
+  return !copies.empty();
+}
+
+// REQUIRES: it is leased.
+void Receiver::drop_copy(std::uint32_t at) {
+  auto& dropped = home_->home().control().counters.copies_dropped;
+  dropped.relaxed_store(dropped.relaxed_load() + 1);
+  done(at);
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,242 @@
+// What a handler makes of a message, and what its sender learns of it.
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct AckBoard {
+  Event attached;
+  Event handled;
+};
+
+class FlowAck : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowAck);
+
+// A child of "queen" that does what the type of each message says.
+class Servant {
+ public:
+  explicit Servant(AckBoard& board) : board_(board), agent_(attach("servant", "queen")) {
+    board.attached.raise();
+  }
+  void run() {
+    ASSERT_TRUE(agent_);
+    const auto served = agent_->serve([this](Message& message) { return handle(message); });
+    EXPECT_TRUE(served) << served.error().text;
+    EXPECT_EQ(agent_->detach(patience()), 0U);
+    expect_balance(*agent_);
+  }
+
+ private:
+  Ack handle(Message& message) {
+    const std::string what(message.type());
+    board_.handled.raise();
+    if (what == "reject") return {AckStatus::kRejected, "no"};
+    if (what == "escalate") return {AckStatus::kEscalate, {}};
+    if (what == "throw") throw std::runtime_error("as it was told");
+    if (what == "take over") {
+      jobs_.push_back(std::move(message));
+      return {AckStatus::kQueued, "later"};
+    }
+    if (what == "keep") {
+      kept_ = message.id();
+      return {AckStatus::kQueued, {}};
+    }
+    if (what == "finish") finish();
+    if (what == "dead letters") return {AckStatus::kAccepted, dead_letters()};
+    if (what == "stop") agent_->stop_serving();
+    return {AckStatus::kAccepted, "yes"};
+  }
+  void finish() {
+    if (kept_ != 0) jobs_.push_back(agent_->held(kept_).value());
+    for (Message& job : jobs_) {
+      EXPECT_TRUE(agent_->reply(job, "the result of " + std::string(job.text())));
+      job.done();
+    }
+    jobs_.clear();
+  }
+  std::string dead_letters() {
+    std::string list;
+    for (const InboxItem& item : agent_->inbox()) {
+      if (item.dead) list += item.type + ": " + item.reason + '\n';
+    }
+    return list;
+  }
+
+  AckBoard& board_;
+  std::optional<Agent> agent_;
+  std::vector<Message> jobs_;
+  MessageId kept_ = 0;
+};
+
+BEELINE_ROLE(servant) { Servant(context.board<AckBoard>()).run(); }
+
+// The parent of a servant that has attached.
+std::optional<Agent> queen_of(AckBoard& board, Troupe& troupe) {
+  auto agent = attach("queen");
+  troupe.start("servant");
+  EXPECT_TRUE(board.attached.await(1, patience()));
+  return agent;
+}
+
+Acknowledgement told(Agent& agent, Peer to, const std::string& type, const std::string& text = "") {
+  const auto ack = agent.send_acked(to, text, patience(), {.type = type});
+  EXPECT_TRUE(ack) << ack.error().text;
+  return ack.value_or(Acknowledgement{});
+}
+
+void stop(Agent& agent, Peer servant, Troupe& troupe) {
+  EXPECT_TRUE(agent.send(servant, "", {.type = "stop"}));
+  troupe.wait_all(patience());
+  expect_balance(agent);
+}
+
+TEST_P(FlowAck, HK_053_TheSenderLearnsWhatWasMadeOfItsMessage) {
+  auto agent = queen_of(board<AckBoard>(), troupe());
+  ASSERT_TRUE(agent);
+  const Peer servant = peer_of(*agent, "servant");
+
+  const auto sent = agent->send(servant, "x", {.requires_ack = true});
+  ASSERT_TRUE(sent);
+  const auto accepted = agent->await_ack(servant, sent.id, patience());
+  ASSERT_TRUE(accepted) << accepted.error().text;
+  EXPECT_EQ(accepted->id, sent.id) << "HK-054";
+  EXPECT_EQ(accepted->status, AckStatus::kAccepted);
+  EXPECT_EQ(accepted->reply, "yes");
+
+  const Acknowledgement rejected = told(*agent, servant, "reject");
+  EXPECT_EQ(rejected.status, AckStatus::kRejected);
+  EXPECT_EQ(rejected.reply, "no");
+  EXPECT_EQ(told(*agent, servant, "dead letters").reply, "reject: rejected\n") << "C-08";
+  stop(*agent, servant, troupe());
+}
+
+TEST_P(FlowAck, AnAcknowledgementThatNobodyAwaitsYetIsKeptAndNotHandedOut) {
+  auto agent = queen_of(board<AckBoard>(), troupe());
+  ASSERT_TRUE(agent);
+  const Peer servant = peer_of(*agent, "servant");
+  const auto first = agent->send(servant, "x", {.requires_ack = true});
+  const auto second = agent->send(servant, "y", {.type = "reject", .requires_ack = true});
+  ASSERT_TRUE(first && second);
+  // An answer that comes after both of them shows that they are here.
+  EXPECT_EQ(told(*agent, servant, "x").status, AckStatus::kAccepted);
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_TRUE(agent->drain_pending_results().empty());
+  EXPECT_EQ(agent->await_ack(servant, second.id, patience())->status, AckStatus::kRejected);
+  EXPECT_EQ(agent->await_ack(servant, first.id, patience())->status, AckStatus::kAccepted);
+  const auto none = agent->await_ack(servant, first.id, after(1ms));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
+  EXPECT_EQ(agent->counters().queued, 0U);
+  stop(*agent, servant, troupe());
+}
+
+TEST_P(FlowAck, HK_070_QueuedKeepsTheLeaseUntilTheAnswerComes) {
+  auto agent = queen_of(board<AckBoard>(), troupe());
+  ASSERT_TRUE(agent);
+  const Peer servant = peer_of(*agent, "servant");
+  const Acknowledgement moved = told(*agent, servant, "take over", "A");
+  EXPECT_EQ(moved.status, AckStatus::kQueued);
+  EXPECT_EQ(moved.reply, "later");
+  const Acknowledgement kept = told(*agent, servant, "keep", "B");
+  EXPECT_EQ(kept.status, AckStatus::kQueued);
+  EXPECT_FALSE(agent->try_receive()) << "the answers come later";
+  EXPECT_EQ(told(*agent, servant, "finish").status, AckStatus::kAccepted);
+  Message a = next_message(*agent, {.reply_to = moved.id});
+  Message b = next_message(*agent, {.reply_to = kept.id});
+  ASSERT_TRUE(a.valid() && b.valid());
+  EXPECT_EQ(a.text(), "the result of A");
+  EXPECT_EQ(b.text(), "the result of B");
+  EXPECT_EQ(a.hops(), 1U);
+  a.done();
+  b.done();
+  // Nothing more was said of the two when they were done.
+  EXPECT_FALSE(agent->await_ack(servant, moved.id, after(1ms)));
+  stop(*agent, servant, troupe());
+}
+
+TEST_P(FlowAck, C_08_EscalateHandsTheMessageToTheParent) {
+  auto& shared = board<AckBoard>();
+  auto agent = queen_of(shared, troupe());
+  ASSERT_TRUE(agent);
+  const Peer servant = peer_of(*agent, "servant");
+  const auto sent =
+      agent->send(servant, "too hard for a worker",
+                  {.rank = kLow, .type = "escalate", .reply_to = 4711, .requires_ack = true});
+  ASSERT_TRUE(sent);
+  Message escalation = next_message(*agent);
+  ASSERT_TRUE(escalation.valid());
+  EXPECT_EQ(escalation.type(), kEscalation);
+  EXPECT_EQ(escalation.rank(), kHigh);
+  EXPECT_EQ(escalation.text(), "too hard for a worker");
+  EXPECT_EQ(escalation.reply_to(), 4711U);
+  EXPECT_EQ(escalation.cause(), sent.id);
+  escalation.done();
+  EXPECT_EQ(agent->await_ack(servant, sent.id, patience())->status, AckStatus::kEscalate);
+  EXPECT_EQ(told(*agent, servant, "dead letters").reply, "");
+  // Above the queen is the coordinator alone, which writes it down.
+  EXPECT_TRUE(agent->escalate("nobody knows what to do"));
+  EXPECT_NE(hive().log().find("nobody knows what to do"), std::string::npos) << "C-02";
+  stop(*agent, servant, troupe());
+}
+
+TEST_P(FlowAck, AHandlerThatThrowsFailsThreeTimesAndThenItIsADeadLetter) {
+  auto& shared = board<AckBoard>();
+  auto agent = queen_of(shared, troupe());
+  ASSERT_TRUE(agent);
+  const Peer servant = peer_of(*agent, "servant");
+  const Acknowledgement ack = told(*agent, servant, "throw");
+  EXPECT_EQ(shared.handled.count(), 3U);
+  EXPECT_EQ(ack.status, AckStatus::kRejected);
+  EXPECT_EQ(ack.reply, "exhausted");
+  EXPECT_EQ(told(*agent, servant, "dead letters").reply, "throw: exhausted\n");
+  stop(*agent, servant, troupe());
+}
+
+TEST_P(FlowAck, C_20_TheSenderOfAnExpiredMessageLearnsOfIt) {
+  auto agent = attach("queen");
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send("queen", "waits", {.rank = kHigh}));
+  Message before = next_message(*agent);
+  const auto sent = agent->send("queen", "soon over", {.ttl_ms = 1, .requires_ack = true});
+  ASSERT_TRUE(sent && before.valid());
+  while (agent->inbox().size() > 1) {
+    EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.type = "none"}}));
+  }
+  before.done();
+  EXPECT_FALSE(agent->try_receive());
+  const auto ack = agent->await_ack(peer_of(*agent, "queen"), sent.id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kRejected);
+  EXPECT_EQ(ack->reply, "expired");
+  expect_balance(*agent);
+}
+
+TEST_P(FlowAck, C_15_ABusyHandlerIsHandedTheRestInTheOrderOfTheirKeys) {
+  auto agent = attach("queen");
+  ASSERT_TRUE(agent);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(agent->send("queen", std::to_string(i), {.rank = i % 4 == 0 ? 1 : i % 4}));
+  }
+  std::vector<std::int32_t> ranks;
+  const auto served = agent->serve(
+      [&](Message& message) {
+        ranks.push_back(message.rank());
+        return Ack{};
+      },
+      {.most = 50});
+  ASSERT_TRUE(served);
+  EXPECT_EQ(*served, 50U);
+  ASSERT_EQ(ranks.size(), 50U);
+  EXPECT_TRUE(std::is_sorted(ranks.begin(), ranks.end()));
+  EXPECT_EQ(agent->counters().queued, 0U) << "C-07, HK-051: nothing is kept that was delivered";
+  EXPECT_EQ(*agent->serve([](Message&) { return Ack{}; }, {.until = after(1ms)}), 0U);
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,172 @@
+// Control messages: taking a message back, and what never waits behind data.
+
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct ControlBoard {
+  Event attached;
+  Event taken;
+  Event go;
+};
+
+class FlowControl : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowControl);
+
+// Matches nothing, but a look for it drains the lanes.
+const Filter kNobody{.reply_to = ~0ULL};
+
+// Handles one message until it is taken back, then the rest.
+BEELINE_ROLE(worker) {
+  auto& board = context.board<ControlBoard>();
+  auto agent = attach("worker", "boss");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message work = next_message(*agent);
+  ASSERT_TRUE(work.valid());
+  EXPECT_FALSE(work.cancelled());
+  board.taken.raise();
+  const Deadline deadline = patience();
+  while (!work.cancelled() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(work.cancelled());
+  work.reject("cancelled");
+  ASSERT_TRUE(board.go.await(1, patience()));
+  Message rest = next_message(*agent);
+  ASSERT_TRUE(rest.valid());
+  EXPECT_EQ(rest.text(), "the rest") << "what lay before it was taken back";
+  EXPECT_FALSE(rest.cancelled());
+  rest.done();
+  EXPECT_FALSE(agent->try_receive()) << "an order to cancel is not handed out";
+  std::vector<std::string> reasons;
+  for (const InboxItem& item : agent->inbox()) reasons.push_back(item.reason);
+  EXPECT_EQ(reasons, (std::vector<std::string>{"rejected", "cancelled", "cancelled"}));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowControl, ACancelReachesTheHandlerAndWhatStillWaits) {
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("worker");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Peer worker = peer_of(*agent, "worker");
+  const SendResult work = agent->send(worker, "long work", {.requires_ack = true});
+  ASSERT_TRUE(work);
+  ASSERT_TRUE(shared.taken.await(1, patience()));
+  const SendResult waiting = agent->send(worker, "waits");
+  ASSERT_TRUE(waiting);
+  ASSERT_TRUE(agent->cancel(worker, waiting.id));
+  ASSERT_TRUE(agent->cancel(worker, work.id));
+  const auto ack = agent->await_ack(worker, work.id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->reply, "cancelled");
+  // One that nobody sees before its order: a request that gives up takes itself back.
+  const auto none = agent->request(worker, "too late", after(1ms), {.cancel_on_timeout = true});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
+  ASSERT_TRUE(agent->cancel(worker, 4711)) << "an order about nothing does nothing";
+  ASSERT_TRUE(agent->send(worker, "the rest"));
+  shared.go.raise();
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+// Takes back what others have sent.
+BEELINE_ROLE(meddler) {
+  auto& board = context.board<ControlBoard>();
+  auto agent = attach("meddler");
+  ASSERT_TRUE(agent);
+  const Peer boss = peer_of(*agent, "boss");
+  ASSERT_TRUE(board.go.await(1, patience()));
+  // The ids of a pid rise; one of them is that of the message that waits.
+  for (MessageId id = 1; id < 10; ++id) {
+    EXPECT_TRUE(agent->cancel(boss, static_cast<MessageId>(boss.pid) << 40 | id));
+  }
+  EXPECT_TRUE(agent->send_control(boss, kSteerOrder, "to the left"));
+  EXPECT_EQ(agent->detach(), 10U) << "the boss looks later";
+}
+
+TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("meddler");
+  ASSERT_TRUE(agent->send("boss", "mine"));
+  shared.go.raise();
+  troupe().wait_all(patience());
+  Message mine = next_message(*agent);
+  ASSERT_TRUE(mine.valid());
+  EXPECT_EQ(mine.text(), "to the left") << "a critical rank, as anybody may ask for";
+  EXPECT_FALSE(mine.is_control());
+  mine.done();
+  mine = next_message(*agent);
+  EXPECT_EQ(mine.text(), "mine");
+  EXPECT_FALSE(mine.cancelled());
+  mine.done();
+  expect_balance(*agent);
+}
+
+// ---- Before all data ----------------------------------------------------------------------------
+
+constexpr std::uint32_t kTable = 1024;
+
+// number = Order. Its table is full of critical messages before it takes the first.
+BEELINE_ROLE(flooded) {
+  auto& board = context.board<ControlBoard>();
+  AttachOptions options = named("flooded", "boss");
+  options.order = static_cast<Order>(context.number);
+  options.inbox_capacity = kTable;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  // All but what is kept for control messages.
+  while (agent->counters().queued < kTable - kTable / 64) {
+    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
+  }
+  board.taken.raise();
+  ASSERT_TRUE(board.go.await(context.number + 1, patience()));
+  EXPECT_TRUE(agent->urgent());
+  std::vector<std::string> texts;
+  while (texts.empty() || texts.back() != "last") {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.is_control(), message.type() == kSteerOrder);
+    texts.emplace_back(message.text());
+    message.done();
+  }
+  ASSERT_GT(texts.size(), kTable - kTable / 64);
+  EXPECT_EQ(texts[0], "left");
+  EXPECT_EQ(texts[1], "right");
+  expect_balance(*agent);
+}
+
+TEST_P(FlowControl, AControlMessageWaitsBehindNothing) {
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  for (const Order order : {Order::kAged, Order::kStrict, Order::kFifo}) {
+    const auto number = static_cast<std::uint32_t>(order);
+    const std::size_t flooded = troupe().start("flooded", number);
+    ASSERT_TRUE(shared.attached.await(number + 1, patience()));
+    const Peer to = peer_of(*agent, "flooded");
+    while (shared.taken.count() <= number) {
+      static_cast<void>(agent->send_until(to, "data", after(1ms), {.rank = kCritical}));
+    }
+    while (agent->send(to, "data", {.rank = kCritical})) {
+    }
+    ASSERT_TRUE(agent->send_control(to, kSteerOrder, "left")) << "it has room of its own";
+    ASSERT_TRUE(agent->send_control(to, kSteerOrder, "right"));
+    shared.go.raise();
+    ASSERT_TRUE(agent->send_until(to, "last", patience(), {.rank = kLow}));
+    troupe().wait(flooded, patience());
+  }
+}
+
+}  // namespace
+}  // namespace beeline::test

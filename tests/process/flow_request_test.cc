@@ -1,0 +1,275 @@
+// Requests and their answers: which of them meet, and what becomes of the rest.
+
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct RequestBoard {
+  Event attached;
+  Event taken;
+  Event done;
+};
+
+class FlowRequest : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowRequest);
+
+// Answers as the type of each message says, from a hive of its own under the coordinator.
+BEELINE_ROLE(answerer) {
+  auto& board = context.board<RequestBoard>();
+  auto agent = attach("answerer");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  std::vector<Message> kept;
+  const auto handle = [&](Message& message) -> Ack {
+    const std::string type(message.type());
+    board.taken.raise();
+    if (type == "by request id") {  // by hand, as a queen does (C-09)
+      EXPECT_TRUE(agent->send(peer_of(*agent, "asker"), message.text(),
+                              {.type = kTaskResponse, .reply_to = message.reply_to()}));
+    } else if (type == "twice") {
+      EXPECT_TRUE(agent->reply(message, "first"));
+      EXPECT_TRUE(agent->reply(message, "second"));
+    } else if (type == "keep") {
+      kept.push_back(std::move(message));
+      return {AckStatus::kQueued, {}};
+    } else if (type == "answer the kept ones backwards") {
+      for (auto it = kept.rbegin(); it != kept.rend(); ++it) {
+        EXPECT_TRUE(agent->reply(*it, it->text()));
+        it->done();
+      }
+      kept.clear();
+    } else if (type == "stop") {
+      agent->stop_serving();
+    } else {
+      EXPECT_TRUE(agent->reply(message, message.text(), {.type = kTaskResponse}));
+    }
+    return {};
+  };
+  EXPECT_TRUE(agent->serve(handle));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  expect_balance(*agent);
+}
+
+class Asker {
+ public:
+  explicit Asker(FlowRequest& test, RequestBoard& board, Troupe& troupe)
+      : board_(board), troupe_(troupe), agent_(attach("asker")) {
+    static_cast<void>(test);
+    troupe.start("answerer");
+    EXPECT_TRUE(board.attached.await(1, patience()));
+    peer_ = peer_of(*agent_, "answerer");
+  }
+  [[nodiscard]] Agent& operator*() { return *agent_; }
+  [[nodiscard]] Agent* operator->() { return &*agent_; }
+  [[nodiscard]] Peer peer() const { return peer_; }
+  void tell(const std::string& type) { EXPECT_TRUE(agent_->send(peer_, "", {.type = type})); }
+  // Everything that was sent before has been answered when it returns.
+  void settle() {
+    auto answer = agent_->request(peer_, "settled", patience());
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  }
+  void stop() {
+    tell("stop");
+    troupe_.wait_all(patience());
+    expect_balance(*agent_);
+  }
+
+ private:
+  RequestBoard& board_;
+  Troupe& troupe_;
+  std::optional<Agent> agent_;
+  Peer peer_;
+};
+
+TEST_P(FlowRequest, C_09_AnAnswerToEitherIdMeetsEitherKindOfQuestion) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  // HK-062, HK-069: {request id, message id} x {request, fire and forget}.
+  MessageId own_id = 0xabcde0;
+  for (const char* type : {"by request id", "by message id"}) {
+    auto answer =
+        asker->request(asker.peer(), type, patience(), {.type = type, .reply_to = ++own_id});
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_EQ(answer->text(), type);
+    answer->done();
+    const auto sent = asker->fire_and_forget(asker.peer(), std::string("forgotten ") + type,
+                                             {.type = type, .reply_to = ++own_id});
+    ASSERT_TRUE(sent) << "HK-067";
+    EXPECT_NE(sent.id, 0U);
+  }
+  asker.settle();
+  EXPECT_FALSE(asker->try_receive());
+  auto results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 2U) << "HK-068";
+  EXPECT_EQ(results[0].text(), "forgotten by request id");
+  EXPECT_EQ(results[1].text(), "forgotten by message id");
+  for (Message& result : results) result.done();
+  EXPECT_TRUE(asker->drain_pending_results().empty());
+  EXPECT_EQ(asker->counters().late_replies, 0U);
+  asker.stop();
+}
+
+TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  auto none = asker->request(asker.peer(), "late", after(1ms), {.type = "keep"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
+  asker.tell("answer the kept ones backwards");
+  auto first = asker->request(asker.peer(), "", patience(), {.type = "twice"});
+  ASSERT_TRUE(first) << first.error().text;
+  EXPECT_EQ(first->text(), "first");
+  first->done();
+  asker.settle();
+  EXPECT_FALSE(asker->try_receive());
+  EXPECT_EQ(asker->counters().late_replies, 2U);
+  auto items = asker->inbox();
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_TRUE(items[0].stashed && items[1].stashed);
+  auto results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0].text(), "late");
+  EXPECT_EQ(results[1].text(), "second");
+  results.clear();  // unfinished: they come again
+  results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_TRUE(results[0].redelivered());
+  for (Message& result : results) result.done();
+  asker.stop();
+}
+
+TEST_P(FlowRequest, HK_060_EachMessageTakesItsPath) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  // To itself: an answer that nobody waits for, one to a plain message, and a plain one.
+  ASSERT_TRUE(asker->send("asker", "task_response", {.type = kTaskResponse, .reply_to = 12345}));
+  ASSERT_TRUE(asker->send("asker", "other type", {.type = "note", .reply_to = 12345}));
+  ASSERT_TRUE(asker->send("asker", "plain"));
+  std::vector<std::string> handled;
+  const auto collect = [&](Message& message) {
+    handled.emplace_back(message.text());
+    return Ack{};
+  };
+  ASSERT_TRUE(asker->serve(collect, {.most = 2}));
+  auto answer = asker->request(asker.peer(), "awaited", patience());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->text(), "awaited");
+  answer->done();
+  EXPECT_EQ(handled, (std::vector<std::string>{"other type", "plain"}));
+  auto results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].text(), "task_response");
+  results[0].done();
+  asker.stop();
+}
+
+TEST_P(FlowRequest, HK_065_WaitingForAnAnswerKeepsNobodyElse) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  std::vector<std::string> events;
+  const auto note = [&](const Result<Message>& answer) {
+    events.push_back(answer ? std::string(answer->text())
+                            : std::string(to_string(answer.error().code)));
+    if (events.size() == 4) asker->stop_serving();
+  };
+  for (const char* text : {"A", "B"}) {  // answered in the opposite order
+    ASSERT_TRUE(asker->request_then(asker.peer(), text, patience(),
+                                    [&](Result<Message> answer) {
+                                      note(answer);
+                                      answer->done();
+                                    },
+                                    {.type = "keep"}));
+  }
+  const auto give_up = [&](const Result<Message>& answer) {
+    note(answer);
+    EXPECT_TRUE(asker->send("asker", "a second message"));
+  };
+  ASSERT_TRUE(asker->request_then(asker.peer(), "too late", after(1ms), give_up, {.type = "keep"}));
+  const auto handle = [&](Message& message) {
+    events.emplace_back(message.text());
+    asker.tell("answer the kept ones backwards");
+    return Ack{};
+  };
+  const auto served = asker->serve(handle, {.until = patience()});
+  ASSERT_TRUE(served) << served.error().text;
+  EXPECT_EQ(*served, 1U);
+  ASSERT_EQ(events.size(), 4U);
+  const auto place = [&](const char* what) {
+    return std::find(events.begin(), events.end(), what) - events.begin();
+  };
+  EXPECT_EQ(place("timeout"), 0) << "HK-063";
+  EXPECT_EQ(place("a second message"), 1);
+  EXPECT_GE(place("B"), 2);
+  asker.settle();
+  for (Message& result : asker->drain_pending_results()) result.done();
+  asker.stop();
+}
+
+TEST_P(FlowRequest, ARequestToNobodyFailsAtOnceAndOneForEverIsRefused) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  const auto absent = agent->request("nobody", "there?");
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNoAgent);
+  const auto endless = agent->request(peer_of(*agent, "asker"), "", Deadline::max());
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(agent->counters().drained, 0U) << "nothing was sent";
+}
+
+// ---- The receiver dies --------------------------------------------------------------------------
+
+class FlowRequestDeath : public HiveTest {};
+INSTANTIATE_TEST_SUITE_P(As, FlowRequestDeath, testing::Values(World::kProcesses), world_name);
+
+// Takes the first `number` messages out of its lanes, and then hangs.
+BEELINE_ROLE(mortal) {
+  auto& board = context.board<RequestBoard>();
+  AttachOptions options = named("mortal");
+  options.temporary = true;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  if (context.number != 0) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    board.taken.raise();
+    EXPECT_TRUE(board.done.await(1, patience()));
+  }
+  EXPECT_TRUE(board.done.await(1, patience()));
+}
+
+// Asks "mortal" and says how that ended.
+BEELINE_ROLE(asker_of_mortal) {
+  auto& board = context.board<RequestBoard>();
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  const Peer mortal = peer_of(*agent, "mortal");
+  if (context.number == 0) {
+    ASSERT_TRUE(agent->fire_and_forget(mortal, "", {}));
+    board.taken.raise();  // nothing will be taken
+  }
+  const auto answer = agent->request(mortal, "memento", patience());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code,
+            context.number == 0 ? ErrorCode::kPeerDead : ErrorCode::kPeerDeadTaken)
+      << answer.error().text;
+}
+
+TEST_P(FlowRequestDeath, ARequestSaysWhetherTheDeadHadTakenIt) {
+  for (const std::uint32_t taken : {0U, 1U}) {
+    auto& shared = board<RequestBoard>();
+    const std::uint32_t before = shared.taken.count();
+    const std::uint32_t attached = shared.attached.count();
+    const std::size_t mortal = troupe().start("mortal", taken);
+    ASSERT_TRUE(shared.attached.await(attached + 1, patience()));
+    const std::size_t asker = troupe().start("asker_of_mortal", taken);
+    ASSERT_TRUE(shared.taken.await(before + 1, patience()));
+    troupe().kill(mortal);
+    troupe().wait(asker, patience());
+  }
+}
+
+}  // namespace
+}  // namespace beeline::test
