@@ -6,7 +6,8 @@
 //                     |      requeue      |
 //                     +------+  +---------+
 //                            v  v
-//                            dead  ---(purge: stamp first)---> free
+//             queued <------ dead  ---(purge: stamp first)---> free
+//                    revive
 //
 // Every transition is one 64-bit store of `state`; what a kill leaves is always one of the states
 // above. An entry whose position lies at or beyond the cursor of its row was put but not committed:
@@ -121,6 +122,7 @@ struct Entry {
     if (extension_bytes(header) != 0) std::memcpy(&copy, area(), sizeof(copy));
     return copy;
   }
+  [[nodiscard]] bool is_revived() const { return (header.flags & kFlagRevived) != 0; }
   [[nodiscard]] DeadReason reason() const {
     return static_cast<DeadReason>(header.flags >> kReasonShift);
   }

@@ -1,5 +1,6 @@
 #pragma once
-// The inbox table of a home, as its owner works on it: put, commit, take, done, requeue, reject.
+// The inbox table of a home, as its owner works on it: put, commit, take, done, requeue, reject,
+// revive.
 //
 // The order of stores is the whole point (each line is one store, top first):
 //   put       fields of the entry ... state = queued ............. (not committed yet)
@@ -9,6 +10,7 @@
 //   done      stamp of the slab, in the own link ... state = free
 //   requeue   state = queued, attempts + 1
 //   reject    reason in the flags ... state = dead
+//   revive    mark in the flags ... state = queued, no attempts ... reason out of the flags
 // The index and the free list are derived and may be anything after a kill.
 
 #include <algorithm>
@@ -158,13 +160,33 @@ class Inbox {
     add(home_.control().counters.dead, 1);
   }
 
+  // Puts a dead letter back into the queue, at its old place in the order, with all its attempts
+  // before it. An answer that was stashed is an ordinary message now: nobody fetched it from the
+  // stash before. REQUIRES: it is dead.
+  //
+  // The state is one store, and what a kill leaves beside it is harmless: the mark on a letter that
+  // is still dead says nothing, and the reason in the flags of a queued entry, which a kill inside
+  // bury() leaves too, is cleared by inherit_entry(). The reason goes last, since a dead letter
+  // without one is broken.
+  void revive(std::uint32_t at) {
+    Entry& entry = home_.entry(at);
+    std::uint16_t& flags = entry.header.flags;
+    flags = static_cast<std::uint16_t>((flags & ~kUnindexedFlags) | kFlagRevived);
+    EntryWord word = entry.word();
+    word.state = EntryState::kQueued;
+    word.attempts = 0;
+    entry.state.publish(word.pack());
+    crash_fence();
+    flags = static_cast<std::uint16_t>(flags & ~(0xf << kReasonShift));
+    unlist_letter(at);
+    enter_queue(at);
+  }
+
   // Lets a dead letter go.
   void purge(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.purged, 1);
-    --dead_;
-    const auto end = letters_.begin() + letters_count_;
-    if (std::remove(letters_.begin(), end, at) != end) --letters_count_;
+    unlist_letter(at);
   }
 
   // The letter that has been dead for longest, or kNoEntry.
@@ -261,6 +283,12 @@ class Inbox {
   void list_letter(std::uint32_t at) {
     ++dead_;
     if (letters_count_ < letters_.size()) letters_[letters_count_++] = at;
+  }
+
+  void unlist_letter(std::uint32_t at) {
+    --dead_;
+    const auto end = letters_.begin() + letters_count_;
+    if (std::remove(letters_.begin(), end, at) != end) --letters_count_;
   }
 
   void adopt(std::uint32_t at) {

@@ -194,6 +194,15 @@ class Agent {
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links() const;
 
+  /// Puts a dead letter of this agent back into its inbox, at its old place in the order: it comes
+  /// again as redelivered(), with max_attempts new attempts, and neither its time to live nor its
+  /// hops count any more. Errors: kInvalid (no dead letter has this id; inbox() lists them),
+  /// kClosed (this agent has left).
+  [[nodiscard]] Result<void> requeue_dead(MessageId id);
+  /// Lets a dead letter go, or all of them with id 0; returns how many. The newest 64 are kept
+  /// until then.
+  std::size_t purge_dead(MessageId id = 0);
+
   /// Deaths of children and the end of the hive, in order.
   [[nodiscard]] std::optional<Notice> next_notice();
 

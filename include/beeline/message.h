@@ -53,9 +53,11 @@ class Message {
   [[nodiscard]] std::int64_t sent_ns() const;
   /// Milliseconds after sent_ns() at which it expires, 0 = never.
   [[nodiscard]] std::uint32_t ttl_ms() const;
-  /// Deliveries before this one that ended without done().
+  /// Deliveries before this one that ended without done(); of a dead letter that was put back,
+  /// those since then.
   [[nodiscard]] std::uint32_t attempts() const;
-  [[nodiscard]] bool redelivered() const { return attempts() != 0; }
+  /// It was handed out before: this is another attempt, or it was a dead letter and was put back.
+  [[nodiscard]] bool redelivered() const;
   [[nodiscard]] std::span<const std::byte> payload() const;
   [[nodiscard]] std::string_view text() const;
 

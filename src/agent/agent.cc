@@ -206,6 +206,8 @@ int Agent::fd() { return core_->event_fd(); }
 std::vector<InboxItem> Agent::inbox(std::size_t limit) { return core_->inbox(limit); }
 InboxCounters Agent::counters() const { return core_->counters(); }
 std::vector<LinkCounters> Agent::links() const { return core_->links(); }
+Result<void> Agent::requeue_dead(MessageId id) { return core_->requeue_dead(id); }
+std::size_t Agent::purge_dead(MessageId id) { return core_->purge_dead(id); }
 std::optional<Notice> Agent::next_notice() { return core_->next_notice(); }
 
 SharedSender Agent::shared_sender() {

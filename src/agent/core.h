@@ -107,6 +107,10 @@ class AgentCore {
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links();
 
+  // ---- Dead letters (core_letters.cc) ----
+  [[nodiscard]] Result<void> requeue_dead(MessageId id);
+  std::size_t purge_dead(MessageId id);
+
   // ---- Control (core_control.cc) ----
   [[nodiscard]] std::optional<Notice> next_notice();
   std::uint64_t detach(Deadline drain_until);
@@ -138,6 +142,7 @@ class AgentCore {
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
   void handle(const control::FadedAnnouncement& faded);
+  void handle(const control::LettersAnnouncement& letters);  // core_letters.cc
   void go_down();
   void leave();
   void say_goodbye();

@@ -45,6 +45,9 @@ std::string_view Message::type() const { return core_->type_of(entry_); }
 std::string_view Message::channel() const { return core_->channel_of(entry_); }
 std::int64_t Message::sent_ns() const { return core_->receiver().entry(entry_).header.sent_ns; }
 std::uint32_t Message::attempts() const { return core_->receiver().entry(entry_).word().attempts; }
+bool Message::redelivered() const {
+  return attempts() != 0 || core_->receiver().entry(entry_).is_revived();
+}
 std::span<const std::byte> Message::payload() const { return core_->receiver().payload(entry_); }
 std::string_view Message::text() const {
   const auto bytes = payload();

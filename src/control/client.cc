@@ -341,6 +341,12 @@ Result<void> Client::escalate(std::string text) {
   return expect_ok(EscalateRequest{std::move(text)});
 }
 
+Result<void> Client::letters_done(const LettersDoneRequest& wanted) {
+  const std::lock_guard lock(*mutex_);
+  if (auto sent = post(wanted); !sent) return tl::unexpected(std::move(sent.error()));
+  return {};
+}
+
 Result<ListAnswer> Client::list(std::uint32_t from) {
   auto raw = request(ListRequest{from});
   if (!raw) return tl::unexpected(std::move(raw.error()));

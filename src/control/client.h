@@ -51,7 +51,7 @@ struct AnnouncedLink : LinkAnnouncement {
   os::UniqueFd mine_link;  ///< none unless `mine`
 };
 using Announcement = std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement,
-                                  ShutdownAnnouncement, DroppedAnnouncement>;
+                                  ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
 
 /// An answer that is not typed yet, with its descriptors.
 struct RawAnswer {
@@ -104,6 +104,8 @@ class Client {
   /// Does not wait and is not answered.
   [[nodiscard]] Result<void> report(const ReportRequest& request);
   [[nodiscard]] Result<void> escalate(std::string text);
+  /// The same. Tools ask with the functions of letters_client.h.
+  [[nodiscard]] Result<void> letters_done(const LettersDoneRequest& request);
 
   // Anyone calls these.
   [[nodiscard]] Result<ListAnswer> list(std::uint32_t from = 0);

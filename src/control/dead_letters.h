@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,10 +18,14 @@ inline constexpr std::size_t kMaxLetterPayload = 64U << 10;  ///< beyond it the 
 
 /// A message that was accepted and that nobody will take any more.
 struct DeadLetter {
+  std::uint64_t number = 0;  // in the order in which they came; given by DeadLetters
   Pid from = kNoPid;
   Pid to = kNoPid;
   std::string to_name;
   shm::MessageHeader header{};
+  std::string type;
+  std::string channel;
+  std::uint32_t attempts = 0;
   shm::DeadReason reason = shm::DeadReason::kReceiverDead;
   std::string payload;  // at most kMaxLetterPayload; header.length is the true length
 };
@@ -30,13 +35,32 @@ struct DeadLetter {
 class DeadLetters {
  public:
   void add(DeadLetter letter) {
-    ++total_;
+    letter.number = ++total_;
     bytes_ += letter.payload.size();
     letters_.push_back(std::move(letter));
     while (letters_.size() > kMaxKeptLetters || bytes_ > kMaxKeptLetterBytes) {
       bytes_ -= letters_.front().payload.size();
       letters_.pop_front();
     }
+  }
+
+  /// The letter of this message for this agent; null if it is not held.
+  [[nodiscard]] const DeadLetter* find(std::uint64_t id, Pid to) const {
+    const auto found = std::find_if(letters_.begin(), letters_.end(), [&](const auto& letter) {
+      return letter.header.id == id && letter.to == to;
+    });
+    return found == letters_.end() ? nullptr : &*found;
+  }
+
+  /// Lets letters go: of one message, or all with `id` 0; for one agent, or for any with `to` 0.
+  /// Returns how many.
+  std::size_t purge(std::uint64_t id, Pid to) {
+    return std::erase_if(letters_, [&](const DeadLetter& letter) {
+      if (id != 0 && letter.header.id != id) return false;
+      if (to != kNoPid && letter.to != to) return false;
+      bytes_ -= letter.payload.size();
+      return true;
+    });
   }
 
   /// Counts letters that an earlier coordinator took over.

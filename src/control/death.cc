@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/control/letters.h"
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
 
@@ -75,7 +76,10 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   const std::uint64_t incarnation = life.incarnation;
   const bool was_current = &life == agent.current.get();
   hive.outbox.unwatch(life);
-  if (life.session != 0) hive.outbox.release(life.session);
+  if (life.session != 0) {
+    forget_session(hive, life.session);
+    hive.outbox.release(life.session);
+  }
   life.session = 0;
   life.ended = true;
   life.fence_at_ns = 0;

@@ -69,6 +69,14 @@ struct Fence {
   std::uint64_t incarnation = 0;
 };
 
+/// A tool that waits for an agent to put back or let go of dead letters.
+struct LetterTicket {
+  std::uint64_t number = 0;
+  std::uint64_t agent_session = 0;
+  std::uint64_t tool_session = 0;
+  std::uint64_t tool_seq = 0;  // of its request
+};
+
 /// What the keeper tells a new coordinator about the hive.
 struct HiveFacts {
   HivePaths paths;
@@ -99,6 +107,8 @@ struct Hive {
   Tree tree;
   Registry registry;
   DeadLetters dead_letters;
+  std::vector<LetterTicket> letter_tickets;
+  std::uint64_t next_letter_ticket = 1;
   std::deque<Pid> takeovers;  // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;

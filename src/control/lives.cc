@@ -79,6 +79,7 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   life->temporary = temporary;
   life->sees_us = true;
   life->os_pid = caller.os_pid;
+  life->uid = caller.uid;
   life->pidfd = std::move(pidfd);
   life->session = caller.session;
   return life;

@@ -11,6 +11,7 @@
 
 #include <beeline/version.h>
 
+#include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
 #include "src/control/routing.h"
@@ -176,6 +177,20 @@ Result<void> do_down(Call& call, const DownRequest&) {
   return {};
 }
 
+Result<void> do_letters(Call& call, const LettersRequest& request) {
+  return ask_letters(call.hive, call.caller, call.seq, request);
+}
+Result<void> do_letters_done(Call& call, const LettersDoneRequest& request) {
+  finish_letters(call.hive, call.caller, request);
+  return {};
+}
+Result<void> do_kept_letters(Call& call, const KeptLettersRequest& request) {
+  return list_kept_letters(call.hive, call.caller, call.seq, request);
+}
+Result<void> do_kept_letter(Call& call, const KeptLetterRequest& request) {
+  return show_kept_letter(call.hive, call.caller, call.seq, request);
+}
+
 // ---- The table ----------------------------------------------------------------------------------
 
 using Handler = Result<void> (*)(Call&, const Request&);
@@ -207,6 +222,10 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"status", false, row<StatusRequest, do_status>},
     {"route", false, row<RouteRequest, do_route>},
     {"down", false, row<DownRequest, do_down>},
+    {"letters", false, row<LettersRequest, do_letters>},
+    {"letters_done", true, row<LettersDoneRequest, do_letters_done>},
+    {"kept_letters", false, row<KeptLettersRequest, do_kept_letters>},
+    {"kept_letter", false, row<KeptLetterRequest, do_kept_letter>},
 }};
 
 /// After an attach or a resume an agent maps our directory before it asks for anything else, so

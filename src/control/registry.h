@@ -36,6 +36,7 @@ using SharedFd = std::shared_ptr<const os::UniqueFd>;
 struct Life {
   std::uint64_t incarnation = 0;
   pid_t os_pid = 0;  // for people
+  uid_t uid = 0;     // of its connection; means nothing before it had one
   SharedFd pidfd;
   SharedFd home;  // null until provided, like the next two
   SharedFd status;

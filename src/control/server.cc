@@ -15,6 +15,7 @@
 
 #include "src/control/death.h"
 #include "src/control/keeper_table.h"
+#include "src/control/letters.h"
 #include "src/control/operations.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -276,6 +277,7 @@ void Server::close_doomed() {
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
+    forget_session(*hive_, id);
     if (session->caller.pid != kNoPid) {
       lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);
     }

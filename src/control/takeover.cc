@@ -8,6 +8,7 @@
 
 #include "shm/home.h"
 #include "shm/lane.h"
+#include "shm/strings.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/records.h"
@@ -33,6 +34,14 @@ shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   verified.strings = shm::kMaxStrings;
   for (std::size_t i = 0; i < shm::kSlabClasses; ++i) verified.slabs[i] = layout.classes[i].count;
   return verified;
+}
+
+/// A type or a channel. REQUIRES: number <= kMaxStrings.
+std::string read_text(int fd, const shm::LinkContract& contract, std::uint16_t number) {
+  shm::StringCopy copy;
+  const std::uint64_t offset = shm::LinkLayout(contract).strings + number * shm::kStringBytes;
+  if (number == 0 || !read_value(fd, offset, copy)) return {};
+  return {copy.text, std::min<std::size_t>(copy.length, shm::kMaxStringLength)};
 }
 
 bool is_good(const shm::SlotCopy& slot, Pid owner, const shm::LinkContract& contract) {
@@ -172,7 +181,8 @@ bool TakeoverWorker::step_entries(Hive& hive) {
     if (finished) continue;
     const auto reason = static_cast<shm::DeadReason>(copy.slot.header.flags >> shm::kReasonShift);
     keep(hive, link, copy.slot,
-         state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead);
+         state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead,
+         copy.word.attempts);
   }
   return true;
 }
@@ -209,17 +219,20 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
   shm::SlotCopy copy{};
   shm::copy_slot(slot, copy);
   if (!is_good(copy, link.owner, link.contract)) return false;
-  keep(hive, link, copy, shm::DeadReason::kReceiverDead);
+  keep(hive, link, copy, shm::DeadReason::kReceiverDead, 0);
   return true;
 }
 
 void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
-                          shm::DeadReason reason) {
+                          shm::DeadReason reason, std::uint32_t attempts) {
   DeadLetter letter;
   letter.from = link.owner;
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
   letter.header = slot.header;
+  letter.type = read_text(link.fd->get(), link.contract, slot.header.type);
+  letter.channel = read_text(link.fd->get(), link.contract, slot.header.channel);
+  letter.attempts = attempts;
   letter.reason = reason;
   const std::size_t length = std::min<std::size_t>(slot.header.length, kMaxLetterPayload);
   letter.payload.resize(length);

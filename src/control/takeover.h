@@ -40,7 +40,8 @@ class TakeoverWorker {
   bool step_entries(Hive& hive);
   bool step_lanes(Hive& hive);
   bool take_slot(Hive& hive, const InLink& link, shm::Lane lane, std::uint64_t position);
-  void keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot, shm::DeadReason reason);
+  void keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot, shm::DeadReason reason,
+            std::uint32_t attempts);
   void finish(Hive& hive);
 
   Pid pid_ = kNoPid;

@@ -29,6 +29,8 @@ inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr int kMaxJsonDepth = 8;
 inline constexpr std::size_t kMaxListedAgents = 64;
 inline constexpr std::size_t kMaxListedLinks = 512;
+inline constexpr std::size_t kMaxListedLetters = 32;
+inline constexpr std::size_t kMaxLetterPreview = 64;  ///< bytes
 /// Layout of the segments, said at attach; the major and minor number of shm/segment.h.
 inline constexpr std::string_view kLayoutVersion = "1.0";
 
@@ -110,9 +112,38 @@ struct RouteRequest {
 };
 struct DownRequest {};
 
-using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
-                             DetachRequest, ResumeRequest, ReportRequest, EscalateRequest,
-                             ListRequest, LinksRequest, StatusRequest, RouteRequest, DownRequest>;
+inline constexpr std::string_view kRequeueLetters = "requeue";
+inline constexpr std::string_view kPurgeLetters = "purge";
+
+/// Puts a dead letter of an agent back into its inbox, or lets some go. The agent does it; the
+/// coordinator passes it on, and lets those go that it holds itself.
+struct LettersRequest {
+  Pid to = kNoPid;       ///< 0: those that the coordinator holds, purge only
+  std::string what;      ///< kRequeueLetters or kPurgeLetters
+  std::uint64_t id = 0;  ///< of the message; 0 = all, purge only
+  Pid of = kNoPid;       ///< with `to` 0: who it was for; 0 = anybody
+};
+/// What became of a `letters` announcement. Not answered.
+struct LettersDoneRequest {
+  std::uint64_t ticket = 0;
+  std::uint64_t count = 0;
+  std::string text;  ///< why nothing was done; empty if something was
+};
+/// Lists the letters that the coordinator holds, in the order in which they came.
+struct KeptLettersRequest {
+  std::uint64_t from = 0;  ///< the first number
+};
+/// One of them, whole. Copies of a message share its id; who it was for tells them apart.
+struct KeptLetterRequest {
+  std::uint64_t id = 0;
+  Pid to = kNoPid;
+};
+
+using Request =
+    std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
+                 DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
+                 LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
+                 LettersDoneRequest, KeptLettersRequest, KeptLetterRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
 
@@ -202,8 +233,43 @@ struct RouteAnswer {
   Pid via = kNoPid;
 };
 
+struct LettersAnswer {
+  std::uint64_t count = 0;
+};
+
+/// A dead letter that the coordinator holds: its receiver has ended for good.
+struct KeptLetter {
+  std::uint64_t number = 0;
+  std::uint64_t id = 0;
+  std::uint64_t reply_to = 0;
+  Pid from = kNoPid;
+  std::string from_name;  ///< empty where it is forgotten
+  Pid to = kNoPid;
+  std::string to_name;
+  std::string type;
+  std::string channel;
+  std::int32_t rank = 0;
+  std::uint32_t attempts = 0;
+  std::uint32_t length = 0;  ///< of the payload
+  std::uint32_t kept = 0;    ///< bytes of it that are held; fewer: it was cut
+  std::string reason;
+  std::int64_t age_ms = 0;
+  std::string preview;  ///< the first bytes of the payload, at most kMaxLetterPreview
+};
+
+struct KeptLettersAnswer {
+  std::vector<KeptLetter> letters;
+  std::int64_t next = -1;  ///< `from` of the next page, -1 = this was the last
+};
+
+/// fds: a file that starts with the `kept` bytes of the payload.
+struct KeptLetterAnswer {
+  KeptLetter letter;
+};
+
 using Answer = std::variant<OkAnswer, ErrorAnswer, AttachedAnswer, OpenedAnswer, ResumedAnswer,
-                            ListAnswer, LinksAnswer, StatusAnswer, RouteAnswer>;
+                            ListAnswer, LinksAnswer, StatusAnswer, RouteAnswer, LettersAnswer,
+                            KeptLettersAnswer, KeptLetterAnswer>;
 
 // ---- Announcements, from the coordinator to an agent --------------------------------------------
 
@@ -252,8 +318,15 @@ struct DroppedAnnouncement {
   std::string text;
 };
 
+/// A tool asks for dead letters of the agent, which says with `letters_done` what it did.
+struct LettersAnnouncement {
+  std::uint64_t ticket = 0;
+  std::string what;  ///< kRequeueLetters or kPurgeLetters
+  std::uint64_t id = 0;
+};
+
 using AnnouncedValue = std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement,
-                                    ShutdownAnnouncement, DroppedAnnouncement>;
+                                    ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
 
 // ---- Text ---------------------------------------------------------------------------------------
 

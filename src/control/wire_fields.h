@@ -70,6 +70,22 @@ template <>
 inline constexpr std::string_view kOp<ShutdownAnnouncement> = "shutdown";
 template <>
 inline constexpr std::string_view kOp<DroppedAnnouncement> = "error";
+template <>
+inline constexpr std::string_view kOp<LettersRequest> = "letters";
+template <>
+inline constexpr std::string_view kOp<LettersDoneRequest> = "letters_done";
+template <>
+inline constexpr std::string_view kOp<KeptLettersRequest> = "kept_letters";
+template <>
+inline constexpr std::string_view kOp<KeptLetterRequest> = "kept_letter";
+template <>
+inline constexpr std::string_view kOp<LettersAnswer> = "letters";
+template <>
+inline constexpr std::string_view kOp<KeptLettersAnswer> = "kept_letters";
+template <>
+inline constexpr std::string_view kOp<KeptLetterAnswer> = "kept_letter";
+template <>
+inline constexpr std::string_view kOp<LettersAnnouncement> = "letters";
 
 // ---- What is in each packet ---------------------------------------------------------------------
 
@@ -271,6 +287,66 @@ template <class V>
 void fields(V& v, DroppedAnnouncement& r) {
   v("code", r.code);
   v("text", r.text);
+}
+template <class V>
+void fields(V& v, LettersRequest& r) {
+  v("to", r.to);
+  v("what", r.what);
+  v.maybe("id", r.id);
+  v.maybe("of", r.of);
+}
+template <class V>
+void fields(V& v, LettersDoneRequest& r) {
+  v("ticket", r.ticket);
+  v("count", r.count);
+  v.maybe("text", r.text);
+}
+template <class V>
+void fields(V& v, KeptLettersRequest& r) {
+  v.maybe("from", r.from);
+}
+template <class V>
+void fields(V& v, KeptLetterRequest& r) {
+  v("id", r.id);
+  v("to", r.to);
+}
+template <class V>
+void fields(V& v, LettersAnswer& r) {
+  v("count", r.count);
+}
+template <class V>
+void fields(V& v, KeptLetter& r) {
+  v("number", r.number);
+  v("id", r.id);
+  v("reply_to", r.reply_to);
+  v("from", r.from);
+  v("from_name", r.from_name);
+  v("to", r.to);
+  v("to_name", r.to_name);
+  v("type", r.type);
+  v("channel", r.channel);
+  v("rank", r.rank);
+  v("attempts", r.attempts);
+  v("length", r.length);
+  v("kept", r.kept);
+  v("reason", r.reason);
+  v("age_ms", r.age_ms);
+  v("preview", r.preview);
+}
+template <class V>
+void fields(V& v, KeptLettersAnswer& r) {
+  v("letters", r.letters);
+  v("next", r.next);
+}
+template <class V>
+void fields(V& v, KeptLetterAnswer& r) {
+  v("letter", r.letter);
+}
+template <class V>
+void fields(V& v, LettersAnnouncement& r) {
+  v("ticket", r.ticket);
+  v("what", r.what);
+  v("id", r.id);
 }
 
 }  // namespace beeline::control

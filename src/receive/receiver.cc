@@ -271,7 +271,9 @@ bool Receiver::has_urgent() const {
   });
 }
 
+// Whoever revived a dead letter wants it delivered, late or not.
 bool Receiver::has_expired(const shm::Entry& entry) {
+  if (entry.is_revived()) return false;
   const std::int64_t life_ns = std::int64_t{entry.header.ttl_ms} * 1'000'000;
   return life_ns != 0 && os::coarse_ns() > entry.header.sent_ns + life_ns;
 }
@@ -287,7 +289,7 @@ bool Receiver::drop_unfit(std::uint32_t at) {
     bury(at, shm::DeadReason::kExpired);
     return true;
   }
-  if (entry.header.hops > home_->home().control().max_hops) {
+  if (entry.header.hops > home_->home().control().max_hops && !entry.is_revived()) {
     bury(at, shm::DeadReason::kLoop);
     return true;
   }
@@ -363,12 +365,27 @@ void Receiver::keep_dead_letters_bounded() {
   while (home_->inbox().dead() > shm::kMaxDeadLetters) {
     const std::uint32_t at = home_->inbox().oldest_dead();
     if (at == shm::kNoEntry) return;
-    const std::uint32_t row = home_->home().entry(at).word().row;
-    shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
-    home_->inbox().purge(at, stamp);
-    if (stamp != nullptr) ring_for_space(*rows_[row]);
-    unrefer(row);
+    purge_dead(at);
   }
+}
+
+std::uint32_t Receiver::find_dead(std::uint64_t id) const {
+  const shm::Home& home = home_->home();
+  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+    const shm::Entry& found = home.entry(at);
+    if (found.word().state == shm::EntryState::kDead && found.header.id == id) return at;
+  }
+  return shm::kNoEntry;
+}
+
+void Receiver::revive(std::uint32_t at) { home_->inbox().revive(at); }
+
+void Receiver::purge_dead(std::uint32_t at) {
+  const std::uint32_t row = home_->home().entry(at).word().row;
+  shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+  home_->inbox().purge(at, stamp);
+  if (stamp != nullptr) ring_for_space(*rows_[row]);
+  unrefer(row);
 }
 
 void Receiver::unrefer(std::uint32_t row) {

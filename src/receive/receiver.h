@@ -80,6 +80,14 @@ class Receiver {
   void requeue(std::uint32_t entry);
   void bury(std::uint32_t entry, shm::DeadReason reason);
 
+  // ---- Dead letters ----
+  // The dead letter of this id, or kNoEntry.
+  [[nodiscard]] std::uint32_t find_dead(std::uint64_t id) const;
+  // Puts a dead letter back into the queue; its time to live and its hops count no more.
+  void revive(std::uint32_t entry);
+  // Lets a dead letter go.
+  void purge_dead(std::uint32_t entry);
+
   // ---- Answers (receive_answers.cc) ----
   void expect(PendingReply& pending) { answers_.expect(pending); }
   // Stops expecting. An answer that comes later, or has come and was not taken, is stashed.

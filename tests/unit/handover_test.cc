@@ -135,6 +135,17 @@ TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
   EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kExpired);
 }
 
+// Killed inside revive(): the state says queued, and the reason is still there.
+TEST_F(Handover, ARevivedEntryKeepsItsMarkAndNoReason) {
+  const auto reason =
+      static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kExpired) << kReasonShift);
+  poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1),
+       static_cast<std::uint16_t>(reason | kFlagRevived));
+  EXPECT_EQ(inherit(0).state, EntryState::kQueued);
+  EXPECT_TRUE(new_.home.entry(0).is_revived());
+  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kNone);
+}
+
 TEST_F(Handover, AMatchedReplyIsStashedByTheSuccessor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagMatched);
   inherit(0);

@@ -1,5 +1,5 @@
-// The inbox table against a small model: whatever is put, committed, taken, finished, buried or
-// taken over by a successor, in any order, every message is where the model says, and
+// The inbox table against a small model: whatever is put, committed, taken, finished, buried,
+// revived or taken over by a successor, in any order, every message is where the model says, and
 // drained_total() = queued + leased + dead + done + purged.
 
 #include <gtest/gtest.h>
@@ -27,6 +27,7 @@ enum class What {
   kDone,
   kRequeue,
   kBury,
+  kRevive,
   kPurge,
   kRebuild,
   kGrow,
@@ -58,6 +59,7 @@ rc::Gen<Operation> any_operation() {
                                                                      {12, What::kDone},
                                                                      {6, What::kRequeue},
                                                                      {4, What::kBury},
+                                                                     {3, What::kRevive},
                                                                      {3, What::kPurge},
                                                                      {1, What::kRebuild},
                                                                      {1, What::kGrow},
@@ -155,6 +157,8 @@ class Story {
         return requeue(operation.pick);
       case What::kBury:
         return bury(operation.pick);
+      case What::kRevive:
+        return revive(operation.pick);
       case What::kPurge:
         return purge();
       case What::kRebuild:
@@ -317,6 +321,19 @@ class Story {
     if (const auto place = choose(pick, EntryState::kLeased)) {
       inbox().bury((*place)->first, DeadReason::kRejected);
       (*place)->second.word.state = EntryState::kDead;
+    }
+  }
+  void revive(std::uint32_t pick) {
+    if (const auto place = choose(pick, EntryState::kDead)) {
+      const std::uint32_t at = (*place)->first;
+      inbox().revive(at);
+      require(home().entry(at).is_revived());
+      require(home().entry(at).reason() == DeadReason::kNone);
+      Message& message = (*place)->second;
+      message.word.state = EntryState::kQueued;
+      message.word.attempts = 0;
+      message.indexed = true;
+      message.stashed = false;
     }
   }
   void purge() {

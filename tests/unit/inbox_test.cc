@@ -247,6 +247,45 @@ TEST_F(InboxTest, ADeadLetterKeepsItsReasonAndPayloadUntilItIsLetGo) {
   expect_balance();
 }
 
+TEST_F(InboxTest, C_07_ARevivedLetterIsQueuedAtItsOldPlaceWithAllItsAttempts) {
+  const std::uint32_t first = receive();
+  const std::uint32_t second = receive();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(take_best(), first);
+    inbox_.requeue(first);
+  }
+  ASSERT_EQ(take_best(), first);
+  const std::uint16_t flags = home().entry(first).header.flags;
+  inbox_.bury(first, DeadReason::kExhausted);
+  expect_balance();
+  inbox_.revive(first);
+  EXPECT_EQ(state(first), EntryState::kQueued);
+  EXPECT_EQ(home().entry(first).word().attempts, 0U);
+  EXPECT_EQ(home().entry(first).reason(), DeadReason::kNone);
+  EXPECT_EQ(home().entry(first).header.flags, flags | kFlagRevived);
+  EXPECT_EQ(inbox_.dead(), 0U);
+  EXPECT_EQ(inbox_.oldest_dead(), kNoEntry);
+  expect_balance();
+  EXPECT_EQ(take_best(), first);
+  EXPECT_EQ(take_best(), second);
+  inbox_.bury(first, DeadReason::kRejected);
+  EXPECT_EQ(inbox_.oldest_dead(), first) << "it can die again";
+  expect_balance();
+}
+
+TEST_F(InboxTest, ARevivedLetterOfAnAnswerJoinsTheOrderWhoeverWasToTakeIt) {
+  for (const std::uint16_t mark : {kFlagMatched, kFlagStashed}) {
+    const std::uint32_t reply = receive(kRankCritical, mark);
+    inbox_.take_unindexed(reply);
+    inbox_.bury(reply, DeadReason::kUnclaimed);
+    inbox_.revive(reply);
+    EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, 0);
+    EXPECT_EQ(inbox_.critical(), 1U);
+    EXPECT_EQ(take_best(), reply);
+    expect_balance();
+  }
+}
+
 TEST_F(InboxTest, EveryReasonIsStoredWithoutTouchingTheOtherFlags) {
   for (std::uint8_t i = 1; i <= static_cast<std::uint8_t>(DeadReason::kLoop); ++i) {
     const std::uint32_t at = receive();

@@ -77,6 +77,13 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
   EXPECT_EQ(links_back.to, 9U);
   EXPECT_EQ(links_back.from, shm::kMaxIncarnation);
   EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
+  const LettersRequest letters{7, std::string(kPurgeLetters), ~0ULL, 3};
+  const auto letters_back = parse_as<LettersRequest>(build(letters, 1));
+  EXPECT_EQ(letters_back.what, "purge");
+  EXPECT_EQ(letters_back.id, ~0ULL);
+  EXPECT_EQ(letters_back.of, 3U);
+  const LettersDoneRequest done{5, 2, "why"};
+  EXPECT_EQ(parse_as<LettersDoneRequest>(build(done, 1)).text, "why");
 }
 
 TEST(Wire, AnswersAndAnnouncementsComeBackAsTheyWere) {
@@ -113,6 +120,25 @@ TEST(Wire, AFullListFitsAPacket) {
                            4194304, true});
   }
   EXPECT_LE(build(Answer(list), ~0ULL).size(), kMaxPacketBytes);
+
+  KeptLetter letter{~0ULL,
+                    ~0ULL,
+                    ~0ULL,
+                    shm::kMaxPid,
+                    std::string(kMaxNameBytes, '"'),
+                    shm::kMaxPid,
+                    std::string(kMaxNameBytes, '"'),
+                    std::string(31, '\1'),
+                    std::string(31, '\1'),
+                    INT32_MIN,
+                    255,
+                    ~0U,
+                    ~0U,
+                    "receiver_dead",
+                    INT64_MAX,
+                    std::string(kMaxLetterPreview, '\1')};
+  const KeptLettersAnswer letters{std::vector<KeptLetter>(kMaxListedLetters, letter), INT64_MAX};
+  EXPECT_LE(build(Answer(letters), ~0ULL).size(), kMaxPacketBytes);
 
   LinksAnswer links{std::vector<shm::LinkKey>(kMaxListedLinks, {shm::kMaxIncarnation, ~0U}),
                     static_cast<std::int64_t>(shm::kMaxIncarnation)};

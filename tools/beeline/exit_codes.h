@@ -29,6 +29,7 @@ enum class ExitCode : int {
     case ErrorCode::kNoAgent:
     case ErrorCode::kNoRoute:
     case ErrorCode::kPeerDead:
+    case ErrorCode::kPeerDeadTaken:
       return ExitCode::kNoAgent;
     case ErrorCode::kTimeout:
       return ExitCode::kTimeout;

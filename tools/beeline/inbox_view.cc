@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +15,8 @@
 
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
+#include "src/os/memfd.h"
+#include "tools/shm_dump/id_text.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -65,6 +69,16 @@ const Segment* committed_home(const Segments& all, std::uint32_t pid) {
     if (newest == nullptr || newest->incarnation() < segment.incarnation()) newest = &segment;
   }
   return newest;
+}
+
+/// The link that a row of a home is for; null if there is none.
+const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32_t row) {
+  const shm::ByteView view = home.view();
+  const shm::HomeShape shape(shm::capacity_of(view));
+  if (row >= shape.rows_allocated(view)) return nullptr;
+  const std::uint64_t at = shape.row_at(row);
+  return all.find_link(view.u32(at + offsetof(shm::InRow, owner_pid)),
+                       {view.u64(at), view.u32(at + offsetof(shm::InRow, serial))});
 }
 
 class InboxReader {
@@ -132,12 +146,7 @@ class InboxReader {
   InboxLine entry(std::uint32_t i, const shm::EntryWord& word) {
     const std::uint64_t at = shape_.entry_at(i);
     const auto header = view_.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
-    const Segment* link = nullptr;
-    if (word.row < shape_.rows_allocated(view_)) {
-      const std::uint64_t row = shape_.row_at(word.row);
-      link = all_.find_link(view_.u32(row + offsetof(shm::InRow, owner_pid)),
-                            {view_.u64(row), view_.u32(row + offsetof(shm::InRow, serial))});
-    }
+    const Segment* link = link_of_row(all_, home_, word.row);
     InboxLine line =
         line_of(header, shm::to_string(word.state), link,
                 view_.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
@@ -192,12 +201,9 @@ class InboxReader {
   shm::HomeShape shape_;
 };
 
-}  // namespace
-
-Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
-                                               std::uint32_t pid) {
+Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid) {
   // Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
-  auto loaded = load(hive, [pid](const dump::SegmentName& name) {
+  return load(hive, [pid](const dump::SegmentName& name) {
     switch (name.kind) {
       case shm::SegmentKind::kDirectory:
         return 0;
@@ -209,15 +215,92 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
         return -1;
     }
   });
+}
+
+tl::unexpected<Error> no_home(std::uint32_t pid) {
+  return fail(ErrorCode::kNoAgent,
+              fmt::format("pid {} has no inbox among the segments of the hive: it is the "
+                          "coordinator, or it has not finished its attach; see `beeline tree`",
+                          pid));
+}
+
+tl::unexpected<Error> no_letter(std::uint32_t pid, std::uint64_t id) {
+  return fail(ErrorCode::kInvalid,
+              fmt::format("message {} is no dead letter of pid {}, or not any more: see `beeline "
+                          "dlq ls`",
+                          dump::id_text(id), pid));
+}
+
+/// Where a slab of a link begins; nothing if no payload of this length can lie there.
+std::optional<std::uint64_t> slab_place(const Segment* link, const shm::MessageHeader& header) {
+  if (link == nullptr) return std::nullopt;
+  const shm::LinkLayout layout(shm::contract_of(link->view()));
+  if (header.slab >= layout.total_slabs()) return std::nullopt;
+  const std::uint64_t at = layout.slab_offset(header.slab);
+  if (header.length > layout.bytes - at) return std::nullopt;
+  return at;
+}
+
+Result<std::string> read_bytes(const Source& source, std::uint64_t at, std::size_t length) {
+  const auto fd = dump::open_source(source);
+  if (!fd) return tl::unexpected(fd.error());
+  std::string bytes(length, '\0');
+  const auto read = os::read_at(fd->get(), at, std::as_writable_bytes(std::span(bytes)));
+  if (!read) return tl::unexpected(read.error());
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, std::uint64_t id) {
+  auto loaded = load_inbox(hive, pid);
   if (!loaded) return tl::unexpected(std::move(loaded.error()));
   const Segments all(std::move(*loaded));
   const Segment* home = committed_home(all, pid);
-  if (home == nullptr) {
-    return fail(ErrorCode::kNoAgent,
-                fmt::format("pid {} has no inbox among the segments of the hive: it is the "
-                            "coordinator, or it has not finished its attach; see `beeline tree`",
-                            pid));
+  if (home == nullptr) return no_home(pid);
+  const shm::ByteView view = home->view();
+  const shm::HomeShape shape(shm::capacity_of(view));
+  const std::uint32_t count = shape.entries_allocated(view);
+  std::uint32_t i = 0;
+  const auto is_it = [&](std::uint64_t at) {
+    return shm::EntryWord::unpack(view.u64(at)).state == shm::EntryState::kDead &&
+           view.u64(at + offsetof(shm::Entry, header)) == id;
+  };
+  while (i < count && !is_it(shape.entry_at(i))) ++i;
+  if (i == count) return no_letter(pid, id);
+  const std::uint64_t at = shape.entry_at(i);
+  const auto header = view.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
+  if ((header.flags & shm::kFlagSlab) == 0) {
+    const auto area = view.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
+                                std::min<std::uint64_t>(header.length, shm::inline_room(header)));
+    return std::string(reinterpret_cast<const char*>(area.data()), area.size());
   }
+  const Segment* link = link_of_row(all, *home, shm::EntryWord::unpack(view.u64(at)).row);
+  const auto place = slab_place(link, header);
+  if (!place) {
+    return fail(ErrorCode::kBadSegment,
+                fmt::format("dead letter {} of pid {}: slab {} of {} bytes is in no link of the "
+                            "hive; see `shm-dump --verify`",
+                            dump::id_text(id), pid, header.slab, header.length));
+  }
+  auto payload = read_bytes(link->source, *place, header.length);
+  if (!payload) return payload;
+  // The slab is not written anew while the letter is there.
+  const auto now = read_bytes(home->source, at, offsetof(shm::Entry, arrival));
+  if (!now) return now;
+  if (std::memcmp(now->data(), view.part(at, now->size()).data(), now->size()) != 0) {
+    return no_letter(pid, id);
+  }
+  return payload;
+}
+
+Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
+                                               std::uint32_t pid) {
+  auto loaded = load_inbox(hive, pid);
+  if (!loaded) return tl::unexpected(std::move(loaded.error()));
+  const Segments all(std::move(*loaded));
+  const Segment* home = committed_home(all, pid);
+  if (home == nullptr) return no_home(pid);
   // Asked last: a row is closed only after the coordinator has let its link fade, so a link without
   // a row that has not faded even now was not known to the home when that was copied.
   const auto in_links = client.links_to(pid);

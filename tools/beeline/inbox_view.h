@@ -42,6 +42,12 @@ struct InboxLine {
                                                              std::string_view hive,
                                                              std::uint32_t pid);
 
+/// The whole payload of a dead letter of agent `pid`. Errors: kInvalid (it has no such letter, or
+/// not any more), kNoCoordinator, kDenied, kNoAgent, kBadSegment (what the letter says of its
+/// payload cannot be), kSystem.
+[[nodiscard]] Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid,
+                                                    std::uint64_t id);
+
 /// The accounts of every agent whose home can be read, by pid, and the memory of the hive.
 struct HiveAccounts {
   std::map<std::uint32_t, shm::Balance> homes;

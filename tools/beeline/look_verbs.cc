@@ -82,22 +82,6 @@ Json inbox_json(const std::vector<InboxLine>& lines) {
   return list;
 }
 
-/// The newest agent of that name or pid that is not finally dead.
-Result<control::Pid> find_agent(control::Client& client, const std::string& name) {
-  const auto agents = client.list_all();
-  if (!agents) return tl::unexpected(agents.error());
-  control::Pid found = control::kNoPid;
-  for (const control::ListedAgent& agent : *agents) {
-    if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) continue;
-    if (agent.name == name || fmt::format("{}", agent.pid) == name) {
-      found = std::max(found, agent.pid);
-    }
-  }
-  if (found != control::kNoPid) return found;
-  return fail(ErrorCode::kNoAgent,
-              fmt::format("no agent \"{}\": see `beeline tree` for who is there", name));
-}
-
 ExitCode inbox(const Context& context, const std::string& name) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
@@ -114,6 +98,21 @@ ExitCode inbox(const Context& context, const std::string& name) {
 }
 
 }  // namespace
+
+Result<control::Pid> find_agent(control::Client& client, const std::string& name) {
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  control::Pid found = control::kNoPid;
+  for (const control::ListedAgent& agent : *agents) {
+    if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) continue;
+    if (agent.name == name || fmt::format("{}", agent.pid) == name) {
+      found = std::max(found, agent.pid);
+    }
+  }
+  if (found != control::kNoPid) return found;
+  return fail(ErrorCode::kNoAgent,
+              fmt::format("no agent \"{}\": see `beeline tree` for who is there", name));
+}
 
 void add_look_verbs(CLI::App& app, Context& context) {
   auto* tree_verb = app.add_subcommand("tree", "Show the tree of agents");

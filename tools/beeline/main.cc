@@ -58,6 +58,7 @@ int run(int argc, char** argv) {
   add_look_verbs(app, context);
   add_send_verbs(app, context);
   add_receive_verbs(app, context);
+  add_letters_verbs(app, context);
   add_run_verb(app, context);
   add_demo_verb(app, context);
   add_demo_role_verb(app, context);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <CLI/CLI.hpp>
 
 #include <beeline/result.h>
@@ -15,6 +17,7 @@ void add_hive_verbs(CLI::App& app, Context& context);     ///< up, down, status
 void add_look_verbs(CLI::App& app, Context& context);     ///< tree, route, inbox
 void add_send_verbs(CLI::App& app, Context& context);     ///< send, request
 void add_receive_verbs(CLI::App& app, Context& context);  ///< recv, reply
+void add_letters_verbs(CLI::App& app, Context& context);  ///< dlq
 void add_run_verb(CLI::App& app, Context& context);
 void add_demo_verb(CLI::App& app, Context& context);
 /// The hidden verb behind the processes of the demo.
@@ -22,6 +25,10 @@ void add_demo_role_verb(CLI::App& app, Context& context);
 
 /// Connects to the coordinator and never starts one: for verbs that only look.
 [[nodiscard]] Result<control::Client> connect_to_look(const Context& context);
+
+/// The newest agent of that name or pid that is not finally dead. Errors: kNoAgent, those of the
+/// client.
+[[nodiscard]] Result<control::Pid> find_agent(control::Client& client, const std::string& name);
 
 /// The options of an attach that every agent of this program shares.
 [[nodiscard]] AttachOptions attach_options(const Context& context);

@@ -1,5 +1,7 @@
 #include "tools/shm_dump/id_text.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "shm/identity.h"
@@ -9,6 +11,20 @@ namespace beeline::dump {
 std::string id_text(std::uint64_t id) {
   if (id == 0) return {};
   return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
+}
+
+std::optional<std::uint64_t> parse_id(std::string_view text) {
+  std::uint32_t pid = 0;
+  std::uint64_t counter = 0;
+  const char* const end = text.data() + text.size();
+  const auto colon = std::from_chars(text.data(), end, pid);
+  if (colon.ec != std::errc() || colon.ptr == end || *colon.ptr != ':') return std::nullopt;
+  const auto rest = std::from_chars(colon.ptr + 1, end, counter);
+  if (rest.ec != std::errc() || rest.ptr != end) return std::nullopt;
+  const bool possible = pid != 0 && pid <= shm::kMaxPid && counter != 0 &&
+                        counter < std::uint64_t{1} << shm::kMessageCounterBits;
+  if (!possible) return std::nullopt;
+  return shm::make_message_id(pid, counter);
 }
 
 }  // namespace beeline::dump

@@ -1,0 +1,62 @@
+// The dead letters of an agent: they lie in its home, so it alone puts them back or lets them go. A
+// tool asks through the coordinator.
+
+#include <string>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+namespace {
+
+std::string no_letter(MessageId id) {
+  return "message " + std::to_string(shm::pid_of_message(id)) + ":" +
+         std::to_string(shm::counter_of_message(id)) +
+         " is no dead letter of this agent: it was put back or purged, or it never died; list them "
+         "with Agent::inbox() or `beeline dlq ls`";
+}
+
+}  // namespace
+
+Result<void> AgentCore::requeue_dead(MessageId id) {
+  if (is_copy_ || has_ended()) return fail(ErrorCode::kClosed, why_down());
+  const std::uint32_t at = receiver_->find_dead(id);
+  if (at == shm::kNoEntry) return fail(ErrorCode::kInvalid, no_letter(id));
+  receiver_->revive(at);
+  if (armed_) waiter_->signal_self();
+  return {};
+}
+
+std::size_t AgentCore::purge_dead(MessageId id) {
+  if (is_copy_ || has_ended()) return 0;
+  std::size_t count = 0;
+  const shm::Home& home = receiver_->home().home();
+  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+    const shm::Entry& entry = home.entry(at);
+    if (entry.word().state != shm::EntryState::kDead) continue;
+    if (id != 0 && entry.header.id != id) continue;
+    receiver_->purge_dead(at);
+    ++count;
+  }
+  return count;
+}
+
+void AgentCore::handle(const control::LettersAnnouncement& letters) {
+  control::LettersDoneRequest done;
+  done.ticket = letters.ticket;
+  if (letters.what == control::kRequeueLetters) {
+    const auto requeued = requeue_dead(letters.id);
+    if (requeued) {
+      done.count = 1;
+    } else {
+      done.text = requeued.error().text;
+    }
+  } else {
+    done.count = purge_dead(letters.id);
+    if (done.count == 0 && letters.id != 0) done.text = no_letter(letters.id);
+  }
+  // A connection that is lost ends the wait of whoever asked.
+  static_cast<void>(client_.letters_done(done));
+}
+
+}  // namespace beeline

@@ -1,0 +1,108 @@
+#include "tools/beeline/letters_view.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/letters_client.h"
+#include "tools/beeline/verbs.h"
+#include "tools/shm_dump/escape.h"
+
+namespace beeline::cli {
+namespace {
+
+bool is_for(const control::KeptLetter& letter, const std::string& agent) {
+  return agent.empty() || letter.to_name == agent || fmt::format("{}", letter.to) == agent;
+}
+
+LetterView view_of(const control::KeptLetter& letter) {
+  LetterView view;
+  view.to = letter.to;
+  view.agent = dump::escape(letter.to_name);
+  view.held = true;
+  view.kept = letter.kept;
+  view.line.place = "dead";
+  view.line.id = letter.id;
+  view.line.reply_to = letter.reply_to;
+  view.line.from = letter.from_name.empty() ? fmt::format("pid {}", letter.from)
+                                            : dump::escape(letter.from_name);
+  view.line.type = dump::escape(letter.type);
+  view.line.channel = dump::escape(letter.channel);
+  view.line.rank = letter.rank;
+  view.line.attempts = letter.attempts;
+  view.line.bytes = letter.length;
+  view.line.age_ms = letter.age_ms;
+  view.line.reason = letter.reason;
+  view.line.preview = dump::escape(letter.preview);
+  if (letter.length > letter.preview.size()) view.line.preview += "...";
+  return view;
+}
+
+std::string name_of(const std::vector<control::ListedAgent>& agents, std::uint32_t pid) {
+  for (const control::ListedAgent& agent : agents) {
+    if (agent.pid == pid) return agent.name;
+  }
+  return fmt::format("pid {}", pid);
+}
+
+/// Agents that may hold dead letters of their own: `agent`, or everybody.
+Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::string_view hive,
+                                                const std::string& agent) {
+  if (!agent.empty()) {
+    const auto pid = find_agent(client, agent);
+    if (!pid) return tl::unexpected(pid.error());
+    return std::vector<std::uint32_t>{*pid};
+  }
+  const auto accounts = read_accounts(hive);
+  if (!accounts) return tl::unexpected(accounts.error());
+  std::vector<std::uint32_t> pids;
+  for (const auto& [pid, balance] : accounts->homes) {
+    if (balance.dead != 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace
+
+Result<std::vector<LetterView>> find_letters(control::Client& client, std::string_view hive,
+                                             const std::string& agent) {
+  std::vector<LetterView> letters;
+  const auto holders = find_holders(client, hive, agent);
+  const bool nobody = !holders && holders.error().code == ErrorCode::kNoAgent;
+  if (!holders && !nobody) return tl::unexpected(holders.error());
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  for (const std::uint32_t pid : nobody ? std::vector<std::uint32_t>() : *holders) {
+    auto inbox = look_into_inbox(client, hive, pid);
+    // It may have ended since it was listed.
+    if (!inbox && inbox.error().code == ErrorCode::kNoAgent) continue;
+    if (!inbox) return tl::unexpected(std::move(inbox.error()));
+    for (InboxLine& line : *inbox) {
+      if (line.place != "dead") continue;
+      const std::uint32_t bytes = line.bytes;
+      letters.push_back({pid, name_of(*agents, pid), false, bytes, std::move(line)});
+    }
+  }
+  // Asked last: whoever ends meanwhile shows at one place at least.
+  const auto held = control::list_kept_letters(client);
+  if (!held) return tl::unexpected(held.error());
+  for (const control::KeptLetter& letter : *held) {
+    if (!is_for(letter, agent)) continue;
+    std::erase_if(letters, [&](const LetterView& other) {
+      return other.to == letter.to && other.line.id == letter.id;
+    });
+    letters.push_back(view_of(letter));
+  }
+  if (nobody && letters.empty()) return tl::unexpected(holders.error());
+  return letters;
+}
+
+Result<std::string> read_letter(control::Client& client, std::string_view hive,
+                                const LetterView& letter) {
+  if (!letter.held) return read_dead_payload(hive, letter.to, letter.line.id);
+  auto whole = control::read_kept_letter(client, {letter.line.id, letter.to});
+  if (!whole) return tl::unexpected(std::move(whole.error()));
+  return std::move(whole->payload);
+}
+
+}  // namespace beeline::cli
