@@ -9,6 +9,8 @@
 //
 // Zero means awake. A peer never writes here; FUTEX_WAKE needs only its read-only mapping.
 
+#include <string_view>
+
 #include "shm/segment.h"
 
 namespace beeline::shm {
@@ -18,6 +20,35 @@ enum class Sleep : std::uint32_t {
   kFutex = 1,  // blocked, or about to block, in FUTEX_WAIT on `sleep`
   kEvent = 2,  // wants its eventfd signalled
 };
+
+// What an agent says that it is at, for those who look; nothing is decided by it.
+enum class AgentActivity : std::uint32_t {
+  kIdle = 0,      // nothing in hand
+  kRunning = 1,   // holds a lease
+  kBlocked = 2,   // waits for an answer, or for space
+  kSleeping = 3,  // its user said so
+};
+
+[[nodiscard]] constexpr std::string_view to_string(AgentActivity activity) {
+  switch (activity) {
+    case AgentActivity::kIdle:
+      return "idle";
+    case AgentActivity::kRunning:
+      return "running";
+    case AgentActivity::kBlocked:
+      return "blocked";
+    case AgentActivity::kSleeping:
+      return "sleeping";
+  }
+  return "idle";
+}
+
+// The activity that a word means, whoever wrote it: one that we do not know reads as idle.
+[[nodiscard]] constexpr AgentActivity activity_from(std::uint32_t word) {
+  return word <= static_cast<std::uint32_t>(AgentActivity::kSleeping)
+             ? static_cast<AgentActivity>(word)
+             : AgentActivity::kIdle;
+}
 
 struct StatusPage {
   SegmentHeader header;
@@ -29,15 +60,16 @@ struct StatusPage {
   Atomic<std::uint32_t> queued;           // messages in the inbox
   Atomic<std::uint32_t> capacity;         // entries of the inbox table
   Atomic<std::uint32_t> critical_queued;  // of them critical
-  Atomic<std::uint32_t> reserved_counts;
-  Atomic<std::uint64_t> sleeps;  // times that it blocked
-  Atomic<std::uint64_t> rings;   // wake-ups that it sent
+  Atomic<std::uint32_t> activity;         // AgentActivity
+  Atomic<std::uint64_t> sleeps;           // times that it blocked
+  Atomic<std::uint64_t> rings;            // wake-ups that it sent
   std::uint64_t reserved_counters[12];
   std::byte reserved_page[kPage - 512 - 128 - 128];
 };
 static_assert(sizeof(StatusPage) == kPage);
 static_assert(offsetof(StatusPage, sleep) == 512);
 static_assert(offsetof(StatusPage, queued) == 640);
+static_assert(offsetof(StatusPage, activity) == 652);
 static_assert(offsetof(StatusPage, sleeps) == 656);
 
 inline constexpr std::uint64_t kStatusBytes = sizeof(StatusPage);

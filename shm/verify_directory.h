@@ -160,6 +160,11 @@ namespace beeline::shm {
   if (auto finding = at_most("status.queued", kQueuedAt, bytes.u32(kQueuedAt), capacity)) {
     return finding;
   }
+  constexpr std::uint64_t kActivityAt = offsetof(StatusPage, activity);
+  if (auto finding = at_most("status.activity", kActivityAt, bytes.u32(kActivityAt),
+                             static_cast<std::uint64_t>(AgentActivity::kSleeping))) {
+    return finding;
+  }
   // The two counts are two stores: a kill may fall between them.
   if (taken == Taken::kAtRest) {
     if (auto finding = at_most("status.critical_queued", kCriticalAt, bytes.u32(kCriticalAt),

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <beeline/broadcast.h>
 #include <beeline/message.h>
+#include <beeline/registry.h>
 #include <beeline/result.h>
 #include <beeline/types.h>
 
@@ -64,10 +66,11 @@ class Agent {
   /// Pid of the parent; 1 for a child of the coordinator.
   [[nodiscard]] Pid parent() const;
 
-  /// Opens a link, or finds the open one. A control call on first use. A name that nobody has is
-  /// read as a pid. Errors: kNoAgent, kPeerDead, kDenied (names the rule), kFull (too many links),
-  /// kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has left, or the coordinator went
-  /// away), kSystem.
+  /// Opens a link, or finds the open one. A control call on first use. A name means the newest
+  /// agent that has it; if there is none, the agent with that pid; else the newest one whose name
+  /// up to '@' it is: "queen" finds "queen@vps1". Errors: kNoAgent, kPeerDead, kDenied (names the
+  /// rule), kFull (too many links), kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has
+  /// left, or the coordinator went away), kSystem.
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
 
@@ -80,14 +83,24 @@ class Agent {
   /// SendStatus.
   SendResult send(std::string_view to, std::string_view payload, const SendOptions& options = {});
 
-  /// Waits for space until the deadline; then the result is kFull; kNoRoute when the hive goes down
-  /// meanwhile. While it waits, messages for
-  /// this agent are taken into its inbox, so that two agents that fill each other's lanes do not
-  /// block for ever.
+  /// Waits for space, and for what AttachOptions::send_rate allows, until the deadline; then the
+  /// result is kFull or kRateLimited; kNoRoute when the hive goes down meanwhile. While it waits,
+  /// messages for this agent are taken into its inbox, so that two agents that fill each other's
+  /// lanes do not block for ever.
   SendResult send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
                         const SendOptions& options = {});
   SendResult send_until(Peer to, std::string_view payload, Deadline deadline,
                         const SendOptions& options = {});
+
+  /// Sends to each agent of a group, this one and the coordinator excepted, and says what became of
+  /// each, rising by pid. All get the same message id. Never waits for space: one that is full
+  /// gets nothing, the others do. A payload of more than 64 KiB goes cut to that: see
+  /// Message::is_cut(). Links are opened on first use, a control call each; when the coordinator
+  /// does not answer one, the targets without a link get kNoRoute.
+  std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,
+                                  const SendOptions& options = {});
+  std::vector<Delivery> broadcast(const Group& group, std::string_view payload,
+                                  const SendOptions& options = {});
 
   /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
   /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kNoRoute, kClosed
@@ -116,9 +129,10 @@ class Agent {
                          const SendOptions& options = {});
   /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
   /// names the id of the request in its reply_to, or what the request named there. Errors: those of
-  /// a send (kFull, kPeerDead, kDenied, kTooBig, kNoMemory, kNoRoute, kLoop), kTimeout, and where
-  /// the receiver dies finally meanwhile at once kPeerDead (it never took the request) or
-  /// kPeerDeadTaken (it may have acted on it); kInvalid (a deadline is needed), kClosed.
+  /// a send (kFull also when a rate limit is exceeded, kPeerDead, kDenied, kTooBig, kNoMemory,
+  /// kNoRoute, kLoop), kTimeout, and where the receiver dies finally meanwhile at once kPeerDead
+  /// (it never took the request) or kPeerDeadTaken (it may have acted on it); kInvalid (a deadline
+  /// is needed), kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
                                         const SendOptions& options = {});
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
@@ -182,15 +196,16 @@ class Agent {
   /// True while a critical message waits. Two or three loads for each link, no system call.
   [[nodiscard]] bool urgent();
 
-  /// An eventfd for epoll, asyncio, libuv: readable when something may have arrived. From the first
-  /// call on, whenever try_receive() has found nothing the agent counts as asleep and peers signal
-  /// the fd; call try_receive() until it is empty, and next_notice(), after each readiness. Owned
-  /// by the Agent; do not read or close it.
+  /// A descriptor for epoll, asyncio, libuv: readable when something may have arrived. From the
+  /// first call on, whenever try_receive() has found nothing the agent counts as asleep and peers
+  /// signal the fd; call try_receive() until it is empty, and next_notice(), after each readiness.
+  /// Owned by the Agent; do not read or close it.
   [[nodiscard]] int fd();
 
-  /// What waits in the inbox, in delivery order, then leased and dead ones; expired ones are not
-  /// listed. Takes nothing. `limit` = most items.
-  [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit = 1000);
+  /// What waits in the inbox, in the order in which receive() with this filter would deliver it,
+  /// then leased and dead ones that the filter matches; expired ones are not listed. Takes nothing.
+  /// `limit` = most items.
+  [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit = 1000, const Filter& filter = {});
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links() const;
 
@@ -205,6 +220,24 @@ class Agent {
 
   /// Deaths of children and the end of the hive, in order.
   [[nodiscard]] std::optional<Notice> next_notice();
+
+  // Who else is there. Control calls, of which each takes a packet for 64 agents of the hive.
+  // Errors of all: kNoAgent, kNoCoordinator, kTimeout, kClosed (this agent has left), kSystem.
+  // Zombies are listed until somebody attaches under their names. The dead are listed while
+  // something of theirs is still to be read, and for 60 s after that (the latest 256 of them); then
+  // their children belong to their parent.
+
+  /// The other children of this agent's parent, by pid; zombies and the dead among them.
+  [[nodiscard]] Result<std::vector<AgentInfo>> siblings();
+  /// The children of this agent, or all its descendants, by pid; zombies and the dead among them.
+  [[nodiscard]] Result<std::vector<AgentInfo>> children(bool recursive = false);
+  /// One agent; 0: this one. kNoAgent: nobody has that pid, or its time is over.
+  [[nodiscard]] Result<AgentInfo> info(Pid pid = 0);
+  /// Whom a name means, as peer() reads it; a dead one only where nobody else answers to it.
+  [[nodiscard]] Result<AgentInfo> find(std::string_view name);
+  /// Says that this agent sleeps (waits for a quota, for a time), or no longer does. Others see
+  /// State::kSleeping until then, whatever it does; nothing else changes.
+  void set_sleeping(bool sleeping);
 
   /// A handle through which any number of threads send. See SharedSender.
   [[nodiscard]] SharedSender shared_sender();

@@ -69,9 +69,10 @@ class Message {
   [[nodiscard]] bool is_copy() const;
   /// Whom the message was sent to: this agent, or, of a copy, the other child.
   [[nodiscard]] Pid to() const;
-  /// The payload is the start of a longer one of `full_length()` bytes.
+  /// The payload is only the start of what was sent, as in a copy or a broadcast of more than
+  /// 64 KiB.
   [[nodiscard]] bool is_cut() const;
-  /// Bytes of the payload before it was cut.
+  /// Bytes of what was sent; those of the payload unless it is cut.
   [[nodiscard]] std::uint64_t full_length() const;
   /// A control message of somebody above: see Agent::send_control().
   [[nodiscard]] bool is_control() const;

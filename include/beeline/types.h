@@ -85,6 +85,7 @@ enum class SendStatus : std::uint8_t {
   kDenied,    ///< the tree's rules forbid this pair
   kLoop,      ///< it would be more than AttachOptions::max_hops messages away from its origin
   kNoMemory,  ///< the system gave no memory for the payload
+  kRateLimited,  ///< rate limit exceeded: AttachOptions::send_rate of this agent for this peer
 };
 
 /// The word for a status, for example "peer_dead".
@@ -155,8 +156,11 @@ struct Filter {
   std::string_view type{};
   std::string_view channel{};
   MessageId reply_to = 0;
+  /// Of those that match the oldest goes first, whatever its rank: with `from` in the order in
+  /// which that agent sent them, else in the order in which this inbox took them from its links.
+  bool oldest_first = false;
   [[nodiscard]] bool empty() const {
-    return from == 0 && type.empty() && channel.empty() && reply_to == 0;
+    return from == 0 && type.empty() && channel.empty() && reply_to == 0 && !oldest_first;
   }
 };
 
@@ -184,7 +188,7 @@ enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 struct AttachOptions {
   std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
   std::string name{};           ///< empty: the coordinator makes one
-  std::string parent{};         ///< name; empty: child of the coordinator
+  std::string parent{};         ///< name or pid; empty: child of the coordinator
   std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
@@ -202,6 +206,18 @@ struct AttachOptions {
   std::uint32_t urgent_slots = 16;      ///< the same
   std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the
                                         ///< hive's limit; 0 = the hive's limit (64 MiB by default)
+
+  /// Flood guards, for each peer by itself; a rate is messages per second, 0.001 to 1000000, and 0
+  /// switches the guard off. A burst is how many may follow each other after a pause, 1000000 at
+  /// most; 0 = as many as the rate gives in a second. The clock has steps of 4 ms, so a burst of
+  /// less than the rate gives in 4 ms lowers the rate.
+  double send_rate = 0;  ///< what this agent sends: kRateLimited beyond it
+  std::uint32_t send_burst = 0;
+  /// What this agent takes from each link, hostile senders included: what is beyond it stays in the
+  /// lane, so its sender finds the link full and nothing is lost. Critical and control messages are
+  /// exempt; in an inbox with Order::kFifo they overtake what is held back.
+  double receive_rate = 0;
+  std::uint32_t receive_burst = 0;
 
   WaitMode wait = WaitMode::kAdaptive;
   std::chrono::nanoseconds spin =

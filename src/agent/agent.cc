@@ -33,6 +33,8 @@ std::string_view to_string(SendStatus status) {
       return "loop";
     case SendStatus::kNoMemory:
       return "no_memory";
+    case SendStatus::kRateLimited:
+      return "rate_limited";
   }
   return "unknown";
 }
@@ -104,6 +106,15 @@ SendResult Agent::send_until(Peer to, std::span<const std::byte> payload, Deadli
 SendResult Agent::send_until(Peer to, std::string_view payload, Deadline deadline,
                              const SendOptions& options) {
   return core_->send(to, bytes_of(payload), options, deadline);
+}
+
+std::vector<Delivery> Agent::broadcast(const Group& group, std::span<const std::byte> payload,
+                                       const SendOptions& options) {
+  return core_->broadcast(group, payload, options);
+}
+std::vector<Delivery> Agent::broadcast(const Group& group, std::string_view payload,
+                                       const SendOptions& options) {
+  return core_->broadcast(group, bytes_of(payload), options);
 }
 
 Result<Loan> Agent::loan(Peer to, std::size_t bytes) {
@@ -203,12 +214,22 @@ Result<Message> Agent::held(MessageId id) { return core_->held(id); }
 
 bool Agent::urgent() { return core_->urgent(); }
 int Agent::fd() { return core_->event_fd(); }
-std::vector<InboxItem> Agent::inbox(std::size_t limit) { return core_->inbox(limit); }
+std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
+  return core_->inbox(limit, filter);
+}
 InboxCounters Agent::counters() const { return core_->counters(); }
 std::vector<LinkCounters> Agent::links() const { return core_->links(); }
 Result<void> Agent::requeue_dead(MessageId id) { return core_->requeue_dead(id); }
 std::size_t Agent::purge_dead(MessageId id) { return core_->purge_dead(id); }
 std::optional<Notice> Agent::next_notice() { return core_->next_notice(); }
+
+Result<std::vector<AgentInfo>> Agent::siblings() { return core_->siblings(); }
+Result<std::vector<AgentInfo>> Agent::children(bool recursive) {
+  return core_->children(recursive);
+}
+Result<AgentInfo> Agent::info(Pid pid) { return core_->info(pid); }
+Result<AgentInfo> Agent::find(std::string_view name) { return core_->find(name); }
+void Agent::set_sleeping(bool sleeping) { core_->set_sleeping(sleeping); }
 
 SharedSender Agent::shared_sender() {
   core_->share();

@@ -52,6 +52,10 @@ class AgentCore {
                    const SendOptions& options, Deadline deadline);
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
+  // core_broadcast.cc
+  [[nodiscard]] std::vector<Delivery> broadcast(const Group& group,
+                                                std::span<const std::byte> payload,
+                                                const SendOptions& options);
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
   SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
   void give_back(const Loan& loan);
@@ -103,13 +107,20 @@ class AgentCore {
   SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
 
   // ---- Look (core_look.cc) ----
-  [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit);
+  [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit, const Filter& filter);
   [[nodiscard]] InboxCounters counters() const;
   [[nodiscard]] std::vector<LinkCounters> links();
 
   // ---- Dead letters (core_letters.cc) ----
   [[nodiscard]] Result<void> requeue_dead(MessageId id);
   std::size_t purge_dead(MessageId id);
+
+  // ---- Registry (core_registry.cc) ----
+  [[nodiscard]] Result<std::vector<AgentInfo>> siblings();
+  [[nodiscard]] Result<std::vector<AgentInfo>> children(bool recursive);
+  [[nodiscard]] Result<AgentInfo> info(Pid pid);
+  [[nodiscard]] Result<AgentInfo> find(std::string_view name);
+  void set_sleeping(bool sleeping);
 
   // ---- Control (core_control.cc) ----
   [[nodiscard]] std::optional<Notice> next_notice();
@@ -148,7 +159,6 @@ class AgentCore {
   void say_goodbye();
   [[nodiscard]] std::uint64_t not_taken();
   void want_all_space(bool wanted);
-  void ring_for_waiting();
   // Nothing is sent any more; looked at under the send lock where that counts.
   [[nodiscard]] bool has_left() const {
     return left_.load(std::memory_order_relaxed);  // relaxed: see above
@@ -179,6 +189,7 @@ class AgentCore {
   void watch_owners();
   void fade_links();
   void report_quarantined();
+  [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   // Whether to wait for a coordinator that has gone.
   enum class Patience : std::uint8_t { kNone, kForCoordinator };
@@ -212,7 +223,9 @@ class AgentCore {
   void begin(Question& question);
   void end(Question& question);
   [[nodiscard]] QuestionState state_of(const Question& question);
+  [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] bool is_settled(const Question& question);
+  void await(const Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
   void run_answers();
   [[nodiscard]] bool has_news();
@@ -230,13 +243,27 @@ class AgentCore {
   SendResult log_escalation(std::span<const std::byte> payload);
 
   // core_receive.cc, core_look.cc
+  [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
   // The message that was handed out last and is not finished; null if there is none.
   [[nodiscard]] const shm::Entry* handled() const;
   [[nodiscard]] Message hand_out(std::uint32_t entry);
   [[nodiscard]] InboxItem describe(std::uint32_t entry) const;
 
+  // core_registry.cc
+  [[nodiscard]] Result<std::vector<AgentInfo>> everybody();
+  // Says on the status page what this agent is at. A store only where that changes.
+  void show_activity() {
+    using enum shm::AgentActivity;
+    const bool leases = receiver_->home().inbox().leased() != 0;
+    const auto now = sleeping_ ? kSleeping : blocked_ ? kBlocked : leases ? kRunning : kIdle;
+    if (now == shown_activity_) return;
+    shown_activity_ = now;
+    waiter_->status().activity.relaxed_store(static_cast<std::uint32_t>(now));
+  }
+
   // core_wait.cc
+  class Blocked;
   // Waits until `ready()`; meanwhile drains, and handles control messages before each block.
   template <typename Ready>
   bool wait_until(std::int64_t deadline_ns, Ready&& ready);
@@ -244,8 +271,14 @@ class AgentCore {
   void arm();
   void arm_again();
   [[nodiscard]] std::int64_t longest_block() const;
+  Result<void> make_timer();
+  void set_timer();
   void disarm();
   void publish_pressure();
+
+  // core_broadcast.cc
+  [[nodiscard]] std::vector<Delivery> targets_of(const Group& group) const;
+  [[nodiscard]] std::vector<Peer> open_targets(std::vector<Delivery>& targets);
 
   // core_send.cc
   // Null when the link is gone, or this agent has left.
@@ -253,6 +286,12 @@ class AgentCore {
   [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, std::span<const std::byte> payload,
                       const send::Envelope& envelope, MessageId id);
+  // The same without a copy for the parent.
+  SendResult send_unseen(send::OutLink& link, std::span<const std::byte> payload,
+                         const send::Envelope& envelope, MessageId id);
+  [[nodiscard]] bool is_limited(send::OutLink& link, const send::Envelope& envelope);
+  static void count_sent(send::OutLink& link, const send::Envelope& envelope);
+  [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
   // `place`, unless null, is where the message lies when it was sent.
@@ -279,12 +318,19 @@ class AgentCore {
   std::uint32_t index_ = 0;       // of our own place in the directory
   std::uint64_t tree_epoch_ = 0;  // of the directory, when relations were computed last
   shm::LinkContract contract_;    // of the links that we open
+  limit::TokenBucket
+      send_rate_;  // of each link that we open, full; and of each that is opened to us
+  limit::TokenBucket receive_rate_;
   std::uint32_t next_serial_ = 1;
   control::Client client_;
   segment::Foreign directory_;
   shm::DirectoryView directory_view_;
   segment::Owned status_;
   os::UniqueFd event_;
+  os::UniqueFd
+      timer_;  // with a receive_rate only: it and the eventfd are behind the fd of the user
+  os::UniqueFd ready_;
+  bool timer_is_set_ = false;
   std::unique_ptr<wake::Waiter> waiter_;
 
   std::mutex send_mutex_;
@@ -303,11 +349,18 @@ class AgentCore {
   std::vector<Question*> questions_;     // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Acknowledgement> owed_acks_;                  // that found no room yet
-  std::vector<Pid> superiors_;                             // nearest first
+  std::vector<Pid> superiors_;                             // nearest first, of ...
+  std::uint64_t superiors_epoch_ = 0;                      // ... this tree
   std::deque<Notice> notices_;
   std::size_t notices_told_ = 0;                   // of them the fd was made readable for
   std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
-  std::unordered_map<std::string, Pid> names_;
+  // Whom a name meant when it was looked up; see peer().
+  struct KnownName {
+    Pid pid = 0;
+    std::uint64_t epoch = 0;  // of the directory
+    std::int64_t looked_ns = 0;
+  };
+  std::unordered_map<std::string, KnownName> names_;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
   receive::TypeText text_;                                  // what type_of and channel_of return
   shm::StringCopy channel_text_;
@@ -318,8 +371,13 @@ class AgentCore {
   std::int64_t place_until_ns_ = 0;
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
+  static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
+  std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;
-  bool down_ = false;  // the hive went down, or this life has ended
+  shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
+  bool blocked_ = false;
+  bool sleeping_ = false;  // the user said so
+  bool down_ = false;      // the hive went down, or this life has ended
   bool stop_serving_ = false;
   bool shows_parent_ = false;  // something was sent to a sibling
   bool armed_ = false;         // event mode: counts as asleep while the user waits outside

@@ -64,6 +64,20 @@ Result<shm::LinkContract> contract_of(const AttachOptions& options, std::uint64_
   return contract;
 }
 
+Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std::uint32_t burst) {
+  if (rate == 0) return limit::TokenBucket();
+  if (!(rate >= limit::kMinRate && rate <= limit::kMaxRate)) {
+    return fail(ErrorCode::kInvalid, "attach: " + which + "_rate is " + std::to_string(rate) +
+                                         ", it must be 0 (no limit) or lie between 0.001 and " +
+                                         "1000000 messages per second");
+  }
+  if (burst > limit::kMaxBurst) {
+    return fail(ErrorCode::kInvalid, "attach: " + which + "_burst is " + std::to_string(burst) +
+                                         ", it may be 1000000 messages at most");
+  }
+  return limit::TokenBucket(rate, burst);
+}
+
 wake::WaitPolicy wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
@@ -110,6 +124,12 @@ Result<void> AgentCore::join() {
   if (auto legal = contract_of(options_, shm::kMaxMaxPayload); !legal) {
     return tl::unexpected(legal.error());
   }
+  auto send_rate = bucket_of("send", options_.send_rate, options_.send_burst);
+  if (!send_rate) return tl::unexpected(send_rate.error());
+  send_rate_ = *send_rate;
+  auto receive_rate = bucket_of("receive", options_.receive_rate, options_.receive_burst);
+  if (!receive_rate) return tl::unexpected(receive_rate.error());
+  receive_rate_ = *receive_rate;
   static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
   const auto paths = control::find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
@@ -189,6 +209,7 @@ Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
   auto event = os::create_event_fd();
   if (!event) return tl::unexpected(event.error());
   event_ = std::move(*event);
+  if (auto done = make_timer(); !done) return done;
   waiter_ = std::make_unique<wake::Waiter>(page, event_.get(), wait_policy(options_));
   make_send_path();
   return {};

@@ -101,7 +101,7 @@ std::uint64_t AgentCore::not_taken() {
   const auto lock = lock_send();
   std::uint64_t count = 0;
   for (const auto& link : out_) {
-    if (link != nullptr && !link->dead) count += link->not_taken();
+    if (link != nullptr && !link->dead) count += link->still_awaited();
   }
   return count;
 }
@@ -113,19 +113,10 @@ void AgentCore::want_all_space(bool wanted) {
   }
 }
 
-// A copy has rung nobody; now its receiver is needed.
-void AgentCore::ring_for_waiting() {
-  const auto lock = lock_send();
-  for (const auto& link : out_) {
-    if (link != nullptr) send::SendPath::ring_for_waiting(*link);
-  }
-}
-
 std::uint64_t AgentCore::detach(Deadline drain_until) {
   if (is_copy_) return 0;
   if (drain_until > Deadline::min() && not_taken() != 0) {
     want_all_space(true);
-    ring_for_waiting();
     wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || not_taken() == 0; });
     want_all_space(false);
   }

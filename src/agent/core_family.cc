@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "src/agent/core.h"
-#include "src/agent/family.h"
+#include "src/agent/directory_tree.h"
 #include "src/receive/rank.h"
 
 namespace beeline {
@@ -22,7 +22,19 @@ void AgentCore::set_relation(receive::InLink& link) {
   if (link.owner_place == nullptr || !directory_view_.read_record(link.owner_index, owner)) return;
   if (owner.pid != link.owner_pid || !directory_view_.read_record(index_, own)) return;
   link.relation = receive::relation_of(owner, own);
-  link.is_superior = std::find(superiors_.begin(), superiors_.end(), owner.pid) != superiors_.end();
+  link.is_superior = link.relation == Relation::kSystem || link.relation == Relation::kParent;
+  if (link.relation == Relation::kOther) {
+    const auto& all = superiors();
+    link.is_superior = std::find(all.begin(), all.end(), owner.pid) != all.end();
+  }
+}
+
+// Read only where it is asked for: most agents talk to their family alone.
+const std::vector<Pid>& AgentCore::superiors() {
+  const std::uint64_t now = directory_view_.epoch();
+  if (superiors_epoch_ != now) superiors_ = read_tree(directory_view_).ancestors(pid_);
+  superiors_epoch_ = now;
+  return superiors_;
 }
 
 // The tree has changed: who stands how to whom is computed again.
@@ -35,7 +47,6 @@ void AgentCore::watch_tree() {
     const auto lock = lock_send();
     parent_ = own.parent_pid;
   }
-  superiors_ = Family(directory_view_).ancestors(pid_);
   for (const auto& link : receiver_->links()) set_relation(*link);
   for (const auto& link : out_) {
     if (link != nullptr) mark_sibling(*link);
@@ -43,16 +54,11 @@ void AgentCore::watch_tree() {
   if (shows_parent_) open_parent_link();
 }
 
-const std::vector<Pid>& AgentCore::superiors() {
-  watch_tree();
-  return superiors_;
-}
-
 Pid AgentCore::via_of(std::uint32_t entry) {
   const Relation relation = relation_of(entry);
   if (relation == Relation::kParent || relation == Relation::kChild) return 0;
   const Pid from = shm::pid_of_message(receiver_->entry(entry).header.id);
-  return Family(directory_view_).nearest_common_ancestor(from, pid_);
+  return read_tree(directory_view_).nearest_common_ancestor(from, pid_).value_or(0);
 }
 
 // ---- What the parent sees -----------------------------------------------------------------------
@@ -64,12 +70,12 @@ void AgentCore::mark_sibling(send::OutLink& link) {
                      directory_view_.read_record(link.directory_index, peer) &&
                      peer.pid == link.peer();
   const auto lock = lock_send();
-  link.copied = known && parent_ > kCoordinatorPid && peer.parent_pid == parent_;
+  link.copied = known && parent_ > control::kKingPid && peer.parent_pid == parent_;
 }
 
 void AgentCore::open_parent_link() {
   shows_parent_ = true;
-  if (parent_ <= kCoordinatorPid || client_.closed()) return;
+  if (parent_ <= control::kKingPid || client_.closed()) return;
   if (out_link(parent_) == nullptr) {
     client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
     static_cast<void>(open_link(parent_, Patience::kNone));

@@ -2,10 +2,10 @@
 // owners.
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include "src/agent/core.h"
+#include "src/control/name_search.h"
 
 namespace beeline {
 
@@ -13,6 +13,9 @@ namespace {
 
 // Longest wait for the coordinator in a call that the user did not ask for.
 constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
+
+// How long a name is believed to mean the same agent while the directory does not change.
+constexpr std::int64_t kNameLife = 1'000'000'000;
 
 }  // namespace
 
@@ -106,6 +109,7 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
   set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->row = row;
+  link->rate = receive_rate_;
   link->seen_empty_ns = os::coarse_ns();
   link->bell = bell_of(announced.pid, announced.incarnation);
   show_to_send_side(*link);
@@ -216,7 +220,7 @@ void AgentCore::reap_dead_links() {
         found != slot_of_.end() && out_[found->second] == nullptr) {
       slot_of_.erase(found);
       received_before_.erase(pid);
-      std::erase_if(names_, [pid](const auto& name) { return name.second == pid; });
+      std::erase_if(names_, [pid](const auto& name) { return name.second.pid == pid; });
     }
   }
 }
@@ -244,43 +248,49 @@ void AgentCore::report_quarantined() {
 
 Result<Peer> AgentCore::peer(std::string_view name) {
   if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
-  if (const auto known = names_.find(std::string(name)); known != names_.end()) {
-    const auto lock = lock_send();
-    send::OutLink* link = out_link(known->second);
-    if (link != nullptr) send_path_.follow(*link);
-    const bool awaited = os::monotonic_ns() < place_until_ns_;
-    if (link != nullptr && !link->dead && link->may_send && (link->place != nullptr || awaited)) {
-      return Peer{slot_of_[known->second], known->second};
-    }
-  }
+  const auto known = names_.find(std::string(name));
+  // Before the search: a change that comes during it is looked for by the next call.
+  const KnownName now{0, directory_view_.epoch(), os::coarse_ns()};
+  std::optional<Peer> open;
+  if (known != names_.end()) open = open_peer(known->second.pid);
+  // The directory tells of a newcomer in two steps; the bound on the age is for who looks between.
+  const bool fresh = open && known->second.epoch == now.epoch &&
+                     now.looked_ns < known->second.looked_ns + kNameLife;
+  // Not everybody has registered with a new coordinator yet: who is missing is not replaced.
+  if (open && (fresh || os::monotonic_ns() < place_until_ns_)) return *open;
   const Pid found = find_pid(name);
   if (found == 0) {
     return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
                                          hive_ + "\"; `beeline tree` shows who is there");
   }
   auto opened = peer(found);
-  if (opened) names_[std::string(name)] = found;
+  if (opened) names_[std::string(name)] = {found, now.epoch, now.looked_ns};
   return opened;
 }
 
-// The newest agent of that name, else the agent whose pid the name is, else 0.
+// The handle of a peer to which the link is open; nothing if sends would fail.
+std::optional<Peer> AgentCore::open_peer(Pid pid) {
+  const auto lock = lock_send();
+  send::OutLink* link = out_link(pid);
+  if (link == nullptr) return std::nullopt;
+  send_path_.follow(*link);
+  const bool awaited = os::monotonic_ns() < place_until_ns_;
+  if (link->dead || !link->may_send || (link->place == nullptr && !awaited)) return std::nullopt;
+  return Peer{slot_of_[pid], pid};
+}
+
+// Whom the name means among those who are not dead, 0 if nobody.
 Pid AgentCore::find_pid(std::string_view name) const {
-  Pid number = 0;
-  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) number = 0;
-  Pid found = 0;
-  bool is_pid = false;
+  control::NameSearch search(name);
   const std::uint32_t count = directory_view_.agent_count();
   for (std::uint32_t i = 0; i < count; ++i) {
     const shm::AgentState state = directory_view_.agent(i).state;
     shm::AgentRecord record;
     if (state == shm::AgentState::kVacant || state == shm::AgentState::kDead) continue;
     if (!directory_view_.read_record(i, record)) continue;
-    const std::string_view held(record.name, strnlen(record.name, shm::kNameBytes));
-    if (held == name && record.pid > found) found = record.pid;
-    is_pid |= record.pid == number;
+    search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)});
   }
-  return found == 0 && is_pid ? number : found;
+  return search.found();
 }
 
 Result<Peer> AgentCore::peer(Pid pid) {
@@ -290,7 +300,7 @@ Result<Peer> AgentCore::peer(Pid pid) {
     send::OutLink& link = *out_[known->second];
     send_path_.follow(link);
     if (link.dead) {
-      return fail(ErrorCode::kPeerDead, "agent " + std::to_string(pid) + " is dead");
+      return fail(ErrorCode::kPeerDead, "receiver PID " + std::to_string(pid) + " is dead");
     }
     if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
     // One that has not registered with a new coordinator yet may still do so: sends wait for it.
@@ -315,6 +325,7 @@ Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
   auto made = send::OutLink::create(hive_, pid_, pid, {incarnation_, next_serial_}, contract_);
   if (!made) return tl::unexpected(made.error());
   ++next_serial_;
+  made->rate = send_rate_;
   const auto lock = lock_send();
   std::size_t slot = 0;
   while (slot < out_.size() && out_[slot] != nullptr) ++slot;

@@ -6,22 +6,20 @@
 
 namespace beeline {
 
-std::vector<InboxItem> AgentCore::inbox(std::size_t limit) {
+std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter) {
   while (receiver_->drain_all()) {
   }
   const shm::Home& home = receiver_->home().home();
-  std::vector<shm::IndexNode> order;
-  receiver_->home().inbox().index().for_each([&](const shm::IndexNode& node) {
-    if (!receive::Receiver::has_expired(home.entry(node.entry()))) order.push_back(node);
-    return true;
-  });
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.before(b); });
-  std::vector<std::uint32_t> entries;
-  for (const shm::IndexNode& node : order) entries.push_back(node.entry());
-  for (const std::uint32_t at : receiver_->stashed()) entries.push_back(at);
+  const receive::Selection selection = selection_of(filter);
+  std::vector<std::uint32_t> entries = receiver_->list(selection);
+  for (const std::uint32_t at : receiver_->stashed()) {
+    if (receiver_->matches(at, selection)) entries.push_back(at);
+  }
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
     for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
-      if (home.entry(i).word().state == state) entries.push_back(i);
+      if (home.entry(i).word().state == state && receiver_->matches(i, selection)) {
+        entries.push_back(i);
+      }
     }
   }
   std::vector<InboxItem> items;

@@ -9,10 +9,6 @@ namespace beeline {
 
 namespace {
 
-receive::Selection selection_of(const Filter& filter) {
-  return {filter.from, filter.type, filter.channel, filter.reply_to};
-}
-
 // When a wait of this length, which may be for ever, ends.
 std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   const std::int64_t now = os::monotonic_ns();
@@ -21,6 +17,10 @@ std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
 }
 
 }  // namespace
+
+receive::Selection AgentCore::selection_of(const Filter& filter) {
+  return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
+}
 
 std::uint32_t AgentCore::take(const Filter& filter) {
   return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
@@ -44,6 +44,7 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
 
 Message AgentCore::hand_out(std::uint32_t entry) {
   leases_.push_back(entry);
+  show_activity();
   return Message(this, entry);
 }
 
@@ -77,6 +78,7 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply) {
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->done(entry);
+  show_activity();
   if (tell) acknowledge(id, AckStatus::kAccepted, reply);
 }
 
@@ -84,6 +86,7 @@ void AgentCore::requeue(std::uint32_t entry) {
   if (is_copy_) return;
   static_cast<void>(end_lease(entry));
   receiver_->requeue(entry);
+  show_activity();
   if (armed_) waiter_->signal_self();
 }
 
@@ -92,6 +95,7 @@ void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->bury(entry, shm::DeadReason::kRejected);
+  show_activity();
   if (tell) acknowledge(id, AckStatus::kRejected, reply);
 }
 

@@ -55,18 +55,13 @@ QuestionState AgentCore::state_of(const Question& question) {
   const auto answered = [&] { return question.pending.entry != shm::kNoEntry; };
   if (answered()) return QuestionState::kAnswered;
   if (down_) return QuestionState::kDown;
-  bool taken = true;
   {
     const auto lock = lock_send();
     send::OutLink* link = link_of(question.to);
     if (link != nullptr) send_path_.follow(*link);
     if (link != nullptr && !link->dead) return QuestionState::kWaiting;
-    if (link != nullptr && question.sent_here) {
-      static_cast<void>(link->not_taken());
-      const auto lane = static_cast<std::size_t>(question.place.lane);
-      taken = link->lanes[lane].cursor() > question.place.position;
-    }
   }
+  const bool taken = was_taken(question);
   // It may have answered and died after the last look.
   while (!answered() && receiver_->drain_all()) {
   }
@@ -74,9 +69,25 @@ QuestionState AgentCore::state_of(const Question& question) {
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
 }
 
+// Where the dead has left its receipts may still have to be read from the control socket.
+bool AgentCore::was_taken(const Question& question) {
+  poll_control();
+  const auto lock = lock_send();
+  send::OutLink* link = link_of(question.to);
+  if (link == nullptr || !question.sent_here) return true;
+  static_cast<void>(link->not_taken());
+  const auto lane = static_cast<std::size_t>(question.place.lane);
+  return link->lanes[lane].cursor() > question.place.position;
+}
+
 // True when the question need not be waited for any more.
 bool AgentCore::is_settled(const Question& question) {
   return state_of(question) != QuestionState::kWaiting;
+}
+
+void AgentCore::await(const Question& question) {
+  const Blocked blocked(*this);
+  wait_until(question.deadline.time_since_epoch().count(), [&] { return is_settled(question); });
 }
 
 // The entry of the answer, leased, or why there is none.
@@ -85,6 +96,7 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
   if (state == QuestionState::kAnswered) {
     const std::uint32_t at = receiver_->take_reply(question.pending);
     end(question);
+    show_activity();
     return at;
   }
   end(question);
@@ -113,7 +125,7 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   if (auto asked = ask(question, payload, options, deadline); !asked) {
     return tl::unexpected(asked.error());
   }
-  wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+  await(question);
   const auto at = conclude(question);
   if (!at) return tl::unexpected(at.error());
   return Message(this, *at);
@@ -178,9 +190,11 @@ std::vector<Message> AgentCore::drain_pending_results() {
   }
   for (;;) {
     const std::uint32_t at = receiver_->take_stashed(receive::Receiver::Stashed::kAnswer, 0);
-    if (at == shm::kNoEntry) return results;
+    if (at == shm::kNoEntry) break;
     results.push_back(Message(this, at));
   }
+  show_activity();
+  return results;
 }
 
 // ---- Acknowledgements ---------------------------------------------------------------------------
@@ -192,7 +206,7 @@ Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline dea
     question.pending.request_id = id;
     question.pending.for_ack = true;
     begin(question);
-    wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+    await(question);
     const auto found = conclude(question);
     if (!found) return tl::unexpected(found.error());
     at = *found;
@@ -209,7 +223,7 @@ Result<Acknowledgement> AgentCore::send_acked(Peer to, std::span<const std::byte
   if (auto asked = ask(question, payload, asking, deadline); !asked) {
     return tl::unexpected(asked.error());
   }
-  wait_until(deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+  await(question);
   const auto at = conclude(question);
   if (!at) return tl::unexpected(at.error());
   return read_ack(*at);
@@ -226,6 +240,7 @@ Acknowledgement AgentCore::read_ack(std::uint32_t at) {
                    : AckStatus::kAccepted;
   ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
   receiver_->done(at);
+  show_activity();
   return ack;
 }
 

@@ -8,6 +8,14 @@ namespace beeline {
 
 namespace {
 
+// What is not counted against a rate: the engine's own messages, and those that control somebody.
+constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
+
+// It may succeed later.
+bool may_try_again(SendStatus status) {
+  return status == SendStatus::kFull || status == SendStatus::kRateLimited;
+}
+
 SendStatus status_of(send::Outcome outcome) {
   switch (outcome) {
     case send::Outcome::kOk:
@@ -53,11 +61,41 @@ SendStatus AgentCore::missing(Peer peer) const {
 
 SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
                                const send::Envelope& envelope, MessageId id) {
-  const send::Outcome outcome = send_path_.send(link, payload, envelope, id);
-  if (link.copied && outcome == send::Outcome::kOk && shows(envelope)) {
+  const SendResult result = send_unseen(link, payload, envelope, id);
+  if (link.copied && result && shows(envelope)) {
     show_to_parent(payload, envelope, id, link.peer());
   }
+  return result;
+}
+
+SendResult AgentCore::send_unseen(send::OutLink& link, std::span<const std::byte> payload,
+                                  const send::Envelope& envelope, MessageId id) {
+  if (is_limited(link, envelope)) return {SendStatus::kRateLimited, 0, 0};
+  const send::Outcome outcome = send_path_.send(link, payload, envelope, id);
+  if (outcome == send::Outcome::kOk) count_sent(link, envelope);
   return result_of(outcome, link, id, payload.size());
+}
+
+// Whom waiting for a token would not help learns the true reason from the send itself.
+bool AgentCore::is_limited(send::OutLink& link, const send::Envelope& envelope) {
+  if (!link.rate.on() || (envelope.flags & kUnlimited) != 0) return false;
+  send_path_.follow(link);
+  return !link.dead && link.may_send && link.rate.available(os::coarse_ns()) == 0;
+}
+
+void AgentCore::count_sent(send::OutLink& link, const send::Envelope& envelope) {
+  if (!link.rate.on() || (envelope.flags & kUnlimited) != 0) return;
+  static_cast<void>(link.rate.take(os::coarse_ns()));
+}
+
+// After an attempt of this agent's own thread: whether another one is of no use.
+bool AgentCore::has_settled(SendStatus status, const send::OutLink& link) {
+  token_ns_ = kNoToken;
+  if (status == SendStatus::kRateLimited) {
+    const std::int64_t now = os::coarse_ns();
+    token_ns_ = now + link.rate.ns_until(now);
+  }
+  return !may_try_again(status);
 }
 
 MessageId AgentCore::reserve_id() {
@@ -99,7 +137,7 @@ SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const s
     if (place != nullptr) *place = send_path_.last_place();
     lost = link->needs_peer;
     now = send_path_.last_sent_ns();
-    return result.status != SendStatus::kFull;
+    return has_settled(result.status, *link);
   };
   if (attempt()) {
     // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
@@ -129,15 +167,22 @@ bool AgentCore::look_for_receipts(Peer to) {
 // Waits until the attempt has settled, or not at all when the deadline is none.
 template <typename Attempt>
 void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
-  if (deadline == Deadline::min()) return;
+  if (deadline == Deadline::min()) {
+    token_ns_ = kNoToken;
+    return;
+  }
   const auto want = [&](bool wanted) {
     const auto lock = lock_send();
     send::OutLink* link = link_of(to);
     if (link != nullptr) send::SendPath::want_space(*link, wanted);
   };
   want(true);
-  wait_until(deadline.time_since_epoch().count(), attempt);
+  {
+    const Blocked blocked(*this);
+    wait_until(deadline.time_since_epoch().count(), attempt);
+  }
   want(false);
+  token_ns_ = kNoToken;
 }
 
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
@@ -156,7 +201,7 @@ SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
       flush_shared();
     }
     if (item.lost) learn_early(to);
-    if (item.result.status != SendStatus::kFull || std::chrono::steady_clock::now() >= deadline) {
+    if (!may_try_again(item.result.status) || std::chrono::steady_clock::now() >= deadline) {
       return item.result;
     }
     wake::nap(round);
@@ -243,16 +288,21 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline
       result = {missing(loan.peer_), 0, 0};
       return true;
     }
+    if (is_limited(*link, head.envelope())) {
+      result = {SendStatus::kRateLimited, 0, 0};
+      return has_settled(result.status, *link);
+    }
     const MessageId id = send_path_.reserve_id();
     const send::Outcome outcome =
         send_path_.send_loan(*link, {loan.slab_, loan.generation_},
                              static_cast<std::uint32_t>(loan.size_), head.envelope(), id);
+    if (outcome == send::Outcome::kOk) count_sent(*link, head.envelope());
     if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
     if (link->copied && outcome == send::Outcome::kOk) {
       show_to_parent({loan.data_, loan.size_}, head.envelope(), id, link->peer());
     }
     result = result_of(outcome, *link, id, loan.size_);
-    return result.status != SendStatus::kFull;
+    return has_settled(result.status, *link);
   };
   if (attempt() || (look_for_receipts(loan.peer_) && attempt())) return result;
   wait_for_space(loan.peer_, deadline, attempt);

@@ -4,7 +4,6 @@
 
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
-#include "src/agent/family.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/status.h"
 
@@ -134,6 +133,7 @@ SendResult AgentCore::escalate(std::uint32_t entry) {
   const MessageId id = original.header.id;
   if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
   receiver_->done(entry);
+  show_activity();
   return sent;
 }
 
@@ -145,7 +145,7 @@ SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOpt
   escalation.rank = std::min(options.rank, kHigh);
   const Letterhead head(escalation, about);
   for (const Pid ancestor : superiors()) {
-    if (ancestor == kCoordinatorPid) return log_escalation(payload);
+    if (ancestor == control::kKingPid) return log_escalation(payload);
     const auto to = peer(ancestor);
     if (!to && to.error().code == ErrorCode::kPeerDead) continue;
     if (!to) return {status_of(to.error().code), 0, 0};

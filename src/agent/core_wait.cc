@@ -1,7 +1,10 @@
 #include "src/agent/core_wait.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+
+#include "src/os/timer_fd.h"
 
 namespace beeline {
 
@@ -12,6 +15,7 @@ constexpr std::int64_t kUnconnected = 1'000'000'000;  // nobody would ring us fo
 constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
+constexpr std::int64_t kTick = 4'000'000;  // the coarse clock may say a time so much later
 
 }  // namespace
 
@@ -44,12 +48,47 @@ std::int64_t AgentCore::longest_block() const {
   if (!client_.closed() && next_place_ns_ != std::numeric_limits<std::int64_t>::max()) {
     longest = std::clamp(next_place_ns_ - os::monotonic_ns(), kShortest, longest);
   }
+  if (token_ns_ != kNoToken) {
+    longest = std::clamp(token_ns_ - os::monotonic_ns(), kShortest, longest);
+  }
+  if (receive_rate_.on()) {
+    const std::int64_t next = receiver_->next_token_ns();
+    if (next != receive::Receiver::kNever) {
+      longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
+    }
+  }
   return longest;
+}
+
+// Nobody rings for a token. Whoever waits outside of the library is woken by a timer.
+Result<void> AgentCore::make_timer() {
+  if (!receive_rate_.on()) return {};
+  auto timer = os::create_timer_fd();
+  if (!timer) return tl::unexpected(timer.error());
+  const std::array<int, 2> both{event_.get(), timer->get()};
+  auto ready = os::create_joint_fd(both);
+  if (!ready) return tl::unexpected(ready.error());
+  timer_ = std::move(*timer);
+  ready_ = std::move(*ready);
+  return {};
+}
+
+void AgentCore::set_timer() {
+  if (!timer_.valid()) return;
+  const std::int64_t next = armed_ ? receiver_->next_token_ns() : receive::Receiver::kNever;
+  const bool wanted = next != receive::Receiver::kNever;
+  if (wanted) {
+    os::set_timer(timer_.get(), std::max(next, os::monotonic_ns()) + kTick);
+  } else if (timer_is_set_) {
+    os::set_timer(timer_.get(), 0);
+  }
+  timer_is_set_ = wanted;
 }
 
 void AgentCore::disarm() {
   if (!armed_) return;
   armed_ = false;
+  set_timer();
   waiter_->wake_up();
   waiter_->drain_events();
   poll_control();
@@ -61,6 +100,7 @@ void AgentCore::arm() {
   waiter_->fall_asleep();
   last_look();
   armed_ = true;
+  set_timer();
   if (notices_.size() > notices_told_) waiter_->signal_self();
   notices_told_ = notices_.size();
 }
@@ -74,7 +114,7 @@ void AgentCore::arm_again() {
 int AgentCore::event_fd() {
   waiter_->use_events();
   if (!armed_) arm_again();
-  return event_.get();
+  return ready_.valid() ? ready_.get() : event_.get();
 }
 
 void AgentCore::publish_pressure() {

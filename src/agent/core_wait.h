@@ -2,9 +2,29 @@
 // How an agent waits, for whatever it waits: it drains its in-links all the while, and before each
 // block it looks at the control socket and the directory too.
 
+#include <utility>
+
 #include "src/agent/core.h"
 
 namespace beeline {
+
+// While it lives, this agent says that it is blocked.
+class AgentCore::Blocked {
+ public:
+  explicit Blocked(AgentCore& core) : core_(core), before_(std::exchange(core.blocked_, true)) {
+    core_.show_activity();
+  }
+  ~Blocked() {
+    core_.blocked_ = before_;
+    core_.show_activity();
+  }
+  Blocked(const Blocked&) = delete;
+  Blocked& operator=(const Blocked&) = delete;
+
+ private:
+  AgentCore& core_;
+  bool before_;
+};
 
 template <typename Ready>
 bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {

@@ -3,6 +3,7 @@
 // the message that is being handled while it is sent.
 
 #include <cstring>
+#include <span>
 
 #include <beeline/types.h>
 
@@ -38,6 +39,16 @@ class Letterhead {
   }
   Letterhead(const Letterhead&) = delete;
   Letterhead& operator=(const Letterhead&) = delete;
+
+  // The start of a payload that is too long for what goes to many, with a word about the rest; else
+  // the whole. REQUIRES: its length has 32 bits.
+  [[nodiscard]] std::span<const std::byte> cut(std::span<const std::byte> payload) {
+    if (payload.size() <= send::kMaxCopyBytes) return payload;
+    extension_.full_length = static_cast<std::uint32_t>(payload.size());
+    envelope_.extension = &extension_;
+    envelope_.flags |= shm::kFlagCut;
+    return payload.first(send::kMaxCopyBytes);
+  }
 
   [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }
   void make_control() {

@@ -26,6 +26,7 @@ namespace beeline {
 [[nodiscard]] constexpr ErrorCode error_of(SendStatus status) {
   switch (status) {
     case SendStatus::kFull:
+    case SendStatus::kRateLimited:
       return ErrorCode::kFull;
     case SendStatus::kTooBig:
       return ErrorCode::kTooBig;

@@ -112,6 +112,7 @@ struct Hive {
   std::deque<Pid> takeovers;  // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
+  std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
   std::uint64_t quarantined_links = 0;
   bool going_down = false;

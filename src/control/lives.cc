@@ -39,7 +39,7 @@ Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
 
 Result<Pid> find_parent(const Hive& hive, const std::string& name) {
   if (name.empty()) return kKingPid;
-  const AgentNode* parent = hive.tree.find_name(name);
+  const AgentNode* parent = hive.tree.resolve(name);
   if (parent == nullptr) {
     return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", quoted(name)));
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +13,7 @@
 #include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
+#include "src/control/name_search.h"
 #include "src/control/routing.h"
 
 namespace beeline::control {
@@ -83,12 +83,21 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   if (agent == nullptr) {  // the king
     entry.incarnation = hive.directory.epoch();
     entry.os_pid = ::getpid();
+    entry.attached_ns = hive.started_ns;
+    entry.restarts = hive.facts.restarts;
     return entry;
   }
   entry.index = agent->index;
   entry.incarnation = agent->committed();
   entry.temporary = agent->temporary;
-  if (const Life* life = agent->living()) entry.os_pid = life->os_pid;
+  entry.attached_ns = agent->attached_ns;
+  entry.restarts = agent->restarts;
+  const Life* life = agent->living();
+  if (life == nullptr) return entry;
+  entry.os_pid = life->os_pid;
+  if (life->ready && life->has_process()) {
+    entry.activity = shm::activity_from(life->page().activity.observe());
+  }
   return entry;
 }
 
@@ -137,13 +146,10 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   return {};
 }
 
-/// A name, or a pid in decimal, which nobody need have; kNoPid for any other text.
+/// Whom a text means, or a pid in decimal, which nobody need have; kNoPid for any other text.
 Pid resolve(const Tree& tree, const std::string& text) {
-  if (const AgentNode* node = tree.find_name(text)) return node->pid;
-  Pid pid = kNoPid;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  return number ? pid : kNoPid;
+  const AgentNode* node = tree.resolve(text);
+  return node != nullptr ? node->pid : pid_from(text);
 }
 
 Result<void> do_route(Call& call, const RouteRequest& request) {

@@ -155,7 +155,8 @@ void add_king(Hive& hive) {
   record.pid = kKingPid;
   record.role = static_cast<std::uint32_t>(Role::kKernel);
   record.os_pid = static_cast<std::uint32_t>(::getpid());
-  record.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
+  hive.started_ns = static_cast<std::uint64_t>(os::realtime_ns());
+  record.attached_ns = hive.started_ns;
   record.restarts = hive.facts.restarts;
   kKingName.copy(record.name, sizeof(record.name));
   hive.directory.set_record(*index, record);

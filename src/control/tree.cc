@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/control/name_search.h"
+
 namespace beeline::control {
 
 bool Tree::add(AgentNode node) {
@@ -53,6 +55,24 @@ const AgentNode* Tree::find_name(std::string_view name) const {
     if (newest == nullptr || rank(holder) > rank(*newest)) newest = &holder;
   }
   return newest;
+}
+
+const AgentNode* Tree::resolve(std::string_view asked) const {
+  NameSearch search(asked);
+  const auto offer = [&](Pid pid) {
+    const AgentNode& node = nodes_.at(pid);
+    search.offer(pid, node.name, node.state == shm::AgentState::kDead);
+  };
+  const auto [first, last] = names_.equal_range(asked);
+  for (auto it = first; it != last; ++it) offer(it->second);
+  if (nodes_.contains(pid_from(asked))) offer(pid_from(asked));
+  // Sorted by name: those that start with the short name and its mark stand together.
+  const std::string prefix = std::string(asked) + kAfterShortName;
+  for (auto it = names_.lower_bound(prefix); it != names_.end(); ++it) {
+    if (!it->first.starts_with(prefix)) break;
+    offer(it->second);
+  }
+  return search.found() == kNoPid ? nullptr : &nodes_.at(search.found());
 }
 
 std::vector<Pid> Tree::children(Pid pid) const {

@@ -72,6 +72,9 @@ class Tree {
   /// it. Removing one holder keeps the others (HK-101).
   [[nodiscard]] const AgentNode* find_name(std::string_view name) const;
 
+  /// Whom a name or a pid in decimal means (name_search.h); null if nobody.
+  [[nodiscard]] const AgentNode* resolve(std::string_view asked) const;
+
   /// Rising by pid, as all lists here.
   [[nodiscard]] std::vector<Pid> children(Pid pid) const;
   /// The other children of its parent; empty for a root.

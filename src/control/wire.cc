@@ -33,6 +33,7 @@ class Writer {
  private:
   static Json to_json(Role role) { return std::string(to_string(role)); }
   static Json to_json(shm::AgentState state) { return std::string(to_string(state)); }
+  static Json to_json(shm::AgentActivity activity) { return std::string(to_string(activity)); }
   static Json to_json(ErrorCode code) { return std::string(to_string(code)); }
   template <class T>
   static Json to_json(std::optional<T>& value) {
@@ -156,6 +157,16 @@ class Reader {
       }
     }
     complain_type(name, "a state of an agent", json);
+  }
+  void take(const char* name, const Json& json, shm::AgentActivity& field) {
+    using enum shm::AgentActivity;
+    for (const auto activity : {kIdle, kRunning, kBlocked, kSleeping}) {
+      if (json.is_string() && *json.get_ptr<const std::string*>() == to_string(activity)) {
+        field = activity;
+        return;
+      }
+    }
+    complain_type(name, "an activity of an agent", json);
   }
   void take(const char* name, const Json& json, ErrorCode& field) {
     if (!json.is_string()) return complain_type(name, "an error code", json);

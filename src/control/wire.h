@@ -20,6 +20,7 @@
 
 #include "shm/identity.h"
 #include "shm/link.h"
+#include "shm/status.h"
 #include "src/control/roles.h"
 #include "src/control/tree.h"
 
@@ -40,7 +41,7 @@ inline constexpr std::string_view kLayoutVersion = "1.0";
 struct AttachRequest {
   std::string layout{kLayoutVersion};
   std::string name;    ///< empty: the coordinator makes one
-  std::string parent;  ///< name; empty: the king
+  std::string parent;  ///< name or pid; empty: the king
   Role role = Role::kAgent;
   bool temporary = false;  ///< finally dead when its process dies or detaches
   bool pidfd = false;
@@ -192,6 +193,9 @@ struct ListedAgent {
   std::uint64_t incarnation = 0;
   std::int32_t os_pid = 0;  ///< for people; 0 if it has no process
   bool temporary = false;
+  shm::AgentActivity activity = shm::AgentActivity::kIdle;  ///< idle unless it is running
+  std::uint64_t attached_ns = 0;                            ///< first attach, CLOCK_REALTIME
+  std::uint64_t restarts = 0;                               ///< lives before this one
 };
 
 struct ListAnswer {

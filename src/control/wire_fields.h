@@ -206,6 +206,9 @@ void fields(V& v, ListedAgent& r) {
   v("incarnation", r.incarnation);
   v("os_pid", r.os_pid);
   v("temporary", r.temporary);
+  v.maybe("activity", r.activity);
+  v.maybe("attached_ns", r.attached_ns);
+  v.maybe("restarts", r.restarts);
 }
 template <class V>
 void fields(V& v, ListAnswer& r) {

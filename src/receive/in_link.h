@@ -7,6 +7,7 @@
 
 #include "shm/lane.h"
 #include "shm/strings.h"
+#include "src/limit/token_bucket.h"
 #include "src/segment/foreign.h"
 #include "src/segment/owned.h"
 #include "src/wake/bell.h"
@@ -52,6 +53,8 @@ struct InLink {
   bool fading = false;       // the coordinator was asked to let go of it
   bool quarantined = false;  // it held a bad slot; nothing more is taken from it
   std::uint64_t received = 0;
+  limit::TokenBucket rate;  // of the normal lane
+  bool held_back = false;   // the last look at it found messages and no token
 
   // True when a message waits in the lane.
   [[nodiscard]] bool has_message(shm::Lane lane) const {

@@ -92,15 +92,21 @@ void Receiver::move_to_front(std::size_t at) {
 
 bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (!link.has_message() || !link.open()) return false;
+  const std::uint32_t normal_budget = link.rate.on() ? tokens_of(link, budget) : budget;
+  const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
   std::uint32_t count = 0;
   if (fifo_) {
-    count = drain_merged(link, budget);
+    count = drain_merged(link, budget, normal_budget);
   } else {
     count = drain_lane(link, shm::Lane::kUrgent, budget);
-    count += drain_lane(link, shm::Lane::kNormal, budget);
+    count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
   if (count == 0) return false;
   if (!unsettled_.empty()) finish_put();
+  if (link.rate.on()) {
+    const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
+    link.rate.take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
+  }
   link.received += count;
   ring_for_space(link);
   if (!link.has_message()) note_empty(link);
@@ -114,13 +120,33 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
   return count;
 }
 
-// A fifo inbox takes both lanes in the order in which the sender sent.
-std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget) {
+// How many messages of its normal lane the rate allows now.
+std::uint32_t Receiver::tokens_of(InLink& link, std::uint32_t budget) {
+  const std::uint32_t tokens = link.rate.available(os::coarse_ns());
+  link.held_back = tokens == 0;
+  return std::min(budget, tokens);
+}
+
+std::int64_t Receiver::next_token_ns() const {
+  const std::int64_t now = os::coarse_ns();
+  std::int64_t next = kNever;
+  for (const auto& link : links_) {
+    if (!link->held_back || !link->open() || !link->has_message(shm::Lane::kNormal)) continue;
+    next = std::min(next, now + link->rate.ns_until(now));
+  }
+  return next;
+}
+
+// A fifo inbox takes both lanes in the order in which the sender sent, as long as the rate allows;
+// then the urgent one alone.
+std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget,
+                                     std::uint32_t normal_budget) {
   std::uint32_t count = 0;
   for (; count < budget; ++count) {
-    const auto lane = next_in_order(link);
+    const auto lane = normal_budget != 0 ? next_in_order(link) : std::optional(shm::Lane::kUrgent);
     if (!lane || !put_next(link, *lane)) break;
     commit(link, *lane);
+    if (*lane == shm::Lane::kNormal) --normal_budget;
   }
   return count;
 }
@@ -306,25 +332,6 @@ std::uint32_t Receiver::take() {
     const std::uint32_t at = inbox.best();
     if (at == shm::kNoEntry) return at;
     inbox.take_best(at);
-    if (!drop_unfit(at)) return at;
-  }
-}
-
-std::uint32_t Receiver::take_selected(const Selection& selection) {
-  shm::Inbox& inbox = home_->inbox();
-  const auto index_of = [&](const shm::Entry& entry) {
-    return static_cast<std::uint32_t>(&entry - &home_->home().entry(0));
-  };
-  const auto matches = [&](const shm::Entry& entry) {
-    if (selection.from != 0 && shm::pid_of_message(entry.header.id) != selection.from) return false;
-    if (selection.reply_to != 0 && entry.header.reply_to != selection.reply_to) return false;
-    if (!selection.type.empty() && type(index_of(entry)).view() != selection.type) return false;
-    return selection.channel.empty() || channel(index_of(entry)).view() == selection.channel;
-  };
-  for (;;) {
-    const std::uint32_t at = inbox.find(matches);
-    if (at == shm::kNoEntry) return at;
-    inbox.take(at);
     if (!drop_unfit(at)) return at;
   }
 }

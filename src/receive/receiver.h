@@ -2,6 +2,7 @@
 // The receive path: drain links into the inbox table, commit, publish receipts; take in delivery
 // order; finish.
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,9 +34,7 @@ struct Selection {
   std::string_view type{};
   std::string_view channel{};
   std::uint64_t reply_to = 0;
-  [[nodiscard]] bool empty() const {
-    return from == 0 && type.empty() && channel.empty() && reply_to == 0;
-  }
+  bool oldest_first = false;  // of one agent in the order in which it sent, else by arrival
 };
 
 class Receiver {
@@ -62,6 +61,10 @@ class Receiver {
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
   [[nodiscard]] bool has_urgent() const;
+  // When a link that is held back by its rate has its next token, on the coarse clock; kNever if
+  // there is none.
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  [[nodiscard]] std::int64_t next_token_ns() const;
   // Every lane was empty after this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns);
   // After a take-over: a sender may have been waiting for what the predecessor took.
@@ -72,6 +75,8 @@ class Receiver {
   // letters.
   [[nodiscard]] std::uint32_t take();
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
+  // All that match, in the order in which take_selected() would take them. Takes nothing.
+  [[nodiscard]] std::vector<std::uint32_t> list(const Selection& selection) const;
   // Leases the answer of a pending request. REQUIRES: pending.entry != kNoEntry.
   std::uint32_t take_reply(PendingReply& pending);
 
@@ -117,6 +122,7 @@ class Receiver {
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
   [[nodiscard]] TypeText type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  [[nodiscard]] bool matches(std::uint32_t at, const Selection& selection) const;
   // Its time to live is over; taking it makes it a dead letter.
   [[nodiscard]] static bool has_expired(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
@@ -127,7 +133,8 @@ class Receiver {
  private:
   bool drain(InLink& link, std::uint32_t budget);
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
-  std::uint32_t drain_merged(InLink& link, std::uint32_t budget);
+  std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
+  [[nodiscard]] static std::uint32_t tokens_of(InLink& link, std::uint32_t budget);
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
@@ -157,6 +164,8 @@ class Receiver {
   void quarantine(InLink& link);
   void ring_for_space(const InLink& link);
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
+  [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;
+  [[nodiscard]] std::uint32_t oldest(const Selection& selection) const;
   [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
   void unrefer(std::uint32_t row);
   void keep_dead_letters_bounded();

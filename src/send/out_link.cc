@@ -110,6 +110,16 @@ std::uint64_t OutLink::not_taken() {
   return left;
 }
 
+std::uint64_t OutLink::still_awaited() {
+  if (not_taken() == 0) return 0;
+  std::uint64_t left = 0;
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    const std::uint64_t cursor = lanes[lane].cursor();
+    if (awaited[lane] > cursor) left += awaited[lane] - cursor;
+  }
+  return left;
+}
+
 bool OutLink::find_stamps() {
   if (!receipts.stamps_ready && receipts.bank != shm::kBanks) {
     receipts.stamps_ready = receipts.opposite->bank(receipts.bank).stamps_ready.observe() != 0;

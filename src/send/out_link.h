@@ -11,6 +11,7 @@
 
 #include "shm/lane.h"
 #include "shm/slab.h"
+#include "src/limit/token_bucket.h"
 #include "src/segment/owned.h"
 #include "src/wake/bell.h"
 
@@ -70,11 +71,14 @@ class OutLink {
 
   // Messages that the receiver has not taken, as far as its receipts say.
   [[nodiscard]] std::uint64_t not_taken();
+  // The same without copies at the end of a lane: nobody waits until those are taken.
+  [[nodiscard]] std::uint64_t still_awaited();
   // Nothing was ever sent in it: the segment may go with its owner. What was taken from it is no
   // reason: the receiver's inbox refers to it until it is done, and so does a successor's.
   [[nodiscard]] bool is_unused() const { return sent == 0; }
 
   shm::LaneWriter lanes[shm::kLanes];
+  std::uint64_t awaited[shm::kLanes] = {0, 0};  // position behind the last message that is no copy
   shm::SlabPool slabs;
   Receipts receipts;
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
@@ -88,6 +92,7 @@ class OutLink {
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
   std::uint64_t sent = 0;
   std::uint64_t copies_dropped = 0;  // that should have gone here
+  limit::TokenBucket rate;           // what we may send; asked by the agent
 
  private:
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,

@@ -98,14 +98,16 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   if (envelope.extension != nullptr) extension = *envelope.extension;
   extension.cause = original.id;
   extension.addressee = original.to;
-  extension.full_length = static_cast<std::uint32_t>(original.payload.size());
   Envelope copy = envelope;
   copy.rank = shm::kRankLow;
   copy.ttl_ms = 0;
-  copy.flags = shm::kFlagCopy;
+  copy.flags = static_cast<std::uint16_t>(shm::kFlagCopy | (envelope.flags & shm::kFlagCut));
   copy.extension = &extension;
   const auto payload = original.payload.first(std::min(original.payload.size(), kMaxCopyBytes));
-  if (payload.size() < original.payload.size()) copy.flags |= shm::kFlagCut;
+  if (payload.size() < original.payload.size()) {
+    copy.flags |= shm::kFlagCut;
+    extension.full_length = static_cast<std::uint32_t>(original.payload.size());
+  }
   Letter letter;
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
   if (!open || !writer.has_space(half, parent.receipt(shm::Lane::kNormal)) ||
@@ -116,12 +118,6 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   }
   letter.header.id = reserve_id();
   put(parent, shm::Lane::kNormal, letter);
-}
-
-void SendPath::ring_for_waiting(OutLink& link) {
-  if (link.dead || link.not_taken() == 0) return;
-  shm::full_fence();
-  static_cast<void>(wake::ring(link.bell));
 }
 
 Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
@@ -169,8 +165,10 @@ void SendPath::put(OutLink& link, shm::Lane lane, const Letter& letter) {
 }
 
 Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
-  last_place_ = {lane, link.lanes[static_cast<std::size_t>(lane)].tail()};
+  const auto index = static_cast<std::size_t>(lane);
+  last_place_ = {lane, link.lanes[index].tail()};
   put(link, lane, letter);
+  link.awaited[index] = link.lanes[index].tail();
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
@@ -209,16 +207,16 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   const shm::AgentWord agent = shm::AgentWord::unpack(word);
   link.bell = {};
   link.needs_peer = false;
-  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
-      place_was_given_away(link)) {
-    link.dead = true;
-    return;
-  }
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
   // The receipts of a life count, whether it has a process or not: what it took is taken.
   if (life.link != nullptr && life.link != link.receipts.opposite) {
     link.receipts.opposite = life.link;
     link.find_receipts();
+  }
+  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
+      place_was_given_away(link)) {
+    link.dead = true;
+    return;
   }
   if (agent.state != shm::AgentState::kRunning)
     return;  // nobody to ring; the lane keeps what we send

@@ -19,8 +19,9 @@ struct Envelope {
   std::uint64_t reply_to = 0;
   std::uint32_t ttl_ms = 0;
   std::uint16_t hops = 0;
-  std::uint16_t flags = 0;                    // kFlagRequiresAck, kFlagCopy, ...
   const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
+  std::uint16_t flags =
+      0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
 };
 
 // Copies of messages, to parents and of broadcasts, are whole up to this many bytes.
@@ -110,8 +111,6 @@ class SendPath {
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
   // is half full.
   void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
-  // Rings the receiver where something waits for it: copies have rung nobody.
-  static void ring_for_waiting(OutLink& link);
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);

@@ -113,7 +113,7 @@ class CliTest : public testing::Test {
  private:
   static bool is_running(const json& nodes, const std::string& name) {
     for (const json& node : nodes) {
-      if (node.at("name") == name && node.at("state") == "running") return true;
+      if (node.at("name") == name && node.at("attached") == true) return true;
       if (is_running(node.at("children"), name)) return true;
     }
     return false;

@@ -10,7 +10,7 @@ using CliHive = CliTest;
 TEST_F(CliHive, EveryHelpPageHasExamples) {
   EXPECT_TRUE(contains(good({"-h"}), "Examples:"));
   for (const char* verb : {"up", "down", "status", "tree", "send", "recv", "reply", "request",
-                           "inbox", "route", "run", "demo"}) {
+                           "inbox", "info", "route", "run", "demo"}) {
     EXPECT_TRUE(contains(good({verb, "-h"}), "Examples:")) << verb;
   }
   EXPECT_TRUE(good({"--version"}).starts_with("beeline "));
@@ -34,7 +34,7 @@ TEST_F(CliHive, WrongUsageExitsWithTwo) {
 
 TEST_F(CliHive, VerbsThatLookDoNotStartACoordinator) {
   const std::vector<std::vector<std::string>> looks = {
-      {"status"}, {"tree"}, {"inbox", "worker"}, {"route", "a", "b"}, {"down"}};
+      {"status"}, {"tree"}, {"inbox", "worker"}, {"info"}, {"route", "a", "b"}, {"down"}};
   for (const auto& words : looks) {
     EXPECT_TRUE(contains(bad(3, words), "beeline up")) << words.front();
   }
@@ -102,16 +102,24 @@ TEST_F(CliHive, StatusShowsAccountsAndMemory) {
   make_away("worker");
   (void)good({"send", "worker", "one"});
   (void)good({"recv", "worker", "--count", "1"});
+  (void)good({"send", "worker", "two"});
   const json status = good_json({"status"});
   EXPECT_EQ(status.at("away"), 1);
   EXPECT_GT(status.at("segment_bytes"), 0);
   ASSERT_EQ(status.at("inboxes").size(), 1U);
   const json& inbox = status.at("inboxes").at(0);
   EXPECT_EQ(inbox.at("name"), "worker");
+  EXPECT_EQ(inbox.at("state"), "zombie");
+  EXPECT_EQ(inbox.at("accepted"), 2);
+  EXPECT_EQ(inbox.at("in_lanes"), 1);
   EXPECT_EQ(inbox.at("drained"), 1);
   EXPECT_EQ(inbox.at("done"), 1);
-  EXPECT_EQ(inbox.at("queued"), 0);
+  for (const char* none : {"queued", "leased", "dead", "purged"}) EXPECT_EQ(inbox.at(none), 0);
+  EXPECT_EQ(inbox.at("balanced"), true);
+  EXPECT_EQ(inbox.at("moving"), false);
   const std::string text = good({"status"});
+  EXPECT_TRUE(contains(text, "accepted  in lanes  queued  leased  done  dead  balance")) << text;
+  EXPECT_TRUE(contains(text, " ok\n")) << text;
   EXPECT_TRUE(contains(text, "worker"));
   EXPECT_TRUE(contains(text, directory_ + "/socket"));
 }
@@ -128,13 +136,63 @@ TEST_F(CliHive, TreeShowsParentsRolesAndStates) {
   for (const json& child : king.at("children")) {
     if (child.at("name") != "queen") continue;
     EXPECT_EQ(child.at("role"), "architect");
-    EXPECT_EQ(child.at("state"), "running");
+    EXPECT_EQ(child.at("state"), "idle");
+    EXPECT_EQ(child.at("attached"), true);
     EXPECT_EQ(child.at("os_pid"), queen.pid());
     ASSERT_EQ(child.at("children").size(), 1U);
     EXPECT_EQ(child.at("children").at(0).at("name"), "worker");
-    EXPECT_EQ(child.at("children").at(0).at("state"), "away");
+    EXPECT_EQ(child.at("children").at(0).at("state"), "zombie");
   }
   EXPECT_TRUE(contains(good({"tree"}), "worker"));
+}
+
+TEST_F(CliHive, HK_102_TreeShowsWhatAnAgentIsAt) {
+  const std::string hold = "touch $TMPDIR/held; exec sleep 1000";
+  Program holder(with_program({"reply", "holder", "--command", hold}));
+  wait_for_agent("holder");
+  EXPECT_TRUE(contains(good({"tree"}), "idle"));
+  (void)good({"send", "holder", "x"});
+  wait_for_file("held");
+  EXPECT_EQ(good_json({"tree"}).at(0).at("children").at(0).at("state"), "running");
+  EXPECT_EQ(good_json({"info", "holder"}).at("state"), "running");
+  EXPECT_EQ(good_json({"info", "holder"}).at("inbox").at("leased"), 1);
+  holder.signal(SIGKILL);
+  EXPECT_EQ(holder.wait().code, 128 + SIGKILL);
+}
+
+TEST_F(CliHive, HK_108_InfoShowsOneAgentOrAll) {
+  make_away("lead", {"--role", "architect"});
+  make_away("worker@vps1", {"--parent", "lead"});
+  (void)good({"send", "worker", "short names reach as well: HK-072"});
+  const json lead = good_json({"info", "lead"});
+  EXPECT_EQ(lead.at("role"), "architect");
+  EXPECT_EQ(lead.at("state"), "zombie");
+  EXPECT_EQ(lead.at("parent"), 1);
+  EXPECT_EQ(lead.at("children"), 1);
+  EXPECT_EQ(lead.at("os_pid"), nullptr);
+  EXPECT_EQ(lead.at("restarts"), 0);
+  EXPECT_EQ(lead.at("temporary"), false);
+  EXPECT_GT(lead.at("started_unix_ns"), 0);
+  const json worker = good_json({"info", "worker"});
+  EXPECT_EQ(worker.at("name"), "worker@vps1");
+  EXPECT_EQ(worker.at("parent"), lead.at("pid"));
+  EXPECT_EQ(worker.at("inbox").at("accepted"), 1);
+  EXPECT_EQ(worker.at("inbox").at("in_lanes"), 1);
+  EXPECT_EQ(worker.at("inbox").at("balanced"), true);
+  const std::string pid = std::to_string(worker.at("pid").get<int>());
+  EXPECT_EQ(good_json({"info", pid}), worker);
+  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 1U);
+  EXPECT_EQ(good_json({"route", "lead", "worker"}).at("to"), worker.at("pid"));
+
+  const json all = good_json({"info"});
+  ASSERT_GE(all.size(), 3U);
+  EXPECT_EQ(all.at(0).at("name"), "king");
+  EXPECT_EQ(all.at(0).at("inbox"), nullptr);
+  const std::string text = good({"info", "worker"});
+  for (const char* part : {"worker@vps1", "lead (pid ", "zombie", "in lanes", "balance"}) {
+    EXPECT_TRUE(contains(text, part)) << part << " in " << text;
+  }
+  EXPECT_TRUE(contains(bad(4, {"info", "nobody"}), "beeline tree"));
 }
 
 TEST_F(CliHive, RouteNamesTheRule) {

@@ -261,7 +261,7 @@ TEST_F(CliMessage, RecvEndsOnASignalAndStaysAway) {
   recv.signal(SIGINT);
   EXPECT_EQ(recv.wait().code, 0);
   const json king = good_json({"tree"}).at(0);
-  EXPECT_EQ(king.at("children").at(0).at("state"), "away");
+  EXPECT_EQ(king.at("children").at(0).at("state"), "zombie");
 
   Program counted(with_program({"recv", "worker", "--count", "3"}));
   wait_for_agent("worker");

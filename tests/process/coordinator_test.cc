@@ -51,6 +51,36 @@ TEST_F(CoordinatorTest, AgentsAttachAreListedAndRouted) {
   EXPECT_EQ(record.parent_pid, lead.pid());
 }
 
+TEST_F(CoordinatorTest, HK_102_TheListTellsWhatAnAgentSaysOfItself) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  auto& page = *reinterpret_cast<shm::StatusPage*>(lead.status.data());
+  Client client = connect();
+  const auto listed = [&] { return client.list_all()->at(1); };
+  for (const auto activity : {shm::AgentActivity::kRunning, shm::AgentActivity::kBlocked,
+                              shm::AgentActivity::kSleeping, shm::AgentActivity::kIdle}) {
+    page.activity.publish(static_cast<std::uint32_t>(activity));
+    EXPECT_EQ(listed().activity, activity);
+  }
+  page.activity.publish(77);
+  EXPECT_EQ(listed().activity, shm::AgentActivity::kIdle) << "a hostile writer";
+  EXPECT_EQ(listed().restarts, 0U);
+  const std::uint64_t attached_ns = listed().attached_ns;
+  EXPECT_GT(attached_ns, 0U);
+  EXPECT_GE(attached_ns, client.list_all()->at(0).attached_ns) << "the king came first";
+
+  page.activity.publish(1);
+  ASSERT_TRUE(is_ok(lead.client.detach({})));
+  EXPECT_EQ(listed().activity, shm::AgentActivity::kIdle) << "it has no process";
+  TestAgent again;
+  ASSERT_TRUE(is_ok(again.attach(named("lead"))));
+  EXPECT_EQ(listed().state, shm::AgentState::kStarting);
+  EXPECT_EQ(listed().activity, shm::AgentActivity::kIdle);
+  ASSERT_TRUE(is_ok(again.provide(true)));
+  EXPECT_EQ(listed().restarts, 1U);
+  EXPECT_EQ(listed().attached_ns, attached_ns);
+}
+
 TEST_F(CoordinatorTest, AttachRefusesWhatIsWrongWithAReason) {
   start();
   TestAgent lead = agent(named("lead"));

@@ -100,6 +100,8 @@ TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
   ASSERT_TRUE(agent->send("boss", "mine"));
   shared.go.raise();
   troupe().wait_all(patience());
+  while (agent->counters().drained < 11)
+    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
   Message mine = next_message(*agent);
   ASSERT_TRUE(mine.valid());
   EXPECT_EQ(mine.text(), "to the left") << "a critical rank, as anybody may ask for";

@@ -38,28 +38,6 @@ BEELINE_ROLE(late_answer) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowInbox, ALateReplyIsAnOrdinaryMessage) {
-  auto agent = attach("asker");
-  ASSERT_TRUE(agent);
-  troupe().start("late_answer");
-  const Peer late = peer_of(*agent, "late");
-  auto answer = agent->request(late, "hurry", after(20ms));
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, ErrorCode::kTimeout);
-  board<InboxBoard>().go.raise();
-  Message message = next_message(*agent);
-  ASSERT_TRUE(message.valid());
-  EXPECT_EQ(message.text(), "late answer");
-  EXPECT_NE(message.reply_to(), 0U);
-  message.done();
-  auto prompt = agent->request(late, "again", patience());
-  ASSERT_TRUE(prompt) << prompt.error().text;
-  EXPECT_EQ(prompt->text(), "prompt answer");
-  prompt->done();
-  troupe().wait_all(patience());
-  expect_balance(*agent);
-}
-
 // Takes the request and ends for good without an answer.
 BEELINE_ROLE(mayfly) {
   AttachOptions options = named("mayfly");
@@ -76,9 +54,9 @@ TEST_P(FlowInbox, ARequestToAnAgentThatDiesForGoodFails) {
   ASSERT_TRUE(agent);
   troupe().start("mayfly");
   const Peer mayfly = peer_of(*agent, "mayfly");
-  auto answer = agent->request(mayfly, "are you there", Deadline::max());
+  auto answer = agent->request(mayfly, "are you there", patience());
   ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, ErrorCode::kPeerDead) << answer.error().text;
+  EXPECT_EQ(answer.error().code, ErrorCode::kPeerDeadTaken) << answer.error().text;
   EXPECT_EQ(agent->send(mayfly, "too late").status, SendStatus::kPeerDead);
   troupe().wait_all(patience());
   expect_balance(*agent);

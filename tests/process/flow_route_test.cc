@@ -55,6 +55,7 @@ BEELINE_ROLE(route_worker) {
   board.attached.raise();
   ASSERT_TRUE(board.go.await(1, patience()));
   EXPECT_TRUE(agent->send(peer_of(*agent, "task"), "an order"));
+  ASSERT_TRUE(board.go.await(2, patience())) << "it lives while the task tries to answer";
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
@@ -75,6 +76,7 @@ TEST_P(FlowRoute, HK_036_ATaskWritesToItsParentAlone) {
   ASSERT_TRUE(result.valid());
   EXPECT_EQ(result.text(), "the result");
   result.done();
+  shared.go.raise();
   troupe().wait(worker, patience());
   troupe().wait_all(patience());
   EXPECT_EQ(agent->counters().drained, 2U) << "HK-030: what was refused is nowhere";

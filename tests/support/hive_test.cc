@@ -1,6 +1,9 @@
 #include "tests/support/hive_test.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "tools/beeline/accounts.h"
 
 namespace beeline::test {
 
@@ -51,6 +54,32 @@ void expect_balance(const Agent& agent) {
       << now.done << ", dead " << now.dead << ", purged " << now.purged;
 }
 
+void expect_balance_of_all(const ScratchHive& hive) {
+  if (hive.is_closed()) return;
+  // The coordinator may be learning of the last ends, or be a new one that somebody just started.
+  const Deadline deadline = after(10s);
+  for (;;) {
+    control::ClientOptions options;
+    options.start = false;
+    auto client = control::Client::connect(options);
+    const auto accounts = client ? cli::read_accounts(*client, hive.name())
+                                 : Result<cli::HiveAccounts>(tl::unexpected(client.error()));
+    const auto balanced = [](const cli::Account& each) { return each.balanced(); };
+    if (accounts && std::all_of(accounts->inboxes.begin(), accounts->inboxes.end(), balanced)) {
+      return;
+    }
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    ASSERT_TRUE(accounts) << "the balance cannot be read: " << accounts.error().text;
+    for (const cli::Account& each : accounts->inboxes) {
+      EXPECT_EQ(each.accepted, each.accounted())
+          << each.name << " (" << to_string(each.state) << "): in lanes " << each.in_lanes
+          << ", queued " << each.queued << ", leased " << each.leased << ", done " << each.done
+          << ", dead " << each.dead << ", purged " << each.purged;
+    }
+    return;
+  }
+}
+
 void HiveTest::start(World world, std::chrono::seconds limit, std::size_t board_bytes) {
   hive_.emplace();
   ASSERT_GT(hive_->keeper(), 0) << "no hive, no test";
@@ -62,6 +91,7 @@ void HiveTest::start(World world, std::chrono::seconds limit, std::size_t board_
 void HiveTest::TearDown() {
   troupe_.reset();
   memory_ = {};
+  if (hive_) expect_balance_of_all(*hive_);
   if (hive_) hive_->close();
   watchdog_.reset();
   hive_.reset();

@@ -36,10 +36,17 @@ inline constexpr auto kPatience = 60s;
 // drained = queued + leased + done + dead + purged.
 void expect_balance(const Agent& agent);
 
+// For every inbox of the hive, seen from outside as `beeline status` does it: accepted = in lanes +
+// queued + leased + done + dead + purged. Its agents may run, be away or dead. A hive that is
+// closed has no inbox.
+void expect_balance_of_all(const ScratchHive& hive);
+
 class HiveTest : public testing::TestWithParam<World> {
  protected:
   void start(World world, std::chrono::seconds limit, std::size_t board_bytes);
   void SetUp() override { start(GetParam(), 300s, 1U << 20); }
+  // Ends the troupe, checks the balance of all inboxes and takes the hive down. REQUIRES: the
+  // agents of the test itself are gone.
   void TearDown() override;
 
   [[nodiscard]] ScratchHive& hive() { return *hive_; }

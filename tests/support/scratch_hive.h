@@ -22,6 +22,7 @@ class ScratchHive {
   // Takes the hive down and fails the test if a process, a file or a descriptor is left. REQUIRES:
   // every agent and role of the test has ended.
   void close();
+  [[nodiscard]] bool is_closed() const { return closed_; }
   // SIGKILL for everything of this hive that is not of ours; for a watchdog.
   void kill_all() const;
 

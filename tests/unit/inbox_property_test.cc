@@ -333,7 +333,6 @@ class Story {
       message.word.state = EntryState::kQueued;
       message.word.attempts = 0;
       message.indexed = true;
-      message.stashed = false;
     }
   }
   void purge() {

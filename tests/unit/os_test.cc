@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -22,6 +24,7 @@
 #include "src/os/packet_socket.h"
 #include "src/os/pid_fd.h"
 #include "src/os/process.h"
+#include "src/os/timer_fd.h"
 #include "tests/unit/os_test_support.h"
 
 namespace beeline::os {
@@ -64,6 +67,45 @@ TEST(ClockTest, ClocksAgree) {
   EXPECT_LE(coarse, fine);
   EXPECT_GE(boot_us(), fine / 1'000);
   EXPECT_GT(realtime_ns(), std::int64_t{1'600'000'000} * 1'000'000'000);
+}
+
+TEST(TimerFdTest, IsReadableFromItsTimeOnUntilItIsSetAgain) {
+  auto timer = create_timer_fd();
+  ASSERT_TRUE(is_ok(timer));
+  const auto is_readable = [&](std::chrono::nanoseconds timeout) {
+    return wait_readable(timer->get(), timeout);
+  };
+  EXPECT_FALSE(is_readable(std::chrono::nanoseconds::zero())) << "nobody has set it";
+  set_timer(timer->get(), monotonic_ns() + 1'000'000);
+  EXPECT_TRUE(is_readable(std::chrono::seconds(60)));
+  EXPECT_TRUE(is_readable(std::chrono::nanoseconds::zero())) << "it stays so";
+  set_timer(timer->get(), monotonic_ns() + 3'600'000'000'000);
+  EXPECT_FALSE(is_readable(std::chrono::nanoseconds::zero()));
+  set_timer(timer->get(), 1);
+  EXPECT_TRUE(is_readable(std::chrono::seconds(60))) << "a time that has passed";
+  set_timer(timer->get(), 0);
+  EXPECT_FALSE(is_readable(std::chrono::nanoseconds::zero()));
+}
+
+TEST(TimerFdTest, AJointDescriptorIsReadableWhileOneOfItsPartsIs) {
+  auto timer = create_timer_fd();
+  auto event = create_event_fd();
+  ASSERT_TRUE(is_ok(timer));
+  ASSERT_TRUE(is_ok(event));
+  const std::array<int, 2> parts{timer->get(), event->get()};
+  auto joint = create_joint_fd(parts);
+  ASSERT_TRUE(is_ok(joint));
+  const auto is_readable = [&] { return wait_readable(joint->get(), std::chrono::nanoseconds(0)); };
+  EXPECT_FALSE(is_readable());
+  signal_event(event->get());
+  EXPECT_TRUE(is_readable());
+  EXPECT_TRUE(drain_event(event->get()));
+  EXPECT_FALSE(is_readable());
+  set_timer(timer->get(), 1);
+  EXPECT_TRUE(wait_readable(joint->get(), std::chrono::seconds(60)));
+  set_timer(timer->get(), 0);
+  EXPECT_FALSE(is_readable());
+  EXPECT_FALSE(is_ok(create_joint_fd(std::array<int, 1>{-1})));
 }
 
 TEST(ProcessTest, SpawnStartsAChildAndTellsHowItEnded) {

@@ -43,6 +43,20 @@ TEST(Status, AFreshPageIsReadyAndNamesItsOwner) {
   EXPECT_EQ(page.header.sections[0].offset, offsetof(StatusPage, sleep));
 }
 
+TEST(Status, HK_102_AnActivityThatNobodyKnowsReadsAsIdle) {
+  for (std::uint32_t word = 0; word < 4; ++word) {
+    EXPECT_EQ(static_cast<std::uint32_t>(activity_from(word)), word);
+  }
+  for (const std::uint32_t word : {4U, 77U, ~0U}) {
+    EXPECT_EQ(activity_from(word), AgentActivity::kIdle) << word;
+  }
+  EXPECT_EQ(to_string(AgentActivity::kIdle), "idle");
+  EXPECT_EQ(to_string(AgentActivity::kRunning), "running");
+  EXPECT_EQ(to_string(AgentActivity::kBlocked), "blocked");
+  EXPECT_EQ(to_string(AgentActivity::kSleeping), "sleeping");
+  EXPECT_EQ(offsetof(StatusPage, activity) / kLinePair, offsetof(StatusPage, queued) / kLinePair);
+}
+
 TEST(Status, WhatChangesOftenDoesNotLieBesideTheWordThatSendersRead) {
   EXPECT_GE(offsetof(StatusPage, queued) - offsetof(StatusPage, sleep), kLinePair);
   EXPECT_EQ(offsetof(StatusPage, sleep) % kLinePair, 0U);

@@ -67,6 +67,41 @@ TEST(Tree, FindsTheOlderHolderOfANameAfterTheNewestIsRemoved_HK101) {
   EXPECT_EQ(tree.find_name("dup")->pid, 8U);
 }
 
+TEST(Tree, ANameThenAPidThenAShortNameIsResolved_HK072) {
+  Tree tree = two_branches();
+  const auto resolved = [&](const char* asked) {
+    const AgentNode* node = tree.resolve(asked);
+    return node == nullptr ? kNoPid : node->pid;
+  };
+  EXPECT_EQ(resolved("a"), 4U);
+  EXPECT_EQ(resolved("4"), 4U);
+  EXPECT_EQ(resolved("nobody"), kNoPid);
+  EXPECT_EQ(resolved(""), kNoPid);
+  EXPECT_EQ(resolved("0"), kNoPid);
+  EXPECT_EQ(resolved("99"), kNoPid);
+  tree.add(node(8, 1, "queen@vps1"));
+  tree.add(node(9, 1, "queen@vps2"));
+  tree.add(node(10, 1, "queens"));
+  tree.add(node(11, 1, "@vps"));
+  tree.add(node(12, 1, "4@vps"));
+  EXPECT_EQ(resolved("queen"), 9U) << "the newest";
+  EXPECT_EQ(resolved("queen@vps1"), 8U);
+  EXPECT_EQ(resolved("quee"), kNoPid);
+  EXPECT_EQ(resolved("queen@"), kNoPid);
+  EXPECT_EQ(resolved(""), kNoPid);
+  EXPECT_EQ(resolved("4"), 4U) << "a pid goes before a short name";
+  tree.set_state(9, shm::AgentState::kDead);
+  EXPECT_EQ(resolved("queen"), 8U) << "the dead come last";
+  tree.add(node(13, 1, "queen"));
+  EXPECT_EQ(resolved("queen"), 13U) << "an exact name goes first";
+  tree.set_state(13, shm::AgentState::kDead);
+  EXPECT_EQ(resolved("queen"), 8U) << "one that is not dead goes before";
+  tree.set_state(8, shm::AgentState::kDead);
+  EXPECT_EQ(resolved("queen"), 13U) << "nobody else is left";
+  tree.add(node(14, 1, "4"));
+  EXPECT_EQ(resolved("4"), 14U) << "a name goes before a pid";
+}
+
 TEST(Tree, PrefersALivingHolderOfANameToADeadOne) {
   Tree tree = two_branches();
   tree.add(node(8, 1, "dup"));

@@ -360,6 +360,7 @@ TEST(Verify, BrokenStatusPagesAreNamed) {
   using Page = shm::StatusPage;
   expect_named(test::sample_status,
                {{"status.sleep", poke32(offsetof(Page, sleep), 3)},
+                {"status.activity", poke32(offsetof(Page, activity), 4)},
                 {"status.capacity", poke32(offsetof(Page, capacity), 1 << 21)},
                 {"status.queued", poke32(offsetof(Page, queued), 17)},
                 {"status.reserved", poke64(offsetof(Page, reserved_page), 1)}});

@@ -117,9 +117,17 @@ TEST(Wire, AFullListFitsAPacket) {
   for (std::size_t i = 0; i < kMaxListedAgents; ++i) {
     list.agents.push_back({4095, shm::kMaxPid, shm::kMaxPid, std::string(kMaxNameBytes, '"'),
                            Role::kArchitect, shm::AgentState::kStarting, shm::kMaxIncarnation,
-                           4194304, true});
+                           4194304, true, shm::AgentActivity::kSleeping, ~0ULL, ~0ULL});
   }
-  EXPECT_LE(build(Answer(list), ~0ULL).size(), kMaxPacketBytes);
+  const std::string listing = build(Answer(list), ~0ULL);
+  EXPECT_LE(listing.size(), kMaxPacketBytes);
+  const auto read = parse_from_coordinator(listing);
+  ASSERT_TRUE(read.has_value()) << read.error().text;
+  const auto& agents = std::get<ListAnswer>(std::get<IncomingAnswer>(*read).answer).agents;
+  ASSERT_EQ(agents.size(), kMaxListedAgents);
+  EXPECT_EQ(agents.back().activity, shm::AgentActivity::kSleeping);
+  EXPECT_EQ(agents.back().attached_ns, ~0ULL);
+  EXPECT_EQ(agents.back().restarts, ~0ULL);
 
   KeptLetter letter{~0ULL,
                     ~0ULL,

@@ -55,6 +55,7 @@ enum class ExitCode : int {
     case SendStatus::kOk:
       return ExitCode::kOk;
     case SendStatus::kFull:
+    case SendStatus::kRateLimited:
       return ExitCode::kFull;
     case SendStatus::kNoRoute:
     case SendStatus::kNoAgent:

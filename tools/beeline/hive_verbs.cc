@@ -13,9 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "shm/identity.h"
 #include "shm/link.h"
-#include "tools/beeline/inbox_view.h"
+#include "tools/beeline/accounts_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
 
@@ -89,48 +88,15 @@ ExitCode down(const Context& context) {
   return ExitCode::kOk;
 }
 
-/// What only the segments know; empty when they cannot be read, by another user for example.
-struct Accounts {
-  std::optional<HiveAccounts> hive;
-  std::vector<control::ListedAgent> agents;
-};
+/// What only the segments know; nothing when they cannot be read, by another user for example.
+using Accounts = std::optional<HiveAccounts>;
 
-Accounts read_accounts_of(const Context& context, Client& client) {
-  Accounts accounts;
-  if (auto read = read_accounts(context.hive)) accounts.hive = std::move(*read);
-  if (auto listed = client.list_all()) accounts.agents = std::move(*listed);
-  return accounts;
-}
-
-std::string accounts_text(const Accounts& accounts) {
-  if (!accounts.hive || accounts.hive->homes.empty()) return {};
-  Table table({"agent", ">pid", "state", ">drained", ">queued", ">leased", ">done", ">dead"});
-  for (const control::ListedAgent& agent : accounts.agents) {
-    const auto home = accounts.hive->homes.find(agent.pid);
-    if (home == accounts.hive->homes.end()) continue;
-    const shm::Balance& balance = home->second;
-    table.add({agent.name, fmt::format("{}", agent.pid), std::string(shm::to_string(agent.state)),
-               grouped(balance.drained), grouped(balance.queued), grouped(balance.leased),
-               grouped(balance.done), grouped(balance.dead + balance.purged)});
-  }
-  return '\n' + table.text();
-}
-
-Json accounts_json(const Accounts& accounts) {
+Json accounts_json(const HiveAccounts& accounts) {
   Json inboxes = Json::array();
-  for (const control::ListedAgent& agent : accounts.agents) {
-    const auto home = accounts.hive->homes.find(agent.pid);
-    if (home == accounts.hive->homes.end()) continue;
-    const shm::Balance& balance = home->second;
-    inboxes.push_back({{"name", agent.name},
-                       {"pid", agent.pid},
-                       {"state", shm::to_string(agent.state)},
-                       {"drained", balance.drained},
-                       {"queued", balance.queued},
-                       {"leased", balance.leased},
-                       {"done", balance.done},
-                       {"dead", balance.dead},
-                       {"purged", balance.purged}});
+  for (const Account& account : accounts.inboxes) {
+    Json inbox{{"name", account.name}, {"pid", account.pid}, {"state", to_string(account.state)}};
+    inbox.update(account_json(account));
+    inboxes.push_back(std::move(inbox));
   }
   return inboxes;
 }
@@ -144,18 +110,19 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   table.add({"since", status.since});
   table.add({"processes", fmt::format("keeper {}, coordinator {} (restarted {} times)",
                                       status.keeper_pid, status.coordinator_pid, status.restarts)});
-  table.add({"agents", fmt::format("{} running, {} away", status.running, status.away)});
+  table.add({"agents", fmt::format("{} attached, {} zombies", status.running, status.away)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
   table.add({"dead letters",
              fmt::format("{} taken over, {} kept", status.dead_letters, status.dead_letters_kept)});
-  if (accounts.hive) {
-    table.add({"memory",
-               fmt::format("{} KiB in {} segments", grouped(accounts.hive->segment_bytes / 1024),
-                           accounts.hive->segments)});
+  if (accounts) {
+    table.add({"memory", fmt::format("{} KiB in {} segments",
+                                     grouped(accounts->segment_bytes / 1024), accounts->segments)});
   }
-  const std::string text = table.text();
-  return text.substr(text.find('\n') + 1) + accounts_text(accounts);  // it has no headings
+  std::string text = table.text();
+  text.erase(0, text.find('\n') + 1);  // it has no headings
+  if (accounts && !accounts->inboxes.empty()) text += '\n' + accounts_text(*accounts);
+  return text;
 }
 
 ExitCode status(const Context& context) {
@@ -163,7 +130,8 @@ ExitCode status(const Context& context) {
   if (!client) return complain(client.error());
   const auto status = client->status();
   if (!status) return complain(status.error());
-  const Accounts accounts = read_accounts_of(context, *client);
+  Accounts accounts;
+  if (auto read = read_accounts(*client, context.hive)) accounts = std::move(*read);
   if (!context.json) {
     print(status_text(*status, client->socket_path(), accounts));
     return ExitCode::kOk;
@@ -179,9 +147,9 @@ ExitCode status(const Context& context) {
   json["dropped_clients"] = status->dropped_clients;
   json["dead_letters"] = status->dead_letters;
   json["dead_letters_kept"] = status->dead_letters_kept;
-  json["segments"] = accounts.hive ? Json(accounts.hive->segments) : Json(nullptr);
-  json["segment_bytes"] = accounts.hive ? Json(accounts.hive->segment_bytes) : Json(nullptr);
-  json["inboxes"] = accounts.hive ? accounts_json(accounts) : Json(nullptr);
+  json["segments"] = accounts ? Json(accounts->segments) : Json(nullptr);
+  json["segment_bytes"] = accounts ? Json(accounts->segment_bytes) : Json(nullptr);
+  json["inboxes"] = accounts ? accounts_json(*accounts) : Json(nullptr);
   print_json(json);
   return ExitCode::kOk;
 }
@@ -233,7 +201,9 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline status\n"
       "  beeline status --json | jq .dead_letters\n"
-      "Never starts a coordinator; exits with 3 if none runs.");
+      "For each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it "
+      "changed\n"
+      "during each of many looks. Never starts a coordinator; exits with 3 if none runs.");
   status_verb->callback([&context] { context.exit = status(context); });
 }
 

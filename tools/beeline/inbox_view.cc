@@ -1,7 +1,5 @@
 #include "tools/beeline/inbox_view.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/verify.h"
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
@@ -28,7 +27,6 @@ using dump::Segment;
 using dump::Segments;
 using dump::Source;
 
-constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 // Behind everything that an inbox has counted as arrived.
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
 
@@ -306,33 +304,6 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
   const auto in_links = client.links_to(pid);
   if (!in_links) return tl::unexpected(in_links.error());
   return InboxReader(all, *home, *in_links).read();
-}
-
-Result<HiveAccounts> read_accounts(std::string_view hive) {
-  HiveAccounts accounts;
-  const auto sources = dump::find_segments(hive);
-  if (!sources) return tl::unexpected(sources.error());
-  accounts.segments = sources->size();
-  for (const Source& source : *sources) {
-    struct stat found {};
-    if (::stat(source.path.c_str(), &found) == 0 && found.st_ino == source.inode) {
-      accounts.segment_bytes += static_cast<std::uint64_t>(found.st_blocks) * kBlockBytes;
-    }
-  }
-  auto loaded = load(hive, [](const dump::SegmentName& name) {
-    return name.kind == shm::SegmentKind::kHome ? 0 : -1;
-  });
-  if (!loaded) return tl::unexpected(std::move(loaded.error()));
-  const Segments all(std::move(*loaded));
-  for (const Segment& segment : all.all()) {
-    const std::uint32_t pid = segment.owner_pid();
-    if (accounts.homes.contains(pid)) continue;
-    if (const Segment* home = committed_home(all, pid)) {
-      accounts.homes[pid] =
-          shm::balance_of(home->view(), shm::HomeShape(shm::capacity_of(home->view())));
-    }
-  }
-  return accounts;
 }
 
 }  // namespace beeline::cli

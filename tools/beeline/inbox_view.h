@@ -4,14 +4,12 @@
 // the agent need not have a process. Only the coordinator knows which links still count.
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <beeline/result.h>
 
-#include "shm/verify.h"
 #include "src/control/client.h"
 
 namespace beeline::cli {
@@ -47,14 +45,5 @@ struct InboxLine {
 /// payload cannot be), kSystem.
 [[nodiscard]] Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid,
                                                     std::uint64_t id);
-
-/// The accounts of every agent whose home can be read, by pid, and the memory of the hive.
-struct HiveAccounts {
-  std::map<std::uint32_t, shm::Balance> homes;
-  std::uint64_t segments = 0;
-  std::uint64_t segment_bytes = 0;  ///< allocated, not merely addressed
-};
-/// Errors: kNoCoordinator, kDenied, kSystem, as look_into_inbox.
-[[nodiscard]] Result<HiveAccounts> read_accounts(std::string_view hive);
 
 }  // namespace beeline::cli

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/control/letters_client.h"
+#include "tools/beeline/accounts.h"
 #include "tools/beeline/verbs.h"
 #include "tools/shm_dump/escape.h"
 
@@ -53,11 +54,11 @@ Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::st
     if (!pid) return tl::unexpected(pid.error());
     return std::vector<std::uint32_t>{*pid};
   }
-  const auto accounts = read_accounts(hive);
+  const auto accounts = read_accounts(client, hive);
   if (!accounts) return tl::unexpected(accounts.error());
   std::vector<std::uint32_t> pids;
-  for (const auto& [pid, balance] : accounts->homes) {
-    if (balance.dead != 0) pids.push_back(pid);
+  for (const Account& account : accounts->inboxes) {
+    if (account.dead != 0) pids.push_back(account.pid);
   }
   return pids;
 }

@@ -1,6 +1,5 @@
 // tree, route, inbox.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "shm/identity.h"
+#include "src/control/agent_info.h"
 #include "tools/beeline/inbox_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/tree_view.h"
@@ -102,14 +102,9 @@ ExitCode inbox(const Context& context, const std::string& name) {
 Result<control::Pid> find_agent(control::Client& client, const std::string& name) {
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
-  control::Pid found = control::kNoPid;
-  for (const control::ListedAgent& agent : *agents) {
-    if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant) continue;
-    if (agent.name == name || fmt::format("{}", agent.pid) == name) {
-      found = std::max(found, agent.pid);
-    }
-  }
-  if (found != control::kNoPid) return found;
+  const std::vector<AgentInfo> all = control::infos_of(*agents);
+  const AgentInfo* found = control::find_agent(all, name);
+  if (found != nullptr && found->state != State::kDead) return found->pid;
   return fail(ErrorCode::kNoAgent,
               fmt::format("no agent \"{}\": see `beeline tree` for who is there", name));
 }
@@ -120,7 +115,8 @@ void add_look_verbs(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline tree\n"
       "  beeline tree --json | jq '.[0].children[].name'\n"
-      "An agent that is away has no process; its inbox waits for the next attach under its name.");
+      "States: idle, running, blocked, sleeping, and zombie: it has no process, its inbox waits\n"
+      "for the next attach under its name. `beeline info` tells more.");
   tree_verb->callback([&context] { context.exit = tree(context); });
 
   struct RouteArguments {

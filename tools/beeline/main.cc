@@ -56,7 +56,9 @@ int run(int argc, char** argv) {
   add_global_options(app, context);
   add_hive_verbs(app, context);
   add_look_verbs(app, context);
+  add_info_verb(app, context);
   add_send_verbs(app, context);
+  add_broadcast_verb(app, context);
   add_receive_verbs(app, context);
   add_letters_verbs(app, context);
   add_run_verb(app, context);

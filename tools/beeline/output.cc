@@ -59,6 +59,8 @@ std::string_view next_step(SendStatus status) {
       return "see `beeline tree` for who is there";
     case SendStatus::kPeerDead:
       return "it has ended for good; see `beeline tree`";
+    case SendStatus::kRateLimited:
+      return "rate limit exceeded: wait with --timeout, or raise send_rate";
     case SendStatus::kDenied:
       return "`beeline route A B` names the rule";
     default:

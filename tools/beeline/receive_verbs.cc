@@ -122,6 +122,7 @@ void answer(Agent& agent, Message& message, std::string_view text) {
       return message.done();
     case SendStatus::kFull:
     case SendStatus::kNoMemory:
+    case SendStatus::kRateLimited:
       return message.requeue();  // an attempt, so it ends as a dead letter at the latest
     case SendStatus::kTooBig:
     case SendStatus::kDenied:

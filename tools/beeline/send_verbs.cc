@@ -30,16 +30,6 @@ struct SendArguments {
   MessageArguments message;
 };
 
-/// A temporary agent ends with us. A named one may own an inbox, which must outlive us.
-Result<Agent> attach_sender(const Context& context, const SendArguments& arguments) {
-  AttachOptions options = attach_options(context);
-  options.name = arguments.as;
-  options.parent = arguments.attach.parent;
-  options.role = arguments.attach.role;
-  options.temporary = arguments.as.empty();
-  return attach(context, options);
-}
-
 /// Sends one body and prints its id.
 ExitCode send_one(const Context& context, const SendArguments& arguments, Agent& agent, Peer peer,
                   std::string_view body, const SendOptions& options) {
@@ -60,7 +50,7 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments);
+  auto agent = attach_sender(context, arguments.as, arguments.attach);
   if (!agent) return complain(agent.error());
   const auto peer = agent->peer(arguments.to);
   if (!peer) return complain(peer.error());
@@ -95,7 +85,7 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments);
+  auto agent = attach_sender(context, arguments.as, arguments.attach);
   if (!agent) return complain(agent.error());
   const Deadline deadline = after(context.timeout.value_or(kRequestTimeout));
   const auto peer = await_peer(*agent, arguments.to, deadline);

@@ -6,9 +6,11 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "src/control/agent_info.h"
 #include "src/os/event_fd.h"
 #include "tools/beeline/verbs.h"
 
@@ -24,13 +26,15 @@ Result<void> check_parent(const Context& context, const AttachOptions& options) 
   if (!client) return {};  // nobody has a parent yet, or the attach will say what is wrong
   const auto agents = client->list_all();
   if (!agents) return tl::unexpected(agents.error());
+  const std::vector<AgentInfo> all = control::infos_of(*agents);
   std::map<Pid, std::string> names;
-  const control::ListedAgent* known = nullptr;
-  for (const control::ListedAgent& agent : *agents) {
+  const AgentInfo* known = nullptr;
+  for (const AgentInfo& agent : all) {
     names[agent.pid] = agent.name;
-    if (agent.name == options.name && agent.state != shm::AgentState::kDead) known = &agent;
+    if (agent.name == options.name && agent.state != State::kDead) known = &agent;
   }
-  if (known == nullptr || names[known->parent] == options.parent) return {};
+  const AgentInfo* parent = control::find_agent(all, options.parent);
+  if (known == nullptr || (parent != nullptr && parent->pid == known->parent)) return {};
   return fail(ErrorCode::kInvalid,
               fmt::format("agent \"{}\" is a child of \"{}\" since its first attach, --parent asks "
                           "for \"{}\": leave --parent out, or take another name",
@@ -56,6 +60,16 @@ Result<Agent> attach(const Context& context, const AttachOptions& options) {
     return tl::unexpected(std::move(good.error()));
   }
   return Agent::attach(options);
+}
+
+Result<Agent> attach_sender(const Context& context, const std::string& as,
+                            const AttachArguments& arguments) {
+  AttachOptions options = attach_options(context);
+  options.name = as;
+  options.parent = arguments.parent;
+  options.role = arguments.role;
+  options.temporary = as.empty();
+  return attach(context, options);
 }
 
 Next next_message(Agent& agent, Signals& signals, const Filter& filter, Deadline deadline) {

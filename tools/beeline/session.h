@@ -3,6 +3,7 @@
 // A verb as an agent: how it attaches, and how it waits for messages and for signals at once.
 
 #include <optional>
+#include <string>
 
 #include <beeline/agent.h>
 
@@ -14,6 +15,11 @@ namespace beeline::cli {
 /// Attaches. An agent that is known keeps the parent of its first attach: asking for another one is
 /// an error. Errors: kInvalid (that), those of Agent::attach.
 [[nodiscard]] Result<Agent> attach(const Context& context, const AttachOptions& options);
+
+/// The agent behind a verb that sends: the named one, which may own an inbox and outlives us, or a
+/// temporary one for no name.
+[[nodiscard]] Result<Agent> attach_sender(const Context& context, const std::string& as,
+                                          const AttachArguments& arguments);
 
 enum class Arrival {
   kMessage,

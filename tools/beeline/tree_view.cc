@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "shm/identity.h"
+#include "src/control/agent_info.h"
 #include "src/control/roles.h"
 
 namespace beeline::cli {
@@ -63,7 +64,8 @@ void add_lines(const Forest& forest, const ListedAgent& agent, const std::string
                const std::string& below, const Branches& marks, Table& table) {
   table.add({branch + agent.name, fmt::format("{}", agent.pid),
              std::string(control::to_string(agent.role)),
-             fmt::format("{}{}", shm::to_string(agent.state), agent.temporary ? ", temporary" : ""),
+             fmt::format("{}{}", to_string(control::state_of(agent)),
+                         agent.temporary ? ", temporary" : ""),
              agent.os_pid != 0 ? fmt::format("{}", agent.os_pid) : "-"});
   const auto children = forest.below(agent.pid);
   for (const ListedAgent* child : children) {
@@ -78,7 +80,8 @@ Json node_json(const Forest& forest, const ListedAgent& agent) {
   node["name"] = agent.name;
   node["pid"] = agent.pid;
   node["role"] = control::to_string(agent.role);
-  node["state"] = shm::to_string(agent.state);
+  node["state"] = to_string(control::state_of(agent));
+  node["attached"] = agent.state == shm::AgentState::kRunning;
   node["os_pid"] = agent.os_pid != 0 ? Json(agent.os_pid) : Json(nullptr);
   node["temporary"] = agent.temporary;
   node["children"] = Json::array();

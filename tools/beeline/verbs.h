@@ -13,11 +13,13 @@ namespace beeline::cli {
 
 // Each adds its verbs to the command line. A verb that ran leaves its exit code in the context,
 // which outlives the App.
-void add_hive_verbs(CLI::App& app, Context& context);     ///< up, down, status
-void add_look_verbs(CLI::App& app, Context& context);     ///< tree, route, inbox
+void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down, status
+void add_look_verbs(CLI::App& app, Context& context);  ///< tree, route, inbox
+void add_info_verb(CLI::App& app, Context& context);
 void add_send_verbs(CLI::App& app, Context& context);     ///< send, request
 void add_receive_verbs(CLI::App& app, Context& context);  ///< recv, reply
 void add_letters_verbs(CLI::App& app, Context& context);  ///< dlq
+void add_broadcast_verb(CLI::App& app, Context& context);
 void add_run_verb(CLI::App& app, Context& context);
 void add_demo_verb(CLI::App& app, Context& context);
 /// The hidden verb behind the processes of the demo.

@@ -21,12 +21,15 @@ std::string_view sleep_name(std::uint32_t sleep) {
 
 void dump_status(const Segment& segment, Json& out) {
   const shm::ByteView view = segment.view();
-  out["status"] = {{"sleep", sleep_name(view.u32(offsetof(shm::StatusPage, sleep)))},
-                   {"queued", view.u32(offsetof(shm::StatusPage, queued))},
-                   {"critical_queued", view.u32(offsetof(shm::StatusPage, critical_queued))},
-                   {"capacity", view.u32(offsetof(shm::StatusPage, capacity))},
-                   {"sleeps", view.u64(offsetof(shm::StatusPage, sleeps))},
-                   {"rings", view.u64(offsetof(shm::StatusPage, rings))}};
+  out["status"] = {
+      {"sleep", sleep_name(view.u32(offsetof(shm::StatusPage, sleep)))},
+      {"activity",
+       shm::to_string(shm::activity_from(view.u32(offsetof(shm::StatusPage, activity))))},
+      {"queued", view.u32(offsetof(shm::StatusPage, queued))},
+      {"critical_queued", view.u32(offsetof(shm::StatusPage, critical_queued))},
+      {"capacity", view.u32(offsetof(shm::StatusPage, capacity))},
+      {"sleeps", view.u64(offsetof(shm::StatusPage, sleeps))},
+      {"rings", view.u64(offsetof(shm::StatusPage, rings))}};
 }
 
 }  // namespace beeline::dump

@@ -199,7 +199,7 @@ void add_public_structs(std::string& out) {
              {BEELINE_FIELD(StatusPage, header), BEELINE_FIELD(StatusPage, sleep),
               BEELINE_FIELD(StatusPage, reserved_sleep), BEELINE_FIELD(StatusPage, queued),
               BEELINE_FIELD(StatusPage, capacity), BEELINE_FIELD(StatusPage, critical_queued),
-              BEELINE_FIELD(StatusPage, reserved_counts), BEELINE_FIELD(StatusPage, sleeps),
+              BEELINE_FIELD(StatusPage, activity), BEELINE_FIELD(StatusPage, sleeps),
               BEELINE_FIELD(StatusPage, rings), BEELINE_FIELD(StatusPage, reserved_counters),
               BEELINE_FIELD(StatusPage, reserved_page)});
   add_struct(

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/name_search.h"
 #include "src/os/clock.h"
 #include "tools/shm_dump/escape.h"
 
@@ -138,6 +139,11 @@ std::vector<std::uint32_t> Segments::find_agents(std::string_view name_or_pid) c
   const std::string wanted = escape(name_or_pid);
   for (const auto& [pid, agent] : agents_) {
     if (agent.name == wanted && !(is_pid && pid == number)) pids.push_back(pid);
+  }
+  if (pids.empty()) {
+    for (const auto& [pid, agent] : agents_) {
+      if (control::matches_short_name(agent.name, wanted)) pids.push_back(pid);
+    }
   }
   std::sort(pids.begin(), pids.end());
   return pids;

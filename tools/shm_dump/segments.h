@@ -60,7 +60,8 @@ class Segments {
   [[nodiscard]] const Segment* directory() const { return directory_; }
   /// The name of an agent; empty if no directory tells it.
   [[nodiscard]] std::string agent_name(std::uint32_t pid) const;
-  /// The pids that a number or a name means; none if nobody is called so.
+  /// The pids that a number or a name means, else those whose name up to '@' it is; none if nobody
+  /// is called so.
   [[nodiscard]] std::vector<std::uint32_t> find_agents(std::string_view name_or_pid) const;
 
   [[nodiscard]] const Segment* find_link(std::uint32_t owner, const shm::LinkKey& key) const;

@@ -1,0 +1,135 @@
+// One message for many: the directory says who they are, and each gets its own in its own link.
+
+#include <algorithm>
+#include <utility>
+
+#include "src/agent/core.h"
+#include "src/agent/directory_tree.h"
+#include "src/agent/letterhead.h"
+#include "src/agent/status.h"
+#include "src/control/roles.h"
+#include "src/control/routing.h"
+
+namespace beeline {
+
+namespace {
+
+bool descends(const control::Tree& tree, Pid pid, Pid from) {
+  for (const Pid above : tree.ancestors(pid)) {
+    if (above == from) return true;
+  }
+  return false;
+}
+
+bool is_member(const Group& group, const control::Tree& tree, const control::AgentNode& agent,
+               Pid sender) {
+  switch (group.kind) {
+    case Group::Kind::kAll:
+      return true;
+    case Group::Kind::kChildren:
+      return agent.parent == sender;
+    case Group::Kind::kSubtree:
+      return descends(tree, agent.pid, sender);
+    case Group::Kind::kRole:
+      return control::to_string(agent.role) == group.role_word;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const std::byte> payload,
+                                           const SendOptions& options) {
+  if (is_copy_) return {};
+  std::vector<Delivery> targets = targets_of(group);
+  const auto settle_all = [&](const SendResult& result) {
+    for (Delivery& target : targets) target.result = result;
+  };
+  Letterhead head(options, handled());
+  if (head.hops() > options_.max_hops) {
+    settle_all({SendStatus::kLoop, 0, 0});
+    return targets;
+  }
+  if (payload.size() > contract_.max_payload_bytes) {
+    settle_all({SendStatus::kTooBig, 0, contract_.max_payload_bytes});
+    return targets;
+  }
+  const auto part = head.cut(payload);
+  const std::vector<Peer> peers = open_targets(targets);
+  MessageId id = 0;
+  bool lost = false;
+  bool full = false;
+  // A parent that gets it needs no copy, and another one needs it once.
+  bool shown = std::any_of(targets.begin(), targets.end(),
+                           [this](const Delivery& target) { return target.pid == parent_; });
+  const auto send_all = [&](SendStatus to_those_of) {
+    // One lock for all: ids rise in each link, whoever sends beside us.
+    const auto lock = lock_send();
+    if (id == 0) id = send_path_.reserve_id();
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      SendResult& result = targets[i].result;
+      if (!peers[i].valid() || result.status != to_those_of) continue;
+      send::OutLink* link = link_of(peers[i]);
+      if (link == nullptr) {
+        result = {missing(peers[i]), 0, 0};
+        continue;
+      }
+      result = send_unseen(*link, part, head.envelope(), id);
+      if (result && link->copied && !std::exchange(shown, true)) {
+        show_to_parent(part, head.envelope(), id, link->peer());
+      }
+      lost |= link->needs_peer;
+      full |= result.status == SendStatus::kFull;
+    }
+  };
+  send_all(SendStatus::kOk);
+  // What tells us of new lives, and of links in which our receipts lie, waits in the control
+  // socket.
+  if (lost || full) poll_control();
+  if (full) send_all(SendStatus::kFull);
+  poll_control_at(os::coarse_ns());
+  if (group.kind == Group::Kind::kAll) {
+    std::erase_if(targets, [](const auto& to) { return to.result.status == SendStatus::kDenied; });
+  }
+  return targets;
+}
+
+// Those whom a rule forbids without a question to the coordinator are denied already.
+std::vector<Delivery> AgentCore::targets_of(const Group& group) const {
+  std::vector<Delivery> targets;
+  const control::Tree tree = read_tree(directory_view_);
+  for (const auto& [pid, agent] : tree.nodes()) {
+    if (pid == pid_ || pid == control::kKingPid || agent.state == shm::AgentState::kDead) continue;
+    if (!is_member(group, tree, agent, pid_)) continue;
+    const auto rule = control::route(tree, pid_, pid).rule;
+    const bool denied = rule == control::Rule::kTaskToParentOnly;
+    targets.push_back({pid, agent.name, {denied ? SendStatus::kDenied : SendStatus::kOk, 0, 0}});
+  }
+  return targets;
+}
+
+// A peer for each target, invalid for those that cannot be reached: their result says why.
+std::vector<Peer> AgentCore::open_targets(std::vector<Delivery>& targets) {
+  std::vector<Peer> peers(targets.size());
+  bool answers = true;  // the coordinator
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    SendResult& result = targets[i].result;
+    if (!result) continue;
+    const send::OutLink* known = out_link(targets[i].pid);
+    const bool asks = known == nullptr || known->place == nullptr;
+    const auto found = asks && !answers
+                           ? fail(ErrorCode::kTimeout, "the coordinator does not answer")
+                           : peer(targets[i].pid);
+    if (found) {
+      peers[i] = *found;
+      continue;
+    }
+    const ErrorCode code = found.error().code;
+    answers &= code != ErrorCode::kTimeout && code != ErrorCode::kNoCoordinator &&
+               code != ErrorCode::kClosed;
+    result.status = status_of(code);
+  }
+  return peers;
+}
+
+}  // namespace beeline

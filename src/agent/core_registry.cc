@@ -1,0 +1,72 @@
+// Who else is in the hive, as the coordinator tells it.
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "src/agent/core.h"
+#include "src/control/agent_info.h"
+
+namespace beeline {
+
+Result<std::vector<AgentInfo>> AgentCore::everybody() {
+  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  auto listed = client_.list_all();
+  // One that hangs was waited for already.
+  const bool gone = !listed && listed.error().code != ErrorCode::kTimeout && client_.closed();
+  if (gone && resume(options_.control_timeout)) listed = client_.list_all();
+  if (!listed) return tl::unexpected(listed.error());
+  return control::infos_of(*listed);
+}
+
+Result<std::vector<AgentInfo>> AgentCore::siblings() {
+  auto all = everybody();
+  if (!all) return all;
+  const AgentInfo* self = nullptr;
+  for (const AgentInfo& agent : *all) {
+    if (agent.pid == pid_) self = &agent;
+  }
+  const Pid parent = self != nullptr ? self->parent : parent_;
+  std::erase_if(
+      *all, [&](const AgentInfo& agent) { return agent.parent != parent || agent.pid == pid_; });
+  return all;
+}
+
+Result<std::vector<AgentInfo>> AgentCore::children(bool recursive) {
+  auto all = everybody();
+  if (!all) return all;
+  // The list rises by pid, and a parent is older than its child.
+  std::unordered_set<Pid> above{pid_};
+  std::erase_if(*all, [&](const AgentInfo& agent) {
+    const bool below = above.contains(agent.parent);
+    if (below && recursive) above.insert(agent.pid);
+    return !below;
+  });
+  return all;
+}
+
+Result<AgentInfo> AgentCore::info(Pid pid) {
+  const Pid wanted = pid == 0 ? pid_ : pid;
+  const auto all = everybody();
+  if (!all) return tl::unexpected(all.error());
+  for (const AgentInfo& agent : *all) {
+    if (agent.pid == wanted) return agent;
+  }
+  return fail(ErrorCode::kNoAgent, "no agent with pid " + std::to_string(wanted) + " in hive \"" +
+                                       hive_ + "\"; `beeline tree` shows who is there");
+}
+
+Result<AgentInfo> AgentCore::find(std::string_view name) {
+  const auto all = everybody();
+  if (!all) return tl::unexpected(all.error());
+  if (const AgentInfo* found = control::find_agent(*all, name)) return *found;
+  return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
+                                       hive_ + "\"; `beeline tree` shows who is there");
+}
+
+void AgentCore::set_sleeping(bool sleeping) {
+  if (is_copy_) return;
+  sleeping_ = sleeping;
+  show_activity();
+}
+
+}  // namespace beeline

@@ -1,0 +1,95 @@
+#include "src/control/agent_info.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "src/control/name_search.h"
+
+namespace beeline {
+
+std::string_view to_string(State state) {
+  switch (state) {
+    case State::kIdle:
+      return "idle";
+    case State::kRunning:
+      return "running";
+    case State::kBlocked:
+      return "blocked";
+    case State::kSleeping:
+      return "sleeping";
+    case State::kZombie:
+      return "zombie";
+    case State::kDead:
+      return "dead";
+  }
+  return "unknown";
+}
+
+namespace control {
+namespace {
+
+State state_of(shm::AgentActivity activity) noexcept {
+  switch (activity) {
+    case shm::AgentActivity::kIdle:
+      return State::kIdle;
+    case shm::AgentActivity::kRunning:
+      return State::kRunning;
+    case shm::AgentActivity::kBlocked:
+      return State::kBlocked;
+    case shm::AgentActivity::kSleeping:
+      return State::kSleeping;
+  }
+  return State::kIdle;
+}
+
+}  // namespace
+
+State state_of(const ListedAgent& agent) noexcept {
+  switch (agent.state) {
+    case shm::AgentState::kStarting:
+      return State::kIdle;
+    case shm::AgentState::kRunning:
+      return state_of(agent.activity);
+    case shm::AgentState::kAway:
+      return State::kZombie;
+    case shm::AgentState::kVacant:
+    case shm::AgentState::kDead:
+      break;
+  }
+  return State::kDead;
+}
+
+std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all) {
+  std::unordered_map<Pid, std::uint32_t> children;
+  for (const ListedAgent& agent : all) ++children[agent.parent];
+  std::vector<AgentInfo> infos;
+  infos.reserve(all.size());
+  for (const ListedAgent& agent : all) {
+    AgentInfo info;
+    info.pid = agent.pid;
+    info.parent = agent.parent;
+    info.name = agent.name;
+    info.role = to_string(agent.role);
+    info.state = state_of(agent);
+    info.children = children.contains(agent.pid) ? children[agent.pid] : 0;
+    info.started_unix_ns = static_cast<std::int64_t>(agent.attached_ns);
+    info.os_pid = agent.os_pid;
+    info.restarts = agent.restarts;
+    info.temporary = agent.temporary;
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked) {
+  NameSearch search(asked);
+  for (const AgentInfo& agent : all) {
+    search.offer(agent.pid, agent.name, agent.state == State::kDead);
+  }
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const AgentInfo& agent) { return agent.pid == search.found(); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace control
+}  // namespace beeline

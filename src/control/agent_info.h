@@ -1,0 +1,22 @@
+#pragma once
+
+// What the coordinator lists of agents, in the words of the public interface.
+
+#include <span>
+#include <vector>
+
+#include <beeline/registry.h>
+
+#include "src/control/wire.h"
+
+namespace beeline::control {
+
+[[nodiscard]] State state_of(const ListedAgent& agent) noexcept;
+
+/// All agents of a complete list, in its order.
+[[nodiscard]] std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all);
+
+/// Whom a name or a pid in decimal means (name_search.h); null if nobody.
+[[nodiscard]] const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked);
+
+}  // namespace beeline::control

@@ -1,0 +1,96 @@
+// bcast: one message for everybody, or for the children, the subtree or a role.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/session.h"
+#include "tools/beeline/verbs.h"
+
+namespace beeline::cli {
+namespace {
+
+struct BroadcastArguments {
+  std::string body;
+  std::string as;
+  std::string role;
+  bool children = false;
+  bool subtree = false;
+  MessageArguments message;
+
+  [[nodiscard]] Group group() const {
+    if (children) return Group::children();
+    if (subtree) return Group::subtree();
+    return role.empty() ? Group::all() : Group::role(role);
+  }
+};
+
+bool print_deliveries(const Context& context, const std::vector<Delivery>& deliveries) {
+  if (!context.json) {
+    if (deliveries.empty()) return print("nobody is in that group\n");
+    Table table({">PID", "NAME", "RESULT"});
+    for (const Delivery& to : deliveries) {
+      table.add({fmt::format("{}", to.pid), to.name, std::string(to_string(to.result.status))});
+    }
+    return print(table.text());
+  }
+  Json json{{"id", nullptr}, {"targets", Json::array()}};
+  for (const Delivery& to : deliveries) {
+    if (to.result) json["id"] = id_text(to.result.id);
+    json["targets"].push_back(
+        {{"pid", to.pid}, {"name", to.name}, {"result", to_string(to.result.status)}});
+  }
+  return print_json(json);
+}
+
+ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) {
+  const auto options = arguments.message.options();
+  if (!options) return complain(options.error());
+  const auto body = read_body(arguments.body);
+  if (!body) return complain(body.error());
+  auto agent = attach_sender(context, arguments.as, {"", "agent"});
+  if (!agent) return complain(agent.error());
+  const std::vector<Delivery> deliveries = agent->broadcast(arguments.group(), *body, *options);
+  if (!print_deliveries(context, deliveries)) {
+    return complain(ExitCode::kError, "nobody reads our stdout");
+  }
+  const auto failed = std::find_if(deliveries.begin(), deliveries.end(),
+                                   [](const Delivery& to) { return !to.result; });
+  return failed == deliveries.end() ? ExitCode::kOk : complain(failed->result, failed->name);
+}
+
+}  // namespace
+
+void add_broadcast_verb(CLI::App& app, Context& context) {
+  auto arguments = std::make_shared<BroadcastArguments>();
+  auto* verb = app.add_subcommand("bcast", "Send a message to many and print what became of each");
+  verb->add_option("BODY", arguments->body, "The text itself, - for stdin, @FILE for a file")
+      ->required();
+  auto* group = verb->add_option_group("group", "Whom it goes to; all agents if not given");
+  group->add_flag("--children", arguments->children, "The children of the sender, see --as");
+  group->add_flag("--subtree", arguments->subtree, "Its children, their children, and so on");
+  group->add_option("--role", arguments->role, "All agents of this role")
+      ->check(CLI::IsMember({"daemon", "agent", "architect", "lead", "worker", "task"}));
+  group->require_option(0, 1);
+  verb->add_option("--as", arguments->as,
+                   "Act as this agent, taking over its inbox if it is away; a temporary agent if "
+                   "not given");
+  add_message_options(*verb, arguments->message);
+  verb->footer(
+      "Examples:\n"
+      "  beeline bcast \"wrap up\"\n"
+      "  beeline bcast --role worker - < orders.txt\n"
+      "  beeline bcast --subtree --as lead-1 @plan.json --json\n"
+      "All get the same message id. It never waits: who has no room gets nothing and is listed as "
+      "full.\nA body of more than 64 KiB arrives cut to that. Exits with 0 if all got it, else as "
+      "the first\nthat did not: 4 if it has ended, 6 if it is full, 7 if a rule denies it.");
+  verb->callback([&context, arguments] { context.exit = broadcast(context, *arguments); });
+}
+
+}  // namespace beeline::cli
