@@ -285,7 +285,8 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   inherited.key = key;
   inherited.owner_pid = announced.pid;
   inherited.layout = shm::LinkLayout(announced.contract);
-  predecessor.home.read_row(inherited);
+  inherited.seen_empty_ns = opened_at(announced);
+  const bool was_known = predecessor.home.read_row(inherited);
   if (announced.mine) {
     const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
     if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid,
@@ -315,6 +316,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   link.position[1] = inherited.cursors[1];
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
+  if (was_known) link.known_since_ns = 0;
   inherited.verified = link.verified;
   inherited.new_row = *row;
   send::OutLink* own = out_link(announced.pid);

@@ -87,8 +87,13 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
     postponed_.push_back(std::move(announced));  // the machine has no memory or no fd now
     return;
   }
-  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, os::coarse_ns());
+  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, opened_at(announced));
   connect_receipts(add_in_link(std::move(*memory), announced, *row));
+}
+
+// Before that nothing was sent in it, and after that for as long as nobody knew of it.
+std::int64_t AgentCore::opened_at(const control::AnnouncedLink& announced) {
+  return std::clamp<std::int64_t>(announced.opened_ns, 0, os::coarse_ns());
 }
 
 Result<segment::Foreign> AgentCore::map_link(const control::AnnouncedLink& announced) {
@@ -110,7 +115,8 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
   link->may_send = announced.may_send;
   link->row = row;
   link->rate = receive_rate_;
-  link->seen_empty_ns = os::coarse_ns();
+  link->seen_empty_ns = opened_at(announced);
+  link->known_since_ns = os::coarse_ns();
   link->bell = bell_of(announced.pid, announced.incarnation);
   show_to_send_side(*link);
   return receiver_->add(std::move(link));

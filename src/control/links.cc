@@ -8,6 +8,7 @@
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/routing.h"
+#include "src/os/clock.h"
 
 namespace beeline::control {
 namespace {
@@ -111,6 +112,7 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   announcement.serial = link.key.serial;
   announcement.contract = link.contract;
   announcement.may_send = link.may_send;
+  announcement.opened_ns = link.opened_ns;
   std::vector<SharedFd> fds{link.fd};
   if (const Life* process = process_of(owner, link.key.incarnation)) {
     announcement.process = true;
@@ -178,8 +180,9 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   Agent& reader = *hive.registry.agent(request.to);
   if (!known) {
     if (auto room = check_room(hive, caller.pid, request.to); !room) return room;
-    LinkEntry fresh{key,       caller.pid, request.to, request.contract, share(std::move(fds[0])),
-                    *may_send, false};
+    LinkEntry fresh{
+        key,       caller.pid, request.to,     request.contract, share(std::move(fds[0])),
+        *may_send, false,      os::coarse_ns()};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));
   }

@@ -98,7 +98,8 @@ std::string build(const LinkRecord& record) {
                       {"urgent_slots", record.contract.urgent_slots},
                       {"max_payload_bytes", record.contract.max_payload_bytes},
                       {"may_send", record.may_send},
-                      {"faded", record.faded}});
+                      {"faded", record.faded},
+                      {"opened_ns", record.opened_ns}});
 }
 
 std::string build_dead_letters(std::uint64_t total) { return text_of(Json{{"total", total}}); }
@@ -138,6 +139,7 @@ Result<LinkRecord> parse_link(std::string_view text) {
   record.contract.max_payload_bytes = fields.number<std::uint64_t>("max_payload_bytes");
   record.may_send = fields.flag("may_send");
   record.faded = fields.flag("faded");
+  record.opened_ns = fields.number<std::int64_t>("opened_ns");
   if (!fields.good()) return broken("link", text);
   return record;
 }

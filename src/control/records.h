@@ -47,6 +47,7 @@ struct LinkRecord {
   shm::LinkContract contract;
   bool may_send = false;
   bool faded = false;
+  std::int64_t opened_ns = 0;
 };
 
 [[nodiscard]] std::string build(const LifeRecord& record);

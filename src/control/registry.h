@@ -94,6 +94,7 @@ struct LinkEntry {
   SharedFd fd;
   bool may_send = false;
   bool faded = false;  // drained and unmapped by its reader; kept as `mine` of a hand-over only
+  std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
 };
 
 struct LinkKeyOrder {

@@ -294,6 +294,7 @@ struct LinkAnnouncement {
   shm::LinkContract contract;
   bool may_send = false;  ///< false: only the receipts of the link count
   bool process = false;
+  std::int64_t opened_ns = 0;   ///< CLOCK_MONOTONIC; nothing in it was sent before
   std::optional<OwnLink> mine;  ///< only in a hand-over
 };
 

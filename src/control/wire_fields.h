@@ -268,6 +268,7 @@ void fields(V& v, LinkAnnouncement& r) {
   v("contract", r.contract);
   v("may_send", r.may_send);
   v("process", r.process);
+  v("opened_ns", r.opened_ns);
   v.maybe("mine", r.mine);
 }
 template <class V>

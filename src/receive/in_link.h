@@ -43,7 +43,8 @@ struct InLink {
   shm::LinkView view;
   std::uint16_t row = 0;  // in the home
   std::uint64_t position[shm::kLanes] = {0, 0};
-  std::int64_t seen_empty_ns = 0;  // when all taken was all there was
+  std::int64_t seen_empty_ns = 0;  // when all taken was all there was; its opening at first
+  std::int64_t known_since_ns = 0;
   shm::VerifiedExtents verified;
   ReceiptSink sink;
   wake::Bell bell;           // of the owner, to ring when it waits for space

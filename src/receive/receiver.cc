@@ -180,7 +180,9 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
   if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
   clock_ns_ = os::coarse_ns();
-  const std::int64_t earliest = std::max(link.seen_empty_ns, all_empty_ns_);
+  const bool was_known = link.known_since_ns <= all_empty_ns_;
+  const std::int64_t earliest =
+      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
   const std::int64_t sent =
       std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
   judge(link, copy);

@@ -40,15 +40,16 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity);
 }
 
-void OldHome::read_row(shm::InheritedLink& link) const {
+bool OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
     if (shm::LinkKey{row.incarnation.observe(), row.serial.relaxed_load()} != link.key) continue;
     link.cursors[0] = row.cursors[0].observe();
     link.cursors[1] = row.cursors[1].observe();
     link.seen_empty_ns = std::clamp<std::int64_t>(row.seen_empty_ns.observe(), 0, os::coarse_ns());
-    return;
+    return true;
   }
+  return false;
 }
 
 Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,

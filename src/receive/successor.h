@@ -20,8 +20,8 @@ class OldHome {
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
-  // Zero when it had no row for it.
-  void read_row(shm::InheritedLink& link) const;
+  // False, and nothing changed, when it had no row for it.
+  bool read_row(shm::InheritedLink& link) const;
 
  private:
   OldHome(segment::Foreign memory, std::uint32_t capacity)
