@@ -7,6 +7,7 @@
 //   slab already stamped                                 -        it was done
 //   queued                                               queued   same attempts
 //   leased                                               queued   attempts + 1 = redelivered
+//   leased, its sender has taken it back                 dead
 //   dead                                                 dead
 //
 // The successor's receipts start from the old home's cursors and the old stamps, so a sender never
@@ -90,7 +91,10 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   Entry& entry = home.entry(at);
   EntryWord word = copy.word;
   word.row = new_row;
-  if (word.state == EntryState::kLeased) {
+  const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
+  if (word.state == EntryState::kLeased && reason == DeadReason::kCancelled) {
+    word.state = EntryState::kDead;
+  } else if (word.state == EntryState::kLeased) {
     word.state = EntryState::kQueued;
     if (word.attempts != 255) ++word.attempts;
   }

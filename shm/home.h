@@ -200,7 +200,7 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   HomeControl& control = home.control();
   control.policy = static_cast<std::uint32_t>(options.policy);
   control.capacity = options.capacity;
-  control.critical_reserve = options.capacity / 16;
+  control.critical_reserve = options.capacity / 16 < 2 ? 2 : options.capacity / 16;
   control.max_attempts = options.max_attempts;
   control.rank_step_us = options.rank_step_us;
   control.rank_rule = static_cast<std::uint32_t>(options.rank_rule);

@@ -49,7 +49,7 @@ class Inbox {
     const std::uint32_t critical_reserve = home_.control().critical_reserve;
     std::uint32_t reserve = 0;
     if (room == Room::kNormal) reserve = critical_reserve;
-    if (room == Room::kCritical) reserve = critical_reserve / 4;
+    if (room == Room::kCritical) reserve = std::max(1U, critical_reserve / 4);
     return free_count_ + unallocated > reserve;
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
@@ -146,11 +146,14 @@ class Inbox {
     enter_queue(at);
   }
 
+  // Its sender does not want it any more, and its handler is told: a reason in the flags of a
+  // leased entry. A successor makes it a dead letter.
+  void mark_cancelled(std::uint32_t at) { set_reason(at, DeadReason::kCancelled); }
+
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
   void bury(std::uint32_t at, DeadReason reason) {
     Entry& entry = home_.entry(at);
-    entry.header.flags = static_cast<std::uint16_t>((entry.header.flags & ~(0xf << kReasonShift)) |
-                                                    static_cast<unsigned>(reason) << kReasonShift);
+    set_reason(at, reason);
     EntryWord word = entry.word();
     word.state = EntryState::kDead;
     entry.state.publish(word.pack());
@@ -244,13 +247,20 @@ class Inbox {
     }
   }
 
+  void set_reason(std::uint32_t at, DeadReason reason) {
+    std::uint16_t& flags = home_.entry(at).header.flags;
+    flags = static_cast<std::uint16_t>((flags & ~(0xf << kReasonShift)) |
+                                       static_cast<unsigned>(reason) << kReasonShift);
+  }
+
   // Counts an entry whose state says queued, and gives it its place in the order.
   void enter_queue(std::uint32_t at) {
     const MessageHeader& header = home_.entry(at).header;
     ++queued_;
+    if ((header.flags & kUnindexedFlags) != 0) return;
     if (header.rank <= kRankCritical) ++critical_;
     if ((header.flags & kFlagCopy) != 0) ++copies_;
-    if ((header.flags & kUnindexedFlags) == 0) index_.push(node_of(at));
+    index_.push(node_of(at));
   }
 
   void lease(std::uint32_t at) {
@@ -260,6 +270,7 @@ class Inbox {
     entry.state.publish(word.pack());
     --queued_;
     ++leased_;
+    if ((entry.header.flags & kUnindexedFlags) != 0) return;
     if (entry.header.rank <= kRankCritical) --critical_;
     if ((entry.header.flags & kFlagCopy) != 0) --copies_;
   }
@@ -319,7 +330,7 @@ class Inbox {
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
   std::uint32_t critical_ = 0;
-  std::uint32_t copies_ = 0;                                  // queued ones
+  std::uint32_t copies_ = 0;                                  // queued ones in the order
   std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
   std::uint32_t letters_count_ = 0;
 };

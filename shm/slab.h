@@ -10,6 +10,8 @@
 // free a slab twice or leak it. A stamp that is higher than any generation given out is a lie and
 // is ignored.
 
+#include <algorithm>
+
 #include "shm/link.h"
 
 namespace beeline::shm {
@@ -85,6 +87,12 @@ class SlabPool {
     return allocated_[slab_class];
   }
   [[nodiscard]] std::uint32_t out() const { return out_; }
+  // Slabs of the class that are loaned or out.
+  [[nodiscard]] std::uint32_t busy(std::size_t slab_class) const {
+    const auto first = state_.begin() + layout_.classes[slab_class].first;
+    return static_cast<std::uint32_t>(std::count_if(
+        first, first + allocated_[slab_class], [](State state) { return state != State::kFree; }));
+  }
   [[nodiscard]] std::uint32_t loaned() const { return loaned_; }
 
  private:

@@ -214,9 +214,10 @@ class Agent {
   /// hops count any more. Errors: kInvalid (no dead letter has this id; inbox() lists them),
   /// kClosed (this agent has left).
   [[nodiscard]] Result<void> requeue_dead(MessageId id);
-  /// Lets a dead letter go, or all of them with id 0; returns how many. The newest 64 are kept
-  /// until then.
-  std::size_t purge_dead(MessageId id = 0);
+  /// Lets a dead letter go. False if there is none of this id.
+  bool purge_dead(MessageId id);
+  /// Lets all of them go; returns how many. The newest 64 are kept until then.
+  std::size_t purge_all_dead();
 
   /// Deaths of children and the end of the hive, in order.
   [[nodiscard]] std::optional<Notice> next_notice();

@@ -214,8 +214,9 @@ struct AttachOptions {
   double send_rate = 0;  ///< what this agent sends: kRateLimited beyond it
   std::uint32_t send_burst = 0;
   /// What this agent takes from each link, hostile senders included: what is beyond it stays in the
-  /// lane, so its sender finds the link full and nothing is lost. Critical and control messages are
-  /// exempt; in an inbox with Order::kFifo they overtake what is held back.
+  /// lane, so its sender finds the link full and nothing is lost. A link of a peer's next life
+  /// starts anew. Critical and control messages are exempt: the urgent lane alone bounds them. In
+  /// an inbox with Order::kFifo they overtake what is held back.
   double receive_rate = 0;
   std::uint32_t receive_burst = 0;
 
@@ -265,6 +266,7 @@ struct InboxCounters {
   std::uint64_t requeued = 0;
   std::uint64_t quarantined_links = 0;
   std::uint64_t late_replies = 0;    ///< answers that nobody waited for any more
+  std::uint64_t acks_dropped = 0;    ///< acknowledgements that their senders did not read, 256 each
   std::uint64_t copies_dropped = 0;  ///< of messages between children, when the table was full
 };
 
@@ -274,7 +276,8 @@ struct LinkCounters {
   std::uint64_t sent = 0;            ///< messages accepted by the link
   std::uint64_t not_taken = 0;       ///< of them still in its lanes
   std::uint64_t received = 0;        ///< messages taken from the peer
-  std::uint64_t copies_dropped = 0;  ///< not shown to this parent: half its lane was full
+  std::uint64_t copies_dropped = 0;  ///< of messages between children, not shown: half of this
+                                     ///< parent's lane was full, or there was no link to it
 };
 
 }  // namespace beeline

@@ -220,7 +220,8 @@ std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
 InboxCounters Agent::counters() const { return core_->counters(); }
 std::vector<LinkCounters> Agent::links() const { return core_->links(); }
 Result<void> Agent::requeue_dead(MessageId id) { return core_->requeue_dead(id); }
-std::size_t Agent::purge_dead(MessageId id) { return core_->purge_dead(id); }
+bool Agent::purge_dead(MessageId id) { return core_->purge_dead(id); }
+std::size_t Agent::purge_all_dead() { return core_->purge_all_dead(); }
 std::optional<Notice> Agent::next_notice() { return core_->next_notice(); }
 
 Result<std::vector<AgentInfo>> Agent::siblings() { return core_->siblings(); }

@@ -29,6 +29,9 @@ namespace beeline {
 
 class Letterhead;
 
+// Longest wait for the coordinator in a call that the user did not ask for.
+inline constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
+
 class AgentCore {
  public:
   [[nodiscard]] static Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options);
@@ -97,9 +100,10 @@ class AgentCore {
   [[nodiscard]] bool is_cancelled(std::uint32_t entry);
   void defer(std::uint32_t entry, std::string_view reply = {});
   SendResult escalate(std::uint32_t entry);
-  // `about`: the message that is escalated, null if there is none.
+  // `about`: the message that is escalated, null if there is none. `full_length`: of what was cut
+  // already, 0 if it was not.
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options,
-                      const shm::Entry* about);
+                      const shm::Entry* about, std::uint32_t full_length = 0);
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options) {
     return escalate(payload, options, handled());
   }
@@ -113,7 +117,8 @@ class AgentCore {
 
   // ---- Dead letters (core_letters.cc) ----
   [[nodiscard]] Result<void> requeue_dead(MessageId id);
-  std::size_t purge_dead(MessageId id);
+  bool purge_dead(MessageId id);
+  std::size_t purge_all_dead();
 
   // ---- Registry (core_registry.cc) ----
   [[nodiscard]] Result<std::vector<AgentInfo>> siblings();
@@ -194,6 +199,7 @@ class AgentCore {
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   // Whether to wait for a coordinator that has gone.
   enum class Patience : std::uint8_t { kNone, kForCoordinator };
+  Result<Peer> find_peer(Pid pid);
   Result<Peer> open_link(Pid pid, Patience patience);
   [[nodiscard]] std::string why_denied(Pid pid);
   Result<send::OutLink*> add_out_link(Pid pid);
@@ -214,9 +220,10 @@ class AgentCore {
   [[nodiscard]] const std::vector<Pid>& superiors();
   void mark_sibling(send::OutLink& link);
   void open_parent_link();
+  [[nodiscard]] bool lacks_parent_link(Pid peer);
   // REQUIRES: the send side is held.
   void show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
-                      MessageId id, Pid to);
+                      MessageId id, send::OutLink& to);
 
   // core_request.cc
   Result<void> ask(Question& question, std::span<const std::byte> payload,
@@ -234,7 +241,7 @@ class AgentCore {
   [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
   void acknowledge(MessageId id, AckStatus status, std::string_view reply);
   void pay_acks();
-  [[nodiscard]] SendStatus send_ack(Peer to, const Acknowledgement& ack);
+  [[nodiscard]] SendStatus send_ack(Pid to, const Acknowledgement& ack);
 
   // core_serve.cc
   [[nodiscard]] std::uint32_t await_message(const ServeOptions& options);
@@ -262,6 +269,10 @@ class AgentCore {
     shown_activity_ = now;
     waiter_->status().activity.relaxed_store(static_cast<std::uint32_t>(now));
   }
+
+  // What lies in the lanes is a successor's once this life has ended.
+  bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
+  bool drain_all() { return !has_ended() && receiver_->drain_all(); }
 
   // core_wait.cc
   class Blocked;
@@ -350,8 +361,9 @@ class AgentCore {
   std::vector<Question*> questions_;     // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Acknowledgement> owed_acks_;                  // that found no room yet
-  std::vector<Pid> superiors_;                             // nearest first, of ...
-  std::uint64_t superiors_epoch_ = 0;                      // ... this tree
+  std::uint64_t acks_dropped_ = 0;
+  std::vector<Pid> superiors_;         // nearest first, of ...
+  std::uint64_t superiors_epoch_ = 0;  // ... this tree
   std::deque<Notice> notices_;
   std::size_t notices_told_ = 0;                   // of them the fd was made readable for
   std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
@@ -380,8 +392,9 @@ class AgentCore {
   bool sleeping_ = false;  // the user said so
   bool down_ = false;      // the hive went down, or this life has ended
   bool stop_serving_ = false;
-  bool shows_parent_ = false;  // something was sent to a sibling
-  bool armed_ = false;         // event mode: counts as asleep while the user waits outside
+  bool shows_parent_ = false;  // something is to be sent to a sibling
+  std::int64_t next_parent_try_ns_ = 0;
+  bool armed_ = false;  // event mode: counts as asleep while the user waits outside
   bool attached_ = false;
   bool is_copy_ = false;  // in a forked child
   std::atomic<bool> left_{false};

@@ -76,7 +76,7 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
       }
       result = send_unseen(*link, part, head.envelope(), id);
       if (result && link->copied && !std::exchange(shown, true)) {
-        show_to_parent(part, head.envelope(), id, link->peer());
+        show_to_parent(part, head.envelope(), id, *link);
       }
       lost |= link->needs_peer;
       full |= result.status == SendStatus::kFull;

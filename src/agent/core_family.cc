@@ -9,12 +9,7 @@
 
 namespace beeline {
 
-namespace {
-
-// Longest wait for the coordinator in a call that the user did not ask for.
-constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
-
-}  // namespace
+namespace {}  // namespace
 
 void AgentCore::set_relation(receive::InLink& link) {
   shm::AgentRecord owner;
@@ -73,20 +68,30 @@ void AgentCore::mark_sibling(send::OutLink& link) {
   link.copied = known && parent_ > control::kKingPid && peer.parent_pid == parent_;
 }
 
+bool AgentCore::lacks_parent_link(Pid peer) {
+  const send::OutLink* link = out_link(peer);
+  return link != nullptr && link->copied && out_link(parent_) == nullptr;
+}
+
+// Tried again at most once a second: what is sent meanwhile is counted as not shown.
 void AgentCore::open_parent_link() {
+  constexpr std::int64_t kPause = 1'000'000'000;
   shows_parent_ = true;
-  if (parent_ <= control::kKingPid || client_.closed()) return;
-  if (out_link(parent_) == nullptr) {
-    client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
-    static_cast<void>(open_link(parent_, Patience::kNone));
-    client_.set_deadline(options_.control_timeout);
-  }
+  if (parent_ <= control::kKingPid || client_.closed() || out_link(parent_) != nullptr) return;
+  const std::int64_t now = os::monotonic_ns();
+  if (now < next_parent_try_ns_) return;
+  next_parent_try_ns_ = now + kPause;
+  client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
+  static_cast<void>(open_link(parent_, Patience::kNone));
+  client_.set_deadline(options_.control_timeout);
 }
 
 void AgentCore::show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
-                               MessageId id, Pid to) {
+                               MessageId id, send::OutLink& to) {
   if (send::OutLink* parent = out_link(parent_); parent != nullptr) {
-    send_path_.send_copy(*parent, {id, to, payload}, envelope);
+    send_path_.send_copy(*parent, {id, to.peer(), payload}, envelope);
+  } else {
+    ++to.copies_dropped;
   }
 }
 

@@ -27,14 +27,20 @@ Result<void> AgentCore::requeue_dead(MessageId id) {
   return {};
 }
 
-std::size_t AgentCore::purge_dead(MessageId id) {
+bool AgentCore::purge_dead(MessageId id) {
+  if (is_copy_ || has_ended()) return false;
+  const std::uint32_t at = receiver_->find_dead(id);
+  if (at == shm::kNoEntry) return false;
+  receiver_->purge_dead(at);
+  return true;
+}
+
+std::size_t AgentCore::purge_all_dead() {
   if (is_copy_ || has_ended()) return 0;
   std::size_t count = 0;
   const shm::Home& home = receiver_->home().home();
   for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
-    const shm::Entry& entry = home.entry(at);
-    if (entry.word().state != shm::EntryState::kDead) continue;
-    if (id != 0 && entry.header.id != id) continue;
+    if (home.entry(at).word().state != shm::EntryState::kDead) continue;
     receiver_->purge_dead(at);
     ++count;
   }
@@ -51,9 +57,12 @@ void AgentCore::handle(const control::LettersAnnouncement& letters) {
     } else {
       done.text = requeued.error().text;
     }
+  } else if (letters.what == control::kPurgeLetters && letters.id == 0) {
+    done.count = purge_all_dead();
+  } else if (letters.what == control::kPurgeLetters && purge_dead(letters.id)) {
+    done.count = 1;
   } else {
-    done.count = purge_dead(letters.id);
-    if (done.count == 0 && letters.id != 0) done.text = no_letter(letters.id);
+    done.text = no_letter(letters.id);
   }
   // A connection that is lost ends the wait of whoever asked.
   static_cast<void>(client_.letters_done(done));

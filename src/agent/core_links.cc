@@ -11,9 +11,6 @@ namespace beeline {
 
 namespace {
 
-// Longest wait for the coordinator in a call that the user did not ask for.
-constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
-
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
@@ -300,22 +297,30 @@ Pid AgentCore::find_pid(std::string_view name) const {
 }
 
 Result<Peer> AgentCore::peer(Pid pid) {
+  auto found = find_peer(pid);
+  if (found && lacks_parent_link(pid)) open_parent_link();
+  return found;
+}
+
+Result<Peer> AgentCore::find_peer(Pid pid) {
   if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   if (const auto known = slot_of_.find(pid); known != slot_of_.end()) {
-    const auto lock = lock_send();
+    auto lock = lock_send();
     send::OutLink& link = *out_[known->second];
     send_path_.follow(link);
     if (link.dead) {
       return fail(ErrorCode::kPeerDead, "receiver PID " + std::to_string(pid) + " is dead");
     }
-    if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
+    if (!link.may_send) {
+      lock = {};  // the coordinator is asked
+      return fail(ErrorCode::kDenied, why_denied(pid));
+    }
     // One that has not registered with a new coordinator yet may still do so: sends wait for it.
     const bool awaited = os::monotonic_ns() < place_until_ns_;
     if (link.place != nullptr || awaited) return Peer{known->second, pid};
   }
   auto opened = open_link(pid, Patience::kForCoordinator);
   if (opened && !out_[opened->slot]->may_send) return fail(ErrorCode::kDenied, why_denied(pid));
-  if (opened && out_[opened->slot]->copied) open_parent_link();
   return opened;
 }
 

@@ -7,7 +7,7 @@
 namespace beeline {
 
 std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter) {
-  while (receiver_->drain_all()) {
+  while (drain_all()) {
   }
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);
@@ -63,6 +63,7 @@ InboxCounters AgentCore::counters() const {
   result.requeued = counts.requeued.relaxed_load();
   result.quarantined_links = counts.bad_slots.relaxed_load();
   result.late_replies = counts.late_replies.relaxed_load();
+  result.acks_dropped = acks_dropped_;
   result.copies_dropped = counts.copies_dropped.relaxed_load();
   return result;
 }

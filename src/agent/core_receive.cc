@@ -31,7 +31,7 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
   if (has_ended()) return std::nullopt;
   poll_control_at(os::coarse_ns());
   if (has_ended()) return std::nullopt;
-  receiver_->drain_turn();
+  drain_turn();
   std::uint32_t at = take(filter);
   if (at == shm::kNoEntry && waiter_->uses_events()) {
     arm();

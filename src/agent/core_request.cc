@@ -16,16 +16,21 @@ std::string whom(const Question& question) {
          " to agent " + std::to_string(question.to.pid) + ": ";
 }
 
+// Nobody waits for ever (HK-063).
+Result<void> check_deadline(const Question& question) {
+  if (question.deadline != Deadline::max()) return {};
+  return fail(
+      ErrorCode::kInvalid,
+      whom(question) + "a wait for an answer needs a deadline; kRequestPatience is a good one");
+}
+
 }  // namespace
 
 // ---- Asking -------------------------------------------------------------------------------------
 
 Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline send_until) {
-  if (question.deadline == Deadline::max()) {
-    return fail(ErrorCode::kInvalid,
-                whom(question) + "a request needs a deadline; kRequestPatience is a good one");
-  }
+  if (auto bounded = check_deadline(question); !bounded) return bounded;
   question.pending.request_id = reserve_id();
   question.pending.alias = options.reply_to;
   question.cancel_on_timeout = options.cancel_on_timeout;
@@ -63,7 +68,7 @@ QuestionState AgentCore::state_of(const Question& question) {
   }
   const bool taken = was_taken(question);
   // It may have answered and died after the last look.
-  while (!answered() && receiver_->drain_all()) {
+  while (!answered() && drain_all()) {
   }
   if (answered()) return QuestionState::kAnswered;
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
@@ -155,10 +160,14 @@ void AgentCore::run_answers() {
     const auto kept = std::move(open_questions_[i]);
     open_questions_.erase(open_questions_.begin() + static_cast<std::ptrdiff_t>(i));
     const auto at = conclude(*kept);
-    if (at) {
-      kept->then(hand_out(*at));
-    } else {
-      kept->then(tl::unexpected(at.error()));
+    // What it throws is lost: a message that it did not finish is put back.
+    try {
+      if (at) {
+        kept->then(hand_out(*at));
+      } else {
+        kept->then(tl::unexpected(at.error()));
+      }
+    } catch (...) {
     }
   }
 }
@@ -186,10 +195,10 @@ std::vector<Message> AgentCore::drain_pending_results() {
   std::vector<Message> results;
   if (has_ended()) return results;
   poll_control_at(os::coarse_ns());
-  while (receiver_->drain_all()) {
+  while (drain_all()) {
   }
   for (;;) {
-    const std::uint32_t at = receiver_->take_stashed(receive::Receiver::Stashed::kAnswer, 0);
+    const std::uint32_t at = receiver_->take_stashed_answer();
     if (at == shm::kNoEntry) break;
     results.push_back(Message(this, at));
   }
@@ -200,11 +209,12 @@ std::vector<Message> AgentCore::drain_pending_results() {
 // ---- Acknowledgements ---------------------------------------------------------------------------
 
 Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline deadline) {
-  std::uint32_t at = receiver_->take_stashed(receive::Receiver::Stashed::kAck, id);
+  std::uint32_t at = receiver_->take_stashed_ack(id, to.pid);
   if (at == shm::kNoEntry) {
     Question question(to, deadline);
     question.pending.request_id = id;
     question.pending.for_ack = true;
+    if (auto bounded = check_deadline(question); !bounded) return tl::unexpected(bounded.error());
     begin(question);
     await(question);
     const auto found = conclude(question);
@@ -245,31 +255,39 @@ Acknowledgement AgentCore::read_ack(std::uint32_t at) {
 }
 
 // Says what became of a message to a sender that has asked. Not waited for: what finds no room now
-// goes with a later look.
+// goes with a later look. A sender that does not read its acknowledgements loses the oldest.
 void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view reply) {
-  constexpr std::size_t kMostOwed = 1024;
-  if (owed_acks_.size() == kMostOwed) owed_acks_.pop_front();
+  constexpr std::size_t kMostOwed = 256;  // to one sender
+  const Pid to = shm::pid_of_message(id);
+  const auto is_theirs = [to](const Acknowledgement& ack) {
+    return shm::pid_of_message(ack.id) == to;
+  };
+  const auto owed = std::count_if(owed_acks_.begin(), owed_acks_.end(), is_theirs);
+  if (static_cast<std::size_t>(owed) >= kMostOwed) {
+    owed_acks_.erase(std::find_if(owed_acks_.begin(), owed_acks_.end(), is_theirs));
+    ++acks_dropped_;
+  }
   owed_acks_.push_back({id, status, std::string(reply)});
   pay_acks();
 }
 
+// Each sender's in their order; one that takes nothing holds up no other. No control call: who has
+// sent to us has a link from us, or is gone.
 void AgentCore::pay_acks() {
   for (const receive::Refused& refused : receiver_->take_refused()) {
-    owed_acks_.push_back({refused.id, AckStatus::kRejected, shm::to_string(refused.reason)});
+    acknowledge(refused.id, AckStatus::kRejected, shm::to_string(refused.reason));
   }
-  // A look at the control socket on the way may bring us here again.
-  std::deque<Acknowledgement> owed = std::exchange(owed_acks_, {});
-  while (!owed.empty() && !has_left()) {
-    const Acknowledgement& ack = owed.front();
-    const auto to = peer(shm::pid_of_message(ack.id));
-    if (to && send_ack(*to, ack) == SendStatus::kFull) break;
-    owed.pop_front();
-  }
-  owed_acks_.insert(owed_acks_.begin(), std::make_move_iterator(owed.begin()),
-                    std::make_move_iterator(owed.end()));
+  std::vector<Pid> full;
+  std::erase_if(owed_acks_, [&](const Acknowledgement& ack) {
+    const Pid to = shm::pid_of_message(ack.id);
+    if (std::find(full.begin(), full.end(), to) != full.end()) return false;
+    if (send_ack(to, ack) != SendStatus::kFull) return true;
+    full.push_back(to);
+    return false;
+  });
 }
 
-SendStatus AgentCore::send_ack(Peer to, const Acknowledgement& ack) {
+SendStatus AgentCore::send_ack(Pid to, const Acknowledgement& ack) {
   shm::Extension extension{};
   extension.ack = static_cast<std::uint8_t>(ack.status);
   send::Envelope envelope;
@@ -278,8 +296,8 @@ SendStatus AgentCore::send_ack(Peer to, const Acknowledgement& ack) {
   envelope.extension = &extension;
   const auto bytes = std::as_bytes(std::span(ack.reply));
   const auto lock = lock_send();
-  send::OutLink* link = link_of(to);
-  if (link == nullptr) return missing(to);
+  send::OutLink* link = has_left() ? nullptr : out_link(to);
+  if (link == nullptr) return SendStatus::kPeerDead;
   return send_now(*link, bytes, envelope, send_path_.reserve_id()).status;
 }
 

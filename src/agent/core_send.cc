@@ -43,8 +43,11 @@ SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId
   return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
 }
 
-// An acknowledgement is no word between siblings.
-bool shows(const send::Envelope& envelope) { return (envelope.flags & shm::kFlagAck) == 0; }
+// Acknowledgements and orders to cancel are no words between siblings.
+bool shows(const send::Envelope& envelope) {
+  if ((envelope.flags & shm::kFlagAck) != 0) return false;
+  return (envelope.flags & shm::kFlagControl) == 0 || envelope.type != kCancelOrder;
+}
 
 }  // namespace
 
@@ -63,7 +66,7 @@ SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> p
                                const send::Envelope& envelope, MessageId id) {
   const SendResult result = send_unseen(link, payload, envelope, id);
   if (link.copied && result && shows(envelope)) {
-    show_to_parent(payload, envelope, id, link.peer());
+    show_to_parent(payload, envelope, id, link);
   }
   return result;
 }
@@ -299,7 +302,7 @@ SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline
     if (outcome == send::Outcome::kOk) count_sent(*link, head.envelope());
     if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
     if (link->copied && outcome == send::Outcome::kOk) {
-      show_to_parent({loan.data_, loan.size_}, head.envelope(), id, link->peer());
+      show_to_parent({loan.data_, loan.size_}, head.envelope(), id, *link);
     }
     result = result_of(outcome, *link, id, loan.size_);
     return has_settled(result.status, *link);

@@ -12,14 +12,17 @@ namespace beeline {
 Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
   std::size_t handled = 0;
   stop_serving_ = false;
-  while (handled < options.most && !stop_serving_) {
+  const auto is_over = [&] {
+    return stop_serving_ || std::chrono::steady_clock::now() >= options.until;
+  };
+  while (handled < options.most && !is_over()) {
     run_answers();
     if (stop_serving_) break;
     const std::uint32_t at = await_message(options);
     if (at == shm::kNoEntry) {
-      if (down_) return fail(ErrorCode::kClosed, why_down());
-      if (std::chrono::steady_clock::now() >= options.until) break;
-      continue;  // an answer has come, or one is overdue
+      if (!down_) continue;  // an answer has come, or one is overdue
+      run_answers();
+      return fail(ErrorCode::kClosed, why_down());
     }
     Message message = hand_out(at);
     if (message.is_copy() && !options.copies) {
@@ -41,7 +44,7 @@ std::uint32_t AgentCore::await_message(const ServeOptions& options) {
     if (!has_ended()) at = take(options.filter);
     return at != shm::kNoEntry || down_ || has_news();
   };
-  receiver_->drain_turn();
+  drain_turn();
   if (look()) return at;
   const Deadline until = std::min(options.until, next_question_deadline());
   wait_until(until.time_since_epoch().count(), look);
@@ -99,7 +102,7 @@ Result<Message> AgentCore::held(MessageId id) {
 
 bool AgentCore::is_cancelled(std::uint32_t entry) {
   if (is_copy_ || has_ended()) return false;
-  receiver_->drain_turn();
+  drain_turn();
   return receiver_->is_cancelled(entry);
 }
 
@@ -128,7 +131,9 @@ SendResult AgentCore::escalate(std::uint32_t entry) {
   const shm::Entry& original = receiver_->entry(entry);
   SendOptions options;
   options.reply_to = original.header.reply_to;
-  const SendResult sent = escalate(receiver_->payload(entry), options, &original);
+  const bool cut = (original.header.flags & shm::kFlagCut) != 0;
+  const SendResult sent = escalate(receiver_->payload(entry), options, &original,
+                                   cut ? original.extension().full_length : 0);
   if (!sent) return sent;
   const MessageId id = original.header.id;
   if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
@@ -139,17 +144,22 @@ SendResult AgentCore::escalate(std::uint32_t entry) {
 
 // The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
 SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options,
-                               const shm::Entry* about) {
+                               const shm::Entry* about, std::uint32_t full_length) {
   SendOptions escalation = options;
   escalation.type = kEscalation;
   escalation.rank = std::min(options.rank, kHigh);
-  const Letterhead head(escalation, about);
-  for (const Pid ancestor : superiors()) {
+  constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(1);
+  Letterhead head(escalation, about);
+  if (full_length != 0) head.say_cut(full_length);
+  const std::vector<Pid> above = superiors();  // a send may look at a new tree
+  for (const Pid ancestor : above) {
     if (ancestor == control::kKingPid) return log_escalation(payload);
     const auto to = peer(ancestor);
     if (!to && to.error().code == ErrorCode::kPeerDead) continue;
+    // A task may write to its parent alone, and that is dead.
+    if (!to && to.error().code == ErrorCode::kDenied) return log_escalation(payload);
     if (!to) return {status_of(to.error().code), 0, 0};
-    const SendResult sent = send_as(head, *to, payload, Deadline::min(), 0);
+    const SendResult sent = send_as(head, *to, payload, after(kPatience), 0);
     if (sent.status != SendStatus::kPeerDead) return sent;
   }
   return {SendStatus::kNoRoute, 0, 0};

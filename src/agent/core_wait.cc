@@ -15,7 +15,8 @@ constexpr std::int64_t kUnconnected = 1'000'000'000;  // nobody would ring us fo
 constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
-constexpr std::int64_t kTick = 4'000'000;  // the coarse clock may say a time so much later
+constexpr std::int64_t kOwing = 20'000'000;  // while an acknowledgement finds no room
+constexpr std::int64_t kTick = 4'000'000;    // the coarse clock may say a time so much later
 
 }  // namespace
 
@@ -35,13 +36,13 @@ void AgentCore::last_look() {
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
   const std::int64_t before = os::coarse_ns();
-  while (receiver_->drain_all()) {
+  while (drain_all()) {
   }
   if (receiver_->all_empty()) receiver_->note_all_empty(before);
 }
 
 std::int64_t AgentCore::longest_block() const {
-  std::int64_t longest = belt_ns_;
+  std::int64_t longest = owed_acks_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }

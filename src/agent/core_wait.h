@@ -33,7 +33,7 @@ bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
   const bool done = waiter_->wait(
       deadline_ns,
       [&] {
-        receiver_->drain_turn();
+        drain_turn();
         poll_control_sometimes();
         return ready();
       },

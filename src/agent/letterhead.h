@@ -44,10 +44,15 @@ class Letterhead {
   // the whole. REQUIRES: its length has 32 bits.
   [[nodiscard]] std::span<const std::byte> cut(std::span<const std::byte> payload) {
     if (payload.size() <= send::kMaxCopyBytes) return payload;
-    extension_.full_length = static_cast<std::uint32_t>(payload.size());
+    say_cut(static_cast<std::uint32_t>(payload.size()));
+    return payload.first(send::kMaxCopyBytes);
+  }
+
+  // The payload is the start of one of this length.
+  void say_cut(std::uint32_t full_length) {
+    extension_.full_length = full_length;
     envelope_.extension = &extension_;
     envelope_.flags |= shm::kFlagCut;
-    return payload.first(send::kMaxCopyBytes);
   }
 
   [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }

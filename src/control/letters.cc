@@ -136,11 +136,13 @@ Result<void> ask_letters(Hive& hive, const Caller& caller, std::uint64_t seq,
   if (!life) return tl::unexpected(life.error());
   const std::string whose = fmt::format("agent {}", quoted(hive.tree.find(request.to)->name));
   if (auto good = check_user(caller, (*life)->uid, whose); !good) return good;
-  if (hive.letter_tickets.size() >= kMaxLetterTickets) {
-    return fail(ErrorCode::kFull,
-                fmt::format("{} questions about dead letters wait for their agents, the limit is "
-                            "{}: ask again when some are answered",
-                            hive.letter_tickets.size(), kMaxLetterTickets));
+  const auto waiting = std::count_if(
+      hive.letter_tickets.begin(), hive.letter_tickets.end(),
+      [&](const LetterTicket& ticket) { return ticket.agent_session == (*life)->session; });
+  if (static_cast<std::size_t>(waiting) >= kMaxLetterTickets) {
+    return fail(ErrorCode::kFull, fmt::format("{} questions about its dead letters wait for {}, "
+                                              "the limit is {}: ask again when it has answered",
+                                              waiting, whose, kMaxLetterTickets));
   }
   const std::uint64_t number = hive.next_letter_ticket++;
   hive.letter_tickets.push_back({number, (*life)->session, caller.session, seq});

@@ -13,7 +13,7 @@
 namespace beeline::control {
 
 /// Questions that wait for agents at one time.
-inline constexpr std::size_t kMaxLetterTickets = 64;
+inline constexpr std::size_t kMaxLetterTickets = 8;  ///< that wait for one agent
 
 /// Passes the question on, or answers it at once where it is about letters that are held here.
 /// Errors: kInvalid, kNoAgent, kPeerDead, kDenied, kFull.

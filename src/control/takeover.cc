@@ -225,6 +225,8 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
 
 void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
                           shm::DeadReason reason, std::uint32_t attempts) {
+  // What was only meant for the dead to know: nobody misses it.
+  if ((slot.header.flags & (shm::kFlagCopy | shm::kFlagAck)) != 0) return;
   DeadLetter letter;
   letter.from = link.owner;
   letter.to = pid_;
@@ -244,6 +246,11 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
     if (!read_at(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
       letter.payload.clear();
     }
+  }
+  if ((slot.header.flags & shm::kFlagCut) != 0) {
+    shm::Extension extension;
+    std::memcpy(&extension, slot.payload, sizeof(extension));
+    letter.header.length = std::max(letter.header.length, extension.full_length);
   }
   ++letters_;
   hive.dead_letters.add(std::move(letter));

@@ -16,24 +16,34 @@ PendingReply* Answers::waiting_for(std::uint32_t from, const shm::MessageHeader&
   return nullptr;
 }
 
-// Ids of one agent follow each other, so the newest do not share places.
-std::size_t Answers::place_of(std::uint64_t id) { return id % kRemembered; }
-
 void Answers::remember(std::uint64_t id, std::uint32_t from, bool open) {
   if (id == 0) return;
-  if (asked_.empty()) asked_.resize(kRemembered);
-  asked_[place_of(id)] = {id, from, open};
+  const auto [place, is_new] = place_of_.try_emplace(id, next_);
+  const std::size_t at = place->second;
+  if (is_new) {
+    if (asked_.size() < kRemembered) {
+      asked_.emplace_back();
+    } else {
+      place_of_.erase(asked_[next_].id);
+    }
+    next_ = (next_ + 1) % kRemembered;
+  }
+  asked_[at] = {id, from, open};
+}
+
+const Answers::Asked* Answers::find(std::uint64_t id, std::uint32_t from) const {
+  const auto place = place_of_.find(id);
+  if (place == place_of_.end() || asked_[place->second].from != from) return nullptr;
+  return &asked_[place->second];
 }
 
 bool Answers::was_asked(std::uint64_t id, std::uint32_t from) const {
-  if (asked_.empty()) return false;
-  const Asked& asked = asked_[place_of(id)];
-  return asked.id == id && asked.from == from;
+  return find(id, from) != nullptr;
 }
 
 bool Answers::close(std::uint64_t id, std::uint32_t from) {
-  if (!was_asked(id, from)) return false;
-  return std::exchange(asked_[place_of(id)].open, false);
+  if (find(id, from) == nullptr) return false;
+  return std::exchange(asked_[place_of_[id]].open, false);
 }
 
 }  // namespace beeline::receive

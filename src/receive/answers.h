@@ -2,6 +2,7 @@
 // Who waits for which answer, and which answers this agent has ever asked for.
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "shm/index.h"
@@ -23,6 +24,7 @@ class Answers {
   void expect(PendingReply& pending) { pending_.push_back(&pending); }
   void stop_expecting(PendingReply& pending) { std::erase(pending_, &pending); }
 
+  [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
   // Whoever waits for this message of `from`, or null.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
                                           const shm::MessageHeader& header) const;
@@ -42,10 +44,12 @@ class Answers {
     bool open = false;
   };
   static constexpr std::size_t kRemembered = 1024;
-  [[nodiscard]] static std::size_t place_of(std::uint64_t id);
+  [[nodiscard]] const Asked* find(std::uint64_t id, std::uint32_t from) const;
 
   std::vector<PendingReply*> pending_;
-  std::vector<Asked> asked_;  // by place_of(id); empty until something is asked
+  std::vector<Asked> asked_;                                 // a ring
+  std::size_t next_ = 0;                                     // place in it
+  std::unordered_map<std::uint64_t, std::size_t> place_of_;  // by id
 };
 
 }  // namespace beeline::receive

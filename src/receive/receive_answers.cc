@@ -1,6 +1,7 @@
 // The receiver's dealing with answers: to whom they go, and those that nobody waits for.
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "src/receive/receiver.h"
@@ -11,6 +12,10 @@ namespace {
 
 [[nodiscard]] bool is_order(const shm::MessageHeader& header) {
   return (header.flags & shm::kFlagControl) != 0;
+}
+
+[[nodiscard]] bool is_ack(const shm::MessageHeader& header) {
+  return (header.flags & shm::kFlagAck) != 0;
 }
 
 }  // namespace
@@ -26,10 +31,10 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
   if (header.reply_to == 0 || (header.flags & shm::kFlagCopy) != 0) return 0;
   waiting = answers_.waiting_for(link.owner_pid, header);
   if (waiting != nullptr) {
-    if (!waiting->for_ack) answers_.remember(waiting->request_id, link.owner_pid, false);
+    if (!waiting->for_ack) remember_asked(*waiting);
     return shm::kFlagMatched;
   }
-  if ((header.flags & shm::kFlagAck) != 0) return shm::kFlagStashed;
+  if (is_ack(header)) return shm::kFlagStashed;
   const bool asked = answers_.was_asked(header.reply_to, link.owner_pid);
   if (!asked && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
   if (!answers_.close(header.reply_to, link.owner_pid)) {
@@ -39,33 +44,39 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
   return shm::kFlagStashed;
 }
 
+// An answer is in the stash at once, so that an order to cancel finds it there.
 void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
-  const bool unwanted = !cancelled_.empty() && is_cancelled(at);
-  if (mark == shm::kFlagStashed || unwanted) unsettled_.push_back(at);
+  const shm::MessageHeader& header = entry(at).header;
+  if (mark == shm::kFlagStashed) (is_order(header) ? new_orders_ : stash_).push_back(at);
+  if (!waiting_orders_.empty()) wake_orders(header.id);
 }
 
-void Receiver::finish_put() {
-  for (const std::uint32_t at : std::exchange(unsettled_, {})) {
-    const shm::MessageHeader& header = entry(at).header;
-    if ((header.flags & shm::kFlagStashed) == 0) {
-      cancel(header.id);
-    } else if (is_order(header)) {
-      obey_cancel(at);
-    } else {
-      stash_.push_back(at);
-    }
-  }
-  keep_stash_bounded();
+void Receiver::settle_put() {
+  if (!new_orders_.empty()) obey_orders();
+  if (stash_.size() > most_stashed()) keep_stash_bounded();
 }
 
-// What is stashed must not fill the table: the oldest answers become dead letters.
+std::size_t Receiver::most_stashed() const { return home_->home().capacity() / 4; }
+
+// What is stashed must not fill the table. Whoever has the most in it loses the oldest of that,
+// acknowledgements first; an answer becomes a dead letter.
 void Receiver::keep_stash_bounded() {
-  const std::size_t most = home_->home().capacity() / 4;
-  while (stash_.size() > most) {
-    const std::uint32_t at = stash_.front();
-    stash_.erase(stash_.begin());
+  while (stash_.size() > most_stashed()) {
+    std::map<std::uint32_t, std::size_t> counts;  // by row
+    std::uint32_t worst = 0;
+    for (const std::uint32_t at : stash_) {
+      const std::uint32_t row = entry(at).word().row;
+      if (++counts[row] > counts[worst]) worst = row;
+    }
+    const auto is_worst = [&](std::uint32_t at) { return entry(at).word().row == worst; };
+    auto oldest = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
+      return is_worst(at) && is_ack(entry(at).header);
+    });
+    if (oldest == stash_.end()) oldest = std::find_if(stash_.begin(), stash_.end(), is_worst);
+    const std::uint32_t at = *oldest;
+    stash_.erase(oldest);
     home_->inbox().take_unindexed(at);
-    if ((entry(at).header.flags & shm::kFlagAck) != 0) {
+    if (is_ack(entry(at).header)) {
       done(at);
     } else {
       bury(at, shm::DeadReason::kUnclaimed);
@@ -73,14 +84,12 @@ void Receiver::keep_stash_bounded() {
   }
 }
 
-std::uint32_t Receiver::take_stashed(Stashed what, std::uint64_t id) {
-  finish_put();
+template <typename Wanted>
+std::uint32_t Receiver::take_stashed(Wanted&& wanted) {
+  settle_put();
   for (;;) {
-    const auto found = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
-      const shm::MessageHeader& header = entry(at).header;
-      const bool is_ack = (header.flags & shm::kFlagAck) != 0;
-      return is_ack == (what == Stashed::kAck) && (id == 0 || header.reply_to == id);
-    });
+    const auto found = std::find_if(stash_.begin(), stash_.end(),
+                                    [&](std::uint32_t at) { return wanted(entry(at).header); });
     if (found == stash_.end()) return shm::kNoEntry;
     const std::uint32_t at = *found;
     stash_.erase(found);
@@ -89,24 +98,42 @@ std::uint32_t Receiver::take_stashed(Stashed what, std::uint64_t id) {
   }
 }
 
+std::uint32_t Receiver::take_stashed_answer() {
+  return take_stashed([](const shm::MessageHeader& header) { return !is_ack(header); });
+}
+
+std::uint32_t Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
+  return take_stashed([id, from](const shm::MessageHeader& header) {
+    return is_ack(header) && header.reply_to == id && shm::pid_of_message(header.id) == from;
+  });
+}
+
 void Receiver::forget(PendingReply& pending) {
   answers_.stop_expecting(pending);
-  if (!pending.for_ack) answers_.remember(pending.request_id, pending.from, false);
+  if (!pending.for_ack) remember_asked(pending);
   if (pending.entry == shm::kNoEntry) return;
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().stash(at);
   stash_.push_back(at);
 }
 
-// They are settled later: before its commit a successor finishes nothing.
+// Whatever answers it from now on is late, or one too many.
+void Receiver::remember_asked(const PendingReply& pending) {
+  answers_.remember(pending.request_id, pending.from, false);
+  answers_.remember(pending.alias, pending.from, false);
+}
+
+// Orders are obeyed later: before its commit a successor finishes nothing.
 void Receiver::adopt_entries() {
+  std::vector<std::uint32_t> found;
   for (std::uint32_t at = 0; at < home_->home().entries_allocated(); ++at) {
     const bool queued = entry(at).word().state == shm::EntryState::kQueued;
-    if (queued && (entry(at).header.flags & shm::kFlagStashed) != 0) unsettled_.push_back(at);
+    if (queued && (entry(at).header.flags & shm::kFlagStashed) != 0) found.push_back(at);
   }
-  std::sort(unsettled_.begin(), unsettled_.end(), [this](std::uint32_t a, std::uint32_t b) {
+  std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });
+  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed);
 }
 
 }  // namespace beeline::receive

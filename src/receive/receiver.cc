@@ -102,7 +102,7 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
     count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
   if (count == 0) return false;
-  if (!unsettled_.empty()) finish_put();
+  settle_put();
   if (link.rate.on()) {
     const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
     link.rate.take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
@@ -218,20 +218,20 @@ bool Receiver::make_room(InLink& link, shm::Lane lane) {
     commit(link, lane);  // no payload is given back before its message is in the home
     if (drop_copies() && home_->make_room(room)) return true;
   }
-  return lane == shm::Lane::kUrgent && control_waits(link) && home_->make_room(shm::Room::kControl);
+  return is_awaited(link, lane) && home_->make_room(shm::Room::kControl);
 }
 
-// Whether a control message lies in the urgent lane: what lies before it is let in with it.
-bool Receiver::control_waits(const InLink& link) {
-  constexpr auto kLane = shm::Lane::kUrgent;
-  constexpr std::size_t kFlagsWord = offsetof(shm::MessageHeader, flags) / 8;
-  constexpr unsigned kFlagsShift = offsetof(shm::MessageHeader, flags) % 8 * 8;
-  const std::uint64_t first = link.position[static_cast<std::size_t>(kLane)];
-  for (std::uint64_t at = first; at < first + link.view.capacity(kLane); ++at) {
-    const shm::Slot& slot = link.view.slot(kLane, at);
+// Whether a control message of somebody above, or an answer that somebody waits for, lies in the
+// lane: what lies before it is let in with it.
+bool Receiver::is_awaited(const InLink& link, shm::Lane lane) const {
+  if (!link.is_superior && answers_.nobody_waits()) return false;
+  const std::uint64_t first = link.position[static_cast<std::size_t>(lane)];
+  for (std::uint64_t at = first; at < first + link.view.capacity(lane); ++at) {
+    const shm::Slot& slot = link.view.slot(lane, at);
     if (!shm::is_published(slot, at)) return false;
-    const std::uint64_t word = slot.header.words[kFlagsWord].relaxed_load();
-    if ((word >> kFlagsShift & shm::kFlagControl) != 0) return true;
+    const auto header = slot.header.load<shm::MessageHeader>();
+    if (link.is_superior && (header.flags & shm::kFlagControl) != 0) return true;
+    if (answers_.waiting_for(link.owner_pid, header) != nullptr) return true;
   }
   return false;
 }
@@ -258,6 +258,7 @@ void Receiver::commit(InLink& link, shm::Lane lane) {
 
 // The time is that of the last message: before the look that found nothing more.
 void Receiver::note_empty(InLink& link) {
+  if (!waiting_orders_.empty()) finish_orders_of(link);
   link.seen_empty_ns = clock_ns_;
   home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
@@ -345,7 +346,6 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
 }
 
 void Receiver::done(std::uint32_t at) {
-  if (!cancelled_.empty()) forget_cancel(entry(at).header.id);
   const std::uint32_t row = home_->home().entry(at).word().row;
   shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
   home_->inbox().done(at, stamp);
@@ -355,15 +355,13 @@ void Receiver::done(std::uint32_t at) {
 }
 
 void Receiver::requeue(std::uint32_t at) {
+  if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   home_->inbox().requeue(at);
-  const shm::MessageHeader& header = entry(at).header;
-  if ((header.flags & shm::kFlagStashed) != 0) stash_.push_back(at);
-  if (!cancelled_.empty() && is_cancelled(at)) cancel(header.id);
+  if ((entry(at).header.flags & shm::kFlagStashed) != 0) stash_.push_back(at);
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
   const shm::MessageHeader& header = entry(at).header;
-  if (!cancelled_.empty()) forget_cancel(header.id);
   const bool asked = (header.flags & shm::kFlagRequiresAck) != 0;
   if (asked && reason != shm::DeadReason::kRejected) refused_.push_back({header.id, reason});
   home_->inbox().bury(at, reason);

@@ -99,10 +99,10 @@ class Receiver {
   void forget(PendingReply& pending);
   // The answers of `from` to this message are stashed, whenever they come.
   void stash_answers_to(std::uint64_t id, std::uint32_t from) { answers_.remember(id, from, true); }
-  // Leases the oldest stashed answer, or acknowledgement, or kNoEntry. `id`: only one to this
-  // message, 0 = any.
-  enum class Stashed : std::uint8_t { kAnswer, kAck };
-  [[nodiscard]] std::uint32_t take_stashed(Stashed what, std::uint64_t id);
+  // Leases the oldest stashed answer, or kNoEntry.
+  [[nodiscard]] std::uint32_t take_stashed_answer();
+  // Leases what `from` has said of this message, or kNoEntry.
+  [[nodiscard]] std::uint32_t take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
   [[nodiscard]] const std::vector<std::uint32_t>& stashed() const { return stash_; }
 
@@ -141,7 +141,7 @@ class Receiver {
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] static Verdict check(InLink& link, const shm::SlotCopy& copy);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
-  [[nodiscard]] static bool control_waits(const InLink& link);
+  [[nodiscard]] bool is_awaited(const InLink& link, shm::Lane lane) const;
   // receive_copies.cc
   bool drop_copies();
   void drop_copy(std::uint32_t at);
@@ -153,11 +153,19 @@ class Receiver {
   // Remembers what is to be done with an entry that was put, once it is committed.
   void note_put(std::uint32_t at, std::uint16_t mark);
   // Does it.
-  void finish_put();
-  void obey_cancel(std::uint32_t order);
-  void cancel(std::uint64_t id);
-  void forget_cancel(std::uint64_t id);
+  void settle_put();
+  // receive_cancel.cc
+  void obey_orders();
+  void finish_order(std::uint32_t order);
+  void wait_for_target(std::uint32_t order);
+  void wake_orders(std::uint64_t id);
+  void finish_orders_of(const InLink& link);
+  bool cancel(std::uint64_t id);
   void keep_stash_bounded();
+  [[nodiscard]] std::size_t most_stashed() const;
+  void remember_asked(const PendingReply& pending);
+  template <typename Wanted>
+  [[nodiscard]] std::uint32_t take_stashed(Wanted&& wanted);
   [[nodiscard]] static std::optional<shm::Lane> next_in_order(const InLink& link);
   void commit(InLink& link, shm::Lane lane);
   void note_empty(InLink& link);
@@ -176,9 +184,9 @@ class Receiver {
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
   Answers answers_;
-  std::vector<std::uint32_t> stash_;      // oldest first
-  std::vector<std::uint32_t> unsettled_;  // put, to be looked at after the commit
-  std::vector<std::uint64_t> cancelled_;  // ids that are leased or have not come yet
+  std::vector<std::uint32_t> stash_;           // oldest first
+  std::vector<std::uint32_t> new_orders_;      // to cancel; obeyed after the commit
+  std::vector<std::uint32_t> waiting_orders_;  // their message has not come yet
   std::vector<Refused> refused_;
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;

@@ -50,21 +50,39 @@ tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t by
   for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses && classes_left > 0; ++c) {
     if (view_.layout().classes[c].count == 0) continue;
     --classes_left;
-    auto loan = slabs.take(c);
-    if (loan.slab == shm::kNoSlab) {
-      if (receipts.bank == shm::kBanks) find_receipts();
-      if (find_stamps() && slabs.collect(c, *receipts.opposite, receipts.bank) != 0) {
-        loan = slabs.take(c);
-      }
-    }
-    if (loan.slab == shm::kNoSlab) {
-      const auto grown = grow(c);
-      if (!grown) return tl::unexpected(ErrorCode::kNoMemory);
-      if (*grown) loan = slabs.take(c);
-    }
-    if (loan.slab != shm::kNoSlab) return loan;
+    auto loan = take_from(c);
+    if (loan || loan.error() != ErrorCode::kFull) return loan;
   }
   return tl::unexpected(ErrorCode::kFull);
+}
+
+tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_copy_slab(std::uint64_t bytes) {
+  const std::size_t c = slabs.class_for(bytes);
+  if (c == shm::kSlabClasses) return tl::unexpected(ErrorCode::kTooBig);
+  const std::uint32_t half = view_.layout().classes[c].count / 2;
+  if (slabs.busy(c) >= half) {
+    if (receipts.bank == shm::kBanks) find_receipts();
+    collect_slabs();
+    if (slabs.busy(c) >= half) return tl::unexpected(ErrorCode::kFull);
+  }
+  return take_from(c);
+}
+
+tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_from(std::size_t slab_class) {
+  auto loan = slabs.take(slab_class);
+  if (loan.slab == shm::kNoSlab) {
+    if (receipts.bank == shm::kBanks) find_receipts();
+    if (find_stamps() && slabs.collect(slab_class, *receipts.opposite, receipts.bank) != 0) {
+      loan = slabs.take(slab_class);
+    }
+  }
+  if (loan.slab == shm::kNoSlab) {
+    const auto grown = grow(slab_class);
+    if (!grown) return tl::unexpected(ErrorCode::kNoMemory);
+    if (*grown) loan = slabs.take(slab_class);
+  }
+  if (loan.slab == shm::kNoSlab) return tl::unexpected(ErrorCode::kFull);
+  return loan;
 }
 
 Result<bool> OutLink::grow(std::size_t slab_class) {

@@ -2,6 +2,7 @@
 // A link that this agent owns, with the sender's private half: tails, free slabs, interned strings,
 // and where the receiver is found.
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,7 +49,7 @@ class OutLink {
   // of the urgent lane is for control messages.
   [[nodiscard]] bool has_space(shm::Lane lane, bool control) {
     std::uint32_t room = view_.capacity(lane);
-    if (lane == shm::Lane::kUrgent && !control) room -= room / 4;
+    if (lane == shm::Lane::kUrgent && !control && room > 1) room -= std::max(1U, room / 4);
     return lanes[static_cast<std::size_t>(lane)].has_space(room, receipt(lane));
   }
 
@@ -61,6 +62,8 @@ class OutLink {
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
   // one. Errors: kFull, kTooBig, kNoMemory.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
+  // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
+  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_copy_slab(std::uint64_t bytes);
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
     return view_.slab(loan.slab);
   }
@@ -91,7 +94,7 @@ class OutLink {
   bool dead = false;        // the receiver is finally dead
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
   std::uint64_t sent = 0;
-  std::uint64_t copies_dropped = 0;  // that should have gone here
+  std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
   limit::TokenBucket rate;           // what we may send; asked by the agent
 
  private:
@@ -101,6 +104,8 @@ class OutLink {
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
   void collect_slabs();
+  // A slab of exactly this class. Errors: kFull, kNoMemory.
+  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has
   // none.
   Result<bool> grow(std::size_t slab_class);

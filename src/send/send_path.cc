@@ -56,7 +56,8 @@ Outcome SendPath::place_payload(OutLink& link, std::span<const std::byte> payloa
     }
     return Outcome::kOk;
   }
-  const auto loan = link.take_slab(payload.size());
+  const bool is_copy = (letter.header.flags & shm::kFlagCopy) != 0;
+  const auto loan = is_copy ? link.take_copy_slab(payload.size()) : link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
   std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
   letter.header.flags |= shm::kFlagSlab;

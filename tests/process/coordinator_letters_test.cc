@@ -134,7 +134,7 @@ TEST_F(LettersTest, QuestionsAreBoundedAndAToolThatLeavesTakesItsOwnAway) {
   }
   Client next = connect();
   EXPECT_TRUE(has_error(ask_letters(next, {lead.pid(), std::string(kPurgeLetters), 0, 0}),
-                        ErrorCode::kFull, "limit is 64"));
+                        ErrorCode::kFull, "limit is 8"));
   tool.close();
   EXPECT_TRUE(eventually([&] {
     ask(next, lead.pid(), 200);

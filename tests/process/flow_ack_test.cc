@@ -217,6 +217,82 @@ TEST_P(FlowAck, C_20_TheSenderOfAnExpiredMessageLearnsOfIt) {
   expect_balance(*agent);
 }
 
+// Two agents under "queen" that get one broadcast: the first rejects it, the second accepts it once
+// it may.
+BEELINE_ROLE(voter) {
+  auto& board = context.board<AckBoard>();
+  auto agent = attach("voter-" + std::to_string(context.number), "queen");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message message = next_message(*agent);
+  ASSERT_TRUE(message.valid());
+  if (context.number == 0) {
+    message.reject("never");
+    board.handled.raise();
+  } else {
+    EXPECT_TRUE(board.handled.await(2, patience()));
+    message.done("at last");
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowAck, C_34_EachTargetOfABroadcastSpeaksForItself) {
+  auto& shared = board<AckBoard>();
+  auto agent = attach("queen");
+  ASSERT_TRUE(agent);
+  troupe().start("voter", 0);
+  troupe().start("voter", 1);
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const auto sent = agent->broadcast(Group::children(), "vote", {.requires_ack = true});
+  ASSERT_EQ(sent.size(), 2U);
+  const MessageId id = sent[0].result.id;
+  EXPECT_EQ(sent[1].result.id, id);
+  ASSERT_TRUE(shared.handled.await(1, patience()));
+  // That of the first is here, and is none of the second's.
+  const Peer first = peer_of(*agent, "voter-0");
+  const Peer second = peer_of(*agent, "voter-1");
+  EXPECT_FALSE(agent->await_ack(second, id, after(1ms)));
+  const auto rejected = agent->await_ack(first, id, patience());
+  ASSERT_TRUE(rejected);
+  EXPECT_EQ(rejected->reply, "never");
+  shared.handled.raise();
+  const auto accepted = agent->await_ack(second, id, patience());
+  ASSERT_TRUE(accepted);
+  EXPECT_EQ(accepted->reply, "at last");
+  const auto endless = agent->await_ack(second, id, Deadline::max());
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::kInvalid);
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+// Asks for more acknowledgements than its link holds, and reads none.
+BEELINE_ROLE(silent_asker) {
+  auto& board = context.board<AckBoard>();
+  AttachOptions options = named("silent");
+  options.temporary = true;  // what it has not read goes with it
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "servant");
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(agent->send_until(to, "x", patience(), {.requires_ack = true}));
+  }
+  board.attached.raise();
+  EXPECT_TRUE(board.attached.await(3, patience()));
+}
+
+TEST_P(FlowAck, ASenderThatDoesNotReadItsAcknowledgementsHoldsUpNobody) {
+  auto& shared = board<AckBoard>();
+  auto agent = queen_of(shared, troupe());
+  ASSERT_TRUE(agent);
+  troupe().start("silent_asker");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Peer servant = peer_of(*agent, "servant");
+  EXPECT_EQ(told(*agent, servant, "x").status, AckStatus::kAccepted);
+  shared.attached.raise();
+  stop(*agent, servant, troupe());
+}
+
 TEST_P(FlowAck, C_15_ABusyHandlerIsHandedTheRestInTheOrderOfTheirKeys) {
   auto agent = attach("queen");
   ASSERT_TRUE(agent);

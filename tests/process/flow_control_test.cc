@@ -114,6 +114,40 @@ TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
   expect_balance(*agent);
 }
 
+// Sends an answer that nobody waits for and takes it back before it is seen.
+BEELINE_ROLE(fickle) {
+  auto& board = context.board<ControlBoard>();
+  auto agent = attach("fickle");
+  ASSERT_TRUE(agent);
+  const Peer boss = peer_of(*agent, "boss");
+  const SendResult answer =
+      agent->send(boss, "an answer", {.rank = kCritical, .type = kTaskResponse, .reply_to = 4711});
+  ASSERT_TRUE(answer);
+  ASSERT_TRUE(agent->cancel(boss, answer.id));
+  ASSERT_TRUE(agent->send(boss, "and more"));
+  static_cast<void>(agent->detach());
+  board.go.raise();
+}
+
+TEST_P(FlowControl, AnAnswerThatNobodyHasFetchedCanBeTakenBack) {
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("fickle");
+  ASSERT_TRUE(shared.go.await(1, patience()));
+  Message more = next_message(*agent);
+  ASSERT_TRUE(more.valid());
+  EXPECT_EQ(more.text(), "and more");
+  EXPECT_FALSE(agent->urgent());
+  more.done();
+  EXPECT_TRUE(agent->drain_pending_results().empty());
+  const auto items = agent->inbox();
+  ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(items[0].reason, "cancelled");
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
 // ---- Before all data ----------------------------------------------------------------------------
 
 constexpr std::uint32_t kTable = 1024;

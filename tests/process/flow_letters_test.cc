@@ -123,12 +123,12 @@ TEST_P(FlowLetters, DeadLettersAreLetGoOneByOneOrAllAtOnce) {
   troupe().wait_all(patience());
   ASSERT_NO_FATAL_FAILURE(judge_all(*agent));
   const MessageId large = letters_of(*agent).at("exhausted").id;
-  EXPECT_EQ(agent->purge_dead(large), 1U);
-  EXPECT_EQ(agent->purge_dead(large), 0U);
+  EXPECT_TRUE(agent->purge_dead(large));
+  EXPECT_FALSE(agent->purge_dead(large));
   EXPECT_FALSE(agent->requeue_dead(large));
   EXPECT_EQ(letters_of(*agent).size(), 2U);
-  EXPECT_EQ(agent->purge_dead(), 2U);
-  EXPECT_EQ(agent->purge_dead(), 0U);
+  EXPECT_EQ(agent->purge_all_dead(), 2U);
+  EXPECT_EQ(agent->purge_all_dead(), 0U);
   EXPECT_EQ(agent->counters().purged, 3U);
   EXPECT_EQ(agent->counters().dead, 0U);
   EXPECT_FALSE(agent->try_receive());

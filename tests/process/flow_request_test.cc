@@ -1,5 +1,6 @@
 // Requests and their answers: which of them meet, and what becomes of the rest.
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,11 @@ BEELINE_ROLE(answerer) {
     if (type == "by request id") {  // by hand, as a queen does (C-09)
       EXPECT_TRUE(agent->send(peer_of(*agent, "asker"), message.text(),
                               {.type = kTaskResponse, .reply_to = message.reply_to()}));
+    } else if (type == "keep both") {
+      const Peer asker = peer_of(*agent, "asker");
+      for (int i = 0; i < 2; ++i) {
+        EXPECT_TRUE(agent->send(asker, "by hand", {.reply_to = message.reply_to()}));
+      }
     } else if (type == "twice") {
       EXPECT_TRUE(agent->reply(message, "first"));
       EXPECT_TRUE(agent->reply(message, "second"));
@@ -216,6 +222,90 @@ TEST_P(FlowRequest, ARequestToNobodyFailsAtOnceAndOneForEverIsRefused) {
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code, ErrorCode::kInvalid);
   EXPECT_EQ(agent->counters().drained, 0U) << "nothing was sent";
+}
+
+TEST_P(FlowRequest, C_09_ASecondAnswerByTheRequestsOwnIdIsKeptAsideToo) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  constexpr MessageId kOwnId = 0xabcdef;
+  auto answer =
+      asker->request(asker.peer(), "?", patience(), {.type = "keep both", .reply_to = kOwnId});
+  ASSERT_TRUE(answer) << answer.error().text;
+  answer->done();
+  asker.settle();
+  EXPECT_FALSE(asker->try_receive());
+  auto results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 1U);
+  results[0].done();
+  EXPECT_EQ(asker->counters().late_replies, 1U);
+  asker.stop();
+}
+
+TEST_P(FlowRequest, QuestionsAreKnownHoweverManyMessagesLieBetweenThem) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  ASSERT_TRUE(asker->fire_and_forget(asker.peer(), "first"));
+  for (int i = 0; i < 1023; ++i) {
+    ASSERT_TRUE(asker->send("asker", "between"));
+    Message between = next_message(*asker, {.from = asker->pid()});
+    ASSERT_TRUE(between.valid());
+    between.done();
+  }
+  ASSERT_TRUE(asker->fire_and_forget(asker.peer(), "second"));
+  asker.settle();
+  EXPECT_FALSE(asker->try_receive());
+  auto results = asker->drain_pending_results();
+  EXPECT_EQ(results.size(), 2U);
+  for (Message& result : results) result.done();
+  asker.stop();
+}
+
+TEST_P(FlowRequest, AnAnswerDoesNotWaitForAFullInbox) {
+  auto& shared = board<RequestBoard>();
+  AttachOptions options = named("asker");
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("answerer");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  while (agent->counters().queued < 14) {
+    static_cast<void>(agent->send("asker", "in the way"));
+    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = {.type = "none"}}));
+  }
+  const Peer answerer = peer_of(*agent, "answerer");
+  auto answer = agent->request(answerer, "quick", patience());
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(answer->text(), "quick");
+  answer->done();
+  while (auto message = agent->try_receive()) message->done();
+  ASSERT_TRUE(agent->send(answerer, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+TEST_P(FlowRequest, WhatACallbackThrowsEndsNothingAndEachIsCalledOnce) {
+  Asker asker(*this, board<RequestBoard>(), troupe());
+  int called = 0;
+  const auto then = [&](Result<Message> answer) {
+    ++called;
+    EXPECT_TRUE(answer);
+    asker->stop_serving();
+    throw std::runtime_error("as it was told");
+  };
+  ASSERT_TRUE(asker->request_then(asker.peer(), "?", patience(), then));
+  EXPECT_TRUE(asker->serve([](Message&) { return Ack{}; }, {.until = patience()}));
+  EXPECT_EQ(called, 1);
+  // The answer was not finished: it is kept aside.
+  auto results = asker->drain_pending_results();
+  ASSERT_EQ(results.size(), 1U);
+  results[0].done();
+  // A loop that has work all the time ends at its deadline too.
+  ASSERT_TRUE(asker->send("asker", "again and again"));
+  const auto again = [&](Message& message) {
+    EXPECT_TRUE(asker->send("asker", message.text(), {.inherit = false}));
+    return Ack{};
+  };
+  EXPECT_TRUE(asker->serve(again, {.until = after(5ms)}));
+  while (auto message = asker->try_receive()) message->done();
+  asker.stop();
 }
 
 // ---- The receiver dies --------------------------------------------------------------------------

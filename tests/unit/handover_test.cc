@@ -146,6 +146,14 @@ TEST_F(Handover, ARevivedEntryKeepsItsMarkAndNoReason) {
   EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kNone);
 }
 
+TEST_F(Handover, ALeasedEntryThatWasTakenBackIsADeadLetter) {
+  const auto reason =
+      static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kCancelled) << kReasonShift);
+  poke(0, {EntryState::kLeased, 0, kOldRow, 9}, inline_message(1), reason);
+  EXPECT_EQ(inherit(0).state, EntryState::kDead);
+  EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kCancelled);
+}
+
 TEST_F(Handover, AMatchedReplyIsStashedByTheSuccessor) {
   poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagMatched);
   inherit(0);

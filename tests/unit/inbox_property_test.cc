@@ -442,7 +442,7 @@ class Story {
       require(entry.in_slab() || std::memcmp(entry.payload, text.data(), text.size()) == 0);
       ++count[static_cast<std::size_t>(message.word.state)];
       const bool queued = message.word.state == EntryState::kQueued;
-      if (queued && entry.header.rank <= kRankCritical) ++critical;
+      if (queued && message.indexed && entry.header.rank <= kRankCritical) ++critical;
     }
     const InboxCounters& counters = home().control().counters;
     require(inbox().queued() == count[1]);

@@ -349,6 +349,15 @@ TEST_F(InboxTest, LettingADeadLetterGoStampsItsSlab) {
   EXPECT_EQ(stamp_word.observe(), 42U);
 }
 
+TEST_F(InboxTest, ACriticalReplyInTheStashIsNothingUrgent) {
+  const std::uint32_t reply = receive(kRankCritical, kFlagStashed);
+  EXPECT_EQ(inbox_.critical(), 0U);
+  inbox_.take_unindexed(reply);
+  inbox_.requeue(reply);
+  EXPECT_EQ(inbox_.critical(), 0U);
+  expect_balance();
+}
+
 TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
   const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
   EXPECT_EQ(inbox_.best(), kNoEntry);
@@ -387,7 +396,7 @@ TEST_F(InboxTest, AMatchedReplyThatIsRequeuedIsStashed) {
 
 TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {
   const std::uint32_t reserve = home().control().critical_reserve;
-  ASSERT_EQ(reserve, 1U);
+  ASSERT_EQ(reserve, 2U);
   for (std::uint32_t i = 0; i < home().capacity() - reserve; ++i) {
     ASSERT_TRUE(inbox_.has_room(Room::kNormal));
     receive();
@@ -396,7 +405,8 @@ TEST_F(InboxTest, TheReserveIsForCriticalMessagesAlone) {
   ASSERT_TRUE(inbox_.has_room(Room::kCritical));
   receive(kRankCritical);
   EXPECT_FALSE(inbox_.has_room(Room::kCritical));
-  EXPECT_EQ(inbox_.free_count(), 0U);
+  EXPECT_TRUE(inbox_.has_room(Room::kControl));
+  EXPECT_EQ(inbox_.free_count(), 1U);
   inbox_.done(take_best(), nullptr);
   EXPECT_TRUE(inbox_.has_room(Room::kCritical));
   EXPECT_FALSE(inbox_.has_room(Room::kNormal));

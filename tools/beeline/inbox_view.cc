@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <beeline/types.h>
 #include "shm/verify.h"
+
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
@@ -27,6 +29,7 @@ using dump::Segment;
 using dump::Segments;
 using dump::Source;
 
+constexpr std::string_view kStashed = "stashed";
 // Behind everything that an inbox has counted as arrived.
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
 
@@ -91,12 +94,17 @@ class InboxReader {
 
   std::vector<InboxLine> read() {
     std::vector<InboxLine> waiting;
+    std::vector<InboxLine> stashed;
     std::vector<InboxLine> leased;
     std::vector<InboxLine> dead;
     for (std::uint32_t i = 0; i < shape_.entries_allocated(view_); ++i) {
       const auto word = shm::EntryWord::unpack(view_.u64(shape_.entry_at(i)));
       if (word.state == shm::EntryState::kFree || !shape_.is_taken(view_, i)) continue;
       InboxLine line = entry(i, word);
+      if (line.place == kStashed) {
+        stashed.push_back(std::move(line));
+        continue;
+      }
       if (word.state == shm::EntryState::kQueued) waiting.push_back(std::move(line));
       if (word.state == shm::EntryState::kLeased) leased.push_back(std::move(line));
       if (word.state == shm::EntryState::kDead) dead.push_back(std::move(line));
@@ -111,6 +119,7 @@ class InboxReader {
     };
     std::stable_sort(waiting.begin(), waiting.end(), before);
     std::stable_sort(leased.begin(), leased.end(), before);
+    std::move(stashed.begin(), stashed.end(), std::back_inserter(waiting));
     std::move(leased.begin(), leased.end(), std::back_inserter(waiting));
     std::move(dead.begin(), dead.end(), std::back_inserter(waiting));
     return waiting;
@@ -127,6 +136,7 @@ class InboxReader {
     line.from = all_.agent_name(pid);
     if (line.from.empty()) line.from = fmt::format("pid {}", pid);
     line.type = dump::string_of(link, header.type);
+    if ((header.flags & shm::kFlagCopy) != 0) line.type.insert(0, kSiblingTraffic);
     line.channel = dump::string_of(link, header.channel);
     line.rank = header.rank;
     line.bytes = header.length;
@@ -149,6 +159,8 @@ class InboxReader {
         line_of(header, shm::to_string(word.state), link,
                 view_.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
                            shm::inline_room(header)));
+    const bool aside = (header.flags & shm::kUnindexedFlags) != 0;
+    if (word.state == shm::EntryState::kQueued && aside) line.place = kStashed;
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
     if (word.state == shm::EntryState::kDead) {

@@ -16,7 +16,8 @@ namespace beeline::cli {
 
 /// One message that is an agent's, wherever it lies.
 struct InboxLine {
-  std::string place;  ///< queued, lane (accepted, not taken yet), leased or dead
+  std::string place;  ///< queued, lane (accepted, not taken yet), stashed (an answer that
+                      ///< nobody waits for), leased or dead
   std::uint64_t id = 0;
   std::uint64_t reply_to = 0;
   std::string from;  ///< name, where it is known

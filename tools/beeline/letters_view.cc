@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "src/control/letters_client.h"
+#include "src/control/name_search.h"
 #include "tools/beeline/accounts.h"
 #include "tools/beeline/verbs.h"
 #include "tools/shm_dump/escape.h"
@@ -12,8 +13,15 @@
 namespace beeline::cli {
 namespace {
 
-bool is_for(const control::KeptLetter& letter, const std::string& agent) {
-  return agent.empty() || letter.to_name == agent || fmt::format("{}", letter.to) == agent;
+/// Who a text means: an agent that is there, or one that has ended and left letters; 0 = nobody.
+std::uint32_t find_receiver(const std::vector<control::ListedAgent>& agents,
+                            const std::vector<control::KeptLetter>& held, const std::string& text) {
+  control::NameSearch search(text);
+  for (const control::ListedAgent& agent : agents) {
+    search.offer(agent.pid, agent.name, agent.state == shm::AgentState::kDead);
+  }
+  for (const control::KeptLetter& letter : held) search.offer(letter.to, letter.to_name, true);
+  return search.found();
 }
 
 LetterView view_of(const control::KeptLetter& letter) {
@@ -46,14 +54,8 @@ std::string name_of(const std::vector<control::ListedAgent>& agents, std::uint32
   return fmt::format("pid {}", pid);
 }
 
-/// Agents that may hold dead letters of their own: `agent`, or everybody.
-Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::string_view hive,
-                                                const std::string& agent) {
-  if (!agent.empty()) {
-    const auto pid = find_agent(client, agent);
-    if (!pid) return tl::unexpected(pid.error());
-    return std::vector<std::uint32_t>{*pid};
-  }
+/// Agents that hold dead letters of their own.
+Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::string_view hive) {
   const auto accounts = read_accounts(client, hive);
   if (!accounts) return tl::unexpected(accounts.error());
   std::vector<std::uint32_t> pids;
@@ -68,12 +70,11 @@ Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::st
 Result<std::vector<LetterView>> find_letters(control::Client& client, std::string_view hive,
                                              const std::string& agent) {
   std::vector<LetterView> letters;
-  const auto holders = find_holders(client, hive, agent);
-  const bool nobody = !holders && holders.error().code == ErrorCode::kNoAgent;
-  if (!holders && !nobody) return tl::unexpected(holders.error());
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
-  for (const std::uint32_t pid : nobody ? std::vector<std::uint32_t>() : *holders) {
+  auto holders = find_holders(client, hive);
+  if (!holders) return tl::unexpected(holders.error());
+  for (const std::uint32_t pid : *holders) {
     auto inbox = look_into_inbox(client, hive, pid);
     // It may have ended since it was listed.
     if (!inbox && inbox.error().code == ErrorCode::kNoAgent) continue;
@@ -88,13 +89,20 @@ Result<std::vector<LetterView>> find_letters(control::Client& client, std::strin
   const auto held = control::list_kept_letters(client);
   if (!held) return tl::unexpected(held.error());
   for (const control::KeptLetter& letter : *held) {
-    if (!is_for(letter, agent)) continue;
     std::erase_if(letters, [&](const LetterView& other) {
       return other.to == letter.to && other.line.id == letter.id;
     });
     letters.push_back(view_of(letter));
   }
-  if (nobody && letters.empty()) return tl::unexpected(holders.error());
+  if (agent.empty()) return letters;
+  const std::uint32_t wanted = find_receiver(*agents, *held, agent);
+  if (wanted == 0) {
+    return fail(ErrorCode::kNoAgent,
+                fmt::format("no agent \"{}\", and none that has left dead letters: see "
+                            "`beeline tree` and `beeline dlq ls`",
+                            agent));
+  }
+  std::erase_if(letters, [wanted](const LetterView& letter) { return letter.to != wanted; });
   return letters;
 }
 
