@@ -250,6 +250,7 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   if (!done) return done;
   // From here on our receipts count: whoever waited for the predecessor to take something looks
   // again.
+  receiver_->settle_adopted();
   receiver_->ring_all_for_space();
   successor_since_ns_ = os::monotonic_ns();
   return {};

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include <beeline/types.h>
+
 #include "shm/home.h"
 #include "shm/lane.h"
 #include "shm/strings.h"
@@ -228,11 +230,12 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   // What was only meant for the dead to know: nobody misses it.
   if ((slot.header.flags & (shm::kFlagCopy | shm::kFlagAck)) != 0) return;
   DeadLetter letter;
+  letter.type = read_text(link.fd->get(), link.contract, slot.header.type);
+  if ((slot.header.flags & shm::kFlagControl) != 0 && letter.type == kCancelOrder) return;
   letter.from = link.owner;
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
   letter.header = slot.header;
-  letter.type = read_text(link.fd->get(), link.contract, slot.header.type);
   letter.channel = read_text(link.fd->get(), link.contract, slot.header.channel);
   letter.attempts = attempts;
   letter.reason = reason;

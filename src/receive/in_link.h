@@ -71,11 +71,17 @@ struct InLink {
   }
   // Whether messages may be taken now.
   [[nodiscard]] bool open() const {
-    return may_send && !quarantined && (sink.valid() || owner_gone) &&
-           (older == nullptr || !older->holds_messages());
+    return may_send && !quarantined && (sink.valid() || owner_gone) && !older_hold_messages();
   }
   // Messages lie in it that are to be taken, now or later.
   [[nodiscard]] bool holds_messages() const { return may_send && !quarantined && has_message(); }
+  // Any of its owner's earlier lives has left some: there may be an empty one in between.
+  [[nodiscard]] bool older_hold_messages() const {
+    for (const InLink* link = older; link != nullptr; link = link->older) {
+      if (link->holds_messages()) return true;
+    }
+    return false;
+  }
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
 

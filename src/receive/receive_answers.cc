@@ -22,13 +22,13 @@ namespace {
 
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
-// cancel is never handed out.
+// cancel is never handed out; any other order always is.
 std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
                                  PendingReply*& waiting) {
   if (is_order(header) && link.known_type(header.type) == KnownType::kCancel) {
     return shm::kFlagStashed;
   }
-  if (header.reply_to == 0 || (header.flags & shm::kFlagCopy) != 0) return 0;
+  if (header.reply_to == 0 || (header.flags & shm::kFlagCopy) != 0 || is_order(header)) return 0;
   waiting = answers_.waiting_for(link.owner_pid, header);
   if (waiting != nullptr) {
     if (!waiting->for_ack) remember_asked(*waiting);

@@ -355,9 +355,11 @@ void Receiver::done(std::uint32_t at) {
 }
 
 void Receiver::requeue(std::uint32_t at) {
-  if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
+  const bool cancelled = is_cancelled(at);
   home_->inbox().requeue(at);
-  if ((entry(at).header.flags & shm::kFlagStashed) != 0) stash_.push_back(at);
+  const bool stashed = (entry(at).header.flags & shm::kFlagStashed) != 0;
+  if (stashed) stash_.push_back(at);
+  if (cancelled) static_cast<void>(cancel(entry(at).header.id));
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {

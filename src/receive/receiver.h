@@ -114,6 +114,8 @@ class Receiver {
 
   // After a take-over: finds again what the entries say and no other table holds.
   void adopt_entries();
+  // Does what those ask for. REQUIRES: the take-over is committed.
+  void settle_adopted() { settle_put(); }
 
   // ---- Look ----
   [[nodiscard]] HomeMemory& home() { return *home_; }

@@ -1,5 +1,6 @@
 #include "tools/beeline/letters_view.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,12 @@ std::uint32_t find_receiver(const std::vector<control::ListedAgent>& agents,
   }
   for (const control::KeptLetter& letter : held) search.offer(letter.to, letter.to_name, true);
   return search.found();
+}
+
+bool is_living(const std::vector<control::ListedAgent>& agents, std::uint32_t pid) {
+  return std::any_of(agents.begin(), agents.end(), [pid](const control::ListedAgent& agent) {
+    return agent.pid == pid && agent.state != shm::AgentState::kDead;
+  });
 }
 
 LetterView view_of(const control::KeptLetter& letter) {
@@ -96,13 +103,13 @@ Result<std::vector<LetterView>> find_letters(control::Client& client, std::strin
   }
   if (agent.empty()) return letters;
   const std::uint32_t wanted = find_receiver(*agents, *held, agent);
-  if (wanted == 0) {
+  std::erase_if(letters, [wanted](const LetterView& letter) { return letter.to != wanted; });
+  if (letters.empty() && !is_living(*agents, wanted)) {
     return fail(ErrorCode::kNoAgent,
                 fmt::format("no agent \"{}\", and none that has left dead letters: see "
                             "`beeline tree` and `beeline dlq ls`",
                             agent));
   }
-  std::erase_if(letters, [wanted](const LetterView& letter) { return letter.to != wanted; });
   return letters;
 }
 

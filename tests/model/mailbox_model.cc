@@ -1,0 +1,375 @@
+#include "tests/model/mailbox_model.h"
+
+#include <algorithm>
+
+namespace beeline::test {
+
+namespace {
+
+constexpr Pid kKing = 1;
+
+Pid sender_of(MessageId id) { return static_cast<Pid>(id >> 40); }
+
+}  // namespace
+
+Letter* ModelAgent::find(MessageId id) {
+  const auto found = std::find_if(letters.begin(), letters.end(),
+                                  [id](const Letter& each) { return each.id == id; });
+  return id == 0 || found == letters.end() ? nullptr : &*found;
+}
+
+void ModelAgent::erase(MessageId id) {
+  std::erase_if(letters, [id](const Letter& each) { return each.id == id; });
+}
+
+std::vector<MessageId> ModelAgent::ids(LetterPlace place) const {
+  std::vector<MessageId> result;
+  for (const Letter& each : letters) {
+    if (each.place == place && each.id != 0) result.push_back(each.id);
+  }
+  return result;
+}
+
+void MailboxModel::complain(Pid pid, const std::string& text) {
+  complaints_.push_back("agent " + std::to_string(pid) + ": " + text);
+}
+
+void MailboxModel::complain(Pid pid, const Letter& letter, const std::string& text) {
+  complain(pid, "message #" + std::to_string(letter.number) + " \"" + letter.type + "\" of agent " +
+                    std::to_string(letter.from) + " (id " +
+                    std::to_string(letter.id & ((1ULL << 40) - 1)) + ", kind " +
+                    std::to_string(static_cast<int>(letter.kind)) + ", place " +
+                    std::to_string(static_cast<int>(letter.place)) + ", attempts " +
+                    std::to_string(letter.attempts) + "): " + text);
+}
+
+std::vector<std::string> MailboxModel::take_complaints() { return std::exchange(complaints_, {}); }
+
+// ---- The tree -----------------------------------------------------------------------------------
+
+ModelAgent& MailboxModel::attach(ModelAgent agent) {
+  const auto known = agents_.find(agent.pid);
+  if (known == agents_.end()) {
+    const Pid pid = agent.pid;
+    return agents_[pid] = std::move(agent);
+  }
+  ModelAgent& again = known->second;
+  if (again.state != AgentLife::kAway || again.name != agent.name) {
+    complain(agent.pid, "joined again, and was not away");
+  }
+  again.state = AgentLife::kRunning;
+  ++again.life;
+  return again;
+}
+
+// HK-030 to HK-041, C-06, C-16.
+SendStatus MailboxModel::route(Pid from, Pid to) const {
+  if (to == kKing) return SendStatus::kDenied;
+  const auto receiver = agents_.find(to);
+  if (receiver == agents_.end()) return SendStatus::kNoAgent;
+  if (receiver->second.state == AgentLife::kDead) return SendStatus::kPeerDead;
+  const ModelAgent& sender = agents_.at(from);
+  if (sender.task && sender.parent != to) return SendStatus::kDenied;
+  return SendStatus::kOk;
+}
+
+// HK-006.
+Relation MailboxModel::relation(Pid from, Pid to) const {
+  const Pid above_from = agents_.at(from).parent;
+  const Pid above_to = agents_.at(to).parent;
+  if (above_to == from) return Relation::kParent;
+  if (above_from == to) return Relation::kChild;
+  return above_from == above_to ? Relation::kSibling : Relation::kOther;
+}
+
+bool MailboxModel::is_above(Pid upper, Pid lower) const {
+  for (Pid at = agents_.at(lower).parent; at != kKing; at = agents_.at(at).parent) {
+    if (at == upper) return true;
+  }
+  return false;
+}
+
+// HK-007, C-02.
+std::int32_t MailboxModel::stored_rank(const Draft& draft, Relation relation) {
+  const std::map<Relation, std::int32_t> base = {{Relation::kParent, kHigh},
+                                                 {Relation::kSibling, kNormal},
+                                                 {Relation::kChild, kLow},
+                                                 {Relation::kOther, kLow}};
+  std::int32_t rank = draft.control || draft.cancel ? kCritical : draft.rank;
+  rank = std::min(std::clamp(rank, kCritical, kLow), base.at(relation));
+  return draft.type == kEscalation ? std::min(rank, kHigh) : rank;
+}
+
+// The letters of one that is finally dead are the coordinator's. What it had in hand comes again.
+void MailboxModel::end(Pid pid, bool left) {
+  ModelAgent& agent = agents_.at(pid);
+  for (const MessageId id : agent.ids(LetterPlace::kLeased)) {
+    if (left) {
+      requeued(pid, id);
+      continue;
+    }
+    Letter& letter = *agent.find(id);
+    if (agent.maybe_cancelled.contains(id)) letter.fog = true;
+    if (agent.cancelled.contains(id)) {  // a successor does not hand it out again
+      letter.place = LetterPlace::kDead;
+      letter.reason = "cancelled";
+      continue;
+    }
+    letter.place = LetterPlace::kQueued;
+    ++letter.attempts;
+  }
+  for (Letter& letter : agent.letters) letter.deferred = false;
+  agent.asked.clear();
+  agent.cancelled.clear();
+  agent.maybe_cancelled.clear();
+  agent.sent.clear();
+  agent.maybe_sent.clear();
+  agent.state = agent.temporary ? AgentLife::kDead : AgentLife::kAway;
+  if (!agent.temporary) return;
+  for (const Letter& letter : agent.letters) {
+    // Copies, acknowledgements and orders were for the dead alone.
+    if (letter.kind != LetterKind::kData) continue;
+    ++(letter.sure && !letter.may_be_gone ? dead_sure_ : dead_maybe_);
+  }
+  agent.letters.clear();
+}
+
+// ---- Sending ------------------------------------------------------------------------------------
+
+MailboxModel::Room MailboxModel::room(Pid from, Pid to, bool urgent, bool control) const {
+  const ModelAgent& sender = agents_.at(from);
+  Room room;
+  room.slots = urgent ? sender.urgent_slots : sender.normal_slots;
+  if (urgent && !control) room.slots -= room.slots / 4;
+  for (const Letter& letter : agents_.at(to).letters) {
+    if (letter.place != LetterPlace::kLane || letter.from != from) continue;
+    if (letter.life != sender.life || letter.urgent != urgent) continue;
+    ++room.most;
+    if (letter.sure) ++room.sure;
+    room.fog |= letter.fog;
+  }
+  return room;
+}
+
+Letter MailboxModel::letter_of(Pid from, Pid to, const Draft& draft) const {
+  Letter letter;
+  letter.from = from;
+  letter.number = draft.number;
+  letter.kind = draft.cancel ? LetterKind::kCancel : LetterKind::kData;
+  letter.type = draft.type;
+  letter.reply_to = draft.reply_to;
+  letter.rank = stored_rank(draft, relation(from, to));
+  letter.rank_of_dead = stored_rank(draft, Relation::kOther);
+  letter.control = draft.control && is_above(from, to);
+  letter.urgent = draft.control || draft.cancel || draft.rank <= kCritical;
+  letter.requires_ack = draft.requires_ack;
+  return letter;
+}
+
+void MailboxModel::post(Pid to, Letter letter) {
+  letter.life = agents_.at(letter.from).life;
+  agents_.at(to).letters.push_back(std::move(letter));
+}
+
+void MailboxModel::count(Pid from, Pid to, bool sure) {
+  ModelAgent& sender = agents_.at(from);
+  ++(sure ? sender.sent : sender.maybe_sent)[to];
+}
+
+void MailboxModel::sent(Pid from, Pid to, const Draft& draft, const SendResult& result) {
+  const SendStatus allowed = route(from, to);
+  const auto said = [&](const std::string& text) {
+    complain(from, "send of #" + std::to_string(draft.number) + " to agent " + std::to_string(to) +
+                       " says " + std::string(to_string(result.status)) + ", " + text);
+  };
+  ModelAgent& sender = agents_.at(from);
+  if (allowed != SendStatus::kOk) {
+    // The dead are forgotten after a minute.
+    const bool forgotten =
+        allowed == SendStatus::kPeerDead && result.status == SendStatus::kNoAgent;
+    if (result.status != allowed && !forgotten) said(std::string(to_string(allowed)) + " is right");
+    return;
+  }
+  Letter letter = letter_of(from, to, draft);
+  const Room now = room(from, to, letter.urgent, draft.control || draft.cancel);
+  const std::string lane = std::to_string(now.sure) + " to " + std::to_string(now.most) + " of " +
+                           std::to_string(now.slots) + " slots are taken";
+  if (result.status == SendStatus::kFull) {
+    if (now.most < now.slots) said(lane);
+    return;
+  }
+  if (result.status != SendStatus::kOk) return said("ok or full is right");
+  if (now.sure >= now.slots && !now.fog) said(lane);
+  if (sender_of(result.id) != from || result.id <= sender.last_id) said("and the id is not new");
+  sender.last_id = result.id;
+  if (draft.forget) {
+    sender.asked.insert({result.id, to});
+    if (draft.reply_to != 0) sender.asked.insert({draft.reply_to, to});
+  }
+  letter.id = result.id;
+  count(from, to, true);
+  show_to_parent(from, to, letter, true);
+  post(to, std::move(letter));
+}
+
+void MailboxModel::may_have_sent(Pid from, Pid to, const Draft& draft) {
+  if (route(from, to) != SendStatus::kOk) return;
+  Letter letter = letter_of(from, to, draft);
+  letter.sure = false;
+  show_to_parent(from, to, letter, false);
+  post(to, std::move(letter));
+}
+
+// HK-032, HK-033, C-37: the parent sees what its children send to each other, as long as that takes
+// no more than half of the lane.
+void MailboxModel::show_to_parent(Pid from, Pid to, const Letter& letter, bool sure) {
+  const Pid parent = agents_.at(from).parent;
+  if (parent == kKing || parent != agents_.at(to).parent) return;
+  if (letter.kind == LetterKind::kCancel) return;  // no word between siblings
+  Letter copy;
+  copy.from = from;
+  copy.number = letter.number;
+  copy.kind = LetterKind::kCopy;
+  copy.type = std::string(kSiblingTraffic) + letter.type;
+  copy.reply_to = letter.reply_to;
+  copy.rank = copy.rank_of_dead = kLow;
+  count(from, parent, sure);  // shown or not, one of two counters has it: see check_links()
+  const Room now = room(from, parent, false, false);
+  copy.sure = sure && now.most < now.slots / 2;
+  if (now.sure < now.slots / 2 || now.fog) post(parent, std::move(copy));
+}
+
+// C-08. What finds no room now goes later, or never if its sender ends.
+void MailboxModel::acknowledge(Pid by, const Letter& letter, AckStatus status,
+                               const std::string& text, bool sure) {
+  if (!letter.requires_ack || route(by, letter.from) != SendStatus::kOk) return;
+  Letter ack;
+  ack.from = by;
+  ack.kind = LetterKind::kAck;
+  ack.reply_to = letter.id;
+  ack.ack = status;
+  ack.text = text;
+  const Room now = room(by, letter.from, false, false);
+  ack.sure = sure && now.most < now.slots;
+  ack.for_ever = !ack.sure;
+  count(by, letter.from, ack.sure);
+  post(letter.from, std::move(ack));
+}
+
+// ---- What becomes of a message ------------------------------------------------------------------
+
+void MailboxModel::end_lease(Pid by, const Letter& letter, AckStatus status,
+                             const std::string& text) {
+  if (!letter.deferred) acknowledge(by, Letter(letter), status, text);
+}
+
+void MailboxModel::done(Pid pid, MessageId id) {
+  ModelAgent& agent = agents_.at(pid);
+  const Letter letter = *agent.find(id);
+  agent.erase(id);
+  agent.cancelled.erase(id);
+  agent.maybe_cancelled.erase(id);
+  end_lease(pid, letter, AckStatus::kAccepted, "did " + std::to_string(letter.number));
+}
+
+void MailboxModel::may_have_done(Pid pid, MessageId id) {
+  const Letter letter = *agents_.at(pid).find(id);
+  agents_.at(pid).find(id)->may_be_gone = true;
+  if (!letter.deferred) {
+    acknowledge(pid, letter, AckStatus::kAccepted, "did " + std::to_string(letter.number), false);
+  }
+}
+
+void MailboxModel::bury(Pid pid, Letter& letter, const std::string& reason) {
+  ModelAgent& agent = agents_.at(pid);
+  letter.place = LetterPlace::kDead;
+  letter.reason = reason;
+  letter.deferred = false;
+  agent.cancelled.erase(letter.id);
+  agent.maybe_cancelled.erase(letter.id);
+  // The one that is to be told may be this agent, whose letters move then.
+  if (reason != "rejected") acknowledge(pid, Letter(letter), AckStatus::kRejected, reason);
+}
+
+void MailboxModel::requeued(Pid pid, MessageId id) {
+  ModelAgent& agent = agents_.at(pid);
+  Letter& letter = *agent.find(id);
+  ++letter.attempts;
+  letter.deferred = false;
+  letter.place = LetterPlace::kQueued;
+  letter.fog |= agent.maybe_cancelled.contains(id);
+  if (agent.cancelled.contains(id)) bury(pid, letter, "cancelled");
+}
+
+void MailboxModel::rejected(Pid pid, MessageId id, const std::string& reply) {
+  ModelAgent& agent = agents_.at(pid);
+  const Letter before = *agent.find(id);
+  bury(pid, *agent.find(id), "rejected");
+  end_lease(pid, before, AckStatus::kRejected, reply);
+}
+
+void MailboxModel::deferred(Pid pid, MessageId id) {
+  Letter& letter = *agents_.at(pid).find(id);
+  const bool before = std::exchange(letter.deferred, true);
+  if (!before) acknowledge(pid, Letter(letter), AckStatus::kQueued, "");
+}
+
+// C-02, C-08.
+void MailboxModel::escalated(Pid pid, MessageId id, const SendResult& result) {
+  ModelAgent& agent = agents_.at(pid);
+  const Letter letter = *agent.find(id);
+  if (agent.parent != kKing) {
+    Draft draft;
+    draft.number = letter.number;
+    draft.rank = kHigh;
+    draft.type = kEscalation;
+    draft.reply_to = letter.reply_to;
+    sent(pid, agent.parent, draft, result);
+  } else if (!result || result.id != 0) {
+    complain(pid, letter, "the coordinator takes every escalation");
+  }
+  if (!result) return;
+  end_lease(pid, letter, AckStatus::kEscalate, "");
+  agent.erase(id);
+  agent.cancelled.erase(id);
+  agent.maybe_cancelled.erase(id);
+}
+
+void MailboxModel::revived(Pid pid, MessageId id) {
+  Letter& letter = *agents_.at(pid).find(id);
+  letter.place = LetterPlace::kQueued;
+  letter.attempts = 0;
+  letter.revived = true;
+  letter.reason.clear();
+}
+
+void MailboxModel::purged(Pid pid) {
+  std::erase_if(agents_.at(pid).letters,
+                [](const Letter& each) { return each.place == LetterPlace::kDead; });
+}
+
+void MailboxModel::may_have_received(Pid pid) {
+  ModelAgent& agent = agents_.at(pid);
+  for (const Letter& letter : std::vector<Letter>(agent.letters)) {
+    if (letter.place == LetterPlace::kDead || letter.place == LetterPlace::kLeased) continue;
+    for (const char* reason : {"exhausted", "cancelled", "unclaimed"}) {
+      acknowledge(pid, letter, AckStatus::kRejected, reason, false);
+    }
+  }
+  for (Letter& letter : agent.letters) {
+    letter.fog = true;
+    ++letter.more_attempts;
+    if (letter.kind == LetterKind::kCancel) letter.sure = false;
+    if (letter.kind == LetterKind::kCopy) letter.may_be_gone = true;
+  }
+}
+
+void MailboxModel::expect_empty() {
+  for (auto& [pid, agent] : agents_) {
+    for (const Letter& letter : agent.letters) {
+      if (letter.sure) complain(pid, letter, "is left");
+    }
+  }
+}
+
+}  // namespace beeline::test

@@ -1,0 +1,204 @@
+#pragma once
+// What a hive's mailboxes must do, in plain words of C++: who may send to whom, what lies in which
+// inbox, and what may come next. It is told of each call that an agent made and of what came of it,
+// and complains of what the rules do not allow. It knows nothing of lanes in shared memory, of
+// slots, or of how anything is done.
+//
+// A call that was cut off by a kill has two outcomes. What it may have done is kept as a doubt
+// until a look into the inbox settles it: Letter::sure and Letter::fog.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <beeline/types.h>
+
+namespace beeline::test {
+
+enum class LetterKind : std::uint8_t { kData, kCopy, kAck, kCancel };
+enum class LetterPlace : std::uint8_t { kLane, kQueued, kStashed, kLeased, kDead };
+enum class AgentLife : std::uint8_t { kRunning, kAway, kDead };
+
+// A message on its way to an inbox, or in it. Those that are done are not kept.
+struct Letter {
+  MessageId id = 0;  // 0: not known, as of copies until they are seen
+  Pid from = 0;
+  std::uint32_t number = 0;  // that its payload begins with; 0 of acknowledgements
+  LetterKind kind = LetterKind::kData;
+  LetterPlace place = LetterPlace::kLane;
+  std::string type{};
+  MessageId reply_to = 0;
+  std::int32_t rank = kNormal;          // as it is stored
+  std::int32_t rank_of_dead = kNormal;  // the same, if its sender is dead before it is seen
+  bool control = false;
+  bool urgent = false;  // it goes through the urgent lane
+  bool requires_ack = false;
+  AckStatus ack = AckStatus::kAccepted;  // what an acknowledgement says
+  std::string text{};                    // the same
+  std::uint64_t life = 0;                // of its sender
+  std::uint64_t round = 0;               // the look that saw it first
+  std::uint32_t attempts = 0;
+  bool revived = false;
+  bool deferred = false;
+  std::string reason{};  // why it is dead
+
+  bool sure = true;                 // false: it may not exist
+  bool fog = false;                 // a call that was cut off may have moved it
+  std::uint32_t more_attempts = 0;  // so many more may it have had
+  bool may_be_gone = false;         // or have finished it
+  bool for_ever = false;            // of one that is not sure: it may come later
+};
+
+struct ModelAgent {
+  std::string name{};
+  Pid pid = 0;
+  Pid parent = 0;
+  bool task = false;
+  bool temporary = false;
+  std::uint32_t capacity = 0;
+  std::uint32_t max_attempts = 0;
+  std::uint32_t normal_slots = 0;
+  std::uint32_t urgent_slots = 0;
+
+  AgentLife state = AgentLife::kRunning;
+  std::uint64_t life = 0;
+  MessageId last_id = 0;
+  std::vector<Letter> letters{};                // in the order in which each sender sent them
+  std::set<std::pair<MessageId, Pid>> asked{};  // answers to these go to the stash
+  std::set<MessageId> cancelled{};              // taken back, and not queued when it was
+  std::set<MessageId> maybe_cancelled{};
+  std::map<Pid, std::uint64_t> sent{};        // in this life, copies among them
+  std::map<Pid, std::uint64_t> maybe_sent{};  // beyond those
+  std::uint64_t copies_gone = 0;              // from its inbox without having been finished
+
+  [[nodiscard]] Letter* find(MessageId id);
+  void erase(MessageId id);
+  [[nodiscard]] std::vector<MessageId> ids(LetterPlace place) const;
+};
+
+// A message as its receiver got it.
+struct Taken {
+  MessageId id = 0;
+  Pid from = 0;
+  Pid to = 0;
+  MessageId reply_to = 0;
+  MessageId cause = 0;
+  std::uint32_t number = 0;
+  std::int32_t rank = 0;
+  std::uint32_t attempts = 0;
+  Relation relation = Relation::kOther;
+  bool redelivered = false;
+  bool is_copy = false;
+  bool is_control = false;
+  bool requires_ack = false;
+};
+
+// What an inbox says of itself.
+struct Listing {
+  std::vector<InboxItem> items{};
+  InboxCounters counters{};
+  std::vector<LinkCounters> links{};
+};
+
+// What somebody wants to send.
+struct Draft {
+  std::uint32_t number = 0;
+  std::int32_t rank = kNormal;
+  std::string type{};
+  MessageId reply_to = 0;
+  bool requires_ack = false;
+  bool control = false;
+  bool cancel = false;
+  bool forget = false;  // fire_and_forget()
+};
+
+class MailboxModel {
+ public:
+  // ---- The tree ----
+  ModelAgent& attach(ModelAgent agent);
+  [[nodiscard]] ModelAgent& agent(Pid pid) { return agents_.at(pid); }
+  [[nodiscard]] const std::map<Pid, ModelAgent>& agents() const { return agents_; }
+  [[nodiscard]] SendStatus route(Pid from, Pid to) const;
+  // The process has ended; `left`: with a word.
+  void end(Pid pid, bool left);
+
+  // ---- Calls ----
+  void sent(Pid from, Pid to, const Draft& draft, const SendResult& result);
+  // The same, cut off: nobody knows.
+  void may_have_sent(Pid from, Pid to, const Draft& draft);
+  void looked(Pid pid, const Listing& listing);
+  // After a look.
+  void received(Pid pid, const Listing& listing, const std::optional<Taken>& taken);
+  void may_have_received(Pid pid);
+  void done(Pid pid, MessageId id);
+  void may_have_done(Pid pid, MessageId id);
+  void requeued(Pid pid, MessageId id);
+  void rejected(Pid pid, MessageId id, const std::string& reply);
+  void deferred(Pid pid, MessageId id);
+  void escalated(Pid pid, MessageId id, const SendResult& result);
+  void drained_results(Pid pid, const std::vector<Taken>& results);
+  void got_ack(Pid pid, MessageId id, const std::optional<Acknowledgement>& ack);
+  void revived(Pid pid, MessageId id);
+  void purged(Pid pid);
+
+  // Nothing that surely was accepted is left anywhere.
+  void expect_empty();
+  // How many letters of the dead the coordinator holds: at least and at most.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> letters_of_the_dead() const {
+    return {dead_sure_, dead_sure_ + dead_maybe_};
+  }
+
+  [[nodiscard]] std::vector<std::string> take_complaints();
+
+ private:
+  struct Room {
+    std::uint32_t sure = 0;   // messages that lie in the lane
+    std::uint32_t most = 0;   // and those that may
+    std::uint32_t slots = 0;  // that there are for such a message
+    bool fog = false;
+  };
+  void complain(Pid pid, const std::string& text);
+  void complain(Pid pid, const Letter& letter, const std::string& text);
+
+  [[nodiscard]] Relation relation(Pid from, Pid to) const;
+  [[nodiscard]] bool is_above(Pid upper, Pid lower) const;
+  [[nodiscard]] static std::int32_t stored_rank(const Draft& draft, Relation relation);
+  [[nodiscard]] Room room(Pid from, Pid to, bool urgent, bool control) const;
+  [[nodiscard]] Letter letter_of(Pid from, Pid to, const Draft& draft) const;
+  void post(Pid to, Letter letter);
+  void count(Pid from, Pid to, bool sure);
+  void show_to_parent(Pid from, Pid to, const Letter& letter, bool sure);
+  void acknowledge(Pid by, const Letter& letter, AckStatus status, const std::string& text,
+                   bool sure = true);
+  void end_lease(Pid by, const Letter& letter, AckStatus status, const std::string& text);
+  void bury(Pid pid, Letter& letter, const std::string& reason);
+
+  // mailbox_model_look.cc
+  struct Look;
+  void pair_up(Look& look);
+  void obey_orders(Look& look);
+  void cancel(Look& look, const Letter& order);
+  void drain(Look& look);
+  void arrive(Look& look, Letter& letter);
+  void stay(Look& look, Letter& letter, bool behind);
+  void compare_all(Look& look);
+  void compare(Look& look, Letter& letter, const InboxItem& item);
+  void adopt(Look& look, Letter& letter, const InboxItem& item);
+  void miss(Look& look, Letter& letter);
+  void check_order(Look& look);
+  void check_counters(Look& look);
+  void check_links(Look& look);
+  void compare_taken(Pid pid, const Letter& letter, const Taken& taken);
+
+  std::map<Pid, ModelAgent> agents_;
+  std::vector<std::string> complaints_;
+  std::uint64_t round_ = 0;
+  std::uint64_t dead_sure_ = 0;
+  std::uint64_t dead_maybe_ = 0;
+};
+
+}  // namespace beeline::test

@@ -1,0 +1,445 @@
+// What an agent sees of its inbox, against what the model holds of it.
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/model/mailbox_model.h"
+
+namespace beeline::test {
+
+// One look. The letters of the agent stay where they are while it lasts: what is to be sent because
+// of it is sent at its end.
+struct MailboxModel::Look {
+  Pid pid;
+  ModelAgent& agent;
+  const Listing& listing;
+  std::vector<const InboxItem*> items{};  // by letter, null where it is not listed
+  std::set<std::size_t> erased{};
+  struct Refused {
+    Letter letter;
+    std::string reason;
+    bool sure;
+  };
+  std::vector<Refused> refused{};
+  bool full = false;         // the table, for ordinary messages
+  bool urgent_full = false;  // the same, for all
+  bool stash_full = false;   // answers that nobody fetches go
+
+  // Whether an earlier life of its sender has left something in a lane.
+  [[nodiscard]] bool follows(const Letter& letter) const {
+    const auto& all = agent.letters;
+    return std::any_of(all.begin(), all.end(), [&](const Letter& each) {
+      return each.place == LetterPlace::kLane && each.from == letter.from &&
+             each.life < letter.life && item_of(each) == nullptr;
+    });
+  }
+  [[nodiscard]] const InboxItem* item_of(const Letter& letter) const {
+    return items[static_cast<std::size_t>(&letter - agent.letters.data())];
+  }
+  void erase(const Letter& letter) {
+    erased.insert(static_cast<std::size_t>(&letter - agent.letters.data()));
+  }
+  void bury(Letter& letter, const std::string& reason, bool sure = true) {
+    letter.place = LetterPlace::kDead;
+    letter.reason = reason;
+    letter.deferred = false;
+    agent.cancelled.erase(letter.id);
+    if (letter.requires_ack) refused.push_back({letter, reason, sure});
+  }
+};
+
+namespace {
+
+constexpr char kMark = '#';  // before the number in a payload
+
+std::uint32_t number_of(const InboxItem& item) {
+  if (item.preview.empty() || item.preview[0] != kMark) return 0;
+  return static_cast<std::uint32_t>(std::strtoul(item.preview.c_str() + 1, nullptr, 10));
+}
+
+LetterPlace place_of(const InboxItem& item) {
+  if (item.dead) return LetterPlace::kDead;
+  if (item.leased) return LetterPlace::kLeased;
+  return item.stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
+}
+
+bool is_copy(const InboxItem& item) { return item.type.starts_with(kSiblingTraffic); }
+
+// Whether a letter whose id nobody told us may be this one.
+bool looks_like(const Letter& letter, const InboxItem& item) {
+  if (letter.id != 0 || letter.from != item.from || letter.reply_to != item.reply_to) return false;
+  if (letter.kind == LetterKind::kAck) {
+    return item.stashed && item.type.empty() && item.preview == letter.text;
+  }
+  return letter.number == number_of(item) && (letter.kind == LetterKind::kCopy) == is_copy(item);
+}
+
+}  // namespace
+
+void MailboxModel::looked(Pid pid, const Listing& listing) {
+  Look look{pid, agents_.at(pid), listing};
+  ++round_;
+  const std::uint32_t reserve = std::max(2U, look.agent.capacity / 16);
+  const InboxCounters& counts = listing.counters;
+  const std::uint64_t used = counts.queued + counts.leased + counts.dead;
+  look.full = used + reserve >= look.agent.capacity;
+  look.urgent_full = used + std::max(1U, reserve / 4) >= look.agent.capacity;
+  look.stash_full =
+      std::count_if(listing.items.begin(), listing.items.end(),
+                    [](const InboxItem& item) { return item.stashed; }) >= look.agent.capacity / 4;
+  pair_up(look);
+  obey_orders(look);
+  drain(look);
+  compare_all(look);
+  check_order(look);
+  check_counters(look);
+  check_links(look);
+  std::size_t at = 0;
+  std::erase_if(look.agent.letters, [&](const Letter&) { return look.erased.contains(at++); });
+  for (const Look::Refused& each : look.refused) {
+    acknowledge(pid, each.letter, AckStatus::kRejected, each.reason, each.sure);
+  }
+}
+
+void MailboxModel::pair_up(Look& look) {
+  std::vector<Letter>& letters = look.agent.letters;
+  look.items.assign(letters.size(), nullptr);
+  for (const InboxItem& item : look.listing.items) {
+    auto found = std::find_if(letters.begin(), letters.end(),
+                              [&](const Letter& each) { return each.id == item.id; });
+    for (const bool sure : {true, false}) {
+      if (found != letters.end()) break;
+      found = std::find_if(letters.begin(), letters.end(), [&](const Letter& each) {
+        return each.sure == sure && looks_like(each, item);
+      });
+    }
+    const std::string what = "its inbox holds message " +
+                             std::to_string(item.id & ((1ULL << 40) - 1)) + " \"" + item.type +
+                             "\" \"" + item.preview + "\" of agent " + std::to_string(item.from);
+    if (found == letters.end()) {
+      complain(look.pid, what + ", which nobody has sent or which is done");
+      continue;
+    }
+    const InboxItem*& place = look.items[static_cast<std::size_t>(found - letters.begin())];
+    if (place != nullptr) complain(look.pid, what + " twice");
+    place = &item;
+    found->id = item.id;
+  }
+}
+
+// Orders to cancel go before what they mean, and are never seen.
+void MailboxModel::obey_orders(Look& look) {
+  for (Letter& order : look.agent.letters) {
+    if (order.kind != LetterKind::kCancel) continue;
+    if (look.urgent_full || (look.full && look.follows(order))) {
+      order.sure = false;  // nobody can see whether it came in
+      look.agent.maybe_cancelled.insert(order.reply_to);
+      if (Letter* target = look.agent.find(order.reply_to)) target->fog = true;
+      continue;
+    }
+    if (order.from == static_cast<Pid>(order.reply_to >> 40)) cancel(look, order);
+    look.erase(order);
+  }
+}
+
+void MailboxModel::cancel(Look& look, const Letter& order) {
+  Letter* target = look.agent.find(order.reply_to);
+  if (!order.sure) {
+    look.agent.maybe_cancelled.insert(order.reply_to);
+    if (target != nullptr) target->fog = true;
+    return;
+  }
+  const bool waits = target != nullptr && (target->place == LetterPlace::kQueued ||
+                                           target->place == LetterPlace::kStashed);
+  if (waits && !target->fog) return look.bury(*target, "cancelled");
+  look.agent.cancelled.insert(order.reply_to);
+}
+
+// What lies in lanes comes in, in the order of each lane, unless the table is full.
+void MailboxModel::drain(Look& look) {
+  struct Lane {
+    Pid from;
+    std::uint64_t life;
+    bool urgent;
+    auto operator<=>(const Lane&) const = default;
+  };
+  std::set<Lane> stopped;
+  for (Letter& letter : look.agent.letters) {
+    if (letter.place != LetterPlace::kLane || letter.kind == LetterKind::kCancel) continue;
+    const Lane lane{letter.from, letter.life, letter.urgent};
+    if (look.item_of(letter) != nullptr) {
+      if (stopped.contains(lane)) complain(look.pid, letter, "overtook one of its lane");
+      arrive(look, letter);
+      continue;
+    }
+    stay(look, letter, look.full && look.follows(letter));
+    const bool stays = letter.sure && letter.kind == LetterKind::kData;
+    if (stays && !letter.fog) stopped.insert(lane);
+  }
+}
+
+// `behind`: something of an earlier life of its sender may stay.
+void MailboxModel::stay(Look& look, Letter& letter, bool behind) {
+  const bool full = behind || (letter.urgent ? look.urgent_full : look.full);
+  if (letter.kind == LetterKind::kCopy) {
+    // Copies are the first to go when room is short; the counter says how many.
+    if (letter.sure && !letter.may_be_gone && !full) ++look.agent.copies_gone;
+    letter.sure = false;
+    if (!full) look.erase(letter);
+    return;
+  }
+  if (full || letter.for_ever) return;
+  if (letter.sure && !letter.may_be_gone && !look.stash_full) {
+    complain(look.pid, letter, "was accepted and is not in the inbox, which has room");
+  }
+  look.erase(letter);
+}
+
+void MailboxModel::arrive(Look& look, Letter& letter) {
+  letter.sure = true;
+  letter.round = round_;
+  // The dead have no place in the directory any more.
+  const bool dead = agents_.at(letter.from).state == AgentLife::kDead;
+  if (dead && look.item_of(letter)->rank == letter.rank_of_dead) letter.rank = letter.rank_of_dead;
+  const bool answers = letter.kind == LetterKind::kData && letter.reply_to != 0 && !letter.control;
+  const bool asked = look.agent.asked.contains({letter.reply_to, letter.from});
+  // A question is forgotten when another takes its place among the thousand that are known.
+  const auto same_place = [&](const auto& each) {
+    return each != std::pair(letter.reply_to, letter.from) &&
+           each.first % 1024 == letter.reply_to % 1024;
+  };
+  const auto& all = look.agent.asked;
+  letter.fog |= asked && std::any_of(all.begin(), all.end(), same_place);
+  const bool stashed =
+      letter.kind == LetterKind::kAck || (answers && (asked || letter.type == kTaskResponse));
+  letter.place = stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
+  letter.fog |= look.agent.maybe_cancelled.contains(letter.id);
+  if (!letter.fog && look.agent.cancelled.contains(letter.id)) look.bury(letter, "cancelled");
+}
+
+void MailboxModel::compare_all(Look& look) {
+  for (std::size_t i = 0; i < look.agent.letters.size(); ++i) {
+    Letter& letter = look.agent.letters[i];
+    if (letter.place == LetterPlace::kLane) continue;
+    if (look.items[i] == nullptr) {
+      miss(look, letter);
+    } else if (letter.fog) {
+      adopt(look, letter, *look.items[i]);
+    } else {
+      compare(look, letter, *look.items[i]);
+    }
+  }
+}
+
+void MailboxModel::miss(Look& look, Letter& letter) {
+  const bool dropped = letter.kind == LetterKind::kCopy && letter.place == LetterPlace::kQueued;
+  const bool unclaimed = letter.kind == LetterKind::kAck && look.stash_full;
+  if (dropped && !letter.may_be_gone) ++look.agent.copies_gone;
+  if (!dropped && !unclaimed && !letter.may_be_gone) complain(look.pid, letter, "is lost");
+  look.erase(letter);
+}
+
+void MailboxModel::compare(Look& look, Letter& letter, const InboxItem& item) {
+  letter.may_be_gone = false;
+  if (letter.place == LetterPlace::kStashed && item.dead && look.stash_full) {
+    look.bury(letter, "unclaimed");
+  }
+  const auto differs = [&](const std::string& what, auto is, auto should) {
+    if (is == should) return;
+    complain(look.pid, letter,
+             "its " + what + " is " + std::to_string(is) + ", not " + std::to_string(should));
+  };
+  differs("place", static_cast<int>(place_of(item)), static_cast<int>(letter.place));
+  differs("attempts", item.attempts, letter.attempts);
+  differs("sender", item.from, letter.from);
+  differs("reply_to", item.reply_to, letter.reply_to);
+  if (letter.kind != LetterKind::kAck) differs("rank", item.rank, letter.rank);
+  if (item.type != letter.type) complain(look.pid, letter, "its type is \"" + item.type + "\"");
+  if (letter.kind == LetterKind::kAck && item.preview != letter.text) {
+    complain(look.pid, letter, "says \"" + item.preview + "\", not \"" + letter.text + "\"");
+  }
+  if (letter.place == LetterPlace::kDead && item.reason != letter.reason) {
+    complain(look.pid, letter, "is dead: \"" + item.reason + "\", not \"" + letter.reason + "\"");
+  }
+}
+
+// A call that was cut off had one of two outcomes; here is which.
+void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
+  const LetterPlace place = place_of(item);
+  if (item.attempts < letter.attempts || item.attempts > letter.attempts + letter.more_attempts) {
+    complain(look.pid, letter, "has " + std::to_string(item.attempts) + " attempts after a kill");
+  }
+  if (place == LetterPlace::kDead && letter.place != LetterPlace::kDead) {
+    look.bury(letter, item.reason, false);
+    if (item.reason != "cancelled" && item.reason != "exhausted" && item.reason != "unclaimed") {
+      complain(look.pid, letter, "is dead after a kill: " + item.reason);
+    }
+  }
+  letter.place = place;
+  letter.attempts = item.attempts;
+  letter.more_attempts = 0;
+  letter.fog = letter.may_be_gone = false;
+}
+
+// Control first, then by rank, then by arrival: those that were seen earlier, and those of one
+// sender in the order in which they were sent (HK-010, C-03, C-15).
+void MailboxModel::check_order(Look& look) {
+  struct Key {
+    bool data;
+    std::int32_t rank;
+    std::uint64_t round;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::optional<Key> before;
+  std::map<Pid, const Letter*> last;
+  for (const InboxItem& item : look.listing.items) {
+    const Letter* letter = look.agent.find(item.id);
+    if (letter == nullptr || letter->place != LetterPlace::kQueued) continue;
+    if (place_of(item) != LetterPlace::kQueued) continue;
+    const Key now{!letter->control, letter->control ? 0 : letter->rank, letter->round};
+    if (before && now < *before) complain(look.pid, *letter, "comes too late in the order");
+    if (!before || now != *before) last.clear();
+    const Letter*& earlier = last[letter->from];
+    const bool known = letter->number != 0;  // copies of orders to cancel may all be alike
+    if (known && earlier != nullptr && earlier > letter) {
+      complain(look.pid, *letter, "comes after one that its sender sent later");
+    }
+    if (known) earlier = letter;
+    before = now;
+  }
+}
+
+void MailboxModel::check_counters(Look& look) {
+  const InboxCounters& now = look.listing.counters;
+  const auto count = [&](LetterPlace place) {
+    const auto& items = look.listing.items;
+    return static_cast<std::uint64_t>(
+        std::count_if(items.begin(), items.end(),
+                      [&](const InboxItem& item) { return place_of(item) == place; }));
+  };
+  if (now.drained != now.queued + now.leased + now.done + now.dead + now.purged) {
+    complain(look.pid, "its counters do not add up");
+  }
+  const std::uint64_t queued = count(LetterPlace::kQueued) + count(LetterPlace::kStashed);
+  const std::uint64_t leased = count(LetterPlace::kLeased);
+  const std::uint64_t dead = count(LetterPlace::kDead);
+  // An order to cancel whose message is still in a lane waits in the table, and is not listed.
+  const std::uint64_t hidden = look.full ? now.queued - std::min(now.queued, queued) : 0;
+  if (now.queued != queued + hidden || now.leased != leased || now.dead != dead) {
+    complain(look.pid, "it lists " + std::to_string(queued) + " queued, " + std::to_string(leased) +
+                           " leased and " + std::to_string(dead) + " dead messages and counts " +
+                           std::to_string(now.queued) + ", " + std::to_string(now.leased) +
+                           " and " + std::to_string(now.dead));
+  }
+  if (now.quarantined_links != 0) complain(look.pid, "has links in quarantine");
+  if (look.agent.copies_gone > now.copies_dropped) {
+    complain(look.pid, std::to_string(look.agent.copies_gone) + " copies are gone, " +
+                           std::to_string(now.copies_dropped) + " were dropped");
+  }
+}
+
+// C-37: what a parent was not shown is counted.
+void MailboxModel::check_links(Look& look) {
+  for (const LinkCounters& link : look.listing.links) {
+    if (!agents_.contains(link.peer) || agents_.at(link.peer).state == AgentLife::kDead) continue;
+    const std::uint64_t sure = look.agent.sent[link.peer];
+    const std::uint64_t most = sure + look.agent.maybe_sent[link.peer];
+    const std::uint64_t now = link.sent + link.copies_dropped;
+    if (now >= sure && now <= most) continue;
+    complain(look.pid, "has sent " + std::to_string(link.sent) + " messages to agent " +
+                           std::to_string(link.peer) + " and dropped " +
+                           std::to_string(link.copies_dropped) + " copies, that should be " +
+                           std::to_string(sure) + " to " + std::to_string(most));
+  }
+}
+
+// ---- What an agent got --------------------------------------------------------------------------
+
+// What is next in the listing, and what of it must not be handed out.
+void MailboxModel::received(Pid pid, const Listing& listing, const std::optional<Taken>& taken) {
+  ModelAgent& agent = agents_.at(pid);
+  for (const InboxItem& item : listing.items) {
+    Letter* letter = agent.find(item.id);
+    if (letter == nullptr || letter->place != LetterPlace::kQueued) continue;
+    if (letter->kind == LetterKind::kCopy && letter->attempts != 0) {
+      ++agent.copies_gone;
+      agent.erase(item.id);
+      continue;
+    }
+    if (letter->attempts >= agent.max_attempts) {
+      bury(pid, *letter, "exhausted");
+      continue;
+    }
+    if (!taken) return complain(pid, *letter, "is next and was not handed out");
+    if (taken->id != letter->id) complain(pid, *letter, "is next and another was handed out");
+    if (taken->id == letter->id) compare_taken(pid, *letter, *taken);
+    if (Letter* got = agent.find(taken->id)) got->place = LetterPlace::kLeased;
+    return;
+  }
+  if (taken) complain(pid, "got #" + std::to_string(taken->number) + ", and nothing is there");
+}
+
+void MailboxModel::compare_taken(Pid pid, const Letter& letter, const Taken& taken) {
+  const auto check = [&](bool right, const char* what) {
+    if (!right) complain(pid, letter, std::string("was handed out with a wrong ") + what);
+  };
+  check(taken.from == letter.from, "sender");
+  check(taken.number == letter.number, "payload");
+  check(taken.rank == letter.rank, "rank");
+  check(taken.reply_to == letter.reply_to, "reply_to");
+  check(taken.attempts == letter.attempts, "number of attempts");
+  check(taken.redelivered == (letter.attempts != 0 || letter.revived), "flag redelivered");
+  check(taken.is_copy == (letter.kind == LetterKind::kCopy), "flag of a copy");
+  check(taken.is_control == letter.control, "flag of a control message");
+  check(taken.requires_ack == letter.requires_ack, "flag requires_ack");
+  const bool stranger = agents_.at(letter.from).state == AgentLife::kDead &&
+                        taken.relation == Relation::kOther;  // nobody knows the dead any more
+  check(stranger || taken.relation == relation(letter.from, pid), "relation");
+  if (letter.kind != LetterKind::kCopy) return check(taken.to == pid, "addressee");
+  check(static_cast<Pid>(taken.cause >> 40) == letter.from, "cause");
+  const auto to = agents_.find(taken.to);
+  check(to != agents_.end() && to->second.parent == pid, "addressee");
+}
+
+void MailboxModel::drained_results(Pid pid, const std::vector<Taken>& results) {
+  ModelAgent& agent = agents_.at(pid);
+  std::vector<MessageId> expected;
+  for (const MessageId id : agent.ids(LetterPlace::kStashed)) {
+    Letter& letter = *agent.find(id);
+    if (letter.kind == LetterKind::kAck) continue;
+    if (letter.attempts >= agent.max_attempts) {
+      bury(pid, letter, "exhausted");
+    } else {
+      expected.push_back(id);
+    }
+  }
+  for (const Taken& each : results) {
+    if (std::erase(expected, each.id) == 0) {
+      complain(pid, "got #" + std::to_string(each.number) + " as a result, and it is none");
+      continue;
+    }
+    compare_taken(pid, Letter(*agent.find(each.id)), each);
+    done(pid, each.id);
+  }
+  for (const MessageId id : expected)
+    complain(pid, *agent.find(id), "is a result and did not come");
+}
+
+void MailboxModel::got_ack(Pid pid, MessageId id, const std::optional<Acknowledgement>& ack) {
+  ModelAgent& agent = agents_.at(pid);
+  const auto found =
+      std::find_if(agent.letters.begin(), agent.letters.end(), [&](const auto& each) {
+        return each.kind == LetterKind::kAck && each.place == LetterPlace::kStashed &&
+               each.reply_to == id;
+      });
+  if (found == agent.letters.end()) return complain(pid, "no acknowledgement should be asked for");
+  if (!ack) return complain(pid, *found, "is there and was not found");
+  if (ack->id != id || ack->status != found->ack || ack->reply != found->text) {
+    complain(pid, *found,
+             "says " + std::string(to_string(ack->status)) + " \"" + ack->reply + "\", not " +
+                 std::string(to_string(found->ack)) + " \"" + found->text + "\"");
+  }
+  agent.letters.erase(found);
+}
+
+}  // namespace beeline::test

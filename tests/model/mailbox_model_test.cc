@@ -1,0 +1,74 @@
+// Random trees, sends, answers, acknowledgements, deaths and restarts against a small model of what
+// a mailbox must do.
+//
+// BEELINE_SEED sets the seed that is printed; BEELINE_SOAK=1 takes twenty times as many steps.
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "src/os/clock.h"
+#include "tests/model/driver.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+constexpr int kSteps = 20'000;
+constexpr int kSoakSteps = 400'000;
+constexpr int kStepsToGather = 1000;
+
+std::uint64_t choose_seed() {
+  if (const char* text = std::getenv("BEELINE_SEED"); text != nullptr) {
+    return std::strtoull(text, nullptr, 10);
+  }
+  return static_cast<std::uint64_t>(os::monotonic_ns()) % 1'000'000'000;
+}
+
+bool soak() {
+  const char* text = std::getenv("BEELINE_SOAK");
+  return text != nullptr && std::string(text) == "1";
+}
+
+class MailboxModelTest : public HiveTest {
+ protected:
+  void SetUp() override {
+    start(World::kProcesses, soak() ? 3600s : 500s, sizeof(PuppetBoard));
+    seed_ = choose_seed();
+    std::printf("mailbox_model_test: BEELINE_SEED=%llu\n", static_cast<unsigned long long>(seed_));
+    std::fflush(stdout);
+  }
+
+  bool walk(Driver& driver, std::mt19937_64& random) {
+    const int steps = soak() ? kSoakSteps : kSteps;
+    for (int i = 1; i <= steps; ++i) {
+      if (!driver.take(next_step(random))) return false;
+      if (i % kStepsToGather == 0 && !driver.gather()) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t seed_ = 0;
+};
+
+TEST_F(MailboxModelTest, EveryCallDoesWhatTheModelSays) {
+  std::mt19937_64 random(seed_);
+  Driver driver(hive(), troupe(), memory_.as<PuppetBoard>());
+  driver.set_up(random);
+  ASSERT_FALSE(HasFailure());
+  if (!walk(driver, random)) {
+    FAIL() << "BEELINE_SEED=" << seed_ << ", step " << driver.steps() << driver.story();
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(StepKind::kCount); ++i) {
+    const auto kind = static_cast<StepKind>(i);
+    std::printf("  %s %llu", to_string(kind).c_str(),
+                static_cast<unsigned long long>(driver.count(kind)));
+    EXPECT_GT(driver.count(kind), 0U) << to_string(kind) << " never meant anything";
+  }
+  std::printf("\n");
+  driver.close();
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,48 @@
+#pragma once
+// A random walk through the calls of agents, as data: one seed always gives the same steps. What a
+// step means depends on what is there when it is taken: its numbers choose among that.
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+namespace beeline::test {
+
+enum class StepKind : std::uint8_t {
+  kSend,
+  kForget,
+  kControl,
+  kCancel,
+  kReply,
+  kLook,
+  kReceive,
+  kDone,
+  kRequeue,
+  kReject,
+  kDefer,
+  kEscalate,
+  kDrainResults,
+  kAwaitAck,
+  kRevive,
+  kPurge,
+  kKill,
+  kKillInside,
+  kLeave,
+  kRestart,
+  kNewcomer,
+  kCount,
+};
+
+[[nodiscard]] std::string to_string(StepKind kind);
+
+struct Step {
+  StepKind kind;
+  std::uint32_t who;
+  std::uint32_t whom;
+  std::uint32_t what;
+  std::uint32_t how;
+};
+
+[[nodiscard]] Step next_step(std::mt19937_64& random);
+
+}  // namespace beeline::test
