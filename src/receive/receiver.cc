@@ -62,7 +62,11 @@ void Receiver::close_receipts(InLink& link) {
 bool Receiver::drain_turn() {
   bool taken = false;
   const std::size_t active = std::min(links_.size(), kActiveLinks);
-  for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
+  // Another one is first each time: when the table is full, the first gets what room there is.
+  for (std::size_t i = 0; i < active; ++i) {
+    taken |= drain(*links_[(first_ + i) % active], kBudget);
+  }
+  ++first_;
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {

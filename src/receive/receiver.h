@@ -192,6 +192,7 @@ class Receiver {
   std::vector<Refused> refused_;
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
+  std::size_t first_ = 0;  // of the recently active ones, in this turn
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;  // coarse, when a message was drained last
   bool fifo_ = false;
