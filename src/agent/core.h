@@ -29,9 +29,6 @@ namespace beeline {
 
 class Letterhead;
 
-// Longest wait for the coordinator in a call that the user did not ask for.
-inline constexpr std::chrono::nanoseconds kImplicitCall = std::chrono::seconds(2);
-
 class AgentCore {
  public:
   [[nodiscard]] static Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options);
@@ -201,6 +198,8 @@ class AgentCore {
   enum class Patience : std::uint8_t { kNone, kForCoordinator };
   Result<Peer> find_peer(Pid pid);
   Result<Peer> open_link(Pid pid, Patience patience);
+  Result<Peer> open_link_unasked(Pid pid);
+  [[nodiscard]] bool has_place(const send::OutLink& link) const;
   [[nodiscard]] std::string why_denied(Pid pid);
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
@@ -233,7 +232,7 @@ class AgentCore {
   [[nodiscard]] QuestionState state_of(const Question& question);
   [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] bool is_settled(const Question& question);
-  void await(const Question& question);
+  [[nodiscard]] Result<std::uint32_t> await(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
   void run_answers();
   [[nodiscard]] bool has_news();

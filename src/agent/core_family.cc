@@ -9,8 +9,6 @@
 
 namespace beeline {
 
-namespace {}  // namespace
-
 void AgentCore::set_relation(receive::InLink& link) {
   shm::AgentRecord owner;
   shm::AgentRecord own;
@@ -81,9 +79,7 @@ void AgentCore::open_parent_link() {
   const std::int64_t now = os::monotonic_ns();
   if (now < next_parent_try_ns_) return;
   next_parent_try_ns_ = now + kPause;
-  client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
-  static_cast<void>(open_link(parent_, Patience::kNone));
-  client_.set_deadline(options_.control_timeout);
+  static_cast<void>(open_link_unasked(parent_));
 }
 
 void AgentCore::show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,

@@ -126,9 +126,7 @@ void AgentCore::connect_receipts(receive::InLink& link) {
   if (own == nullptr || own->place == nullptr) {
     // Without a coordinator later, after it was found again: not while messages wait.
     if (client_.closed()) return;
-    client_.set_deadline(std::min(options_.control_timeout, kImplicitCall));
-    const auto opened = open_link(link.owner_pid, Patience::kNone);
-    client_.set_deadline(options_.control_timeout);
+    const auto opened = open_link_unasked(link.owner_pid);
     if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
     own = out_link(link.owner_pid);
   }
@@ -271,14 +269,19 @@ Result<Peer> AgentCore::peer(std::string_view name) {
   return opened;
 }
 
+// Or may get one: who has not registered with a new coordinator yet may still do so, and sends wait
+// for it.
+bool AgentCore::has_place(const send::OutLink& link) const {
+  return link.place != nullptr || os::monotonic_ns() < place_until_ns_;
+}
+
 // The handle of a peer to which the link is open; nothing if sends would fail.
 std::optional<Peer> AgentCore::open_peer(Pid pid) {
   const auto lock = lock_send();
   send::OutLink* link = out_link(pid);
   if (link == nullptr) return std::nullopt;
   send_path_.follow(*link);
-  const bool awaited = os::monotonic_ns() < place_until_ns_;
-  if (link->dead || !link->may_send || (link->place == nullptr && !awaited)) return std::nullopt;
+  if (link->dead || !link->may_send || !has_place(*link)) return std::nullopt;
   return Peer{slot_of_[pid], pid};
 }
 
@@ -315,9 +318,7 @@ Result<Peer> AgentCore::find_peer(Pid pid) {
       lock = {};  // the coordinator is asked
       return fail(ErrorCode::kDenied, why_denied(pid));
     }
-    // One that has not registered with a new coordinator yet may still do so: sends wait for it.
-    const bool awaited = os::monotonic_ns() < place_until_ns_;
-    if (link.place != nullptr || awaited) return Peer{known->second, pid};
+    if (has_place(link)) return Peer{known->second, pid};
   }
   auto opened = open_link(pid, Patience::kForCoordinator);
   if (opened && !out_[opened->slot]->may_send) return fail(ErrorCode::kDenied, why_denied(pid));
@@ -368,6 +369,15 @@ Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
     slot_of_.erase(pid);
   }
   return tl::unexpected(opened.error());
+}
+
+// In a call in which the user did not ask for it: the coordinator is waited for less long.
+Result<Peer> AgentCore::open_link_unasked(Pid pid) {
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds(2);
+  client_.set_deadline(std::min(options_.control_timeout, kLongest));
+  auto opened = open_link(pid, Patience::kNone);
+  client_.set_deadline(options_.control_timeout);
+  return opened;
 }
 
 Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {

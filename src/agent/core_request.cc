@@ -90,12 +90,14 @@ bool AgentCore::is_settled(const Question& question) {
   return state_of(question) != QuestionState::kWaiting;
 }
 
-void AgentCore::await(const Question& question) {
+// The entry of what comes back, leased, or why nothing does.
+Result<std::uint32_t> AgentCore::await(Question& question) {
   const Blocked blocked(*this);
   wait_until(question.deadline.time_since_epoch().count(), [&] { return is_settled(question); });
+  return conclude(question);
 }
 
-// The entry of the answer, leased, or why there is none.
+// The same without waiting.
 Result<std::uint32_t> AgentCore::conclude(Question& question) {
   const QuestionState state = state_of(question);
   if (state == QuestionState::kAnswered) {
@@ -130,8 +132,7 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   if (auto asked = ask(question, payload, options, deadline); !asked) {
     return tl::unexpected(asked.error());
   }
-  await(question);
-  const auto at = conclude(question);
+  const auto at = await(question);
   if (!at) return tl::unexpected(at.error());
   return Message(this, *at);
 }
@@ -216,8 +217,7 @@ Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline dea
     question.pending.for_ack = true;
     if (auto bounded = check_deadline(question); !bounded) return tl::unexpected(bounded.error());
     begin(question);
-    await(question);
-    const auto found = conclude(question);
+    const auto found = await(question);
     if (!found) return tl::unexpected(found.error());
     at = *found;
   }
@@ -233,8 +233,7 @@ Result<Acknowledgement> AgentCore::send_acked(Peer to, std::span<const std::byte
   if (auto asked = ask(question, payload, asking, deadline); !asked) {
     return tl::unexpected(asked.error());
   }
-  await(question);
-  const auto at = conclude(question);
+  const auto at = await(question);
   if (!at) return tl::unexpected(at.error());
   return read_ack(*at);
 }

@@ -38,8 +38,7 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
   const bool asked = answers_.was_asked(header.reply_to, link.owner_pid);
   if (!asked && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
   if (!answers_.close(header.reply_to, link.owner_pid)) {
-    auto& late = home_->home().control().counters.late_replies;
-    late.relaxed_store(late.relaxed_load() + 1);
+    add_one(home_->home().control().counters.late_replies);
   }
   return shm::kFlagStashed;
 }

@@ -21,8 +21,7 @@ bool Receiver::drop_copies() {
 
 // REQUIRES: it is leased.
 void Receiver::drop_copy(std::uint32_t at) {
-  auto& dropped = home_->home().control().counters.copies_dropped;
-  dropped.relaxed_store(dropped.relaxed_load() + 1);
+  add_one(home_->home().control().counters.copies_dropped);
   done(at);
 }
 

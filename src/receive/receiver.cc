@@ -280,8 +280,7 @@ void Receiver::ring_all_for_space() {
 
 void Receiver::quarantine(InLink& link) {
   link.quarantined = true;
-  auto& bad = home_->home().control().counters.bad_slots;
-  bad.relaxed_store(bad.relaxed_load() + 1);
+  add_one(home_->home().control().counters.bad_slots);
   quarantined_.push_back(&link);
 }
 

@@ -133,6 +133,9 @@ class Receiver {
   [[nodiscard]] std::vector<InLink*> take_quarantined();
 
  private:
+  static void add_one(shm::Atomic<std::uint64_t>& counter) {
+    counter.relaxed_store(counter.relaxed_load() + 1);
+  }
   bool drain(InLink& link, std::uint32_t budget);
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
