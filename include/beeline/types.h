@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,13 @@ using Pid = std::uint32_t;
 /// Id of a message: the sender's pid in the upper 24 bits, the sender's count in the lower 40. 0 =
 /// none.
 using MessageId = std::uint64_t;
+
+/// The id for people: "3:21" is message 21 of pid 3; empty for 0. In JSON, too: the number needs 64
+/// bits, of which many readers of JSON keep 53.
+[[nodiscard]] std::string id_text(MessageId id);
+
+/// What id_text() wrote; nothing if it cannot have been written by it.
+[[nodiscard]] std::optional<MessageId> parse_id(std::string_view text);
 
 /// Until when a call may wait. `Deadline::max()` waits for ever where that is allowed.
 using Deadline = std::chrono::steady_clock::time_point;

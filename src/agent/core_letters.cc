@@ -10,8 +10,7 @@ namespace beeline {
 namespace {
 
 std::string no_letter(MessageId id) {
-  return "message " + std::to_string(shm::pid_of_message(id)) + ":" +
-         std::to_string(shm::counter_of_message(id)) +
+  return "message " + id_text(id) +
          " is no dead letter of this agent: it was put back or purged, or it never died; list them "
          "with Agent::inbox() or `beeline dlq ls`";
 }

@@ -12,8 +12,8 @@ namespace beeline {
 namespace {
 
 std::string whom(const Question& question) {
-  return "message " + std::to_string(shm::counter_of_message(question.pending.request_id)) +
-         " to agent " + std::to_string(question.to.pid) + ": ";
+  return "message " + id_text(question.pending.request_id) + " to agent " +
+         std::to_string(question.to.pid) + ": ";
 }
 
 // Nobody waits for ever (HK-063).

@@ -89,9 +89,7 @@ Result<Message> AgentCore::held(MessageId id) {
   const auto found = std::find_if(held_.begin(), held_.end(),
                                   [id](const Message& message) { return message.id() == id; });
   if (found == held_.end()) {
-    return fail(ErrorCode::kInvalid,
-                "no handler has left message " + std::to_string(shm::counter_of_message(id)) +
-                    " of agent " + std::to_string(shm::pid_of_message(id)) + " as queued");
+    return fail(ErrorCode::kInvalid, "no handler has left message " + id_text(id) + " as queued");
   }
   Message message = std::move(*found);
   held_.erase(found);

@@ -1,7 +1,5 @@
 #include "src/control/foreign_check.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -19,7 +17,7 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
                            std::uint64_t first_bytes) {
   if (auto good = os::check_foreign(fd, promised.size_bytes, first_bytes); !good) return good;
   alignas(shm::SegmentHeader) std::array<std::byte, sizeof(shm::SegmentHeader)> bytes{};
-  if (!read_at(fd, 0, bytes)) return fail(ErrorCode::kBadSegment, "a segment without a header");
+  if (!read_whole(fd, 0, bytes)) return fail(ErrorCode::kBadSegment, "a segment without a header");
   const auto& header = *reinterpret_cast<const shm::SegmentHeader*>(bytes.data());
   const shm::HeaderVerdict verdict = shm::check_header(header, promised.size_bytes, promised);
   if (verdict == shm::HeaderVerdict::kOk) return {};
@@ -37,22 +35,15 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
 
 }  // namespace
 
-bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count =
-        ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
+bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
+  const auto read = os::read_at(fd, offset, bytes);
+  return read && *read == bytes.size();
 }
 
 std::uint32_t home_capacity(int fd) {
   std::uint32_t capacity = 0;
   const std::uint64_t offset = sizeof(shm::SegmentHeader) + offsetof(shm::HomeControl, capacity);
-  if (!read_at(fd, offset, std::as_writable_bytes(std::span(&capacity, 1)))) return 0;
+  if (!read_whole(fd, offset, std::as_writable_bytes(std::span(&capacity, 1)))) return 0;
   const shm::HomeOptions options{.capacity = capacity};
   return shm::home_error(options) == nullptr ? capacity : 0;
 }

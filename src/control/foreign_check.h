@@ -31,6 +31,6 @@ namespace beeline::control {
 [[nodiscard]] std::uint32_t home_capacity(int fd);
 
 /// Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
-[[nodiscard]] bool read_at(int fd, std::uint64_t offset, std::span<std::byte> bytes);
+[[nodiscard]] bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 
 }  // namespace beeline::control

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <beeline/types.h>
 #include <fmt/format.h>
 
 #include "src/os/clock.h"
@@ -15,10 +16,6 @@ namespace beeline::control {
 namespace {
 
 constexpr std::size_t kMaxTextBytes = 300;  // of an agent's reason
-
-std::string id_text(std::uint64_t id) {
-  return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
-}
 
 Result<void> check_user(const Caller& caller, uid_t owner, std::string_view whose) {
   if (caller.uid == owner || caller.uid == ::geteuid() || caller.uid == 0) return {};

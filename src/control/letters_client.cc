@@ -55,9 +55,9 @@ Result<WholeLetter> read_kept_letter(Client& client, const KeptLetterRequest& re
   }
   letter.payload.resize(letter.kept);
   const auto bytes = std::as_writable_bytes(std::span(letter.payload));
-  if (auto read = os::read_at(answer->second.front().get(), 0, bytes); !read) {
-    return tl::unexpected(std::move(read.error()));
-  }
+  const auto read = os::read_at(answer->second.front().get(), 0, bytes);
+  if (!read) return tl::unexpected(read.error());
+  letter.payload.resize(*read);
   return letter;
 }
 

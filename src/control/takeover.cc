@@ -22,7 +22,7 @@ constexpr std::uint32_t kEntriesPerStep = 256;
 
 template <class T>
 bool read_value(int fd, std::uint64_t offset, T& value) {
-  return read_at(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
+  return read_whole(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
 }
 
 std::uint64_t read_word(int fd, std::uint64_t offset) {
@@ -119,8 +119,8 @@ void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
   rows = std::min(rows, shm::kMaxRows);
   entries_ = std::min(entries_, capacity_);
   const auto table = std::make_unique<shm::InRow[]>(rows);
-  if (!read_at(life.home->get(), layout.rows,
-               std::as_writable_bytes(std::span(table.get(), rows)))) {
+  if (!read_whole(life.home->get(), layout.rows,
+                  std::as_writable_bytes(std::span(table.get(), rows)))) {
     hive.log.warn("takeover_failed", "agent={} reason=\"its rows cannot be read\"", pid_);
     return;
   }
@@ -151,8 +151,8 @@ void TakeoverWorker::read_stamps(Hive& hive, const Life& life, InLink& link) {
       continue;
     }
     link.stamps.resize(shm::kMaxSlabs);
-    if (!read_at(own->fd->get(), layout.stamp_offset(bank),
-                 std::as_writable_bytes(std::span(link.stamps)))) {
+    if (!read_whole(own->fd->get(), layout.stamp_offset(bank),
+                    std::as_writable_bytes(std::span(link.stamps)))) {
       link.stamps.clear();
     }
   }
@@ -165,7 +165,7 @@ bool TakeoverWorker::step_entries(Hive& hive) {
   const std::uint64_t offset =
       shm::HomeLayout(capacity_).entries + next_entry_ * sizeof(shm::Entry);
   next_entry_ += count;
-  if (!read_at(home_->get(), offset, std::as_writable_bytes(std::span(table.get(), count)))) {
+  if (!read_whole(home_->get(), offset, std::as_writable_bytes(std::span(table.get(), count)))) {
     return true;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -246,7 +246,7 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
                 std::min(length, shm::inline_room(slot.header)));
   } else {
     const std::uint64_t offset = shm::LinkLayout(link.contract).slab_offset(slot.header.slab);
-    if (!read_at(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
+    if (!read_whole(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
       letter.payload.clear();
     }
   }

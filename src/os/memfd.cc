@@ -194,18 +194,17 @@ Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t alloc
   return check_status(fd, *status, size_bytes, allocated_bytes);
 }
 
-Result<void> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to) {
+Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to) {
   std::size_t done = 0;
   while (done < to.size()) {
     const ssize_t part =
         ::pread(fd, to.data() + done, to.size() - done, static_cast<off_t>(offset_bytes + done));
     if (part < 0 && errno == EINTR) continue;
-    if (part < 0) return system_failure("read a segment");
+    if (part < 0) return system_failure("read a file");
     if (part == 0) break;
     done += static_cast<std::size_t>(part);
   }
-  std::fill(to.begin() + static_cast<std::ptrdiff_t>(done), to.end(), std::byte{});
-  return {};
+  return done;
 }
 
 Result<std::uint64_t> allocated_bytes(int fd) {

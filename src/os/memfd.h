@@ -56,8 +56,10 @@ inline constexpr std::uint64_t kReserveBytes = 32 << 20;
 [[nodiscard]] Result<void> check_foreign(int fd, std::uint64_t size_bytes,
                                          std::uint64_t allocated_bytes);
 
-/// Copies bytes of the file; beyond its end they are zero. Errors: kSystem.
-[[nodiscard]] Result<void> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to);
+/// Copies bytes of the file and returns how many: fewer than `to` has where the file ends. Holes
+/// read as zero. Errors: kSystem.
+[[nodiscard]] Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes,
+                                          std::span<std::byte> to);
 
 /// How many bytes of memory the file has now. Errors: kSystem.
 [[nodiscard]] Result<std::uint64_t> allocated_bytes(int fd);

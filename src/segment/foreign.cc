@@ -34,7 +34,7 @@ bool has_other_version(const shm::SegmentHeader& header) {
 Error refusal(int fd, const shm::SegmentIdentity& promised, Error error) {
   shm::SegmentHeader header{};
   const auto done = os::read_at(fd, 0, std::as_writable_bytes(std::span(&header, 1)));
-  if (!done || !has_other_version(header)) return error;
+  if (!done || *done != sizeof(header) || !has_other_version(header)) return error;
   return describe(shm::HeaderVerdict::kForeignVersion, header, promised);
 }
 

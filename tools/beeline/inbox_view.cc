@@ -17,7 +17,6 @@
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
-#include "tools/shm_dump/id_text.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -238,7 +237,7 @@ tl::unexpected<Error> no_letter(std::uint32_t pid, std::uint64_t id) {
   return fail(ErrorCode::kInvalid,
               fmt::format("message {} is no dead letter of pid {}, or not any more: see `beeline "
                           "dlq ls`",
-                          dump::id_text(id), pid));
+                          id_text(id), pid));
 }
 
 /// Where a slab of a link begins; nothing if no payload of this length can lie there.
@@ -257,6 +256,7 @@ Result<std::string> read_bytes(const Source& source, std::uint64_t at, std::size
   std::string bytes(length, '\0');
   const auto read = os::read_at(fd->get(), at, std::as_writable_bytes(std::span(bytes)));
   if (!read) return tl::unexpected(read.error());
+  bytes.resize(*read);
   return bytes;
 }
 
@@ -291,7 +291,7 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
     return fail(ErrorCode::kBadSegment,
                 fmt::format("dead letter {} of pid {}: slab {} of {} bytes is in no link of the "
                             "hive; see `shm-dump --verify`",
-                            dump::id_text(id), pid, header.slab, header.length));
+                            id_text(id), pid, header.slab, header.length));
   }
   auto payload = read_bytes(link->source, *place, header.length);
   if (!payload) return payload;

@@ -34,7 +34,7 @@ struct LetterArguments {
 /// The one letter that is meant.
 Result<LetterView> find_letter(control::Client& client, const Context& context,
                                const LetterArguments& arguments) {
-  const auto id = dump::parse_id(arguments.id);
+  const auto id = parse_id(arguments.id);
   if (!id) {
     return fail(ErrorCode::kInvalid,
                 fmt::format("\"{}\" is no id of a message: write it as `beeline dlq ls` does, for "

@@ -13,12 +13,10 @@
 #include <beeline/types.h>
 
 #include "tools/beeline/exit_codes.h"
-#include "tools/shm_dump/id_text.h"
 
 namespace beeline::cli {
 
 using Json = nlohmann::ordered_json;
-using dump::id_text;
 
 /// Writes to stdout at once, so that a reader of a pipe sees it. False if nobody takes it any more.
 bool print(std::string_view text);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "shm/verify.h"
 #include "src/os/error.h"
 #include "src/os/fd.h"
+#include "src/os/memfd.h"
 
 namespace beeline::dump {
 namespace {
@@ -40,17 +42,11 @@ Result<DataRange> next_data(int fd, std::uint64_t from, std::uint64_t end,
 /// Reads up to `length` bytes; fewer where the file ends.
 Result<std::uint64_t> read_at(int fd, std::byte* to, std::uint64_t length, std::uint64_t offset,
                               const std::string& name) {
-  std::uint64_t done = 0;
-  while (done < length) {
-    const ssize_t part = ::pread(fd, to + done, length - done, static_cast<off_t>(offset + done));
-    if (part == 0) break;
-    if (part > 0) {
-      done += static_cast<std::uint64_t>(part);
-    } else if (errno != EINTR) {
-      return os::system_failure(fmt::format("cannot read {} at offset {}", name, offset + done));
-    }
-  }
-  return done;
+  auto done = os::read_at(fd, offset, {to, length});
+  if (done) return *done;
+  Error error = done.error();
+  error.text = fmt::format("cannot read {} at offset {}: {}", name, offset, error.text);
+  return tl::unexpected(std::move(error));
 }
 
 Result<void> write_at(int fd, const std::byte* from, std::uint64_t length, std::uint64_t offset,

@@ -8,7 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/shm_dump/id_text.h"
+#include <beeline/types.h>
+
 #include "tools/shm_dump/segments.h"
 
 namespace beeline::dump {

@@ -12,6 +12,7 @@
 
 #include "src/control/name_search.h"
 #include "src/os/clock.h"
+#include "src/os/memfd.h"
 #include "tools/shm_dump/escape.h"
 
 namespace beeline::dump {
@@ -28,8 +29,8 @@ std::string name_in(const shm::AgentRecord& record) {
 /// say what they are, or that cannot be read so, are left to whoever copies them.
 Result<void> refuse_foreign(const Source& source, int fd) {
   std::array<std::byte, offsetof(shm::SegmentHeader, kind)> start{};
-  const ssize_t length = ::pread(fd, start.data(), start.size(), 0);
-  if (length != static_cast<ssize_t>(start.size())) return {};
+  const auto length = os::read_at(fd, 0, start);
+  if (!length || *length != start.size()) return {};
   const shm::ByteView view(start);
   const std::string where =
       source.saved ? source.path : fmt::format("{} ({})", source.name, source.path);

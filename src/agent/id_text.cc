@@ -1,19 +1,18 @@
-#include "tools/shm_dump/id_text.h"
-
 #include <charconv>
 
+#include <beeline/types.h>
 #include <fmt/format.h>
 
 #include "shm/identity.h"
 
-namespace beeline::dump {
+namespace beeline {
 
-std::string id_text(std::uint64_t id) {
+std::string id_text(MessageId id) {
   if (id == 0) return {};
   return fmt::format("{}:{}", shm::pid_of_message(id), shm::counter_of_message(id));
 }
 
-std::optional<std::uint64_t> parse_id(std::string_view text) {
+std::optional<MessageId> parse_id(std::string_view text) {
   std::uint32_t pid = 0;
   std::uint64_t counter = 0;
   const char* const end = text.data() + text.size();
@@ -27,4 +26,4 @@ std::optional<std::uint64_t> parse_id(std::string_view text) {
   return shm::make_message_id(pid, counter);
 }
 
-}  // namespace beeline::dump
+}  // namespace beeline
