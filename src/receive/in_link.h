@@ -56,6 +56,7 @@ struct InLink {
   std::uint64_t received = 0;
   limit::TokenBucket rate;  // of the normal lane
   bool held_back = false;   // the last look at it found messages and no token
+  bool queued = false;      // it found no room in the table and waits for its turn
 
   // True when a message waits in the lane.
   [[nodiscard]] bool has_message(shm::Lane lane) const {

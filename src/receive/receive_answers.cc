@@ -14,6 +14,10 @@ namespace {
   return (header.flags & shm::kFlagControl) != 0;
 }
 
+[[nodiscard]] bool is_copy(const shm::MessageHeader& header) {
+  return (header.flags & shm::kFlagCopy) != 0;
+}
+
 [[nodiscard]] bool is_ack(const shm::MessageHeader& header) {
   return (header.flags & shm::kFlagAck) != 0;
 }
@@ -22,13 +26,12 @@ namespace {
 
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
-// cancel is never handed out; any other order always is.
-std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
-                                 PendingReply*& waiting) {
-  if (is_order(header) && link.known_type(header.type) == KnownType::kCancel) {
-    return shm::kFlagStashed;
-  }
-  if (header.reply_to == 0 || (header.flags & shm::kFlagCopy) != 0 || is_order(header)) return 0;
+// cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
+std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting) {
+  const shm::MessageHeader& header = copy.header;
+  if (is_cancel_order(link, header)) return shm::kFlagStashed;
+  if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
+  if (header.reply_to == 0 || is_order(header)) return 0;
   waiting = answers_.waiting_for(link.owner_pid, header);
   if (waiting != nullptr) {
     if (!waiting->for_ack) remember_asked(*waiting);
@@ -46,12 +49,25 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::MessageHeader& header,
 // An answer is in the stash at once, so that an order to cancel finds it there.
 void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
   const shm::MessageHeader& header = entry(at).header;
-  if (mark == shm::kFlagStashed) (is_order(header) ? new_orders_ : stash_).push_back(at);
-  if (!waiting_orders_.empty()) wake_orders(header.id);
+  for (CancelOrder& order : orders_) {
+    if (order.id == header.id) order.found = at;
+  }
+  if (mark != shm::kFlagStashed) return;
+  if (is_order(header)) {
+    orders_.push_back({.entry = at, .row = entry(at).word().row, .id = header.reply_to});
+  } else if (is_copy(header)) {
+    unwanted_.push_back(at);
+  } else {
+    stash_.push_back(at);
+  }
 }
 
 void Receiver::settle_put() {
-  if (!new_orders_.empty()) obey_orders();
+  for (const std::uint32_t at : std::exchange(unwanted_, {})) {
+    home_->inbox().take_unindexed(at);
+    drop_copy(at);
+  }
+  if (!orders_.empty()) obey_orders(0);
   if (stash_.size() > most_stashed()) keep_stash_bounded();
 }
 

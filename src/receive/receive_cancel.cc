@@ -10,85 +10,108 @@ namespace beeline::receive {
 
 namespace {
 
-// Orders of one link whose message has not come yet: they overtake it through the urgent lane.
-constexpr std::ptrdiff_t kMostWaiting = 16;
+constexpr std::ptrdiff_t kMostOrders = 16;  // of one link in the table
 
 }  // namespace
 
-// REQUIRES: everything that was put is committed.
-void Receiver::obey_orders() {
-  for (const std::uint32_t order : std::exchange(new_orders_, {})) {
-    const shm::MessageHeader& header = entry(order).header;
-    const std::uint64_t target = header.reply_to;
-    const bool own = shm::pid_of_message(target) == shm::pid_of_message(header.id);
-    const InLink* link = link_of(order);
-    const bool may_come = link != nullptr && link->has_message(shm::Lane::kNormal);
-    if (own && !cancel(target) && may_come) {
-      wait_for_target(order);
-    } else {
-      finish_order(order);
-    }
+bool Receiver::is_cancel_order(InLink& link, const shm::MessageHeader& header) {
+  return (header.flags & shm::kFlagControl) != 0 &&
+         link.known_type(header.type) == KnownType::kCancel;
+}
+
+// Whether a message that goes before all data lies in the urgent lane.
+bool Receiver::holds_order(InLink& link) {
+  const auto lane = shm::Lane::kUrgent;
+  const std::uint64_t first = link.position[static_cast<std::size_t>(lane)];
+  for (std::uint64_t at = first; at < first + link.view.capacity(lane); ++at) {
+    const shm::Slot& slot = link.view.slot(lane, at);
+    if (!shm::is_published(slot, at)) return false;
+    const auto header = slot.header.load<shm::MessageHeader>();
+    if ((header.flags & shm::kFlagControl) == 0) continue;
+    if (link.is_superior) return true;
+    if (header.type <= link.verified.strings && is_cancel_order(link, header)) return true;
   }
+  return false;
 }
 
-void Receiver::finish_order(std::uint32_t order) {
-  home_->inbox().take_unindexed(order);
-  done(order);
+// An order whose message has not come gives way to a new one. While all of them are still looking
+// for theirs, the next waits in its lane.
+bool Receiver::has_room_for_order(const InLink& link) {
+  const auto is_of_link = [&](const CancelOrder& order) { return order.row == link.row; };
+  if (std::count_if(orders_.begin(), orders_.end(), is_of_link) < kMostOrders) return true;
+  const auto idle = std::find_if(orders_.begin(), orders_.end(), [&](const CancelOrder& order) {
+    return is_of_link(order) && order.found == shm::kNoEntry && is_scanned(order);
+  });
+  if (idle == orders_.end()) return false;
+  finish_order(*idle);
+  orders_.erase(idle);
+  return true;
 }
 
-void Receiver::wait_for_target(std::uint32_t order) {
-  const std::uint32_t row = entry(order).word().row;
-  const auto is_of_row = [&](std::uint32_t at) { return entry(at).word().row == row; };
-  if (std::count_if(waiting_orders_.begin(), waiting_orders_.end(), is_of_row) == kMostWaiting) {
-    const auto oldest = std::find_if(waiting_orders_.begin(), waiting_orders_.end(), is_of_row);
-    finish_order(*oldest);
-    waiting_orders_.erase(oldest);
-  }
-  waiting_orders_.push_back(order);
-}
-
-// A message has been put: an order may have waited for it.
-void Receiver::wake_orders(std::uint64_t id) {
-  const auto found =
-      std::find_if(waiting_orders_.begin(), waiting_orders_.end(),
-                   [&](std::uint32_t order) { return entry(order).header.reply_to == id; });
-  if (found == waiting_orders_.end()) return;
-  new_orders_.push_back(*found);
-  waiting_orders_.erase(found);
-}
-
-// Everything of the link has been taken: what orders still wait for does not come any more.
-void Receiver::finish_orders_of(const InLink& link) {
-  std::erase_if(waiting_orders_, [&](std::uint32_t order) {
-    if (entry(order).word().row != link.row) return false;
+// Looks at `budget` entries at most. True while there are more to look at. REQUIRES: everything
+// that was put is committed.
+bool Receiver::obey_orders(std::uint32_t budget) {
+  std::erase_if(orders_, [&](CancelOrder& order) {
+    if (!obey(order, budget)) return false;
     finish_order(order);
     return true;
   });
+  return std::any_of(orders_.begin(), orders_.end(),
+                     [this](const CancelOrder& order) { return !is_scanned(order); });
 }
 
-// One that waits becomes a dead letter; of one that is being handled its handler is told. False
-// when it is not here.
-bool Receiver::cancel(std::uint64_t id) {
-  for (std::uint32_t at = 0; at < home_->home().entries_allocated(); ++at) {
-    if (entry(at).header.id != id) continue;
-    const shm::EntryState state = entry(at).word().state;
-    if (state == shm::EntryState::kLeased) {
-      home_->inbox().mark_cancelled(at);
-      return true;
-    }
-    if (state != shm::EntryState::kQueued) continue;
-    const std::uint16_t mark = entry(at).header.flags & shm::kUnindexedFlags;
-    if (mark == shm::kFlagMatched) return true;  // somebody waits for it
-    std::erase(stash_, at);
-    if (mark != 0) {
-      home_->inbox().take_unindexed(at);
-    } else {
-      home_->inbox().take(at);
-    }
-    bury(at, shm::DeadReason::kCancelled);
+// False when its message may still be found, or come: an order overtakes it in the urgent lane.
+bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
+  const bool own =
+      shm::pid_of_message(order.id) == shm::pid_of_message(entry(order.entry).header.id);
+  if (!own) return true;
+  for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
+    const std::uint32_t at = order.scanned++;
+    if (can_cancel(at, order.id)) order.found = at;
+  }
+  if (order.found != shm::kNoEntry) {
+    if (can_cancel(order.found, order.id)) cancel(order.found);
     return true;
   }
-  return false;
+  if (!is_scanned(order)) return false;
+  const InLink* link = link_of(order.entry);
+  return link == nullptr || link->quarantined || !link->has_message(shm::Lane::kNormal);
+}
+
+bool Receiver::is_scanned(const CancelOrder& order) const {
+  return order.scanned >= home_->home().entries_allocated();
+}
+
+// Nobody cancels an order.
+bool Receiver::can_cancel(std::uint32_t at, std::uint64_t id) const {
+  const shm::MessageHeader& header = entry(at).header;
+  if (header.id != id) return false;
+  constexpr std::uint16_t kOrder = shm::kFlagControl | shm::kFlagStashed;
+  if ((header.flags & kOrder) == kOrder) return false;
+  const shm::EntryState state = entry(at).word().state;
+  return state == shm::EntryState::kLeased || state == shm::EntryState::kQueued;
+}
+
+// One that waits becomes a dead letter; of one that is being handled its handler is told.
+void Receiver::cancel(std::uint32_t at) {
+  if (entry(at).word().state == shm::EntryState::kLeased) {
+    home_->inbox().mark_cancelled(at);
+    return;
+  }
+  const std::uint16_t mark = entry(at).header.flags & shm::kUnindexedFlags;
+  if (mark == shm::kFlagMatched) return;  // somebody waits for it
+  std::erase(stash_, at);
+  if (mark != 0) {
+    home_->inbox().take_unindexed(at);
+  } else {
+    home_->inbox().take(at);
+  }
+  bury(at, shm::DeadReason::kCancelled);
+}
+
+void Receiver::finish_order(const CancelOrder& order) {
+  home_->inbox().take_unindexed(order.entry);
+  done(order.entry);
 }
 
 bool Receiver::is_cancelled(std::uint32_t at) const {

@@ -1,8 +1,19 @@
 // What one child sent to another, as their parent sees it: the first to go when room is short.
 
+#include <cstring>
+
+#include "shm/extension.h"
 #include "src/receive/receiver.h"
 
 namespace beeline::receive {
+
+// A copy is what a child shows of what it has sent itself.
+bool Receiver::may_show(const InLink& link, const shm::SlotCopy& copy) {
+  if (link.relation != Relation::kChild || shm::extension_bytes(copy.header) == 0) return false;
+  shm::Extension extension;
+  std::memcpy(&extension, copy.payload, sizeof(extension));
+  return shm::pid_of_message(extension.cause) == link.owner_pid;
+}
 
 // True when there were any.
 bool Receiver::drop_copies() {

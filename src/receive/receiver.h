@@ -2,6 +2,7 @@
 // The receive path: drain links into the inbox table, commit, publish receipts; take in delivery
 // order; finish.
 
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -26,6 +27,15 @@ struct TypeText {
 struct Refused {
   std::uint64_t id = 0;
   shm::DeadReason reason = shm::DeadReason::kNone;
+};
+
+// An order to cancel that lies in the table.
+struct CancelOrder {
+  std::uint32_t entry = shm::kNoEntry;
+  std::uint16_t row = 0;
+  std::uint64_t id = 0;                 // of the message that it is about
+  std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
+  std::uint32_t scanned = 0;            // entries among which it is not
 };
 
 // What a selective receive looks for; empty fields match everything.
@@ -146,26 +156,31 @@ class Receiver {
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] static Verdict check(InLink& link, const shm::SlotCopy& copy);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
-  [[nodiscard]] bool is_awaited(const InLink& link, shm::Lane lane) const;
+  [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
+  bool serve_queue();
   // receive_copies.cc
+  [[nodiscard]] static bool may_show(const InLink& link, const shm::SlotCopy& copy);
   bool drop_copies();
   void drop_copy(std::uint32_t at);
   // What the receiver makes of a message that it has checked: rank, who may control whom.
   void judge(InLink& link, shm::SlotCopy& copy) const;
   // Which of kUnindexedFlags it gets. `waiting` is set when somebody waits for it.
-  [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::MessageHeader& header,
+  [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
                                        PendingReply*& waiting);
   // Remembers what is to be done with an entry that was put, once it is committed.
   void note_put(std::uint32_t at, std::uint16_t mark);
   // Does it.
   void settle_put();
   // receive_cancel.cc
-  void obey_orders();
-  void finish_order(std::uint32_t order);
-  void wait_for_target(std::uint32_t order);
-  void wake_orders(std::uint64_t id);
-  void finish_orders_of(const InLink& link);
-  bool cancel(std::uint64_t id);
+  [[nodiscard]] static bool is_cancel_order(InLink& link, const shm::MessageHeader& header);
+  [[nodiscard]] static bool holds_order(InLink& link);
+  [[nodiscard]] bool has_room_for_order(const InLink& link);
+  bool obey_orders(std::uint32_t budget);
+  bool obey(CancelOrder& order, std::uint32_t& budget);
+  [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
+  [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
+  void cancel(std::uint32_t at);
+  void finish_order(const CancelOrder& order);
   void keep_stash_bounded();
   [[nodiscard]] std::size_t most_stashed() const;
   void remember_asked(const PendingReply& pending);
@@ -189,13 +204,14 @@ class Receiver {
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
   Answers answers_;
-  std::vector<std::uint32_t> stash_;           // oldest first
-  std::vector<std::uint32_t> new_orders_;      // to cancel; obeyed after the commit
-  std::vector<std::uint32_t> waiting_orders_;  // their message has not come yet
+  std::vector<std::uint32_t> stash_;     // oldest first
+  std::vector<CancelOrder> orders_;      // oldest first; obeyed after their commit
+  std::vector<std::uint32_t> unwanted_;  // copies of somebody who is no child; dropped likewise
+  std::deque<InLink*> queue_;            // links that found no room, by when they did
+  const InLink* served_ = nullptr;       // its turn has come in the queue
   std::vector<Refused> refused_;
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
-  std::size_t first_ = 0;  // of the recently active ones, in this turn
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;  // coarse, when a message was drained last
   bool fifo_ = false;

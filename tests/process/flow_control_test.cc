@@ -114,6 +114,49 @@ TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
   expect_balance(*agent);
 }
 
+// Takes back orders: the one that it is just sending, and one that waits for its message.
+BEELINE_ROLE(undecided) {
+  auto& board = context.board<ControlBoard>();
+  auto agent = attach("undecided");
+  ASSERT_TRUE(agent);
+  const Peer boss = peer_of(*agent, "boss");
+  const SendResult first = agent->send(boss, "first");
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(agent->cancel(boss, first.id + 1)) << "its own id";
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(agent->send(boss, "more"));
+  const SendResult last = agent->send(boss, "last");
+  ASSERT_TRUE(last);
+  const SendResult order = agent->cancel(boss, last.id);
+  ASSERT_TRUE(order);
+  ASSERT_TRUE(agent->cancel(boss, order.id));
+  board.go.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowControl, AnOrderToCancelCannotBeTakenBack) {
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("undecided");
+  ASSERT_TRUE(shared.go.await(1, patience()));
+  std::vector<std::string> texts;
+  for (int i = 0; i < 61; ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    texts.emplace_back(message.text());
+    message.done();
+  }
+  EXPECT_EQ(texts.front(), "first");
+  EXPECT_EQ(texts.back(), "more");
+  troupe().wait_all(patience());
+  EXPECT_FALSE(agent->try_receive()) << "the last one was taken back";
+  const auto counters = agent->counters();
+  EXPECT_EQ(counters.queued, 0U);
+  EXPECT_EQ(counters.dead, 1U);
+  EXPECT_EQ(counters.done, 61U + 3U) << "and the orders";
+  expect_balance(*agent);
+}
+
 // Sends an answer that nobody waits for and takes it back before it is seen.
 BEELINE_ROLE(fickle) {
   auto& board = context.board<ControlBoard>();

@@ -1,0 +1,279 @@
+// From the lanes into the table: whose turn it is, and what becomes of each message on its way.
+
+#include <algorithm>
+#include <utility>
+
+#include "src/os/clock.h"
+#include "src/receive/rank.h"
+#include "src/receive/receiver.h"
+
+namespace beeline::receive {
+
+namespace {
+
+constexpr std::uint32_t kBudget = 32;     // messages of one lane in one turn
+constexpr std::size_t kActiveLinks = 8;   // looked at every turn
+constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
+constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
+
+}  // namespace
+
+bool Receiver::drain_turn() {
+  bool taken = serve_queue();
+  const std::size_t active = std::min(links_.size(), kActiveLinks);
+  for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
+  if (!orders_.empty()) taken |= obey_orders(kScanned);
+  if (links_.size() <= active) return taken;
+  const std::size_t others = links_.size() - active;
+  for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
+    slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
+    if (drain(*links_[active + slice_], kBudget)) {
+      taken = true;
+      move_to_front(active + slice_);
+    }
+  }
+  return taken;
+}
+
+bool Receiver::drain_all() {
+  bool taken = serve_queue();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    if (!drain(*links_[i], kBudget)) continue;
+    taken = true;
+    if (i >= kActiveLinks) move_to_front(i);
+  }
+  if (!orders_.empty()) taken |= obey_orders(kScanned);
+  return taken;
+}
+
+// Links that found the table full, longest first. While there are any, no other link gets an
+// ordinary place: else those that are looked at first would get them all.
+bool Receiver::serve_queue() {
+  bool taken = false;
+  for (std::size_t left = queue_.size(); left != 0; --left) {
+    InLink& link = *queue_.front();
+    queue_.pop_front();
+    link.queued = false;
+    served_ = &link;
+    const bool some = drain(link, kBudget);
+    served_ = nullptr;
+    taken |= some;
+    if (!link.queued) continue;
+    // No room again. Whoever got nothing stays the first.
+    if (!some) {
+      queue_.pop_back();
+      queue_.push_front(&link);
+    }
+    break;
+  }
+  return taken;
+}
+
+void Receiver::move_to_front(std::size_t at) {
+  const auto from = links_.begin() + static_cast<std::ptrdiff_t>(at);
+  std::rotate(links_.begin(), from, from + 1);
+}
+
+bool Receiver::drain(InLink& link, std::uint32_t budget) {
+  if (!link.has_message() || !link.open()) return false;
+  const std::uint32_t normal_budget = link.rate.on() ? tokens_of(link, budget) : budget;
+  const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
+  std::uint32_t count = 0;
+  if (fifo_) {
+    count = drain_merged(link, budget, normal_budget);
+  } else {
+    count = drain_lane(link, shm::Lane::kUrgent, budget);
+    count += drain_lane(link, shm::Lane::kNormal, normal_budget);
+  }
+  if (count == 0 && !link.quarantined) return false;
+  settle_put();
+  if (link.rate.on()) {
+    const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
+    link.rate.take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
+  }
+  link.received += count;
+  ring_for_space(link);
+  if (!link.has_message()) note_empty(link);
+  return true;
+}
+
+std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget) {
+  std::uint32_t count = 0;
+  while (count < budget && put_next(link, lane)) ++count;
+  if (count != 0) commit(link, lane);
+  return count;
+}
+
+// How many messages of its normal lane the rate allows now.
+std::uint32_t Receiver::tokens_of(InLink& link, std::uint32_t budget) {
+  const std::uint32_t tokens = link.rate.available(os::coarse_ns());
+  link.held_back = tokens == 0;
+  return std::min(budget, tokens);
+}
+
+std::int64_t Receiver::next_token_ns() const {
+  const std::int64_t now = os::coarse_ns();
+  std::int64_t next = kNever;
+  for (const auto& link : links_) {
+    if (!link->held_back || !link->open() || !link->has_message(shm::Lane::kNormal)) continue;
+    next = std::min(next, now + link->rate.ns_until(now));
+  }
+  return next;
+}
+
+// A fifo inbox takes both lanes in the order in which the sender sent, as long as the rate allows;
+// then the urgent one alone.
+std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget,
+                                     std::uint32_t normal_budget) {
+  std::uint32_t count = 0;
+  for (; count < budget; ++count) {
+    auto lane = normal_budget != 0 ? next_in_order(link) : std::optional(shm::Lane::kUrgent);
+    if (!lane) break;
+    if (!put_next(link, *lane)) {
+      // Data without room holds no order up, nor what lies before the order.
+      if (*lane == shm::Lane::kUrgent || !holds_order(link)) break;
+      lane = shm::Lane::kUrgent;
+      if (!put_next(link, *lane)) break;
+    }
+    commit(link, *lane);
+    if (*lane == shm::Lane::kNormal) --normal_budget;
+  }
+  return count;
+}
+
+// SUBTLE: each lane is looked at after the other was seen to hold a message. Whatever was sent
+// before that message is visible then, and a single look at each would miss it.
+std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
+  bool normal = link.has_message(shm::Lane::kNormal);
+  const bool urgent = link.has_message(shm::Lane::kUrgent);
+  if (!urgent) return normal ? std::optional(shm::Lane::kNormal) : std::nullopt;
+  if (!normal) normal = link.has_message(shm::Lane::kNormal);
+  if (!normal) return shm::Lane::kUrgent;
+  const auto number_at = [&](shm::Lane lane) {
+    const auto& slot = link.view.slot(lane, link.position[static_cast<std::size_t>(lane)]);
+    return shm::counter_of_message(slot.header.words[0].relaxed_load());
+  };
+  return number_at(shm::Lane::kNormal) < number_at(shm::Lane::kUrgent) ? shm::Lane::kNormal
+                                                                       : shm::Lane::kUrgent;
+}
+
+bool Receiver::put_next(InLink& link, shm::Lane lane) {
+  std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
+  const shm::Slot& slot = link.view.slot(lane, position);
+  if (!shm::is_published(slot, position)) return false;
+  if (!make_room(link, lane)) return false;
+  shm::SlotCopy copy;
+  shm::copy_slot(slot, copy);
+  const Verdict verdict = check(link, copy);
+  if (verdict == Verdict::kBad) quarantine(link);
+  if (verdict != Verdict::kGood) return false;
+  if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
+  const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
+  if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
+  clock_ns_ = os::coarse_ns();
+  const bool was_known = link.known_since_ns <= all_empty_ns_;
+  const std::int64_t earliest =
+      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
+  const std::int64_t sent =
+      std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
+  judge(link, copy);
+  PendingReply* waiting = nullptr;
+  const std::uint16_t mark = mark_for(link, copy, waiting);
+  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
+  if (waiting != nullptr) waiting->entry = at;
+  note_put(at, mark);
+  ++link.live;
+  ++position;
+  return true;
+}
+
+// The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
+// sender may take back what it has sent.
+void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
+  shm::MessageHeader& header = copy.header;
+  if (!ranks_by_relation_ && (header.flags & shm::kFlagControl) == 0) return;
+  const KnownType type = link.known_type(header.type);
+  if (!link.is_superior && type != KnownType::kCancel) {
+    header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
+  }
+  if (!ranks_by_relation_) return;
+  const bool copied = (header.flags & shm::kFlagCopy) != 0;
+  header.rank =
+      copied ? kLow : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
+}
+
+bool Receiver::make_room(InLink& link, shm::Lane lane) {
+  const bool urgent = lane == shm::Lane::kUrgent;
+  const shm::Room room = urgent ? shm::Room::kCritical : shm::Room::kNormal;
+  const bool next = urgent || queue_.empty() || served_ == &link;
+  if (next && home_->make_room(room)) return true;
+  if (home_->inbox().copies() != 0) {
+    commit(link, lane);  // no payload is given back before its message is in the home
+    if (drop_copies() && next && home_->make_room(room)) return true;
+  }
+  const shm::Room awaited = room_for_awaited(link, lane);
+  if (awaited != shm::Room::kNormal && home_->make_room(awaited)) return true;
+  if (!urgent && !link.queued) {
+    link.queued = true;
+    queue_.push_back(&link);
+  }
+  return false;
+}
+
+// The room that the next message of a lane may have because of what it is or what lies behind it:
+// what lies before an order of somebody above is let in with it; what lies before an answer that
+// somebody waits for leaves the orders their share.
+shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
+  if (!link.is_superior && answers_.nobody_waits()) return shm::Room::kNormal;
+  shm::Room room = shm::Room::kNormal;
+  const std::uint64_t first = link.position[static_cast<std::size_t>(lane)];
+  for (std::uint64_t at = first; at < first + link.view.capacity(lane); ++at) {
+    const shm::Slot& slot = link.view.slot(lane, at);
+    if (!shm::is_published(slot, at)) break;
+    const auto header = slot.header.load<shm::MessageHeader>();
+    if (link.is_superior && (header.flags & shm::kFlagControl) != 0) return shm::Room::kControl;
+    if (answers_.waiting_for(link.owner_pid, header) == nullptr) continue;
+    if (at == first) return shm::Room::kControl;
+    room = shm::Room::kCritical;
+  }
+  return room;
+}
+
+Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
+  shm::SlotFault fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+  if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
+    const Extents found = verify_extents(link);
+    if (found == Extents::kNotNow) return Verdict::kNotNow;
+    if (found == Extents::kLie) return Verdict::kBad;
+    fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+  }
+  return fault == shm::SlotFault::kNone ? Verdict::kGood : Verdict::kBad;
+}
+
+void Receiver::commit(InLink& link, shm::Lane lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  home_->inbox().commit(link.row, lane, link.position[index]);
+  if (!link.sink.valid()) return;
+  // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never
+  // promises more than the home holds.
+  link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
+}
+
+// The time is that of the last message: before the look that found nothing more.
+void Receiver::note_empty(InLink& link) {
+  link.seen_empty_ns = clock_ns_;
+  home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
+}
+
+void Receiver::ring_for_space(const InLink& link) {
+  // SYNC(link.space): pairs with the fence of the sender between its space word and its last look
+  // at the receipts.
+  shm::full_fence();
+  if (link.view.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(link.bell));
+}
+
+void Receiver::ring_all_for_space() {
+  for (const auto& link : links_) ring_for_space(*link);
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,218 @@
+// Who gets in when the table of the receiver is full.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct FairBoard {
+  Event attached;
+  Event full;    // a lane is full, and so is the table behind it
+  Event look;    // the director asks the receiver to look into its lanes
+  Event looked;  // it has
+  Event go;
+};
+
+class FlowFair : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowFair);
+
+// Matches nothing, but a look for it drains the lanes.
+const Filter kNobody{.reply_to = ~0ULL};
+
+void drain(Agent& agent) {
+  std::uint64_t before = 0;
+  do {
+    before = agent.counters().drained;
+    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
+  } while (agent.counters().drained != before);
+}
+
+// Sends until the lane is full and stays so when the receiver has looked.
+void fill(Agent& agent, Peer to, FairBoard& board) {
+  for (;;) {
+    bool sent = false;
+    while (agent.send(to, "data", {.rank = kLow})) sent = true;
+    if (!sent) return;
+    const std::uint32_t round = board.looked.count() + 1;
+    board.look.raise();
+    ASSERT_TRUE(board.looked.await(round, patience()));
+    // The wait makes sure that the receipts are known.
+    static_cast<void>(agent.send_until(to, "data", after(1ms), {.rank = kLow}));
+  }
+}
+
+// Looks as often as it is asked to, until it is told to go on after `told` others.
+void look_until_told(Agent& agent, FairBoard& board, std::uint32_t told) {
+  for (std::uint32_t round = board.looked.count() + 1; board.go.count() == told; ++round) {
+    ASSERT_TRUE(board.look.await(round, patience()));
+    drain(agent);
+    board.looked.raise();
+  }
+}
+
+// ---- Many senders -------------------------------------------------------------------------------
+
+constexpr std::uint32_t kCrowd = 12;  // more than the receiver looks at in each turn
+
+BEELINE_ROLE(pusher) {
+  auto& board = context.board<FairBoard>();
+  auto agent = attach("pusher-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  const Peer target = peer_of(*agent, "target");
+  while (agent->send(target, std::to_string(context.number), {.rank = kLow})) {
+  }
+  board.full.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
+  auto& shared = board<FairBoard>();
+  auto boss = attach("boss");
+  ASSERT_TRUE(boss);
+  AttachOptions options = named("target", "boss");
+  options.inbox_capacity = 64;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  for (std::uint32_t i = 0; i < kCrowd; ++i) troupe().start("pusher", i);
+  ASSERT_TRUE(shared.full.await(kCrowd, patience()));
+  ASSERT_TRUE(boss->send(peer_of(*boss, "target"), "high", {.rank = kHigh}));
+  std::map<std::string, int> taken;
+  int before_high = -1;
+  for (int i = 0; i < 600; ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    const std::string text(message.text());
+    if (text == "high") before_high = i;
+    ++taken[text];
+    message.done();
+  }
+  for (std::uint32_t i = 0; i < kCrowd; ++i) {
+    EXPECT_GE(taken[std::to_string(i)], 5) << "pusher " << i << ", of 50 at best";
+  }
+  EXPECT_GE(before_high, 0) << "a parent's message waits for a turn of all at most";
+  EXPECT_LE(before_high, 200);
+  while (auto message = agent->try_receive()) message->done();
+  troupe().wait_all(patience());
+  while (auto message = agent->try_receive()) message->done();
+}
+
+// ---- Orders -------------------------------------------------------------------------------------
+
+constexpr Order kOrders[] = {Order::kAged, Order::kStrict, Order::kFifo};
+
+BEELINE_ROLE(governed) {
+  auto& board = context.board<FairBoard>();
+  AttachOptions options = named("governed", "boss");
+  options.inbox_capacity = 64;
+  options.order = kOrders[context.number];
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message job = next_message(*agent);
+  ASSERT_TRUE(job.valid());
+  ASSERT_NO_FATAL_FAILURE(look_until_told(*agent, board, context.number));
+  const Deadline deadline = patience();
+  while (!job.cancelled() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(job.cancelled());
+  job.done();
+  Message order = next_message(*agent);
+  ASSERT_TRUE(order.valid());
+  EXPECT_TRUE(order.is_control()) << order.text();
+  order.done();
+  while (auto message = agent->try_receive()) message->done();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
+  auto& shared = board<FairBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  for (std::uint32_t i = 0; i < std::size(kOrders); ++i) {
+    troupe().start("governed", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience()));
+    const Peer governed = peer_of(*agent, "governed");
+    const SendResult job = agent->send(governed, "job");
+    ASSERT_TRUE(job);
+    ASSERT_NO_FATAL_FAILURE(fill(*agent, governed, shared));
+    ASSERT_TRUE(agent->send(governed, "critical", {.rank = kCritical}));
+    ASSERT_TRUE(agent->send_control(governed, kSteerOrder, "to the left"));
+    ASSERT_TRUE(agent->cancel(governed, job.id));
+    shared.go.raise();
+    shared.look.raise();
+    troupe().wait_all(patience());
+  }
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+// Sends some of its own before each answer.
+BEELINE_ROLE(talker) {
+  auto& board = context.board<FairBoard>();
+  auto agent = attach("talker");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  const Peer asker = peer_of(*agent, "asker");
+  while (board.full.count() == 0) {
+    auto question = agent->receive({.timeout = 10ms});
+    if (!question) continue;
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(agent->send(asker, "by the way"));
+    EXPECT_TRUE(agent->reply(*question, "an answer"));
+    question->done();
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+BEELINE_ROLE(asker) {
+  auto& board = context.board<FairBoard>();
+  AttachOptions options = named("asker", "boss");
+  options.inbox_capacity = 64;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const Peer talker = peer_of(*agent, "talker");
+  board.attached.raise();
+  Message job = next_message(*agent);
+  ASSERT_TRUE(job.valid());
+  ASSERT_NO_FATAL_FAILURE(look_until_told(*agent, board, 0));
+  // The answers bring other messages with them, until these find no room either.
+  int answered = 0;
+  for (;; ++answered) {
+    auto answer = agent->request(talker, "?", after(answered == 0 ? kPatience : 300ms));
+    if (!answer) break;
+    answer->done();
+  }
+  EXPECT_GE(answered, 1) << "what lies before the first answer is let in with it";
+  board.full.raise();
+  const Deadline deadline = patience();
+  while (!job.cancelled() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(job.cancelled()) << "the share of orders is left";
+  job.done();
+  while (auto message = agent->try_receive()) message->done();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, RequestsLeaveOrdersTheirShareOfAFullTable) {
+  auto& shared = board<FairBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("talker");
+  troupe().start("asker");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Peer asker = peer_of(*agent, "asker");
+  const SendResult job = agent->send(asker, "job");
+  ASSERT_TRUE(job);
+  ASSERT_NO_FATAL_FAILURE(fill(*agent, asker, shared));
+  shared.go.raise();
+  shared.look.raise();
+  ASSERT_TRUE(shared.full.await(1, patience()));
+  ASSERT_TRUE(agent->cancel(asker, job.id));
+  troupe().wait_all(patience());
+}
+
+}  // namespace
+}  // namespace beeline::test
