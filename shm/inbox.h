@@ -115,6 +115,22 @@ class Inbox {
     lease(at);
   }
 
+  // The same for many at once, for which the order is made anew.
+  void take_all(std::span<const std::uint32_t> entries) {
+    constexpr std::size_t kFew = 8;
+    if (entries.size() <= kFew) {
+      for (const std::uint32_t at : entries) take(at);
+      return;
+    }
+    for (const std::uint32_t at : entries) lease(at);
+    index_.clear();
+    for (std::uint32_t at = 0; at < home_.entries_allocated(); ++at) {
+      const Entry& entry = home_.entry(at);
+      if (entry.word().state != EntryState::kQueued) continue;
+      if ((entry.header.flags & kUnindexedFlags) == 0) index_.push(node_of(at));
+    }
+  }
+
   // Leases an entry that put() did not index. REQUIRES: it is queued.
   void take_unindexed(std::uint32_t at) { lease(at); }
 
@@ -192,16 +208,26 @@ class Inbox {
     unlist_letter(at);
   }
 
-  // The letter that has been dead for longest, or kNoEntry.
-  [[nodiscard]] std::uint32_t oldest_dead() const {
-    return letters_count_ == 0 ? kNoEntry : letters_[0];
+  // The dead letters; that which has been dead for longest comes first.
+  [[nodiscard]] std::span<const std::uint32_t> letters() const {
+    return {letters_.data(), letters_count_};
   }
 
   // Rebuilds index, free list and counts from the entries: after a take-over.
   void rebuild() {
     index_.clear();
-    free_count_ = queued_ = leased_ = dead_ = critical_ = copies_ = letters_count_ = 0;
+    free_count_ = queued_ = leased_ = dead_ = critical_ = copies_ = 0;
     for (std::uint32_t i = home_.entries_allocated(); i > 0; --i) adopt(i - 1);
+    list_letters();
+  }
+
+  // Lists the dead letters anew. A caller keeps at most kMaxDeadLetters; of more, which a take-over
+  // may find, some are not listed.
+  void list_letters() {
+    dead_ = letters_count_ = 0;
+    for (std::uint32_t i = 0; i < home_.entries_allocated(); ++i) {
+      if (home_.entry(i).word().state == EntryState::kDead) list_letter(i);
+    }
     std::sort(letters_.begin(), letters_.begin() + letters_count_,
               [this](std::uint32_t a, std::uint32_t b) {
                 return home_.entry(a).arrival < home_.entry(b).arrival;
@@ -289,8 +315,6 @@ class Inbox {
     if (reason == DeadReason::kExhausted) add(counters.exhausted, 1);
   }
 
-  // A caller keeps at most kMaxDeadLetters; what is beyond the list can only come from a damaged
-  // home, and stays dead.
   void list_letter(std::uint32_t at) {
     ++dead_;
     if (letters_count_ < letters_.size()) letters_[letters_count_++] = at;
@@ -312,7 +336,6 @@ class Inbox {
         ++leased_;
         break;
       case EntryState::kDead:
-        list_letter(at);
         break;
       case EntryState::kQueued:
         enter_queue(at);

@@ -69,8 +69,9 @@ class Agent {
   /// Opens a link, or finds the open one. A control call on first use. A name means the newest
   /// agent that has it; if there is none, the agent with that pid; else the newest one whose name
   /// up to '@' it is: "queen" finds "queen@vps1". Errors: kNoAgent, kPeerDead, kDenied (names the
-  /// rule), kFull (too many links), kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has
-  /// left, or the coordinator went away), kSystem.
+  /// rule), kNoRoute (a named queue, "queue:NAME": this version has none), kFull (too many links),
+  /// kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has left, or the coordinator went
+  /// away), kSystem.
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
 
@@ -94,9 +95,10 @@ class Agent {
 
   /// Sends to each agent of a group, this one and the coordinator excepted, and says what became of
   /// each, rising by pid. All get the same message id. Never waits for space: one that is full
-  /// gets nothing, the others do. A payload of more than 64 KiB goes cut to that: see
-  /// Message::is_cut(). Links are opened on first use, a control call each; when the coordinator
-  /// does not answer one, the targets without a link get kNoRoute.
+  /// gets nothing, the others do. Threads that send through a SharedSender wait meanwhile: the send
+  /// side is held from the first target to the last. A payload of more than 64 KiB goes cut to
+  /// that: see Message::is_cut(). Links are opened on first use, a control call each; when the
+  /// coordinator does not answer one, the targets without a link get kNoRoute.
   std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,
                                   const SendOptions& options = {});
   std::vector<Delivery> broadcast(const Group& group, std::string_view payload,
@@ -150,14 +152,16 @@ class Agent {
                                                const SendOptions& options = {});
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::string_view payload, Deadline deadline,
                                                AnswerHandler then, const SendOptions& options = {});
-  /// Sends; the answer is kept for drain_pending_results().
+  /// Sends; the answer is kept for drain_pending_results(). kFull also while kMostOpenQuestions of
+  /// them have no answer yet; cancel() closes one, and the final death of a receiver all of its
+  /// own.
   SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
                              const SendOptions& options = {});
   SendResult fire_and_forget(Peer to, std::string_view payload, const SendOptions& options = {});
   /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
   /// kTaskResponse that answer something and that nobody waits for; in the order in which they
   /// came. receive() does not see them. At most a quarter of the inbox is kept, the oldest become
-  /// dead letters (`unclaimed`).
+  /// dead letters (`unclaimed`). What is sent while one of them is held does not inherit from it.
   [[nodiscard]] std::vector<Message> drain_pending_results();
 
   /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was
@@ -169,12 +173,14 @@ class Agent {
   SendResult send_control(Peer to, std::string_view type, std::string_view payload = {},
                           const SendOptions& options = {});
   /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives; where
-  /// that is the coordinator, it goes into its log. `id` is 0 then.
+  /// that is the coordinator, its first 2,000 bytes go into the log and the rest is lost; `id` is 0
+  /// then.
   SendResult escalate(std::string_view issue, const SendOptions& options = {});
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
-  /// already or not. An answer to it is a message of its own. Errors: kTimeout, kPeerDead,
-  /// kPeerDeadTaken, kClosed, kInvalid (no deadline).
+  /// already or not. An answer to it is a message of its own. What is not awaited is kept aside as
+  /// drain_pending_results() says; the oldest are let go of (InboxCounters::acks_unread). Errors:
+  /// kTimeout, kPeerDead, kPeerDeadTaken, kClosed, kInvalid (no deadline).
   [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
   /// Sends with `requires_ack` and waits. Errors of request().
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,
@@ -219,7 +225,8 @@ class Agent {
   /// Lets all of them go; returns how many. The newest 64 are kept until then.
   std::size_t purge_all_dead();
 
-  /// Deaths of children and the end of the hive, in order.
+  /// Deaths of children and the end of the hive, in order. The newest 256 are kept until they are
+  /// read here.
   [[nodiscard]] std::optional<Notice> next_notice();
 
   // Who else is there. Control calls, of which each takes a packet for 64 agents of the hive.
@@ -243,9 +250,11 @@ class Agent {
   /// A handle through which any number of threads send. See SharedSender.
   [[nodiscard]] SharedSender shared_sender();
 
-  /// Waits until everything sent was taken by its receivers, or until the deadline, then leaves the
-  /// hive. Returns the number of messages that still lie in lanes; they stay there for their
-  /// receivers. Afterwards sends fail with kNoRoute and nothing is received. An agent that was
+  /// Waits until everything sent, and every acknowledgement that is owed, was taken by its
+  /// receivers, or until the deadline, then leaves the hive. Returns the number of messages that
+  /// still lie in lanes, where they stay for their receivers, and of acknowledgements that found no
+  /// room in one, which are lost. A serve() in whose handler it is called returns kClosed.
+  /// Afterwards sends fail with kNoRoute and nothing is received. An agent that was
   /// fenced (its process lost the connection for good while the coordinator lived, for example by a
   /// close of all fds) or whose name was taken over has left in the same way.
   std::uint64_t detach(Deadline drain_until = Deadline::min());

@@ -38,7 +38,9 @@ class Message {
   [[nodiscard]] MessageId reply_to() const;
   /// The message that its sender was handling, 0 if none; of an answer, what it answers.
   [[nodiscard]] MessageId cause() const;
-  /// How many messages led to it.
+  /// How many messages led to it. An answer and an escalation are as far from the origin as what
+  /// they are about, unless that itself answers their sender: so what has come as far as it may
+  /// (AttachOptions::max_hops) can still be answered and escalated, and every circle ends.
   [[nodiscard]] std::uint32_t hops() const;
   [[nodiscard]] TraceContext trace() const;
   /// As the receiver computed it; see Relation.

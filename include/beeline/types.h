@@ -63,6 +63,8 @@ inline constexpr std::string_view kSiblingTraffic = "sibling_traffic:";
 
 /// How long a request waits for its answer unless it is told otherwise.
 inline constexpr std::chrono::seconds kRequestPatience{25};
+/// How many messages of Agent::fire_and_forget() may be unanswered.
+inline constexpr std::size_t kMostOpenQuestions = 16'384;
 
 /// How the sender of a message stands to its receiver in the tree. The lowest rank that it gives:
 /// system critical, parent high, sibling normal, child and other low. The type `escalation` gives
@@ -84,7 +86,7 @@ enum class Relation : std::uint8_t {
 enum class SendStatus : std::uint8_t {
   kOk,
   kFull,      ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
-  kNoRoute,   ///< no such target, or this agent has left the hive
+  kNoRoute,   ///< no such target (a named queue, too), or this agent has left the hive
   kNoAgent,   ///< nobody of that name or pid
   kPeerDead,  ///< the receiver is finally dead. If it died at this very moment the message may be
               ///< among the dead letters of the hive
@@ -129,6 +131,8 @@ struct Acknowledgement {
   MessageId id = 0;  ///< of the message
   AckStatus status = AckStatus::kAccepted;
   std::string reply{};
+  bool is_cut = false;  ///< `reply` is the start of a longer one: the largest payload that the
+                        ///< receiver sends (AttachOptions::max_payload_bytes)
 };
 
 /// Where a message belongs in a distributed trace, as in the W3C header `traceparent`. All zero:
@@ -156,6 +160,8 @@ struct SendOptions {
   bool inherit = true;  ///< false: it has nothing to do with the message that is being handled
   bool requires_ack = false;       ///< the receiver says what becomes of it: see Agent::await_ack()
   bool cancel_on_timeout = false;  ///< of a request: takes it back when nobody waits any more
+  std::uint16_t hops = 0;  ///< of what is sent on for somebody else: how many messages led to it;
+                           ///< what is inherited counts if it is more
 };
 
 /// Selects messages. Empty fields match everything; all that are set must match.
@@ -195,7 +201,7 @@ enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
 struct AttachOptions {
   std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
-  std::string name{};           ///< empty: the coordinator makes one
+  std::string name{};           ///< empty: the coordinator makes one; does not begin with "queue:"
   std::string parent{};         ///< name or pid; empty: child of the coordinator
   std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
@@ -211,7 +217,8 @@ struct AttachOptions {
   std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
                                 ///< beyond it fails, a message from beyond it is a dead letter
   std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two
-  std::uint32_t urgent_slots = 16;      ///< the same
+  std::uint32_t urgent_slots = 16;      ///< the same; the last quarter is for control messages, so
+                                        ///< with 1 nothing is kept for them, and 2 is useful
   std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the
                                         ///< hive's limit; 0 = the hive's limit (64 MiB by default)
 
@@ -222,9 +229,10 @@ struct AttachOptions {
   double send_rate = 0;  ///< what this agent sends: kRateLimited beyond it
   std::uint32_t send_burst = 0;
   /// What this agent takes from each link, hostile senders included: what is beyond it stays in the
-  /// lane, so its sender finds the link full and nothing is lost. A link of a peer's next life
-  /// starts anew. Critical and control messages are exempt: the urgent lane alone bounds them. In
-  /// an inbox with Order::kFifo they overtake what is held back.
+  /// lane, so its sender finds the link full and nothing is lost. Who comes back under the same
+  /// name finds the rate as it was left; a name that was never seen starts full. Critical and
+  /// control messages are exempt: the urgent lane alone bounds them. In an inbox with Order::kFifo
+  /// they overtake what is held back.
   double receive_rate = 0;
   std::uint32_t receive_burst = 0;
 
@@ -273,9 +281,14 @@ struct InboxCounters {
   std::uint64_t purged = 0;  ///< dead letters that were let go
   std::uint64_t requeued = 0;
   std::uint64_t quarantined_links = 0;
-  std::uint64_t late_replies = 0;    ///< answers that nobody waited for any more
-  std::uint64_t acks_dropped = 0;    ///< acknowledgements that their senders did not read, 256 each
-  std::uint64_t copies_dropped = 0;  ///< of messages between children, when the table was full
+  std::uint64_t late_replies = 0;  ///< answers that nobody waited for any more
+  /// Acknowledgements that those who asked for them were not told: they read nothing (256 wait for
+  /// each), are finally dead or may not be written to, or this agent has left.
+  std::uint64_t acks_dropped = 0;
+  std::uint64_t acks_unread = 0;  ///< acknowledgements that this agent asked for and did not read;
+                                  ///< see Agent::await_ack()
+  std::uint64_t copies_dropped = 0;   ///< of messages between children, when the table was full
+  std::uint64_t notices_dropped = 0;  ///< see Agent::next_notice()
 };
 
 /// What an agent has done for one peer.

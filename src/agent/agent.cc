@@ -148,9 +148,7 @@ SendResult Agent::reply_until(const Message& to, std::string_view payload, Deadl
 }
 SendResult Agent::reply_until(const Message& to, std::span<const std::byte> payload,
                               Deadline deadline, const SendOptions& options) {
-  const auto found = core_->peer(to.from());
-  if (!found) return {status_of(found.error().code), 0, 0};
-  return core_->reply(to, *found, payload, options, deadline);
+  return core_->reply(to, payload, options, deadline);
 }
 
 Result<Message> Agent::request(Peer to, std::string_view payload, Deadline deadline,

@@ -15,11 +15,13 @@
 
 #include <beeline/agent.h>
 
+#include "src/agent/debt.h"
 #include "src/agent/fork_guard.h"
 #include "src/agent/lives.h"
 #include "src/agent/question.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
+#include "src/receive/rates.h"
 #include "src/receive/receiver.h"
 #include "src/receive/successor.h"
 #include "src/send/send_path.h"
@@ -48,7 +50,7 @@ class AgentCore {
   // `id` 0: a new one.
   SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                   Deadline deadline, MessageId id = 0);
-  SendResult reply(const Message& message, Peer to, std::span<const std::byte> payload,
+  SendResult reply(const Message& message, std::span<const std::byte> payload,
                    const SendOptions& options, Deadline deadline);
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
@@ -109,7 +111,8 @@ class AgentCore {
 
   // ---- Look (core_look.cc) ----
   [[nodiscard]] std::vector<InboxItem> inbox(std::size_t limit, const Filter& filter);
-  [[nodiscard]] InboxCounters counters() const;
+  [[nodiscard]] InboxCounters counters();
+  void bury_expired();
   [[nodiscard]] std::vector<LinkCounters> links();
 
   // ---- Dead letters (core_letters.cc) ----
@@ -161,6 +164,7 @@ class AgentCore {
   void say_goodbye();
   [[nodiscard]] std::uint64_t not_taken();
   void want_all_space(bool wanted);
+  void note(Notice notice);
   // Nothing is sent any more; looked at under the send lock where that counts.
   [[nodiscard]] bool has_left() const {
     return left_.load(std::memory_order_relaxed);  // relaxed: see above
@@ -224,23 +228,30 @@ class AgentCore {
   void show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
                       MessageId id, send::OutLink& to);
 
+  // core_debts.cc
+  void acknowledge(MessageId id, AckStatus status, std::string_view reply);
+  void owe(Debt debt);
+  void pay_debts();
+  [[nodiscard]] SendStatus pay(const Debt& debt);
+  void stop_ringing(Pid to);
+  std::size_t drop_debts();
+
   // core_request.cc
   Result<void> ask(Question& question, std::span<const std::byte> payload,
                    const SendOptions& options, Deadline send_until);
   void begin(Question& question);
   void end(Question& question);
-  [[nodiscard]] QuestionState state_of(const Question& question);
-  [[nodiscard]] bool was_taken(const Question& question);
+  // A look, for the predicates of waits: an answer, or none to be expected any more.
   [[nodiscard]] bool is_settled(const Question& question);
+  // How it ended. Reads the control socket and the lanes once more where the receiver is dead.
+  [[nodiscard]] QuestionState find_out(const Question& question);
+  [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] Result<std::uint32_t> await(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
   void run_answers();
   [[nodiscard]] bool has_news();
   [[nodiscard]] Deadline next_question_deadline() const;
   [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
-  void acknowledge(MessageId id, AckStatus status, std::string_view reply);
-  void pay_acks();
-  [[nodiscard]] SendStatus send_ack(Pid to, const Acknowledgement& ack);
 
   // core_serve.cc
   [[nodiscard]] std::uint32_t await_message(const ServeOptions& options);
@@ -252,9 +263,17 @@ class AgentCore {
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
+  // The next entry, leased, without waiting; kNoEntry if there is none.
+  [[nodiscard]] std::uint32_t look_for(const Filter& filter);
+  // The same with a wait, which ends when `stop()` too, and when the hive goes down.
+  template <typename Stop>
+  [[nodiscard]] std::uint32_t wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop);
   // The message that was handed out last and is not finished; null if there is none.
   [[nodiscard]] const shm::Entry* handled() const;
+  // It is being handled from now on: what is sent inherits from it.
   [[nodiscard]] Message hand_out(std::uint32_t entry);
+  // What somebody has asked for: it is not handled, and what is sent goes on with what is.
+  [[nodiscard]] Message hand_over(std::uint32_t entry);
   [[nodiscard]] InboxItem describe(std::uint32_t entry) const;
 
   // core_registry.cc
@@ -295,10 +314,10 @@ class AgentCore {
   // Null when the link is gone, or this agent has left.
   [[nodiscard]] send::OutLink* link_of(Peer peer);
   [[nodiscard]] SendStatus missing(Peer peer) const;
-  SendResult send_now(send::OutLink& link, std::span<const std::byte> payload,
+  SendResult send_now(send::OutLink& link, const send::Parcel& parcel,
                       const send::Envelope& envelope, MessageId id);
   // The same without a copy for the parent.
-  SendResult send_unseen(send::OutLink& link, std::span<const std::byte> payload,
+  SendResult send_unseen(send::OutLink& link, const send::Parcel& parcel,
                          const send::Envelope& envelope, MessageId id);
   [[nodiscard]] bool is_limited(send::OutLink& link, const send::Envelope& envelope);
   static void count_sent(send::OutLink& link, const send::Envelope& envelope);
@@ -306,8 +325,9 @@ class AgentCore {
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
   // `place`, unless null, is where the message lies when it was sent.
-  SendResult send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
-                     Deadline deadline, MessageId id, send::SentPlace* place = nullptr);
+  SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
+                     MessageId id, send::SentPlace* place = nullptr);
+  [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
   template <typename Attempt>
   void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
   void flush_shared();
@@ -329,9 +349,8 @@ class AgentCore {
   std::uint32_t index_ = 0;       // of our own place in the directory
   std::uint64_t tree_epoch_ = 0;  // of the directory, when relations were computed last
   shm::LinkContract contract_;    // of the links that we open
-  limit::TokenBucket
-      send_rate_;  // of each link that we open, full; and of each that is opened to us
-  limit::TokenBucket receive_rate_;
+  limit::TokenBucket send_rate_;  // of each link that we open, full
+  receive::Rates receive_rates_;
   std::uint32_t next_serial_ = 1;
   control::Client client_;
   segment::Foreign directory_;
@@ -359,11 +378,12 @@ class AgentCore {
   std::vector<Message> held_;            // deferred, and left by their handlers
   std::vector<Question*> questions_;     // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
-  std::deque<Acknowledgement> owed_acks_;                  // that found no room yet
+  std::deque<Debt> debts_;                                 // that found no room yet
   std::uint64_t acks_dropped_ = 0;
   std::vector<Pid> superiors_;         // nearest first, of ...
   std::uint64_t superiors_epoch_ = 0;  // ... this tree
   std::deque<Notice> notices_;
+  std::uint64_t notices_dropped_ = 0;
   std::size_t notices_told_ = 0;                   // of them the fd was made readable for
   std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
   // Whom a name meant when it was looked up; see peer().

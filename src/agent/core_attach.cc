@@ -129,7 +129,7 @@ Result<void> AgentCore::join() {
   send_rate_ = *send_rate;
   auto receive_rate = bucket_of("receive", options_.receive_rate, options_.receive_burst);
   if (!receive_rate) return tl::unexpected(receive_rate.error());
-  receive_rate_ = *receive_rate;
+  receive_rates_ = receive::Rates(*receive_rate);
   static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
   const auto paths = control::find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());

@@ -1,5 +1,7 @@
 // The control path of an agent: what the coordinator announces, and leaving.
 
+#include <utility>
+
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 
@@ -10,6 +12,7 @@ namespace {
 constexpr std::int64_t kControlTick =
     4'000'000;  // a busy agent looks at its control socket this often
 constexpr std::uint32_t kTurnsPerClock = 256;
+constexpr std::size_t kMostNotices = 256;
 
 }  // namespace
 
@@ -35,8 +38,9 @@ void AgentCore::poll_control() {
   watch_peers();
   fade_links();
   report_quarantined();
+  bury_expired();
   publish_pressure();
-  pay_acks();
+  pay_debts();
 }
 
 void AgentCore::handle_announcements() {
@@ -57,7 +61,7 @@ void AgentCore::go_down() {
   if (down_) return;
   down_ = true;
   leave();
-  notices_.push_back({Notice::Kind::kShutdown, 1, "king"});
+  note({Notice::Kind::kShutdown, 1, "king"});
 }
 
 // From here on nothing is sent any more: whoever took our place would not know of it.
@@ -82,8 +86,17 @@ void AgentCore::become_a_copy() {
 
 void AgentCore::handle(const control::DiedAnnouncement& died) {
   const bool away = died.state == shm::AgentState::kAway;
-  notices_.push_back(
-      {away ? Notice::Kind::kChildAway : Notice::Kind::kChildDead, died.pid, died.name});
+  note({away ? Notice::Kind::kChildAway : Notice::Kind::kChildDead, died.pid, died.name});
+}
+
+// Who reads none keeps the newest.
+void AgentCore::note(Notice notice) {
+  if (notices_.size() >= kMostNotices) {
+    notices_.pop_front();
+    ++notices_dropped_;
+    if (notices_told_ > 0) --notices_told_;
+  }
+  notices_.push_back(std::move(notice));
 }
 
 std::optional<Notice> AgentCore::next_notice() {
@@ -109,21 +122,24 @@ std::uint64_t AgentCore::not_taken() {
 void AgentCore::want_all_space(bool wanted) {
   const auto lock = lock_send();
   for (const auto& link : out_) {
-    if (link != nullptr) send::SendPath::want_space(*link, wanted);
+    if (link != nullptr) send::SendPath::want_space(*link, send::SpaceFor::kWait, wanted);
   }
 }
 
 std::uint64_t AgentCore::detach(Deadline drain_until) {
   if (is_copy_) return 0;
-  if (drain_until > Deadline::min() && not_taken() != 0) {
+  pay_debts();  // of messages that were refused since the last look, too
+  const auto is_drained = [&] { return debts_.empty() && not_taken() == 0; };
+  if (drain_until > Deadline::min() && !is_drained()) {
     want_all_space(true);
-    wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || not_taken() == 0; });
+    wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || is_drained(); });
     want_all_space(false);
   }
   leave();
-  const std::uint64_t rest = not_taken();
+  const std::uint64_t rest = not_taken() + drop_debts();
   if (attached_ && !down_) say_goodbye();
   attached_ = false;
+  down_ = true;  // what waits, a serve() above us among them, ends
   client_.close();
   return rest;
 }

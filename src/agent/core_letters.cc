@@ -49,7 +49,10 @@ std::size_t AgentCore::purge_all_dead() {
 void AgentCore::handle(const control::LettersAnnouncement& letters) {
   control::LettersDoneRequest done;
   done.ticket = letters.ticket;
-  if (letters.what == control::kRequeueLetters) {
+  if (os::monotonic_ns() > letters.until_ns) {
+    // Whoever asked was told that nothing will be done.
+    done.text = "the agent read the order after its deadline, and did nothing: ask again";
+  } else if (letters.what == control::kRequeueLetters) {
     const auto requeued = requeue_dead(letters.id);
     if (requeued) {
       done.count = 1;

@@ -6,6 +6,7 @@
 
 #include "src/agent/core.h"
 #include "src/control/name_search.h"
+#include "src/control/names.h"
 
 namespace beeline {
 
@@ -28,6 +29,11 @@ void AgentCore::handle(control::AnnouncedLink announced) {
     show_to_send_side(*known);
   } else {
     accept_link(std::move(announced));
+  }
+  // A new coordinator does not know the links of a life that it has fenced.
+  for (const auto& link : receiver_->links()) {
+    const bool lost = link->owner_pid == announced.pid && link->owner_place == nullptr;
+    if (lost && !link->owner_gone) set_owner_place(*link, announced.index);
   }
   next_place_ns_ = 0;  // it may have been this peer that was missing
   refresh_peer(announced.pid);
@@ -111,7 +117,7 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
   set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->row = row;
-  link->rate = receive_rate_;
+  link->rate = receive_rates_.of(announced.name, os::coarse_ns());
   link->seen_empty_ns = opened_at(announced);
   link->known_since_ns = os::coarse_ns();
   link->bell = bell_of(announced.pid, announced.incarnation);
@@ -217,6 +223,7 @@ void AgentCore::reap_dead_links() {
     for (const Question* question : questions_) used |= question->to.pid == pid;
     if (used) continue;
     own.reset();
+    receiver_->forget_questions_to(pid);
     if (const auto found = slot_of_.find(pid);
         found != slot_of_.end() && out_[found->second] == nullptr) {
       slot_of_.erase(found);
@@ -249,6 +256,7 @@ void AgentCore::report_quarantined() {
 
 Result<Peer> AgentCore::peer(std::string_view name) {
   if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (auto target = control::check_target(name); !target) return tl::unexpected(target.error());
   const auto known = names_.find(std::string(name));
   // Before the search: a change that comes during it is looked for by the next call.
   const KnownName now{0, directory_view_.epoch(), os::coarse_ns()};

@@ -9,6 +9,7 @@ namespace beeline {
 std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter) {
   while (drain_all()) {
   }
+  bury_expired();
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);
   std::vector<std::uint32_t> entries = receiver_->list(selection);
@@ -50,7 +51,13 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
   return item;
 }
 
-InboxCounters AgentCore::counters() const {
+// A look shows nothing as waiting that nobody will be handed out any more.
+void AgentCore::bury_expired() {
+  if (!is_copy_ && !has_ended()) receiver_->bury_expired();
+}
+
+InboxCounters AgentCore::counters() {
+  bury_expired();
   const receive::HomeMemory& memory = receiver_->home();
   const shm::InboxCounters& counts = memory.home().control().counters;
   InboxCounters result;
@@ -64,6 +71,8 @@ InboxCounters AgentCore::counters() const {
   result.quarantined_links = counts.bad_slots.relaxed_load();
   result.late_replies = counts.late_replies.relaxed_load();
   result.acks_dropped = acks_dropped_;
+  result.acks_unread = receiver_->acks_unread();
+  result.notices_dropped = notices_dropped_;
   result.copies_dropped = counts.copies_dropped.relaxed_load();
   return result;
 }

@@ -1,6 +1,8 @@
 // The receive side of an agent.
 
+#include <chrono>
 #include <limits>
+#include <string>
 
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
@@ -16,6 +18,13 @@ std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   return timeout.count() >= most - now ? most : now + timeout.count();
 }
 
+std::string no_message(const ReceiveOptions& options) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.timeout).count();
+  const char* which = options.filter.empty() ? "no message" : "no message that the filter matches";
+  return std::string("receive: ") + which + " came within " + std::to_string(ms) +
+         " ms; wait longer, or see with inbox() what is there";
+}
+
 }  // namespace
 
 receive::Selection AgentCore::selection_of(const Filter& filter) {
@@ -26,16 +35,19 @@ std::uint32_t AgentCore::take(const Filter& filter) {
   return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
 }
 
+std::uint32_t AgentCore::look_for(const Filter& filter) {
+  if (has_ended()) return shm::kNoEntry;
+  poll_control_at(os::coarse_ns());
+  drain_turn();
+  return has_ended() ? shm::kNoEntry : take(filter);
+}
+
 std::optional<Message> AgentCore::try_receive(const Filter& filter) {
   disarm();
-  if (has_ended()) return std::nullopt;
-  poll_control_at(os::coarse_ns());
-  if (has_ended()) return std::nullopt;
-  drain_turn();
-  std::uint32_t at = take(filter);
-  if (at == shm::kNoEntry && waiter_->uses_events()) {
+  std::uint32_t at = look_for(filter);
+  if (at == shm::kNoEntry && waiter_->uses_events() && !has_ended()) {
     arm();
-    at = take(filter);
+    if (!has_ended()) at = take(filter);
     if (at != shm::kNoEntry) disarm();
   }
   if (at == shm::kNoEntry) return std::nullopt;
@@ -48,6 +60,11 @@ Message AgentCore::hand_out(std::uint32_t entry) {
   return Message(this, entry);
 }
 
+Message AgentCore::hand_over(std::uint32_t entry) {
+  show_activity();
+  return Message(this, entry);
+}
+
 const shm::Entry* AgentCore::handled() const {
   return leases_.empty() || is_copy_ ? nullptr : &receiver_->entry(leases_.back());
 }
@@ -55,16 +72,12 @@ const shm::Entry* AgentCore::handled() const {
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {
   if (has_ended()) return fail(ErrorCode::kClosed, why_down());
   if (auto now = try_receive(options.filter)) return std::move(*now);
-  std::uint32_t at = shm::kNoEntry;
-  wait_until(deadline_after(options.timeout), [&] {
-    if (!has_ended()) at = take(options.filter);
-    return at != shm::kNoEntry || down_ || (options.stop_on_notice && !notices_.empty());
-  });
+  const auto is_told = [&] { return options.stop_on_notice && !notices_.empty(); };
+  const std::uint32_t at = wait_for(options.filter, deadline_after(options.timeout), is_told);
   if (at != shm::kNoEntry) return hand_out(at);
-  if (options.stop_on_notice && !notices_.empty())
-    return fail(ErrorCode::kNotice, "a notice waits");
+  if (is_told()) return fail(ErrorCode::kNotice, "receive: a notice waits; read it: next_notice()");
   if (down_) return fail(ErrorCode::kClosed, why_down());
-  return fail(ErrorCode::kTimeout, "no message in time");
+  return fail(ErrorCode::kTimeout, no_message(options));
 }
 
 Relation AgentCore::relation_of(std::uint32_t entry) const {
@@ -100,7 +113,10 @@ void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
 }
 
 std::string AgentCore::why_down() const {
-  return has_ended() ? "this life of the agent has ended" : "the hive went down";
+  return has_ended()
+             ? "this life of the agent has ended: it detached, or another one took its name; "
+               "attach again"
+             : "the hive went down; attach starts it again";
 }
 
 std::string_view AgentCore::type_of(std::uint32_t entry) {

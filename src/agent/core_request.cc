@@ -1,10 +1,12 @@
 // Conversation: requests and their answers, and the acknowledgements of others.
 
 #include <algorithm>
+#include <chrono>
 
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/send_error.h"
 #include "src/agent/status.h"
 
 namespace beeline {
@@ -16,12 +18,36 @@ std::string whom(const Question& question) {
          std::to_string(question.to.pid) + ": ";
 }
 
+std::string time_left(const Question& question) {
+  const auto left = question.deadline - std::chrono::steady_clock::now();
+  return std::to_string(left / std::chrono::milliseconds(1)) + " ms before the deadline";
+}
+
+// Before there is a message.
+std::string whom(Peer to) { return "message to agent " + std::to_string(to.pid) + ": "; }
+
 // Nobody waits for ever (HK-063).
 Result<void> check_deadline(const Question& question) {
   if (question.deadline != Deadline::max()) return {};
-  return fail(
-      ErrorCode::kInvalid,
-      whom(question) + "a wait for an answer needs a deadline; kRequestPatience is a good one");
+  return fail(ErrorCode::kInvalid, whom(question.to) +
+                                       "a wait for an answer needs a deadline; kRequestPatience is "
+                                       "a good one");
+}
+
+std::string waited(const Question& question) {
+  const auto time = std::chrono::steady_clock::now() - question.since;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return " within " + std::to_string(ms) + " ms";
+}
+
+// What to do about it depends on who is asked again: a second request may be acted on twice.
+std::string no_answer(const Question& question) {
+  if (question.pending.for_ack) {
+    return "no acknowledgement" + waited(question) +
+           "; call await_ack() again, it is kept when it comes later";
+  }
+  return "no answer" + waited(question) +
+         "; allow more time, or fetch it with drain_pending_results() when it comes later";
 }
 
 }  // namespace
@@ -31,6 +57,12 @@ Result<void> check_deadline(const Question& question) {
 Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline send_until) {
   if (auto bounded = check_deadline(question); !bounded) return bounded;
+  const auto refused = [&](const SendResult& sent) {
+    return fail(error_of(sent.status),
+                whom(question.to) + std::string(to_string(sent.status)) + ": " +
+                    why_not_sent(sent, payload.size(), options, options_) + "; nothing was sent");
+  };
+  if (has_left()) return refused({SendStatus::kNoRoute, 0, 0});
   question.pending.request_id = reserve_id();
   question.pending.alias = options.reply_to;
   question.cancel_on_timeout = options.cancel_on_timeout;
@@ -42,8 +74,7 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
   question.sent_here = static_cast<bool>(sent);
   if (sent) return {};
   end(question);
-  return fail(error_of(sent.status),
-              whom(question) + std::string(to_string(sent.status)) + "; nothing was sent");
+  return refused(sent);
 }
 
 void AgentCore::begin(Question& question) {
@@ -56,16 +87,19 @@ void AgentCore::end(Question& question) {
   std::erase(questions_, &question);
 }
 
-QuestionState AgentCore::state_of(const Question& question) {
+bool AgentCore::is_settled(const Question& question) {
+  if (question.pending.entry != shm::kNoEntry || down_) return true;
+  const auto lock = lock_send();
+  send::OutLink* link = link_of(question.to);
+  if (link != nullptr) send_path_.follow(*link);
+  return link == nullptr || link->dead;
+}
+
+QuestionState AgentCore::find_out(const Question& question) {
   const auto answered = [&] { return question.pending.entry != shm::kNoEntry; };
   if (answered()) return QuestionState::kAnswered;
   if (down_) return QuestionState::kDown;
-  {
-    const auto lock = lock_send();
-    send::OutLink* link = link_of(question.to);
-    if (link != nullptr) send_path_.follow(*link);
-    if (link != nullptr && !link->dead) return QuestionState::kWaiting;
-  }
+  if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
   // It may have answered and died after the last look.
   while (!answered() && drain_all()) {
@@ -85,11 +119,6 @@ bool AgentCore::was_taken(const Question& question) {
   return link->lanes[lane].cursor() > question.place.position;
 }
 
-// True when the question need not be waited for any more.
-bool AgentCore::is_settled(const Question& question) {
-  return state_of(question) != QuestionState::kWaiting;
-}
-
 // The entry of what comes back, leased, or why nothing does.
 Result<std::uint32_t> AgentCore::await(Question& question) {
   const Blocked blocked(*this);
@@ -99,7 +128,7 @@ Result<std::uint32_t> AgentCore::await(Question& question) {
 
 // The same without waiting.
 Result<std::uint32_t> AgentCore::conclude(Question& question) {
-  const QuestionState state = state_of(question);
+  const QuestionState state = find_out(question);
   if (state == QuestionState::kAnswered) {
     const std::uint32_t at = receiver_->take_reply(question.pending);
     end(question);
@@ -110,20 +139,23 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
   const std::string start = whom(question);
   switch (state) {
     case QuestionState::kDead:
-      return fail(ErrorCode::kPeerDead, start + "the receiver died before it took it");
+      return fail(ErrorCode::kPeerDead,
+                  start + "the receiver died before it took it, " + time_left(question));
     case QuestionState::kDeadTaken:
       return fail(
           ErrorCode::kPeerDeadTaken,
-          start + "the receiver took it and died before it answered; it may have acted on it");
+          start + "the receiver took it and died before it answered, it may have acted on it; " +
+              time_left(question));
     case QuestionState::kDown:
       return fail(ErrorCode::kClosed, start + why_down());
     default:
       break;
   }
   if (question.cancel_on_timeout) {
-    static_cast<void>(cancel(question.to, question.pending.request_id));
+    owe({Debt::Kind::kCancel, question.to.pid, {question.pending.request_id}});
+    pay_debts();
   }
-  return fail(ErrorCode::kTimeout, start + "no answer before the deadline");
+  return fail(ErrorCode::kTimeout, start + no_answer(question));
 }
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
@@ -134,7 +166,7 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   }
   const auto at = await(question);
   if (!at) return tl::unexpected(at.error());
-  return Message(this, *at);
+  return hand_over(*at);
 }
 
 Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> payload,
@@ -186,10 +218,13 @@ Deadline AgentCore::next_question_deadline() const {
 
 SendResult AgentCore::fire_and_forget(Peer to, std::span<const std::byte> payload,
                                       const SendOptions& options) {
+  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   const MessageId id = reserve_id();
-  receiver_->stash_answers_to(id, to.pid);
-  receiver_->stash_answers_to(options.reply_to, to.pid);
-  return send(to, payload, options, Deadline::min(), id);
+  // Noted before it is sent: the answer may be faster than we are.
+  if (!receiver_->stash_answers_to(id, options.reply_to, to.pid)) return {SendStatus::kFull, 0, 0};
+  const SendResult sent = send(to, payload, options, Deadline::min(), id);
+  if (!sent) receiver_->withdraw_question(id, to.pid);
+  return sent;
 }
 
 std::vector<Message> AgentCore::drain_pending_results() {
@@ -201,15 +236,15 @@ std::vector<Message> AgentCore::drain_pending_results() {
   for (;;) {
     const std::uint32_t at = receiver_->take_stashed_answer();
     if (at == shm::kNoEntry) break;
-    results.push_back(Message(this, at));
+    results.push_back(hand_over(at));
   }
-  show_activity();
   return results;
 }
 
 // ---- Acknowledgements ---------------------------------------------------------------------------
 
 Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline deadline) {
+  if (has_ended()) return fail(ErrorCode::kClosed, why_down());
   std::uint32_t at = receiver_->take_stashed_ack(id, to.pid);
   if (at == shm::kNoEntry) {
     Question question(to, deadline);
@@ -244,60 +279,15 @@ Acknowledgement AgentCore::read_ack(std::uint32_t at) {
   Acknowledgement ack;
   ack.id = entry.header.reply_to;
   const std::uint8_t status = entry.extension().ack;
+  // One that we do not know is no promise that anything was done.
   ack.status = status <= static_cast<std::uint8_t>(AckStatus::kEscalate)
                    ? static_cast<AckStatus>(status)
-                   : AckStatus::kAccepted;
+                   : AckStatus::kRejected;
+  ack.is_cut = (entry.header.flags & shm::kFlagCut) != 0;
   ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
   receiver_->done(at);
   show_activity();
   return ack;
-}
-
-// Says what became of a message to a sender that has asked. Not waited for: what finds no room now
-// goes with a later look. A sender that does not read its acknowledgements loses the oldest.
-void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view reply) {
-  constexpr std::size_t kMostOwed = 256;  // to one sender
-  const Pid to = shm::pid_of_message(id);
-  const auto is_theirs = [to](const Acknowledgement& ack) {
-    return shm::pid_of_message(ack.id) == to;
-  };
-  const auto owed = std::count_if(owed_acks_.begin(), owed_acks_.end(), is_theirs);
-  if (static_cast<std::size_t>(owed) >= kMostOwed) {
-    owed_acks_.erase(std::find_if(owed_acks_.begin(), owed_acks_.end(), is_theirs));
-    ++acks_dropped_;
-  }
-  owed_acks_.push_back({id, status, std::string(reply)});
-  pay_acks();
-}
-
-// Each sender's in their order; one that takes nothing holds up no other. No control call: who has
-// sent to us has a link from us, or is gone.
-void AgentCore::pay_acks() {
-  for (const receive::Refused& refused : receiver_->take_refused()) {
-    acknowledge(refused.id, AckStatus::kRejected, shm::to_string(refused.reason));
-  }
-  std::vector<Pid> full;
-  std::erase_if(owed_acks_, [&](const Acknowledgement& ack) {
-    const Pid to = shm::pid_of_message(ack.id);
-    if (std::find(full.begin(), full.end(), to) != full.end()) return false;
-    if (send_ack(to, ack) != SendStatus::kFull) return true;
-    full.push_back(to);
-    return false;
-  });
-}
-
-SendStatus AgentCore::send_ack(Pid to, const Acknowledgement& ack) {
-  shm::Extension extension{};
-  extension.ack = static_cast<std::uint8_t>(ack.status);
-  send::Envelope envelope;
-  envelope.reply_to = ack.id;
-  envelope.flags = shm::kFlagAck;
-  envelope.extension = &extension;
-  const auto bytes = std::as_bytes(std::span(ack.reply));
-  const auto lock = lock_send();
-  send::OutLink* link = has_left() ? nullptr : out_link(to);
-  if (link == nullptr) return SendStatus::kPeerDead;
-  return send_now(*link, bytes, envelope, send_path_.reserve_id()).status;
 }
 
 }  // namespace beeline

@@ -69,7 +69,11 @@ Result<void> AgentCore::register_again() {
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.
   for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {
-    if (out_[i] != nullptr && out_[i]->dead) static_cast<void>(ask_open(*out_[i], true));
+    const auto is_dead = [&] {
+      const auto lock = lock_send();  // another thread's send may find out in this moment
+      return out_[i] != nullptr && out_[i]->dead;
+    };
+    if (is_dead()) static_cast<void>(ask_open(*out_[i], true));
   }
   place_until_ns_ = os::monotonic_ns() + kPlaceFor;
   next_place_ns_ = 0;

@@ -3,6 +3,7 @@
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/status.h"
 
 namespace beeline {
 
@@ -62,21 +63,21 @@ SendStatus AgentCore::missing(Peer peer) const {
   return peer.valid() && !has_left() ? SendStatus::kPeerDead : SendStatus::kNoRoute;
 }
 
-SendResult AgentCore::send_now(send::OutLink& link, std::span<const std::byte> payload,
+SendResult AgentCore::send_now(send::OutLink& link, const send::Parcel& parcel,
                                const send::Envelope& envelope, MessageId id) {
-  const SendResult result = send_unseen(link, payload, envelope, id);
+  const SendResult result = send_unseen(link, parcel, envelope, id);
   if (link.copied && result && shows(envelope)) {
-    show_to_parent(payload, envelope, id, link);
+    show_to_parent(parcel.bytes, envelope, id, link);
   }
   return result;
 }
 
-SendResult AgentCore::send_unseen(send::OutLink& link, std::span<const std::byte> payload,
+SendResult AgentCore::send_unseen(send::OutLink& link, const send::Parcel& parcel,
                                   const send::Envelope& envelope, MessageId id) {
   if (is_limited(link, envelope)) return {SendStatus::kRateLimited, 0, 0};
-  const send::Outcome outcome = send_path_.send(link, payload, envelope, id);
+  const send::Outcome outcome = send_path_.send(link, parcel, envelope, id);
   if (outcome == send::Outcome::kOk) count_sent(link, envelope);
-  return result_of(outcome, link, id, payload.size());
+  return result_of(outcome, link, id, parcel.bytes.size());
 }
 
 // Whom waiting for a token would not help learns the true reason from the send itself.
@@ -108,19 +109,33 @@ MessageId AgentCore::reserve_id() {
 
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
-  return send_as(Letterhead(options, handled()), to, payload, deadline, id);
+  const shm::Entry* about = handled();
+  const bool answers = about != nullptr && options.reply_to == about->header.id &&
+                       to.pid == shm::pid_of_message(about->header.id);
+  const Letterhead head(options, about, answers ? step_from(*about) : 1);
+  return send_as(head, to, payload, deadline, id);
 }
 
 // An answer belongs to what it answers, whatever else is being handled.
-SendResult AgentCore::reply(const Message& message, Peer to, std::span<const std::byte> payload,
+SendResult AgentCore::reply(const Message& message, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline deadline) {
-  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  const auto to = peer(message.from());
+  if (!to) return {status_of(to.error().code), 0, 0};
+  const shm::Entry& about = receiver_->entry(message.entry_);
   SendOptions answer = options;
-  answer.reply_to = message.id();
-  return send_as(Letterhead(answer, &receiver_->entry(message.entry_)), to, payload, deadline, 0);
+  answer.reply_to = about.header.id;
+  return send_as(Letterhead(answer, &about, step_from(about)), *to, payload, deadline, 0);
 }
 
-SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const std::byte> payload,
+// An answer to a message, and its escalation, are as far from the origin as the message is: what
+// came as far as it may can be answered and escalated. One that answers this agent counts, so of
+// two steps that lead back to where they began at least one does, and every circle ends.
+std::uint32_t AgentCore::step_from(const shm::Entry& message) const {
+  return shm::pid_of_message(message.header.reply_to) == pid_ ? 1 : 0;
+}
+
+SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
@@ -136,7 +151,7 @@ SendResult AgentCore::send_as(const Letterhead& head, Peer to, std::span<const s
       return true;
     }
     if (id == 0) id = send_path_.reserve_id();
-    result = send_now(*link, payload, head.envelope(), id);
+    result = send_now(*link, parcel, head.envelope(), id);
     if (place != nullptr) *place = send_path_.last_place();
     lost = link->needs_peer;
     now = send_path_.last_sent_ns();
@@ -177,7 +192,7 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
   const auto want = [&](bool wanted) {
     const auto lock = lock_send();
     send::OutLink* link = link_of(to);
-    if (link != nullptr) send::SendPath::want_space(*link, wanted);
+    if (link != nullptr) send::SendPath::want_space(*link, send::SpaceFor::kWait, wanted);
   };
   want(true);
   {
@@ -281,34 +296,11 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   if (!loan.valid() || has_left()) return {SendStatus::kNoRoute, 0, 0};
+  shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
   const Letterhead head(options, handled());
-  if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
-  SendResult result;
-  const auto attempt = [&] {
-    const auto lock = lock_send();
-    send::OutLink* link = link_of(loan.peer_);
-    if (link == nullptr) {
-      result = {missing(loan.peer_), 0, 0};
-      return true;
-    }
-    if (is_limited(*link, head.envelope())) {
-      result = {SendStatus::kRateLimited, 0, 0};
-      return has_settled(result.status, *link);
-    }
-    const MessageId id = send_path_.reserve_id();
-    const send::Outcome outcome =
-        send_path_.send_loan(*link, {loan.slab_, loan.generation_},
-                             static_cast<std::uint32_t>(loan.size_), head.envelope(), id);
-    if (outcome == send::Outcome::kOk) count_sent(*link, head.envelope());
-    if (outcome == send::Outcome::kOk || outcome == send::Outcome::kOrphaned) loan.core_ = nullptr;
-    if (link->copied && outcome == send::Outcome::kOk) {
-      show_to_parent({loan.data_, loan.size_}, head.envelope(), id, *link);
-    }
-    result = result_of(outcome, *link, id, loan.size_);
-    return has_settled(result.status, *link);
-  };
-  if (attempt() || (look_for_receipts(loan.peer_) && attempt())) return result;
-  wait_for_space(loan.peer_, deadline, attempt);
+  const SendResult result =
+      send_as(head, loan.peer_, {{loan.data_, loan.size_}, &slab}, deadline, 0);
+  if (slab.slab == shm::kNoSlab) loan.core_ = nullptr;  // the link has it
   return result;
 }
 

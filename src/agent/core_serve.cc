@@ -12,6 +12,7 @@ namespace beeline {
 Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
   std::size_t handled = 0;
   stop_serving_ = false;
+  if (is_copy_) return fail(ErrorCode::kClosed, why_down());
   const auto is_over = [&] {
     return stop_serving_ || std::chrono::steady_clock::now() >= options.until;
   };
@@ -37,18 +38,10 @@ Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeO
 
 // The next message, or nothing when something else is to be done first.
 std::uint32_t AgentCore::await_message(const ServeOptions& options) {
-  if (has_ended()) return shm::kNoEntry;
-  poll_control_at(os::coarse_ns());
-  std::uint32_t at = shm::kNoEntry;
-  const auto look = [&] {
-    if (!has_ended()) at = take(options.filter);
-    return at != shm::kNoEntry || down_ || has_news();
-  };
-  drain_turn();
-  if (look()) return at;
+  const std::uint32_t at = look_for(options.filter);
+  if (at != shm::kNoEntry || down_ || has_news()) return at;
   const Deadline until = std::min(options.until, next_question_deadline());
-  wait_until(until.time_since_epoch().count(), look);
-  return at;
+  return wait_for(options.filter, until.time_since_epoch().count(), [this] { return has_news(); });
 }
 
 // An exception is a failed attempt: the message is destroyed unfinished, and so put back.
@@ -143,11 +136,12 @@ SendResult AgentCore::escalate(std::uint32_t entry) {
 // The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
 SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options,
                                const shm::Entry* about, std::uint32_t full_length) {
+  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   SendOptions escalation = options;
   escalation.type = kEscalation;
   escalation.rank = std::min(options.rank, kHigh);
   constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(1);
-  Letterhead head(escalation, about);
+  Letterhead head(escalation, about, about != nullptr ? step_from(*about) : 1);
   if (full_length != 0) head.say_cut(full_length);
   const std::vector<Pid> above = superiors();  // a send may look at a new tree
   for (const Pid ancestor : above) {
@@ -178,7 +172,9 @@ SendResult AgentCore::cancel(Peer to, MessageId id) {
   options.type = kCancelOrder;
   options.reply_to = id;
   options.inherit = false;
-  return send_control(to, std::span<const std::byte>(), options);
+  const SendResult sent = send_control(to, std::span<const std::byte>(), options);
+  if (sent) receiver_->close_question(id, to.pid);
+  return sent;
 }
 
 SendResult AgentCore::send_control(Peer to, std::span<const std::byte> payload,

@@ -15,8 +15,8 @@ constexpr std::int64_t kUnconnected = 1'000'000'000;  // nobody would ring us fo
 constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
-constexpr std::int64_t kOwing = 20'000'000;  // while an acknowledgement finds no room
-constexpr std::int64_t kTick = 4'000'000;    // the coarse clock may say a time so much later
+constexpr std::int64_t kOwing = 1'000'000'000;  // nobody rings when there is memory again
+constexpr std::int64_t kTick = 4'000'000;       // the coarse clock may say a time so much later
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void AgentCore::last_look() {
 }
 
 std::int64_t AgentCore::longest_block() const {
-  std::int64_t longest = owed_acks_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
+  std::int64_t longest = debts_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }
@@ -52,7 +52,7 @@ std::int64_t AgentCore::longest_block() const {
   if (token_ns_ != kNoToken) {
     longest = std::clamp(token_ns_ - os::monotonic_ns(), kShortest, longest);
   }
-  if (receive_rate_.on()) {
+  if (receive_rates_.on()) {
     const std::int64_t next = receiver_->next_token_ns();
     if (next != receive::Receiver::kNever) {
       longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
@@ -63,7 +63,7 @@ std::int64_t AgentCore::longest_block() const {
 
 // Nobody rings for a token. Whoever waits outside of the library is woken by a timer.
 Result<void> AgentCore::make_timer() {
-  if (!receive_rate_.on()) return {};
+  if (!receive_rates_.on()) return {};
   auto timer = os::create_timer_fd();
   if (!timer) return tl::unexpected(timer.error());
   const std::array<int, 2> both{event_.get(), timer->get()};

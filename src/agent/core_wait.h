@@ -46,4 +46,14 @@ bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
   return done;
 }
 
+template <typename Stop>
+std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
+  std::uint32_t at = shm::kNoEntry;
+  wait_until(deadline_ns, [&] {
+    if (!has_ended()) at = take(filter);
+    return at != shm::kNoEntry || down_ || stop();
+  });
+  return at;
+}
+
 }  // namespace beeline

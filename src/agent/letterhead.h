@@ -2,6 +2,7 @@
 // What a message carries besides its payload: what the sender asks for, and what it inherits from
 // the message that is being handled while it is sent.
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -18,13 +19,14 @@ static_assert(sizeof(TraceContext) == shm::kTraceBytes);
 class Letterhead {
  public:
   // `handled`: the message that is being handled, null if there is none. Both outlive the
-  // letterhead.
-  Letterhead(const SendOptions& options, const shm::Entry* handled) {
+  // letterhead. `step`: how much farther away from the origin it is than that.
+  Letterhead(const SendOptions& options, const shm::Entry* handled, std::uint32_t step = 1) {
+    hops_ = options.hops;
     envelope_ = {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms};
     TraceContext trace = options.trace;
     MessageId cause = options.cause;
     if (handled != nullptr && options.inherit) {
-      hops_ = handled->header.hops + 1U;
+      hops_ = std::max(hops_, handled->header.hops + step);
       if (cause == 0) cause = handled->header.id;
       if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
     }

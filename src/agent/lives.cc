@@ -6,19 +6,26 @@ namespace beeline {
 
 Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd status,
                                 os::UniqueFd event) {
-  if (const Life* known = get(pid, incarnation); known != nullptr) return known->bell();
+  const Life* known = get(pid, incarnation);
+  if (known != nullptr && known->has_process()) return known->bell();
   const shm::SegmentIdentity promised{
       shm::SegmentKind::kStatus, shm::kStatusBytes, pid, 0, incarnation, 0};
   auto page = segment::Foreign::accept(std::move(status), promised, shm::kStatusBytes);
   if (!page) return tl::unexpected(page.error());
   if (auto ok = os::check_event_fd(event.get()); !ok) return tl::unexpected(ok.error());
+  Life& life = get_or_add(pid, incarnation);
+  life.status = std::move(*page);
+  life.event = std::move(event);
+  return life.bell();
+}
+
+Lives::Life& Lives::get_or_add(std::uint32_t pid, std::uint64_t incarnation) {
+  if (Life* known = get(pid, incarnation)) return *known;
   auto life = std::make_unique<Life>();
   life->pid = pid;
   life->incarnation = incarnation;
-  life->status = std::move(*page);
-  life->event = std::move(event);
   lives_.push_back(std::move(life));
-  return lives_.back()->bell();
+  return *lives_.back();
 }
 
 Lives::Life* Lives::get(std::uint32_t pid, std::uint64_t incarnation) const {
@@ -31,7 +38,7 @@ Lives::Life* Lives::get(std::uint32_t pid, std::uint64_t incarnation) const {
 send::PeerLife Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {
   const Life* life = get(pid, incarnation);
   if (life == nullptr) return {};
-  return {life->bell(), life->link, true};
+  return {life->bell(), life->link, life->has_process()};
 }
 
 void Lives::show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Foreign memory,
@@ -45,10 +52,10 @@ void Lives::show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Fo
 
 const shm::LinkView* Lives::set_link(std::uint32_t pid, std::uint64_t incarnation,
                                      const shm::LinkView* link) {
-  Life* life = get(pid, incarnation);
-  if (life == nullptr) return nullptr;
-  life->link = link;
-  return life->early_link ? &*life->early_link : nullptr;
+  if (link == nullptr && get(pid, incarnation) == nullptr) return nullptr;
+  Life& life = get_or_add(pid, incarnation);
+  life.link = link;
+  return life.early_link ? &*life.early_link : nullptr;
 }
 
 }  // namespace beeline

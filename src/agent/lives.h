@@ -21,7 +21,8 @@ class Lives {
   // kWrongVersion, kProtocol.
   [[nodiscard]] Result<wake::Bell> learn(std::uint32_t pid, std::uint64_t incarnation,
                                          os::UniqueFd status, os::UniqueFd event);
-  // A life, or an empty one when it is not known.
+  // A life, or an empty one when it is not known. One whose process had ended when we heard of it
+  // has a link and no bell.
   [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
   // Its own link to us, where its receipts lie. Not owned. Returns the early view that it replaces,
   // null if there was none; whoever uses that changes over now.
@@ -46,11 +47,14 @@ class Lives {
     const shm::LinkView* link = nullptr;
     segment::Foreign early_memory;
     std::optional<shm::LinkView> early_link;  // in it
+    [[nodiscard]] bool has_process() const { return event.valid(); }
     [[nodiscard]] wake::Bell bell() const {
+      if (!has_process()) return {};
       return {reinterpret_cast<const shm::StatusPage*>(status.data()), event.get()};
     }
   };
   [[nodiscard]] Life* get(std::uint32_t pid, std::uint64_t incarnation) const;
+  Life& get_or_add(std::uint32_t pid, std::uint64_t incarnation);
   std::vector<std::unique_ptr<Life>> lives_;
 };
 

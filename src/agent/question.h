@@ -1,6 +1,7 @@
 #pragma once
 // A message of ours that something is to come back for: its answer, or its acknowledgement.
 
+#include <chrono>
 #include <utility>
 
 #include <beeline/agent.h>
@@ -13,6 +14,7 @@ namespace beeline {
 struct Question {
   Peer to;
   Deadline deadline{};
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
   receive::PendingReply pending;
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies
@@ -25,13 +27,6 @@ struct Question {
   Question& operator=(const Question&) = delete;
 };
 
-enum class QuestionState : std::uint8_t {
-  kWaiting,
-  kAnswered,
-  kDead,
-  kDeadTaken,
-  kTimedOut,
-  kDown
-};
+enum class QuestionState : std::uint8_t { kWaiting, kAnswered, kDead, kDeadTaken, kDown };
 
 }  // namespace beeline

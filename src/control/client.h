@@ -135,6 +135,7 @@ class Client {
   void close();
   /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
   void start_on_reconnect(bool start) noexcept { options_.start = start; }
+  [[nodiscard]] std::chrono::nanoseconds deadline() const noexcept { return options_.deadline; }
   /// Of every call from now on.
   void set_deadline(std::chrono::nanoseconds deadline) noexcept { options_.deadline = deadline; }
 

@@ -23,6 +23,7 @@ struct DeadLetter {
   Pid to = kNoPid;
   std::string to_name;
   shm::MessageHeader header{};
+  shm::Extension extension{};  // zeros when it carries none
   std::string type;
   std::string channel;
   std::uint32_t attempts = 0;

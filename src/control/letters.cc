@@ -3,17 +3,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <beeline/types.h>
 #include <fmt/format.h>
 
+#include "src/control/trace_text.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/memfd.h"
 
 namespace beeline::control {
 namespace {
+
+// The trace context as it lies in a message.
+static_assert(sizeof(TraceContext) == shm::kTraceBytes);
 
 constexpr std::size_t kMaxTextBytes = 300;  // of an agent's reason
 
@@ -108,6 +113,11 @@ KeptLetter describe(const Hive& hive, const DeadLetter& letter) {
   // The sender wrote the time: it may be any number.
   kept.age_ms = (now_ns - std::clamp<std::int64_t>(letter.header.sent_ns, 0, now_ns)) / 1'000'000;
   kept.preview = letter.payload.substr(0, kMaxLetterPreview);
+  kept.hops = letter.header.hops;
+  kept.cause = letter.extension.cause;
+  TraceContext trace;
+  std::memcpy(&trace, letter.extension.trace, sizeof(trace));
+  kept.trace = to_text(trace);
   return kept;
 }
 
@@ -143,7 +153,7 @@ Result<void> ask_letters(Hive& hive, const Caller& caller, std::uint64_t seq,
   }
   const std::uint64_t number = hive.next_letter_ticket++;
   hive.letter_tickets.push_back({number, (*life)->session, caller.session, seq});
-  hive.announce(**life, LettersAnnouncement{number, request.what, request.id});
+  hive.announce(**life, LettersAnnouncement{number, request.what, request.id, request.until_ns});
   return {};
 }
 

@@ -1,14 +1,21 @@
 #include "src/control/letters_client.h"
 
+#include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <span>
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "src/os/clock.h"
 #include "src/os/memfd.h"
 
 namespace beeline::control {
 namespace {
+
+using namespace std::chrono_literals;
 
 // No coordinator keeps more of a payload; what it says is not believed.
 constexpr std::uint32_t kMostKept = 1U << 20;
@@ -26,10 +33,23 @@ Result<std::pair<T, std::vector<os::UniqueFd>>> ask(Client& client, const Reques
 
 }  // namespace
 
-Result<std::uint64_t> ask_letters(Client& client, const LettersRequest& request) {
+// The order is void a while before we stop waiting: the word of an agent that obeyed in the last
+// moment still comes in time.
+Result<std::uint64_t> ask_letters(Client& client, LettersRequest request) {
+  const std::chrono::nanoseconds patience = client.deadline();
+  const std::chrono::nanoseconds margin = std::min<std::chrono::nanoseconds>(patience / 4, 1s);
+  request.until_ns = os::monotonic_ns() + (patience - margin).count();
   const auto answer = ask<LettersAnswer>(client, request);
-  if (!answer) return tl::unexpected(answer.error());
-  return answer->first.count;
+  if (answer) return answer->first.count;
+  if (answer.error().code != ErrorCode::kTimeout || request.to == kNoPid) {
+    return tl::unexpected(answer.error());
+  }
+  return fail(ErrorCode::kTimeout,
+              fmt::format("agent with PID {} did not answer within {} ms: it looks for orders at "
+                          "its next call of Beeline, and has been busy. What it has not done by "
+                          "now it will not do: see `beeline dlq ls`, and ask again with a longer "
+                          "--timeout",
+                          request.to, patience / std::chrono::milliseconds(1)));
 }
 
 Result<std::vector<KeptLetter>> list_kept_letters(Client& client) {

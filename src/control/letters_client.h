@@ -13,9 +13,10 @@
 namespace beeline::control {
 
 /// Has letters put back or let go, and returns how many. Waits for the agent, which answers at its
-/// next call. Errors beside those of every call: kInvalid (no such letter), kNoAgent, kPeerDead (no
-/// process, or it ended meanwhile), kDenied (the user), kFull (too many ask at once).
-[[nodiscard]] Result<std::uint64_t> ask_letters(Client& client, const LettersRequest& request);
+/// next call; what it has not done when this ends with kTimeout it does not do later. Sets
+/// `until_ns`. Errors beside those of every call: kInvalid (no such letter), kNoAgent, kPeerDead
+/// (no process, or it ended meanwhile), kDenied (the user), kFull (too many ask at once).
+[[nodiscard]] Result<std::uint64_t> ask_letters(Client& client, LettersRequest request);
 
 /// All letters that the coordinator holds. Errors: kDenied (the user).
 [[nodiscard]] Result<std::vector<KeptLetter>> list_kept_letters(Client& client);

@@ -47,7 +47,21 @@ Result<void> check_agent_name(std::string_view name) {
     if (first == '/') return fail(ErrorCode::kInvalid, "a name must not contain '/'");
     i += length;
   }
+  if (name.starts_with(kQueuePrefix)) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("an agent cannot be named \"{}\": what begins with \"{}\" means a "
+                            "named queue; leave that out",
+                            name, kQueuePrefix));
+  }
   return {};
+}
+
+Result<void> check_target(std::string_view target) {
+  if (!target.starts_with(kQueuePrefix)) return {};
+  return fail(ErrorCode::kNoRoute,
+              fmt::format("no queue \"{}\": this version has no named queues; send to an agent, "
+                          "by name or pid (`beeline tree` shows who is there)",
+                          target.substr(kQueuePrefix.size())));
 }
 
 Result<void> check_hive_name(std::string_view name) {

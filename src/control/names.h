@@ -10,9 +10,16 @@ namespace beeline::control {
 inline constexpr std::size_t kMaxNameBytes = 64;
 inline constexpr std::size_t kMaxHiveBytes = 48;
 
-/// The name of an agent is 1 to 64 bytes of UTF-8 without control characters and without '/'.
-/// Errors: kInvalid, saying what is wrong with it.
+/// What means a named queue, as a target; the rest of the text is the name of the queue.
+inline constexpr std::string_view kQueuePrefix = "queue:";
+
+/// The name of an agent is 1 to 64 bytes of UTF-8 without control characters and without '/', and
+/// does not begin as that of a queue. Errors: kInvalid, saying what is wrong with it.
 [[nodiscard]] Result<void> check_agent_name(std::string_view name);
+
+/// Whether a text may mean somebody to send to. Errors: kNoRoute for a named queue, of which this
+/// version has none (C-06, HK-037, HK-040).
+[[nodiscard]] Result<void> check_target(std::string_view target);
 
 /// The name of a hive is 1 to 48 of A-Z a-z 0-9 . _ - and starts with no dot: it names a directory.
 /// Errors: kInvalid.

@@ -14,6 +14,7 @@
 #include "src/control/links.h"
 #include "src/control/lives.h"
 #include "src/control/name_search.h"
+#include "src/control/names.h"
 #include "src/control/routing.h"
 
 namespace beeline::control {
@@ -153,6 +154,7 @@ Pid resolve(const Tree& tree, const std::string& text) {
 }
 
 Result<void> do_route(Call& call, const RouteRequest& request) {
+  if (auto target = check_target(request.to); !target) return target;
   const Tree& tree = call.hive.tree;
   RouteAnswer answer;
   answer.from = resolve(tree, request.from);

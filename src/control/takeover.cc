@@ -250,10 +250,11 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
       letter.payload.clear();
     }
   }
+  if (shm::extension_bytes(slot.header) != 0) {
+    std::memcpy(&letter.extension, slot.payload, sizeof(letter.extension));
+  }
   if ((slot.header.flags & shm::kFlagCut) != 0) {
-    shm::Extension extension;
-    std::memcpy(&extension, slot.payload, sizeof(extension));
-    letter.header.length = std::max(letter.header.length, extension.full_length);
+    letter.header.length = std::max(letter.header.length, letter.extension.full_length);
   }
   ++letters_;
   hive.dead_letters.add(std::move(letter));

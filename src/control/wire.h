@@ -119,10 +119,11 @@ inline constexpr std::string_view kPurgeLetters = "purge";
 /// Puts a dead letter of an agent back into its inbox, or lets some go. The agent does it; the
 /// coordinator passes it on, and lets those go that it holds itself.
 struct LettersRequest {
-  Pid to = kNoPid;       ///< 0: those that the coordinator holds, purge only
-  std::string what;      ///< kRequeueLetters or kPurgeLetters
-  std::uint64_t id = 0;  ///< of the message; 0 = all, purge only
-  Pid of = kNoPid;       ///< with `to` 0: who it was for; 0 = anybody
+  Pid to = kNoPid;            ///< 0: those that the coordinator holds, purge only
+  std::string what;           ///< kRequeueLetters or kPurgeLetters
+  std::uint64_t id = 0;       ///< of the message; 0 = all, purge only
+  Pid of = kNoPid;            ///< with `to` 0: who it was for; 0 = anybody
+  std::int64_t until_ns = 0;  ///< CLOCK_MONOTONIC; an agent that reads it later does nothing
 };
 /// What became of a `letters` announcement. Not answered.
 struct LettersDoneRequest {
@@ -259,6 +260,9 @@ struct KeptLetter {
   std::string reason;
   std::int64_t age_ms = 0;
   std::string preview;  ///< the first bytes of the payload, at most kMaxLetterPreview
+  std::uint16_t hops = 0;
+  std::uint64_t cause = 0;  ///< id of the message that led to it, 0 = none
+  std::string trace;        ///< as in the header `traceparent`; empty = none
 };
 
 struct KeptLettersAnswer {
@@ -328,6 +332,7 @@ struct LettersAnnouncement {
   std::uint64_t ticket = 0;
   std::string what;  ///< kRequeueLetters or kPurgeLetters
   std::uint64_t id = 0;
+  std::int64_t until_ns = 0;
 };
 
 using AnnouncedValue = std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement,

@@ -298,6 +298,7 @@ void fields(V& v, LettersRequest& r) {
   v("what", r.what);
   v.maybe("id", r.id);
   v.maybe("of", r.of);
+  v.maybe("until_ns", r.until_ns);
 }
 template <class V>
 void fields(V& v, LettersDoneRequest& r) {
@@ -336,6 +337,9 @@ void fields(V& v, KeptLetter& r) {
   v("reason", r.reason);
   v("age_ms", r.age_ms);
   v("preview", r.preview);
+  v("hops", r.hops);
+  v("cause", r.cause);
+  v("trace", r.trace);
 }
 template <class V>
 void fields(V& v, KeptLettersAnswer& r) {
@@ -351,6 +355,7 @@ void fields(V& v, LettersAnnouncement& r) {
   v("ticket", r.ticket);
   v("what", r.what);
   v("id", r.id);
+  v("until_ns", r.until_ns);
 }
 
 }  // namespace beeline::control

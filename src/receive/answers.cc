@@ -1,7 +1,5 @@
 #include "src/receive/answers.h"
 
-#include <utility>
-
 namespace beeline::receive {
 
 PendingReply* Answers::waiting_for(std::uint32_t from, const shm::MessageHeader& header) const {
@@ -16,34 +14,63 @@ PendingReply* Answers::waiting_for(std::uint32_t from, const shm::MessageHeader&
   return nullptr;
 }
 
-void Answers::remember(std::uint64_t id, std::uint32_t from, bool open) {
-  if (id == 0) return;
-  const auto [place, is_new] = place_of_.try_emplace(id, next_);
-  const std::size_t at = place->second;
-  if (is_new) {
-    if (asked_.size() < kRemembered) {
-      asked_.emplace_back();
-    } else {
-      place_of_.erase(asked_[next_].id);
-    }
-    next_ = (next_ + 1) % kRemembered;
+bool Answers::open(std::uint64_t id, std::uint64_t alias, std::uint32_t from) {
+  if (open_.size() >= kMostOpenQuestions) return false;
+  open_.emplace(Name{id, from}, alias);
+  if (alias != 0) ids_.emplace(Name{alias, from}, id);
+  return true;
+}
+
+// By the id of the question or by its alias.
+Answers::Open::iterator Answers::find_open(const Name& name) {
+  const auto found = open_.find(name);
+  if (found != open_.end()) return found;
+  const auto id = ids_.find(name);
+  return id == ids_.end() ? open_.end() : open_.find({id->second, name.from});
+}
+
+Answers::Open::iterator Answers::erase(Open::iterator question) {
+  const auto [name, alias] = *question;
+  auto [first, last] = ids_.equal_range({alias, name.from});
+  while (first != last && first->second != name.id) ++first;
+  if (first != last) ids_.erase(first);
+  return open_.erase(question);
+}
+
+void Answers::withdraw(std::uint64_t id, std::uint32_t from) {
+  const auto found = open_.find({id, from});
+  if (found != open_.end()) erase(found);
+}
+
+void Answers::forget(std::uint32_t from) {
+  for (auto it = open_.begin(); it != open_.end();) {
+    it = it->first.from == from ? erase(it) : std::next(it);
   }
-  asked_[at] = {id, from, open};
-}
-
-const Answers::Asked* Answers::find(std::uint64_t id, std::uint32_t from) const {
-  const auto place = place_of_.find(id);
-  if (place == place_of_.end() || asked_[place->second].from != from) return nullptr;
-  return &asked_[place->second];
-}
-
-bool Answers::was_asked(std::uint64_t id, std::uint32_t from) const {
-  return find(id, from) != nullptr;
 }
 
 bool Answers::close(std::uint64_t id, std::uint32_t from) {
-  if (find(id, from) == nullptr) return false;
-  return std::exchange(asked_[place_of_[id]].open, false);
+  const auto found = find_open({id, from});
+  if (found == open_.end()) return false;
+  remember(found->first.id, from);
+  remember(found->second, from);
+  erase(found);
+  return true;
+}
+
+void Answers::remember(std::uint64_t id, std::uint32_t from) {
+  if (id == 0 || !place_of_.try_emplace({id, from}, next_).second) return;
+  if (closed_.size() < kRemembered) {
+    closed_.emplace_back();
+  } else {
+    place_of_.erase(closed_[next_]);
+  }
+  closed_[next_] = {id, from};
+  next_ = (next_ + 1) % kRemembered;
+}
+
+bool Answers::was_asked(std::uint64_t id, std::uint32_t from) const {
+  const Name name{id, from};
+  return open_.contains(name) || ids_.contains(name) || place_of_.contains(name);
 }
 
 }  // namespace beeline::receive

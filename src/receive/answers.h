@@ -1,9 +1,12 @@
 #pragma once
 // Who waits for which answer, and which answers this agent has ever asked for.
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
+
+#include <beeline/types.h>
 
 #include "shm/index.h"
 #include "shm/slot.h"
@@ -29,27 +32,46 @@ class Answers {
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
                                           const shm::MessageHeader& header) const;
 
-  // `from` was asked: its answer is never an ordinary message. `open`: the first one is welcome
-  // whenever it comes. The newest kRemembered are known.
-  void remember(std::uint64_t id, std::uint32_t from, bool open);
+  // ---- What nobody waits for ----
+  // `from` is asked: its first answer is welcome whenever it comes, by the id of the question or by
+  // its alias (0 = none). False: kMostOpenQuestions are open.
+  [[nodiscard]] bool open(std::uint64_t id, std::uint64_t alias, std::uint32_t from);
+  // The question was not sent after all.
+  void withdraw(std::uint64_t id, std::uint32_t from);
+  // Nothing more comes from this agent.
+  void forget(std::uint32_t from);
+  // Counts the first answer to an open question, by either id, as come. False: it is late, or one
+  // too many.
+  bool close(std::uint64_t id, std::uint32_t from);
+  // `from` was asked, and answers that come now are late: they are never ordinary messages. The
+  // newest kRemembered are known.
+  void remember(std::uint64_t id, std::uint32_t from);
   // Whether `from` answers something that it was asked.
   [[nodiscard]] bool was_asked(std::uint64_t id, std::uint32_t from) const;
-  // Counts the first answer to an open question as come. False: it is late, or one too many.
-  [[nodiscard]] bool close(std::uint64_t id, std::uint32_t from);
 
  private:
-  struct Asked {
+  // An id as one agent may name it: several may be asked under one id.
+  struct Name {
     std::uint64_t id = 0;
     std::uint32_t from = 0;
-    bool open = false;
+    friend bool operator==(const Name&, const Name&) = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Name& name) const {
+      return std::hash<std::uint64_t>()(name.id ^ (std::uint64_t{name.from} << 40));
+    }
   };
   static constexpr std::size_t kRemembered = 1024;
-  [[nodiscard]] const Asked* find(std::uint64_t id, std::uint32_t from) const;
+  using Open = std::unordered_map<Name, std::uint64_t, Hash>;
+  [[nodiscard]] Open::iterator find_open(const Name& name);
+  Open::iterator erase(Open::iterator question);
 
   std::vector<PendingReply*> pending_;
-  std::vector<Asked> asked_;                                 // a ring
-  std::size_t next_ = 0;                                     // place in it
-  std::unordered_map<std::uint64_t, std::size_t> place_of_;  // by id
+  Open open_;                                               // alias by id
+  std::unordered_multimap<Name, std::uint64_t, Hash> ids_;  // id by alias
+  std::vector<Name> closed_;                                // a ring
+  std::size_t next_ = 0;                                    // place in it
+  std::unordered_map<Name, std::size_t, Hash> place_of_;
 };
 
 }  // namespace beeline::receive

@@ -1,6 +1,7 @@
 #pragma once
 // A link that another agent owns and this one reads: the receiver's private half.
 
+#include <memory>
 #include <vector>
 
 #include <beeline/types.h>
@@ -54,9 +55,9 @@ struct InLink {
   bool fading = false;       // the coordinator was asked to let go of it
   bool quarantined = false;  // it held a bad slot; nothing more is taken from it
   std::uint64_t received = 0;
-  limit::TokenBucket rate;  // of the normal lane
-  bool held_back = false;   // the last look at it found messages and no token
-  bool queued = false;      // it found no room in the table and waits for its turn
+  std::shared_ptr<limit::TokenBucket> rate;  // of the normal lane, null = none; see Rates
+  bool held_back = false;                    // the last look at it found messages and no token
+  bool queued = false;                       // it found no room in the table; its turn comes
 
   // True when a message waits in the lane.
   [[nodiscard]] bool has_message(shm::Lane lane) const {

@@ -1,7 +1,6 @@
 // The receiver's dealing with answers: to whom they go, and those that nobody waits for.
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "src/receive/receiver.h"
@@ -59,6 +58,7 @@ void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
     unwanted_.push_back(at);
   } else {
     stash_.push_back(at);
+    newly_stashed_.push_back(at);
   }
 }
 
@@ -68,7 +68,13 @@ void Receiver::settle_put() {
     drop_copy(at);
   }
   if (!orders_.empty()) obey_orders(0);
+  for (const std::uint32_t at : std::exchange(newly_stashed_, {})) keep_slabs_bounded(at);
   if (stash_.size() > most_stashed()) keep_stash_bounded();
+}
+
+void Receiver::settle_adopted() {
+  drop_surplus_letters();
+  settle_put();
 }
 
 std::size_t Receiver::most_stashed() const { return home_->home().capacity() / 4; }
@@ -77,25 +83,29 @@ std::size_t Receiver::most_stashed() const { return home_->home().capacity() / 4
 // acknowledgements first; an answer becomes a dead letter.
 void Receiver::keep_stash_bounded() {
   while (stash_.size() > most_stashed()) {
-    std::map<std::uint32_t, std::size_t> counts;  // by row
-    std::uint32_t worst = 0;
-    for (const std::uint32_t at : stash_) {
-      const std::uint32_t row = entry(at).word().row;
-      if (++counts[row] > counts[worst]) worst = row;
-    }
-    const auto is_worst = [&](std::uint32_t at) { return entry(at).word().row == worst; };
-    auto oldest = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
-      return is_worst(at) && is_ack(entry(at).header);
-    });
-    if (oldest == stash_.end()) oldest = std::find_if(stash_.begin(), stash_.end(), is_worst);
-    const std::uint32_t at = *oldest;
-    stash_.erase(oldest);
-    home_->inbox().take_unindexed(at);
-    if (is_ack(entry(at).header)) {
-      done(at);
-    } else {
-      bury(at, shm::DeadReason::kUnclaimed);
-    }
+    const std::uint32_t worst = sender_of(oldest_of_worst(stash_));
+    drop_stashed(first_to_drop([&](std::uint32_t at) { return sender_of(at) == worst; }));
+  }
+}
+
+// The oldest acknowledgement among those that are meant, else the oldest of them.
+std::vector<std::uint32_t>::iterator Receiver::first_to_drop(
+    const std::function<bool(std::uint32_t)>& is_meant) {
+  const auto ack = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
+    return is_ack(entry(at).header) && is_meant(at);
+  });
+  return ack != stash_.end() ? ack : std::find_if(stash_.begin(), stash_.end(), is_meant);
+}
+
+void Receiver::drop_stashed(std::vector<std::uint32_t>::iterator stashed) {
+  const std::uint32_t at = *stashed;
+  stash_.erase(stashed);
+  home_->inbox().take_unindexed(at);
+  if (is_ack(entry(at).header)) {
+    ++acks_unread_;
+    done(at);
+  } else {
+    bury(at, shm::DeadReason::kUnclaimed);
   }
 }
 
@@ -129,13 +139,15 @@ void Receiver::forget(PendingReply& pending) {
   if (pending.entry == shm::kNoEntry) return;
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().stash(at);
+  note_life(at);
   stash_.push_back(at);
+  keep_slabs_bounded(at);
 }
 
 // Whatever answers it from now on is late, or one too many.
 void Receiver::remember_asked(const PendingReply& pending) {
-  answers_.remember(pending.request_id, pending.from, false);
-  answers_.remember(pending.alias, pending.from, false);
+  answers_.remember(pending.request_id, pending.from);
+  answers_.remember(pending.alias, pending.from);
 }
 
 // Orders are obeyed later: before its commit a successor finishes nothing.
@@ -143,6 +155,7 @@ void Receiver::adopt_entries() {
   std::vector<std::uint32_t> found;
   for (std::uint32_t at = 0; at < home_->home().entries_allocated(); ++at) {
     const bool queued = entry(at).word().state == shm::EntryState::kQueued;
+    if (queued) note_life(at);
     if (queued && (entry(at).header.flags & shm::kFlagStashed) != 0) found.push_back(at);
   }
   std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {

@@ -118,6 +118,12 @@ bool Receiver::is_cancelled(std::uint32_t at) const {
   return entry(at).reason() == shm::DeadReason::kCancelled;
 }
 
+void Receiver::refuse_inherited(std::uint32_t at) {
+  const shm::MessageHeader& header = entry(at).header;
+  if ((header.flags & shm::kFlagRequiresAck) == 0) return;
+  refused_.push_back({header.id, shm::DeadReason::kCancelled});
+}
+
 std::vector<Refused> Receiver::take_refused() { return std::exchange(refused_, {}); }
 
 }  // namespace beeline::receive

@@ -76,7 +76,7 @@ void Receiver::move_to_front(std::size_t at) {
 
 bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (!link.has_message() || !link.open()) return false;
-  const std::uint32_t normal_budget = link.rate.on() ? tokens_of(link, budget) : budget;
+  const std::uint32_t normal_budget = link.rate != nullptr ? tokens_of(link, budget) : budget;
   const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
   std::uint32_t count = 0;
   if (fifo_) {
@@ -87,9 +87,9 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
   }
   if (count == 0 && !link.quarantined) return false;
   settle_put();
-  if (link.rate.on()) {
+  if (link.rate != nullptr) {
     const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
-    link.rate.take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
+    link.rate->take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
   }
   link.received += count;
   ring_for_space(link);
@@ -106,7 +106,7 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
 
 // How many messages of its normal lane the rate allows now.
 std::uint32_t Receiver::tokens_of(InLink& link, std::uint32_t budget) {
-  const std::uint32_t tokens = link.rate.available(os::coarse_ns());
+  const std::uint32_t tokens = link.rate->available(os::coarse_ns());
   link.held_back = tokens == 0;
   return std::min(budget, tokens);
 }
@@ -116,7 +116,7 @@ std::int64_t Receiver::next_token_ns() const {
   std::int64_t next = kNever;
   for (const auto& link : links_) {
     if (!link->held_back || !link->open() || !link->has_message(shm::Lane::kNormal)) continue;
-    next = std::min(next, now + link->rate.ns_until(now));
+    next = std::min(next, now + link->rate->ns_until(now));
   }
   return next;
 }
@@ -181,6 +181,7 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const std::uint16_t mark = mark_for(link, copy, waiting);
   const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->entry = at;
+  if (copy.header.ttl_ms != 0) note_life(at);
   note_put(at, mark);
   ++link.live;
   ++position;

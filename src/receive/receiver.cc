@@ -78,9 +78,13 @@ bool Receiver::has_urgent() const {
 
 // Whoever revived a dead letter wants it delivered, late or not.
 bool Receiver::has_expired(const shm::Entry& entry) {
-  if (entry.is_revived()) return false;
-  const std::int64_t life_ns = std::int64_t{entry.header.ttl_ms} * 1'000'000;
-  return life_ns != 0 && os::coarse_ns() > entry.header.sent_ns + life_ns;
+  const std::int64_t end = end_of_life(entry);
+  return end != kNever && os::coarse_ns() > end;
+}
+
+std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
+  if (entry.header.ttl_ms == 0 || entry.is_revived()) return kNever;
+  return entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000;
 }
 
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
@@ -131,11 +135,13 @@ void Receiver::done(std::uint32_t at) {
 }
 
 void Receiver::requeue(std::uint32_t at) {
-  const bool cancelled = is_cancelled(at);
+  // In one step: killed between two, a message that was taken back would be delivered again.
+  if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   home_->inbox().requeue(at);
-  const bool stashed = (entry(at).header.flags & shm::kFlagStashed) != 0;
-  if (stashed) stash_.push_back(at);
-  if (cancelled) cancel(at);
+  note_life(at);
+  if ((entry(at).header.flags & shm::kFlagStashed) == 0) return;
+  stash_.push_back(at);
+  keep_slabs_bounded(at);
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
@@ -144,14 +150,7 @@ void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
   if (asked && reason != shm::DeadReason::kRejected) refused_.push_back({header.id, reason});
   home_->inbox().bury(at, reason);
   keep_dead_letters_bounded();
-}
-
-void Receiver::keep_dead_letters_bounded() {
-  while (home_->inbox().dead() > shm::kMaxDeadLetters) {
-    const std::uint32_t at = home_->inbox().oldest_dead();
-    if (at == shm::kNoEntry) return;
-    purge_dead(at);
-  }
+  keep_slabs_bounded(at);
 }
 
 std::uint32_t Receiver::find_dead(std::uint64_t id) const {

@@ -3,6 +3,7 @@
 // order; finish.
 
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -95,7 +96,11 @@ class Receiver {
   void requeue(std::uint32_t entry);
   void bury(std::uint32_t entry, shm::DeadReason reason);
 
-  // ---- Dead letters ----
+  // Messages that wait although their time to live is over become dead letters
+  // (receive_expired.cc).
+  void bury_expired();
+
+  // ---- Dead letters (receive_letters.cc) ----
   // The dead letter of this id, or kNoEntry.
   [[nodiscard]] std::uint32_t find_dead(std::uint64_t id) const;
   // Puts a dead letter back into the queue; its time to live and its hops count no more.
@@ -107,25 +112,36 @@ class Receiver {
   void expect(PendingReply& pending) { answers_.expect(pending); }
   // Stops expecting. An answer that comes later, or has come and was not taken, is stashed.
   void forget(PendingReply& pending);
-  // The answers of `from` to this message are stashed, whenever they come.
-  void stash_answers_to(std::uint64_t id, std::uint32_t from) { answers_.remember(id, from, true); }
+  // The answers of `from` to this message are stashed, whenever they come. False: too many of its
+  // kind are open.
+  [[nodiscard]] bool stash_answers_to(std::uint64_t id, std::uint64_t alias, std::uint32_t from) {
+    return answers_.open(id, alias, from);
+  }
+  // It was not sent, nobody wants its answer any more, or its receiver is finally dead.
+  void withdraw_question(std::uint64_t id, std::uint32_t from) { answers_.withdraw(id, from); }
+  void close_question(std::uint64_t id, std::uint32_t from) { answers_.close(id, from); }
+  void forget_questions_to(std::uint32_t from) { answers_.forget(from); }
   // Leases the oldest stashed answer, or kNoEntry.
   [[nodiscard]] std::uint32_t take_stashed_answer();
   // Leases what `from` has said of this message, or kNoEntry.
   [[nodiscard]] std::uint32_t take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
   [[nodiscard]] const std::vector<std::uint32_t>& stashed() const { return stash_; }
+  // Acknowledgements that were let go of because nobody fetched them.
+  [[nodiscard]] std::uint64_t acks_unread() const { return acks_unread_; }
 
   // ---- Cancelling (receive_cancel.cc) ----
   // Its sender does not want the message any more. REQUIRES: it is leased.
   [[nodiscard]] bool is_cancelled(std::uint32_t at) const;
   // Messages that asked what becomes of them and were buried since the last call.
   [[nodiscard]] std::vector<Refused> take_refused();
+  // A predecessor held it when its sender took it back, and could not say so any more.
+  void refuse_inherited(std::uint32_t at);
 
   // After a take-over: finds again what the entries say and no other table holds.
   void adopt_entries();
   // Does what those ask for. REQUIRES: the take-over is committed.
-  void settle_adopted() { settle_put(); }
+  void settle_adopted();
 
   // ---- Look ----
   [[nodiscard]] HomeMemory& home() { return *home_; }
@@ -137,6 +153,8 @@ class Receiver {
   [[nodiscard]] bool matches(std::uint32_t at, const Selection& selection) const;
   // Its time to live is over; taking it makes it a dead letter.
   [[nodiscard]] static bool has_expired(const shm::Entry& entry);
+  // When that is, on the coarse clock; kNever if it lives for ever.
+  [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   // Links that were quarantined since the last call.
@@ -182,6 +200,9 @@ class Receiver {
   void cancel(std::uint32_t at);
   void finish_order(const CancelOrder& order);
   void keep_stash_bounded();
+  [[nodiscard]] std::vector<std::uint32_t>::iterator first_to_drop(
+      const std::function<bool(std::uint32_t)>& is_meant);
+  void drop_stashed(std::vector<std::uint32_t>::iterator stashed);
   [[nodiscard]] std::size_t most_stashed() const;
   void remember_asked(const PendingReply& pending);
   template <typename Wanted>
@@ -197,6 +218,15 @@ class Receiver {
   [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
   void unrefer(std::uint32_t row);
   void keep_dead_letters_bounded();
+  void keep_slabs_bounded(std::uint32_t at);
+  void drop_surplus_letters();
+  [[nodiscard]] std::uint32_t dispensable_letter() const;
+  // Of whoever sent the most of these the one that comes first; kNoEntry if there is none.
+  [[nodiscard]] std::uint32_t oldest_of_worst(std::span<const std::uint32_t> entries) const;
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t at) const {
+    return shm::pid_of_message(entry(at).header.id);
+  }
+  void note_life(std::uint32_t at);
   void move_to_front(std::size_t at);
   [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number) const;
 
@@ -204,16 +234,19 @@ class Receiver {
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
   Answers answers_;
-  std::vector<std::uint32_t> stash_;     // oldest first
-  std::vector<CancelOrder> orders_;      // oldest first; obeyed after their commit
+  std::vector<std::uint32_t> stash_;          // oldest first
+  std::vector<std::uint32_t> newly_stashed_;  // in the turn of a link that goes on
+  std::vector<CancelOrder> orders_;           // oldest first; obeyed after their commit
   std::vector<std::uint32_t> unwanted_;  // copies of somebody who is no child; dropped likewise
   std::deque<InLink*> queue_;            // links that found no room, by when they did
   const InLink* served_ = nullptr;       // its turn has come in the queue
   std::vector<Refused> refused_;
+  std::uint64_t acks_unread_ = 0;
   std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
   std::int64_t all_empty_ns_ = 0;
-  std::int64_t clock_ns_ = 0;  // coarse, when a message was drained last
+  std::int64_t clock_ns_ = 0;              // coarse, when a message was drained last
+  std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };

@@ -91,7 +91,12 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
         shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
       continue;
     if (auto room = memory.reserve_entries(live + 1); !room) return room;
-    shm::inherit_entry(home, live++, copy, link->new_row);
+    const std::uint32_t at = live++;
+    shm::inherit_entry(home, at, copy, link->new_row);
+    const bool was_leased = copy.word.state == shm::EntryState::kLeased;
+    if (was_leased && home.entry(at).word().state == shm::EntryState::kDead) {
+      receiver.refuse_inherited(at);
+    }
     for (const auto& in_link : receiver.links()) {
       if (in_link->key == link->key) ++in_link->live;
     }

@@ -26,6 +26,12 @@ struct Receipts {
   bool stamps_ready = false;  // seen so: the word lies beside the cursors, which move all the time
 };
 
+// Who is rung once the receiver has taken something from a full link; bits.
+enum class SpaceFor : std::uint8_t {
+  kWait = 1,   // a call that waits
+  kDebts = 2,  // what this agent owes to the receiver; nobody waits for it
+};
+
 class OutLink {
  public:
   // Creates the segment. Errors: kNoMemory, kSystem.
@@ -93,6 +99,7 @@ class OutLink {
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
+  unsigned space_for = 0;   // of SpaceFor
   std::uint64_t sent = 0;
   std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
   limit::TokenBucket rate;           // what we may send; asked by the agent

@@ -28,7 +28,7 @@ Outcome outcome_of(ErrorCode code) {
 
 }  // namespace
 
-Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const Envelope& envelope,
+Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
                        std::uint64_t id) {
   const shm::Lane lane = lane_for(envelope);
   if (const Outcome outcome = check(link, lane, is_control(envelope)); outcome != Outcome::kOk) {
@@ -39,13 +39,19 @@ Outcome SendPath::send(OutLink& link, std::span<const std::byte> payload, const 
     return outcome;
   }
   letter.header.id = id;
-  const Outcome placed = place_payload(link, payload, envelope.extension, letter);
+  const Outcome placed = place_payload(link, parcel, envelope.extension, letter);
   return placed == Outcome::kOk ? publish(link, lane, letter) : placed;
 }
 
-Outcome SendPath::place_payload(OutLink& link, std::span<const std::byte> payload,
+Outcome SendPath::place_payload(OutLink& link, const Parcel& parcel,
                                 const shm::Extension* extension, Letter& letter) {
+  const std::span<const std::byte> payload = parcel.bytes;
   letter.header.length = static_cast<std::uint32_t>(payload.size());
+  if (parcel.loan != nullptr) {
+    put_in_slab(link, *parcel.loan, extension, letter);
+    *parcel.loan = {};
+    return Outcome::kOk;
+  }
   if (payload.size() <= shm::inline_room(letter.header)) {
     letter.area = payload.data();
     if (extension == nullptr) return Outcome::kOk;
@@ -60,32 +66,17 @@ Outcome SendPath::place_payload(OutLink& link, std::span<const std::byte> payloa
   const auto loan = is_copy ? link.take_copy_slab(payload.size()) : link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
   std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
-  letter.header.flags |= shm::kFlagSlab;
-  letter.header.slab = loan->slab;
-  letter.generation = loan->generation;
-  letter.area = extension;
-  link.slabs.mark_out(*loan);
+  put_in_slab(link, *loan, extension, letter);
   return Outcome::kOk;
 }
 
-Outcome SendPath::send_loan(OutLink& link, const shm::SlabPool::Loan& loan, std::uint32_t length,
-                            const Envelope& envelope, std::uint64_t id) {
-  const shm::Lane lane = lane_for(envelope);
-  if (const Outcome outcome = check(link, lane, is_control(envelope)); outcome != Outcome::kOk) {
-    return outcome;
-  }
-  Letter letter;
-  if (const Outcome outcome = fill(link, envelope, letter.header); outcome != Outcome::kOk) {
-    return outcome;
-  }
-  letter.header.id = id;
-  letter.header.length = length;
+void SendPath::put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
+                           const shm::Extension* extension, Letter& letter) {
   letter.header.flags |= shm::kFlagSlab;
   letter.header.slab = loan.slab;
   letter.generation = loan.generation;
-  letter.area = envelope.extension;
+  letter.area = extension;
   link.slabs.mark_out(loan);
-  return publish(link, lane, letter);
 }
 
 // Nobody is rung, so nothing is looked at after the publish either: where the receiver has another
@@ -232,8 +223,10 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   if (link.not_taken() != 0) static_cast<void>(wake::ring(link.bell));
 }
 
-void SendPath::want_space(OutLink& link, bool wanted) {
-  link.view().control().space.relaxed_store(wanted ? 1 : 0);
+void SendPath::want_space(OutLink& link, SpaceFor whom, bool wanted) {
+  const auto bit = static_cast<unsigned>(whom);
+  link.space_for = wanted ? link.space_for | bit : link.space_for & ~bit;
+  link.view().control().space.relaxed_store(link.space_for != 0 ? 1 : 0);
   // SYNC(link.space): pairs with the receiver's fence between its receipt and its load of `space`.
   if (wanted) shm::full_fence();
 }

@@ -24,6 +24,17 @@ struct Envelope {
       0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
 };
 
+// A payload: bytes to copy, or those of a loan, which lie in the link already.
+struct Parcel {
+  std::span<const std::byte> bytes;
+  shm::SlabPool::Loan* loan = nullptr;  // its slab is kNoSlab once the link has taken it over
+
+  Parcel(
+      std::span<const std::byte> all,  // NOLINT(google-explicit-constructor): most are just bytes
+      shm::SlabPool::Loan* lent = nullptr)
+      : bytes(all), loan(lent) {}
+};
+
 // Copies of messages, to parents and of broadcasts, are whole up to this many bytes.
 inline constexpr std::size_t kMaxCopyBytes = 64U << 10;
 
@@ -100,12 +111,10 @@ class SendPath {
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
 
-  // Sends or says why not; kFull may be tried again. `id` is from reserve_id().
-  [[nodiscard]] Outcome send(OutLink& link, std::span<const std::byte> payload,
-                             const Envelope& envelope, std::uint64_t id);
-  // Sends a loan of the link; it stays the caller's unless the outcome is kOk or kOrphaned.
-  [[nodiscard]] Outcome send_loan(OutLink& link, const shm::SlabPool::Loan& loan,
-                                  std::uint32_t length, const Envelope& envelope, std::uint64_t id);
+  // Sends or says why not; kFull may be tried again. `id` is from reserve_id(). A loan stays the
+  // caller's unless the outcome is kOk or kOrphaned.
+  [[nodiscard]] Outcome send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                             std::uint64_t id);
 
   // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
@@ -122,8 +131,8 @@ class SendPath {
   void refresh(OutLink& link);
 
   // Before a sender blocks: sets the space word of the link, so that the receiver rings after it
-  // has taken something.
-  static void want_space(OutLink& link, bool wanted);
+  // has taken something. The word stays until nobody of this agent wants it any more.
+  static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
   [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
@@ -135,9 +144,11 @@ class SendPath {
     const void* area = nullptr;  // what lies in the payload area
     unsigned char joined[shm::kInlineBytes];
   };
-  // Copies the payload into the letter or into a slab.
-  [[nodiscard]] static Outcome place_payload(OutLink& link, std::span<const std::byte> payload,
+  // Copies the payload into the letter or into a slab, or takes its loan over.
+  [[nodiscard]] static Outcome place_payload(OutLink& link, const Parcel& parcel,
                                              const shm::Extension* extension, Letter& letter);
+  static void put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
+                          const shm::Extension* extension, Letter& letter);
   void put(OutLink& link, shm::Lane lane, const Letter& letter);
   Outcome publish(OutLink& link, shm::Lane lane, const Letter& letter);
   void retarget(OutLink& link, std::uint64_t word);

@@ -67,6 +67,7 @@ class Player {
       if (sends) send_one();
       if (stop && !std::exchange(quiet, true)) give_up_sending();
       if (board_.cast.receives(self_) || !sends) receive_some(sends);
+      if (stop) finish_all();  // a link fades when nothing that came through it is held
     }
     finish_all();
     while (auto message = agent_.try_receive()) {

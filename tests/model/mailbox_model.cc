@@ -59,6 +59,10 @@ ModelAgent& MailboxModel::attach(ModelAgent agent) {
   }
   again.state = AgentLife::kRunning;
   ++again.life;
+  // Its next life says what became of what the last one held, when it gets to it.
+  for (const Letter& letter : std::exchange(again.untold, {})) {
+    acknowledge(again.pid, letter, AckStatus::kRejected, "cancelled", false);
+  }
   return again;
 }
 
@@ -109,6 +113,8 @@ void MailboxModel::end(Pid pid, bool left) {
       continue;
     }
     Letter& letter = *agent.find(id);
+    const bool cancelled = agent.cancelled.contains(id) || agent.maybe_cancelled.contains(id);
+    if (cancelled && letter.requires_ack) agent.untold.push_back(letter);
     if (agent.maybe_cancelled.contains(id)) letter.fog = true;
     if (agent.cancelled.contains(id)) {  // a successor does not hand it out again
       letter.place = LetterPlace::kDead;
@@ -294,11 +300,12 @@ void MailboxModel::bury(Pid pid, Letter& letter, const std::string& reason) {
 void MailboxModel::requeued(Pid pid, MessageId id) {
   ModelAgent& agent = agents_.at(pid);
   Letter& letter = *agent.find(id);
-  ++letter.attempts;
+  const bool maybe_cancelled = agent.maybe_cancelled.contains(id);
   letter.deferred = false;
+  if (agent.cancelled.contains(id)) return bury(pid, letter, "cancelled");
+  ++(maybe_cancelled ? letter.more_attempts : letter.attempts);
   letter.place = LetterPlace::kQueued;
-  letter.fog |= agent.maybe_cancelled.contains(id);
-  if (agent.cancelled.contains(id)) bury(pid, letter, "cancelled");
+  letter.fog |= maybe_cancelled;
 }
 
 void MailboxModel::rejected(Pid pid, MessageId id, const std::string& reply) {

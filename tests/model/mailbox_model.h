@@ -71,6 +71,7 @@ struct ModelAgent {
   std::set<std::pair<MessageId, Pid>> asked{};  // answers to these go to the stash
   std::set<MessageId> cancelled{};              // taken back, and not queued when it was
   std::set<MessageId> maybe_cancelled{};
+  std::vector<Letter> untold{};  // cancelled ones that its last life held and said nothing of
   std::map<Pid, std::uint64_t> sent{};        // in this life, copies among them
   std::map<Pid, std::uint64_t> maybe_sent{};  // beyond those
   std::uint64_t copies_gone = 0;              // from its inbox without having been finished

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -36,6 +37,7 @@ class CliTest : public testing::Test {
 
   void TearDown() override {
     if (is_up()) {
+      expect_balance();
       EXPECT_EQ(beeline({"down"}).code, 0);
     }
     // What was killed with its parent ends a moment after it.
@@ -111,6 +113,25 @@ class CliTest : public testing::Test {
   std::string directory_;
 
  private:
+  /// Of every inbox: accepted = in lanes + queued + leased + done + dead + purged. REQUIRES: the
+  /// agents and programs of the test have ended, or stand still.
+  static void expect_balance() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    for (;;) {
+      const Outcome status = beeline({"status", "--json"});
+      const json parsed = json::parse(status.out, nullptr, false);
+      const bool told = status.code == 0 && parsed.contains("inboxes");
+      if (told && is_balanced(parsed.at("inboxes"))) return;
+      if (std::chrono::steady_clock::now() < end) continue;
+      ADD_FAILURE() << "the balance of an inbox: " << status.out << status.err;
+      return;
+    }
+  }
+  static bool is_balanced(const json& inboxes) {
+    return inboxes.is_array() && std::all_of(inboxes.begin(), inboxes.end(), [](const json& inbox) {
+             return inbox.at("balanced") == true;
+           });
+  }
   static bool is_running(const json& nodes, const std::string& name) {
     for (const json& node : nodes) {
       if (node.at("name") == name && node.at("attached") == true) return true;

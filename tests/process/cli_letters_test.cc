@@ -187,6 +187,83 @@ TEST_F(CliLetters, ManyLettersAreListedPageByPage) {
   EXPECT_EQ(good({"dlq", "purge", "--all", "mayfly"}), "purged 100\n");
 }
 
+TEST_F(CliLetters, AnOrderThatABusyAgentDidNotReadInTimeIsVoid) {
+  (void)good({"up"});
+  AttachOptions options;
+  options.name = "busy";
+  auto agent = Agent::attach(options);
+  ASSERT_TRUE(agent) << agent.error().text;
+  std::string id = good({"send", "busy", "x"});
+  id.pop_back();
+  auto message = agent->receive({.timeout = std::chrono::seconds(60)});
+  ASSERT_TRUE(message) << message.error().text;
+  message->reject();
+  // From here on it makes no call while it is asked.
+  for (const std::vector<std::string>& order :
+       {std::vector<std::string>{"dlq", "requeue", id}, {"dlq", "purge", id}}) {
+    std::vector<std::string> words = order;
+    words.insert(words.end(), {"--timeout", "1500ms"});
+    const std::string told = bad(5, words);
+    EXPECT_TRUE(contains(told, "will not do") && contains(told, "dlq ls")) << told;
+    EXPECT_FALSE(contains(told, "coordinator")) << told;
+    EXPECT_FALSE(agent->next_notice()) << "it reads the order now";
+    EXPECT_FALSE(agent->try_receive());
+    EXPECT_EQ(agent->counters().dead, 1U);
+  }
+  EXPECT_EQ(agent->counters().purged, 0U);
+}
+
+TEST_F(CliLetters, ALetterThatIsSentOnKeepsCauseTraceAndHops) {
+  (void)good({"up"});
+  AttachOptions options;
+  options.name = "worker";
+  auto agent = Agent::attach(options);
+  ASSERT_TRUE(agent) << agent.error().text;
+  SendOptions with;
+  with.cause = (MessageId{77} << 40) + 5;
+  with.trace.trace_id.fill(0xab);
+  with.trace.span_id.fill(0x0c);
+  with.trace.flags = 1;
+  with.hops = 3;
+  {
+    options.name = "mayfly";
+    options.temporary = true;
+    auto mayfly = Agent::attach(options);
+    ASSERT_TRUE(mayfly) << mayfly.error().text;
+    for (const std::size_t bytes : {5U, 3000U}) {
+      ASSERT_TRUE(agent->send("mayfly", std::string(bytes, 'x'), with));
+    }
+  }
+  for (const json& letter : await_letters(2)) {
+    (void)good({"dlq", "requeue", letter.at("id"), "--to", "worker"});
+    auto message = agent->receive({.timeout = std::chrono::seconds(60)});
+    ASSERT_TRUE(message) << message.error().text;
+    EXPECT_EQ(message->text(), std::string(letter.at("bytes").get<std::size_t>(), 'x'));
+    EXPECT_EQ(message->cause(), with.cause);
+    EXPECT_EQ(message->trace(), with.trace);
+    EXPECT_EQ(message->hops(), 3U);
+    message->done();
+  }
+}
+
+TEST_F(CliLetters, AMessageThatIsOverIsNotListedAsOneThatWaits) {
+  make_away("worker");
+  (void)good({"send", "worker", "soon over", "--ttl", "1ms"});
+  (void)good({"send", "worker", "for ever"});
+  const auto is_over = [](const json& lines) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const json& line) { return line.at("reason") == "expired"; });
+  };
+  json lines = good_json({"inbox", "worker"});
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (is_over(lines) == 0 && std::chrono::steady_clock::now() < end) {
+    lines = good_json({"inbox", "worker"});
+  }
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(is_over(lines), 1) << "C-20";
+  EXPECT_EQ(lines.at(1).at("reason"), nullptr);
+}
+
 TEST_F(CliLetters, WhatIsNotMeantIsSaid) {
   (void)good({"up"});
   (void)bad(2, {"dlq"});

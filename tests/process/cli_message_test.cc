@@ -87,6 +87,23 @@ TEST_F(CliMessage, NobodyThereExitsWithFour) {
   (void)bad(4, {"recv", "worker", "--parent", "nobody"});
 }
 
+TEST_F(CliMessage, HK_037_HK_040_ANamedQueueExitsWithFourAndSaysWhatToDo) {
+  make_away("lead");
+  make_away("task", {"--parent", "lead", "--role", "task"});
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"send", "queue:q", "x"},
+                                             {"send", "queue:q", "x", "--as", "task"},
+                                             {"request", "queue:q", "x", "--timeout", "10s"},
+                                             {"route", "task", "queue:q"}}) {
+    const std::string error = bad(4, words);
+    EXPECT_TRUE(contains(error, "no queue \"q\": this version has no named queues")) << error;
+    EXPECT_TRUE(contains(error, "send to an agent")) << error;
+  }
+  EXPECT_TRUE(contains(bad(2, {"recv", "queue:q"}), "\"queue:q\""));
+  EXPECT_EQ(good_json({"status"}).at("dead_letters"), 0);
+  for (const json& inbox : good_json({"status"}).at("inboxes")) EXPECT_EQ(inbox.at("accepted"), 0);
+}
+
 TEST_F(CliMessage, ReceiversAreNamedByPidToo) {
   make_away("worker");
   std::string pid;

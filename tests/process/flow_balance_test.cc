@@ -41,9 +41,7 @@ BEELINE_ROLE(hoarder) {
   for (std::uint32_t i = 0; i < kRejected; ++i) next_message(*agent).reject();
   Message held[kHeld];
   for (Message& each : held) each = next_message(*agent);
-  while (agent->counters().queued < kQueued) {
-    EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.type = "none"}}));
-  }
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kQueued));
   board.ready.raise();
   EXPECT_TRUE(board.go.await(1, patience()));
 }

@@ -12,17 +12,7 @@ struct BySenderBoard {
   Event sent;
 };
 
-class FlowBySender : public HiveTest {
- protected:
-  // Drains until that many messages wait.
-  static void await_queued(Agent& agent, std::uint64_t count) {
-    const Deadline deadline = patience();
-    while (agent.counters().queued < count) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-      EXPECT_FALSE(agent.receive({.timeout = 5ms, .filter = {.type = "none"}}));
-    }
-  }
-};
+class FlowBySender : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowBySender);
 
 constexpr std::int32_t kRanks[] = {kNormal, kCritical, kLow, kHigh, kCritical, kNormal};
@@ -47,15 +37,6 @@ BEELINE_ROLE(many_ranks) {
 Texts listed(Agent& agent, const Filter& filter) {
   Texts texts;
   for (const InboxItem& item : agent.inbox(1000, filter)) texts.push_back(item.preview);
-  return texts;
-}
-
-Texts taken(Agent& agent, const Filter& filter) {
-  Texts texts;
-  while (auto message = agent.try_receive(filter)) {
-    texts.emplace_back(message->text());
-    message->done();
-  }
   return texts;
 }
 
@@ -85,13 +66,13 @@ TEST_P(FlowBySender, LP_021_To_023_OneSendersMailIsFifoAndLeavesTheOthers) {
   ASSERT_TRUE(message);
   EXPECT_EQ(message->text(), "1");
   message->requeue();
-  EXPECT_EQ(taken(*agent, of_first), kInOrder) << "LP-022: FIFO, also what was put back";
+  EXPECT_EQ(take_texts(*agent, of_first), kInOrder) << "LP-022: FIFO, also what was put back";
   EXPECT_FALSE(agent->try_receive(of_first)) << "LP-022: empty";
   EXPECT_EQ(listed(*agent, of_first), Texts());
 
   const Filter of_second{.from = second, .oldest_first = true};
   EXPECT_EQ(listed(*agent, of_second), kInOrder) << "LP-023: the other sender's are not affected";
-  EXPECT_EQ(taken(*agent, of_second), kInOrder);
+  EXPECT_EQ(take_texts(*agent, of_second), kInOrder);
   troupe().wait_all(patience());
   expect_balance(*agent);
 }
@@ -107,9 +88,9 @@ TEST_P(FlowBySender, LP_024_ChannelsTravelAndFilter) {
   }
   const Filter green{.from = from, .channel = "green", .oldest_first = true};
   EXPECT_EQ(listed(*agent, green), (Texts{"2", "5"}));
-  EXPECT_EQ(taken(*agent, green), (Texts{"2", "5"}));
+  EXPECT_EQ(take_texts(*agent, green), (Texts{"2", "5"}));
   EXPECT_EQ(listed(*agent, {.channel = "red"}), (Texts{"4", "1"})) << "by rank: high, normal";
-  EXPECT_EQ(taken(*agent, {}), (Texts{"4", "1", "3", "6"}));
+  EXPECT_EQ(take_texts(*agent, {}), (Texts{"4", "1", "3", "6"}));
   troupe().wait_all(patience());
 }
 
@@ -125,7 +106,7 @@ TEST_P(FlowBySender, OldestFirstOfAllIsTheOrderOfArrival) {
   }
   EXPECT_EQ(listed(*agent, {}), (Texts{"c", "b", "a"}));
   EXPECT_EQ(listed(*agent, {.oldest_first = true}), in_order);
-  EXPECT_EQ(taken(*agent, {.oldest_first = true}), in_order);
+  EXPECT_EQ(take_texts(*agent, {.oldest_first = true}), in_order);
 }
 
 TEST_P(FlowBySender, TheFilterOfAListAppliesToLeasedAndDeadOnesToo) {

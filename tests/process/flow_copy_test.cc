@@ -89,10 +89,11 @@ BEELINE_ROLE(talker) {
     ASSERT_TRUE(own.valid());
     own.done();
   }
+  EXPECT_TRUE(agent->await_ack(to, sent.id, patience())) << "nobody takes it after it has left";
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowCopy, HK_033_TheParentSeesWhatItsChildrenSayToEachOther) {
+TEST_P(FlowCopy, HK_032_HK_033_TheParentSeesWhatItsChildrenSayToEachOther) {
   auto& shared = board<CopyBoard>();
   auto agent = attach("queen");
   ASSERT_TRUE(agent);
@@ -142,6 +143,32 @@ TEST_P(FlowCopy, HK_033_TheParentSeesWhatItsChildrenSayToEachOther) {
   ASSERT_TRUE(answer.valid()) << "HK-032: an answer is a message like any other";
   EXPECT_EQ(answer.from(), peer_of(*agent, "listener").pid);
   answer.done();
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+TEST_P(FlowCopy, HK_050_AHandlerIsNotHandedCopiesThatItDidNotAskFor) {
+  auto& shared = board<CopyBoard>();
+  AttachOptions options = named("queen");
+  options.order = Order::kFifo;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("listener");
+  troupe().start("talker");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  shared.go.raise();
+  constexpr std::uint32_t kCopies = 8;
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kCopies));
+  ASSERT_TRUE(agent->send("queen", "after the copies"));
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kCopies + 1));
+  const auto handle = [](Message& message) {
+    EXPECT_FALSE(message.is_copy());
+    EXPECT_EQ(message.text(), "after the copies");
+    return Ack{};
+  };
+  EXPECT_EQ(*agent->serve(handle, {.until = patience(), .most = 1}), 1U);
+  EXPECT_EQ(agent->counters().done, kCopies + 1) << "they are finished unseen";
+  EXPECT_EQ(agent->counters().queued, 0U);
   troupe().wait_all(patience());
   expect_balance(*agent);
 }

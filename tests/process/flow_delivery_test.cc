@@ -1,12 +1,13 @@
-// From a send to a handler: types, ids, order and age, time to live, what is listed, and what waits
-// until its receiver is ready.
+// From a send to a handler: types, ids, time to live, what is listed, and what waits until its
+// receiver is ready.
 
 #include <set>
 #include <string>
 #include <vector>
 
-#include "src/os/clock.h"
+#include "src/control/letters_client.h"
 #include "tests/support/hive_test.h"
+#include "tools/beeline/accounts.h"
 
 namespace beeline::test {
 namespace {
@@ -20,140 +21,84 @@ struct DeliveryBoard {
 class FlowDelivery : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowDelivery);
 
-// Matches nothing, but a look for it drains the lanes.
-const Filter kNobody{.reply_to = ~0ULL};
-
-// Everything that was sent lies in the table when it returns.
-void drain(Agent& agent, std::uint64_t count) {
-  while (agent.counters().drained < count) {
-    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
-  }
-}
-
-std::vector<std::string> take_all(Agent& agent) {
-  std::vector<std::string> texts;
-  while (auto message = agent.try_receive()) {
-    texts.emplace_back(message->text());
-    message->done();
-  }
-  return texts;
-}
-
-// Waits until the coarse clock, by which messages are stamped, is past `ns` from now.
-void let_pass(std::int64_t ns) {
-  const std::int64_t until = os::coarse_ns() + ns;
-  while (os::coarse_ns() <= until) {
-  }
-}
-
 const std::string_view kTypes[] = {kTaskRequest,  kTaskResponse, kCronTask, kCronResult,
                                    kNotification, kEscalation,   "invented"};
 
+// Two lives of it send each type to two receivers.
 BEELINE_ROLE(typed_sender) {
-  auto& board = context.board<DeliveryBoard>();
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
-  const Peer to = peer_of(*agent, "receiver");
-  std::set<MessageId> ids;
-  for (const std::string_view type : kTypes) {
-    const SendResult sent = agent->send(to, type, {.type = type});
-    ASSERT_TRUE(sent);
-    EXPECT_NE(sent.id, 0U);
-    EXPECT_TRUE(ids.insert(sent.id).second) << "HK-003";
+  for (const char* name : {"receiver", "second"}) {
+    const Peer to = peer_of(*agent, name);
+    for (const std::string_view type : kTypes) {
+      const SendResult sent = agent->send(to, type, {.type = type});
+      ASSERT_TRUE(sent);
+      EXPECT_NE(sent.id, 0U);
+    }
   }
-  board.sent.raise();
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowDelivery, HK_002_EveryTypeIsDeliveredUnchanged) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  EXPECT_EQ(agent->counters().drained, 0U);
-  EXPECT_TRUE(agent->inbox().empty()) << "HK-020, HK-024";
-  troupe().start("typed_sender");
+TEST_P(FlowDelivery, HK_002_HK_003_EveryTypeIsDeliveredUnchangedAndNoTwoHaveOneId) {
+  auto receiver = attach("receiver");
+  auto second = attach("second");
+  ASSERT_TRUE(receiver && second);
+  EXPECT_EQ(receiver->counters().drained, 0U);
+  EXPECT_TRUE(receiver->inbox().empty()) << "HK-020, HK-024";
   std::set<MessageId> ids;
-  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+  for (std::size_t life = 1; life <= 2; ++life) {
+    const std::size_t place = troupe().start("typed_sender");
+    for (Agent* agent : {&*receiver, &*second}) {
+      for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+        Message message = next_message(*agent);
+        ASSERT_TRUE(message.valid());
+        EXPECT_EQ(message.type(), message.text());
+        ids.insert(message.id());
+        message.done();
+      }
+    }
+    EXPECT_EQ(ids.size(), 2 * life * std::size(kTypes)) << "C-04, after life " << life;
+    troupe().wait(place, patience());
+  }
+}
+
+// ---- Taking -------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kProducers = 4;
+constexpr std::uint32_t kOfEach = 500;
+
+BEELINE_ROLE(producer) {
+  auto agent = attach("producer-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "consumer");
+  for (std::uint32_t i = 0; i < kOfEach; ++i) {
+    const std::string number = std::to_string(context.number * kOfEach + i);
+    const SendOptions options{.rank = static_cast<std::int32_t>(i % 4)};
+    ASSERT_TRUE(agent->send_until(to, number, patience(), options));
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// One at a time: an inbox has one consumer, its agent.
+TEST_P(FlowDelivery, HK_021_EachMessageIsTakenOnceAndAnEmptyInboxGivesNothing) {
+  auto agent = attach("consumer");
+  ASSERT_TRUE(agent);
+  EXPECT_FALSE(agent->try_receive()) << "nothing, at once";
+  const auto none = agent->receive({.timeout = 1ms});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
+  for (std::uint32_t i = 0; i < kProducers; ++i) troupe().start("producer", i);
+  std::set<std::string> taken;
+  for (std::uint32_t i = 0; i < kProducers * kOfEach; ++i) {
     Message message = next_message(*agent);
-    ASSERT_TRUE(message.valid());
-    EXPECT_EQ(message.type(), message.text());
-    ids.insert(message.id());
+    ASSERT_TRUE(message.valid()) << "after " << i;
+    EXPECT_TRUE(taken.emplace(message.text()).second) << message.text() << " came twice";
     message.done();
   }
-  EXPECT_EQ(ids.size(), std::size(kTypes)) << "HK-003";
   troupe().wait_all(patience());
-}
-
-// ---- Order and age ------------------------------------------------------------------------------
-
-// Sends LOW, CRITICAL, NORMAL, and eight equal ones.
-BEELINE_ROLE(ranked) {
-  auto& board = context.board<DeliveryBoard>();
-  auto agent = attach("sender");
-  ASSERT_TRUE(agent);
-  const Peer to = peer_of(*agent, "receiver");
-  ASSERT_TRUE(agent->send(to, "low", {.rank = kLow}));
-  ASSERT_TRUE(agent->send(to, "critical", {.rank = kCritical}));
-  ASSERT_TRUE(agent->send(to, "normal", {.rank = kNormal}));
-  for (int i = 0; i < 8; ++i) {
-    ASSERT_TRUE(agent->send(to, std::to_string(i), {.rank = kHigh}));
-  }
-  board.sent.raise();
-  EXPECT_EQ(agent->detach(patience()), 0U);
-}
-
-TEST_P(FlowDelivery, HK_004_C_03_LowerRanksFirstAndEqualOnesAsTheyWereSent) {
-  std::uint64_t sent = 0;
-  for (const double factor : {0.1, 0.0}) {
-    AttachOptions options = named("receiver");
-    options.aging_factor = factor;
-    auto agent = attach(options);
-    ASSERT_TRUE(agent);
-    const std::size_t sender = troupe().start("ranked");
-    drain(*agent, sent += 11);  // counters are a predecessor's too
-    ASSERT_FALSE(agent->inbox().empty());
-    EXPECT_EQ(agent->inbox().front().preview, "critical") << "HK-024";
-    // Siblings under the coordinator: low counts as normal (HK-007), and came first.
-    EXPECT_EQ(take_all(*agent), (std::vector<std::string>{"critical", "0", "1", "2", "3", "4", "5",
-                                                          "6", "7", "low", "normal"}))
-        << "HK-010, factor " << factor;
-    troupe().wait(sender, patience());
-    EXPECT_EQ(agent->detach(), 0U);
-  }
-}
-
-constexpr double kFast = 50;  // ranks per second: one is worth 20 ms
-
-// A LOW message grows old before CRITICAL ones are sent.
-BEELINE_ROLE(aging) {
-  auto& board = context.board<DeliveryBoard>();
-  auto agent = attach("child", "receiver");
-  ASSERT_TRUE(agent);
-  const Peer to = peer_of(*agent, "receiver");
-  ASSERT_TRUE(agent->send(to, "old low", {.rank = kLow}));
-  let_pass(100'000'000);
-  ASSERT_TRUE(agent->send(to, "fresh critical", {.rank = kCritical}));
-  board.sent.raise();
-  EXPECT_EQ(agent->detach(patience()), 0U);
-}
-
-TEST_P(FlowDelivery, HK_008_AMessageThatIsOldEnoughOvertakesFreshUrgentOnes) {
-  auto& shared = board<DeliveryBoard>();
-  std::uint32_t round = 0;
-  for (const double factor : {kFast, 0.1, 0.0}) {
-    AttachOptions options = named("receiver");
-    options.aging_factor = factor;
-    auto agent = attach(options);
-    ASSERT_TRUE(agent);
-    const std::size_t sender = troupe().start("aging");
-    // Both arrive together: age counts from the send (HK-011).
-    ASSERT_TRUE(shared.sent.await(++round, patience()));
-    drain(*agent, 2 * round);
-    const auto texts = take_all(*agent);
-    ASSERT_EQ(texts.size(), 2U);
-    EXPECT_EQ(texts.front(), factor == kFast ? "old low" : "fresh critical") << "factor " << factor;
-    troupe().wait(sender, patience());
-    EXPECT_EQ(agent->detach(), 0U);
-  }
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_EQ(taken.size(), kProducers * kOfEach);
+  EXPECT_EQ(agent->counters().drained, kProducers * kOfEach);
 }
 
 // ---- Time to live -------------------------------------------------------------------------------
@@ -176,12 +121,13 @@ TEST_P(FlowDelivery, HK_022_HK_023_WhatHasExpiredIsNeitherListedNorDelivered) {
   ASSERT_TRUE(agent);
   troupe().start("ephemeral");
   ASSERT_TRUE(shared.sent.await(1, patience()));
-  let_pass(20'000'000);
-  drain(*agent, 3);
+  let_pass(20ms);
+  await_drained(*agent, 3);
   const auto listed = agent->inbox();
-  ASSERT_EQ(listed.size(), 2U) << "C-20";
+  ASSERT_EQ(listed.size(), 3U);
+  EXPECT_TRUE(listed[2].dead) << "C-20: not as one that waits";
   EXPECT_EQ(listed[0].preview, "for long");
-  EXPECT_EQ(take_all(*agent), (std::vector<std::string>{"for long", "for ever"}));
+  EXPECT_EQ(take_texts(*agent), (std::vector<std::string>{"for long", "for ever"}));
   const auto dead = agent->inbox();
   ASSERT_EQ(dead.size(), 1U);
   EXPECT_EQ(dead[0].reason, "expired");
@@ -199,7 +145,7 @@ BEELINE_ROLE(forgetful) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   board.attached.raise();
-  drain(*agent, 3);
+  await_drained(*agent, 3);
   const auto items = agent->inbox();
   EXPECT_EQ(items.size(), 3U) << "HK-024";
   EXPECT_EQ(agent->inbox().size(), 3U) << "nothing is taken";
@@ -217,12 +163,23 @@ TEST_P(FlowDelivery, HK_025_TheInboxOfTheDeadIsGoneAndItsMessagesAreDeadLetters)
   const Peer to = peer_of(*agent, "forgetful");
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(agent->send(to, std::to_string(i)));
   troupe().wait_all(patience());
-  const Deadline deadline = patience();
-  while (hive().status().dead_letters < 2 && std::chrono::steady_clock::now() < deadline) {
-    EXPECT_FALSE(agent->receive({.timeout = 1ms}));
-  }
-  EXPECT_EQ(hive().status().dead_letters, 2U) << "C-16";
+  ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return hive().status().dead_letters >= 2; }));
   EXPECT_EQ(agent->send(to, "x").status, SendStatus::kPeerDead);
+  auto client = hive().client();
+  ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] {
+    const auto accounts = cli::read_accounts(client, hive().name());
+    return accounts && accounts->find(to.pid) == nullptr;
+  })) << "its inbox is gone, and listed nowhere";
+  const auto letters = control::list_kept_letters(client);
+  ASSERT_TRUE(letters) << letters.error().text;
+  ASSERT_EQ(letters->size(), 2U) << "C-16: what it had not finished";
+  for (std::size_t i = 0; i < 2; ++i) {
+    const control::KeptLetter& letter = letters->at(i);
+    EXPECT_EQ(letter.to, to.pid);
+    EXPECT_EQ(letter.from, agent->pid());
+    EXPECT_EQ(letter.preview, std::to_string(i + 1));
+    EXPECT_EQ(letter.reason, "receiver_dead");
+  }
 }
 
 // ---- Handlers -----------------------------------------------------------------------------------
@@ -246,7 +203,7 @@ BEELINE_ROLE(early_sender) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowDelivery, HK_056_WhatIsSentBeforeTheHandlerIsReadyReachesItOnce) {
+TEST_P(FlowDelivery, HK_055_WhatIsSentBeforeTheHandlerIsReadyIsHandledInOrderAndLeaves) {
   auto& shared = board<DeliveryBoard>();
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
@@ -270,7 +227,7 @@ TEST_P(FlowDelivery, HK_056_WhatIsSentBeforeTheHandlerIsReadyReachesItOnce) {
       << "HK-055, HK-051";
   EXPECT_EQ(agent->inbox().size(), 1U);
 
-  // HK-057: a handler that waits is woken; HK-066: and may itself ask while it handles.
+  // HK-066: a handler may itself ask while it handles.
   shared.go.raise();
   const auto ask = [&](Message& message) {
     auto answer = agent->request(peer_of(*agent, "sender"), "question", patience());
@@ -280,7 +237,40 @@ TEST_P(FlowDelivery, HK_056_WhatIsSentBeforeTheHandlerIsReadyReachesItOnce) {
     return Ack{};
   };
   EXPECT_EQ(*agent->serve(ask, {.most = 1, .filter = {.type = "late"}}), 1U);
-  EXPECT_EQ(take_all(*agent), (std::vector<std::string>{"other"}));
+  EXPECT_EQ(take_texts(*agent), (std::vector<std::string>{"other"}));
+  troupe().wait_all(patience());
+}
+
+constexpr std::uint32_t kLives = 5;
+constexpr std::uint32_t kInLife = 60;  // all lives together take more than a lane holds
+
+// Sends all the time, whether its receiver is there, away, or just coming.
+BEELINE_ROLE(steady_sender) {
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  for (std::uint32_t i = 1; i <= kLives * kInLife; ++i) {
+    ASSERT_TRUE(agent->send_until(to, std::to_string(i), patience())) << i;
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowDelivery, HK_056_C_07_WhatIsSentWhileItsReceiverStartsReachesTheHandlerOnce) {
+  troupe().start("steady_sender");
+  std::uint32_t last = 0;
+  for (std::uint32_t life = 1; life <= kLives; ++life) {
+    auto agent = attach("receiver");
+    ASSERT_TRUE(agent);
+    const auto handle = [&](Message& message) {
+      EXPECT_EQ(message.text(), std::to_string(++last)) << "life " << life;
+      EXPECT_FALSE(message.redelivered());
+      return Ack{};
+    };
+    const auto served = agent->serve(handle, {.until = patience(), .most = kInLife});
+    ASSERT_TRUE(served) << served.error().text;
+    ASSERT_EQ(*served, kInLife);
+    static_cast<void>(agent->detach());
+  }
   troupe().wait_all(patience());
 }
 

@@ -182,7 +182,7 @@ TEST_P(FlowEnvelope, AnAnswerBelongsToItsQuestionAndTheRestToWhatIsHandled) {
     std::uint32_t hops;
     TraceContext trace;
   };
-  const Expected all[] = {{"an answer", first.id, 1, some_trace()},
+  const Expected all[] = {{"an answer", first.id, 0, some_trace()},
                           {"led to by the second", second.id, 1, other},
                           {"of itself", 0, 0, {}},
                           {"of a thread", 0, 0, {}}};

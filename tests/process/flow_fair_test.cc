@@ -151,7 +151,7 @@ TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
 // ---- Requests -----------------------------------------------------------------------------------
 
 // Sends some of its own before each answer.
-BEELINE_ROLE(talker) {
+BEELINE_ROLE(chatterer) {
   auto& board = context.board<FairBoard>();
   auto agent = attach("talker");
   ASSERT_TRUE(agent);
@@ -167,7 +167,7 @@ BEELINE_ROLE(talker) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-BEELINE_ROLE(asker) {
+BEELINE_ROLE(eager_asker) {
   auto& board = context.board<FairBoard>();
   AttachOptions options = named("asker", "boss");
   options.inbox_capacity = 64;
@@ -200,8 +200,8 @@ TEST_P(FlowFair, RequestsLeaveOrdersTheirShareOfAFullTable) {
   auto& shared = board<FairBoard>();
   auto agent = attach("boss");
   ASSERT_TRUE(agent);
-  troupe().start("talker");
-  troupe().start("asker");
+  troupe().start("chatterer");
+  troupe().start("eager_asker");
   ASSERT_TRUE(shared.attached.await(2, patience()));
   const Peer asker = peer_of(*agent, "asker");
   const SendResult job = agent->send(asker, "job");

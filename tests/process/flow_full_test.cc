@@ -22,9 +22,6 @@ struct FullBoard {
 class FlowFull : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowFull);
 
-// Matches nothing, but a look for it drains the lanes.
-const Filter kNobody{.reply_to = ~0ULL};
-
 // Takes `count` messages; those of one rank come in the order in which they were numbered.
 void take_numbered(Agent& agent, std::uint32_t count) {
   std::uint64_t last[kLow] = {};

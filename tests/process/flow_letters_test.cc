@@ -56,7 +56,7 @@ BEELINE_ROLE(letter_sender) {
 // One of each kind of letter, with the sender gone.
 void judge_all(Agent& agent) {
   // Time must pass for the one that expires, and nobody tells when.
-  EXPECT_FALSE(agent.receive({.timeout = 30ms, .filter = {.reply_to = 1}}));
+  EXPECT_FALSE(agent.receive({.timeout = 30ms, .filter = kNobody}));
   Message rejected = next_message(agent, {.type = "rejected"});
   ASSERT_TRUE(rejected.valid());
   rejected.reject();

@@ -131,9 +131,7 @@ TEST_P(FlowLife, OnlyThePeerThatWasAskedCanAnswer) {
   troupe().start("forger");
   const Peer echo = peer_of(*agent, "echo");
   ASSERT_TRUE(agent->send(peer_of(*agent, "forger"), "an id of mine"));
-  while (shared.done.count() == 0) {
-    EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.type = "none"}}));
-  }
+  ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return shared.done.count() != 0; }));
   ask(*agent, echo, "the truth", "stop");
   for (int i = 0; i < 8; ++i) {
     Message forged = next_message(*agent);

@@ -1,5 +1,6 @@
 // Ranks and relations as a receiver stores and sees them, with senders all over the tree.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,27 +11,30 @@ namespace {
 
 struct RankBoard {
   Event attached;
-  Event sent;
-  Event go;
 };
 
 class FlowRank : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowRank);
 
-// king - queen - {center, sibling}; center - child; king - cousin.
+// king - grand - {queen - {center - child - grandchild, sibling}, uncle - cousin}
 struct Place {
   const char* name;
   const char* parent;
   Relation relation;
-  std::int32_t stored[4];  // of the ranks 0 to 3 (HK-007)
+  std::int32_t stored[4];  // of the ranks 0 to 3
 };
 constexpr Place kPlaces[] = {
-    {"queen", "", Relation::kParent, {0, 1, 1, 1}},
+    {"grand", "", Relation::kOther, {0, 1, 2, 3}},
+    {"queen", "grand", Relation::kParent, {0, 1, 1, 1}},
     {"child", "center", Relation::kChild, {0, 1, 2, 3}},
     {"sibling", "queen", Relation::kSibling, {0, 1, 2, 2}},
-    {"cousin", "", Relation::kOther, {0, 1, 2, 3}},
+    {"uncle", "grand", Relation::kOther, {0, 1, 2, 3}},
+    {"cousin", "uncle", Relation::kOther, {0, 1, 2, 3}},
+    {"grandchild", "child", Relation::kOther, {0, 1, 2, 3}},
 };
-constexpr std::uint32_t kQueen = 0;
+constexpr std::uint32_t kAbove = 2;  // of these places come before the center
+constexpr std::uint32_t kChild = 2;
+constexpr int kOfEach = 7;
 
 BEELINE_ROLE(ranked_sender) {
   auto& board = context.board<RankBoard>();
@@ -40,31 +44,40 @@ BEELINE_ROLE(ranked_sender) {
   board.attached.raise();
   const Peer center = peer_of(*agent, "center");
   ASSERT_TRUE(center.valid());
-  for (std::int32_t rank = kCritical; rank <= kLow; ++rank) {
-    EXPECT_TRUE(agent->send(center, std::to_string(rank), {.rank = rank}));
-  }
-  EXPECT_TRUE(agent->send(center, "-5", {.rank = -5}));
-  EXPECT_TRUE(agent->send(center, "9", {.rank = 9}));
-  EXPECT_TRUE(agent->send(center, "help", {.rank = kLow, .type = kEscalation}));
+  const auto send = [&](const std::string& text, std::int32_t rank, std::string_view type = "") {
+    const SendOptions options{.rank = rank, .type = type, .channel = place.name};
+    EXPECT_TRUE(agent->send(center, text, options));
+  };
+  for (std::int32_t rank = kCritical; rank <= kLow; ++rank) send(std::to_string(rank), rank);
+  send("-5", -5);
+  send("9", 9);
+  send("help", kLow, kEscalation);
   EXPECT_EQ(agent->detach(patience()), 0U);
-  board.sent.raise();
 }
 
-TEST_P(FlowRank, HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
+TEST_P(FlowRank, HK_006_HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
   auto& shared = board<RankBoard>();
-  troupe().start("ranked_sender", kQueen);
-  ASSERT_TRUE(shared.attached.await(1, patience()));
+  for (std::uint32_t i = 0; i < kAbove; ++i) {
+    troupe().start("ranked_sender", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience()));
+  }
   auto agent = attach("center", "queen");
   ASSERT_TRUE(agent);
-  for (std::uint32_t i = 1; i < std::size(kPlaces); ++i) troupe().start("ranked_sender", i);
-  for (std::size_t i = 0; i < 7 * std::size(kPlaces); ++i) {
+  for (std::uint32_t i = kAbove; i < std::size(kPlaces); ++i) {
+    troupe().start("ranked_sender", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience())) << "a parent comes before its child";
+  }
+  std::map<std::string, int> seen;
+  for (std::size_t i = 0; i < kOfEach * std::size(kPlaces); ++i) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid());
+    const std::string from(message.channel());
     const Place* place = nullptr;
     for (const Place& each : kPlaces) {
-      if (each.relation == message.relation()) place = &each;
+      if (each.name == from) place = &each;
     }
-    ASSERT_NE(place, nullptr) << to_string(message.relation());
+    ASSERT_NE(place, nullptr) << from;
+    EXPECT_EQ(to_string(message.relation()), to_string(place->relation)) << "HK-006: " << from;
     std::int32_t stored = kHigh;  // C-02: an escalation
     if (message.text() == "-5") {
       stored = kCritical;
@@ -73,9 +86,11 @@ TEST_P(FlowRank, HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
     } else if (message.text() != "help") {
       stored = place->stored[std::stoi(std::string(message.text()))];
     }
-    EXPECT_EQ(message.rank(), stored) << place->name << " asked for " << message.text();
+    EXPECT_EQ(message.rank(), stored) << from << " asked for " << message.text();
+    ++seen[from];
     message.done();
   }
+  for (const auto& [from, count] : seen) EXPECT_EQ(count, kOfEach) << from;
   troupe().wait_all(patience());
   expect_balance(*agent);
 }
@@ -85,11 +100,9 @@ TEST_P(FlowRank, C_01_AStrictInboxStoresWhatWasAskedFor) {
   options.order = Order::kStrict;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
-  troupe().start("ranked_sender", 1);
+  troupe().start("ranked_sender", kChild);
   // All are drained before the first is taken.
-  while (agent->counters().queued < 7) {
-    EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.type = "none"}}));
-  }
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kOfEach));
   std::vector<std::int32_t> ranks;
   while (auto message = agent->try_receive()) {
     ranks.push_back(message->rank());

@@ -269,6 +269,40 @@ TEST_P(FlowRate, NothingIsLostBeyondTheRate) {
   expect_balance(*agent);
 }
 
+// Sends as much as the receiver takes at once, then something critical, and is gone.
+BEELINE_ROLE(restless) {
+  AttachOptions options = named("restless");
+  options.temporary = context.number % 2 != 0;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "guarded");
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(agent->send(to, "data"));
+  ASSERT_TRUE(agent->send(to, "now", {.rank = kCritical, .type = "now"}));
+}
+
+// A temporary agent is another one each time, of the same name; else it is the next life of one.
+TEST_P(FlowRate, WhoComesBackUnderItsNameFindsTheRateAsItWasLeft) {
+  for (const std::uint32_t temporary : {1U, 0U}) {
+    AttachOptions options = named("guarded");
+    options.temporary = true;
+    options.receive_rate = kHardlyEver;
+    options.receive_burst = 4;
+    auto agent = attach(options);
+    ASSERT_TRUE(agent);
+    for (int life = 0; life < 2; ++life) {
+      const std::size_t place = troupe().start("restless", temporary);
+      Message now = next_message(*agent, {.type = "now"});
+      ASSERT_TRUE(now.valid());
+      now.done();
+      for (int i = 0; i < 4 && life == 0; ++i) next_message(*agent).done();
+      troupe().wait(place, patience());
+    }
+    EXPECT_FALSE(agent->try_receive());
+    EXPECT_EQ(agent->counters().drained, 6U) << "four of the first life, and what is critical";
+    expect_balance(*agent);
+  }
+}
+
 TEST_P(FlowRate, ARateThatIsNoneIsRefusedWithItsLimits) {
   const auto refused = [](AttachOptions options, const char* which) {
     const auto agent = Agent::attach(options);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ State await_state(Agent& agent, Pid pid, State wanted) {
     if (!seen || seen->state == wanted || std::chrono::steady_clock::now() > deadline) {
       return seen ? seen->state : State::kDead;
     }
-    EXPECT_FALSE(agent.receive({.timeout = 2ms, .filter = {.type = "none"}}));
+    EXPECT_FALSE(agent.receive({.timeout = 2ms, .filter = kNobody}));
   }
 }
 
@@ -67,6 +68,7 @@ BEELINE_ROLE(bystander) {
   options.temporary = context.number == 1;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
+  EXPECT_EQ(names_of(agent->siblings()), Names{"kid"});
   board.attached.raise();
   EXPECT_TRUE(board.step.await(1, patience()));
 }
@@ -118,15 +120,58 @@ TEST_P(FlowRegistry, HK_071_ZombiesAndTheDeadAreListedWithTheirState) {
   EXPECT_NE(peer.error().text.find("is dead"), std::string::npos) << peer.error().text;
 }
 
+// A line of descent below "lead", with every role that there is but one.
+struct Relative {
+  const char* name;
+  const char* parent;
+  const char* role;
+};
+constexpr Relative kFamily[] = {{"a", "lead", "daemon"},
+                                {"b", "a", "agent"},
+                                {"c", "b", "lead"},
+                                {"d", "c", "worker"},
+                                {"e", "d", "task"}};
+constexpr std::uint32_t kFamilySize = std::size(kFamily);
+
+Names names_from(std::uint32_t first) {
+  Names names;
+  for (std::uint32_t i = first; i < kFamilySize; ++i) names.emplace_back(kFamily[i].name);
+  return names;
+}
+
+BEELINE_ROLE(relative) {
+  auto& board = context.board<RegistryBoard>();
+  const Relative& place = kFamily[context.number];
+  AttachOptions options = named(place.name, place.parent);
+  options.role = place.role;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  ASSERT_TRUE(board.step.await(1, patience()));
+  const auto self = agent->info(0);
+  ASSERT_TRUE(self) << self.error().text;
+  EXPECT_EQ(self->pid, agent->pid());
+  EXPECT_EQ(self->parent, agent->find(place.parent)->pid);
+  EXPECT_EQ(self->name, place.name);
+  EXPECT_EQ(self->role, place.role) << "HK-102";
+  EXPECT_EQ(self->os_pid, ::getpid());
+  EXPECT_EQ(names_of(agent->children(true)), names_from(context.number + 1));
+  // Nobody leaves before all have looked.
+  board.done.raise();
+  EXPECT_TRUE(board.done.await(kFamilySize, patience()));
+}
+
 TEST_P(FlowRegistry, HK_108_InfoTellsOfOneselfOfOthersAndOfTheKing) {
+  auto& shared = board<RegistryBoard>();
   const std::int64_t before = os::realtime_ns();
   AttachOptions options = named("lead");
   options.role = "architect";
   auto lead = attach(options);
-  auto a = attach("a", "lead");
-  auto b = attach("b", "a");
-  auto c = attach("c", "b");
-  ASSERT_TRUE(lead && a && b && c);
+  ASSERT_TRUE(lead);
+  for (std::uint32_t i = 0; i < kFamilySize; ++i) {
+    troupe().start("relative", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience()));
+  }
   const auto self = lead->info();
   ASSERT_TRUE(self) << self.error().text;
   EXPECT_EQ(self->pid, lead->pid());
@@ -140,10 +185,17 @@ TEST_P(FlowRegistry, HK_108_InfoTellsOfOneselfOfOthersAndOfTheKing) {
   EXPECT_EQ(self->restarts, 0U);
   EXPECT_FALSE(self->temporary);
 
-  const auto other = lead->info(b->pid());
-  ASSERT_TRUE(other) << other.error().text;
-  EXPECT_EQ(other->name, "b");
-  EXPECT_EQ(other->parent, a->pid());
+  Pid parent = lead->pid();
+  for (std::uint32_t i = 0; i < kFamilySize; ++i) {
+    const Pid pid = lead->find(kFamily[i].name)->pid;
+    const auto other = lead->info(pid);
+    ASSERT_TRUE(other) << other.error().text;
+    EXPECT_EQ(other->name, kFamily[i].name);
+    EXPECT_EQ(other->role, kFamily[i].role);
+    EXPECT_EQ(other->parent, parent);
+    EXPECT_EQ(other->os_pid == ::getpid(), GetParam() == World::kThreads);
+    parent = pid;
+  }
   const auto king = lead->info(1);
   ASSERT_TRUE(king) << king.error().text;
   EXPECT_EQ(king->name, "king");
@@ -156,8 +208,7 @@ TEST_P(FlowRegistry, HK_108_InfoTellsOfOneselfOfOthersAndOfTheKing) {
   EXPECT_EQ(lead->find("nobody").error().code, ErrorCode::kNoAgent);
 
   EXPECT_EQ(names_of(lead->children()), Names{"a"});
-  EXPECT_EQ(names_of(lead->children(true)), (Names{"a", "b", "c"}));
-  EXPECT_EQ(names_of(c->children(true)), Names{});
+  EXPECT_EQ(names_of(lead->children(true)), names_from(0));
 
   const std::int64_t started = self->started_unix_ns;
   lead.reset();
@@ -167,7 +218,9 @@ TEST_P(FlowRegistry, HK_108_InfoTellsOfOneselfOfOthersAndOfTheKing) {
   ASSERT_TRUE(again) << again.error().text;
   EXPECT_EQ(again->restarts, 1U);
   EXPECT_EQ(again->started_unix_ns, started);
-  EXPECT_EQ(names_of(lead->children(true)), (Names{"a", "b", "c"}));
+  EXPECT_EQ(names_of(lead->children(true)), names_from(0));
+  shared.step.raise();
+  troupe().wait_all(patience());
   lead->detach();
   EXPECT_EQ(lead->info().error().code, ErrorCode::kClosed);
 }
@@ -264,23 +317,52 @@ TEST_P(FlowRegistry, HK_102_StatesFollowWhatAnAgentDoes) {
 
 // ---- Names --------------------------------------------------------------------------------------
 
+// Sends to each name that it is told, and says whom it found under it.
+BEELINE_ROLE(caller) {
+  auto agent = attach("caller");
+  ASSERT_TRUE(agent);
+  const auto call = [&](Message& message) {
+    if (message.type() == "stop") {
+      agent->stop_serving();
+      return Ack{};
+    }
+    const SendResult sent = agent->send(message.text(), "hail");
+    const auto found = agent->find(message.text());
+    const std::string pid = found ? std::to_string(found->pid) : "nobody";
+    EXPECT_TRUE(agent->reply(message, std::string(to_string(sent.status)) + ' ' + pid));
+    return Ack{};
+  };
+  EXPECT_TRUE(agent->serve(call));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// What the caller says of a name.
+std::string called(Agent& director, const std::string& name) {
+  auto answer = director.request(peer_of(director, "caller"), name, patience());
+  if (!answer) return answer.error().text;
+  std::string text(answer->text());
+  answer->done();
+  return text;
+}
+
 TEST_P(FlowRegistry, HK_072_AShortNameFindsTheNewestHolderAndAnExactNameGoesFirst) {
-  auto sender = attach("sender");
+  auto director = attach("director");
   auto first = attach("queen@vps1");
-  ASSERT_TRUE(sender && first);
-  const auto reaches = [&](Agent& agent, std::string_view name) {
-    const auto sent = sender->send(name, "hail");
-    EXPECT_TRUE(sent) << to_string(sent.status);
+  ASSERT_TRUE(director && first);
+  troupe().start("caller");
+  const Pid caller = peer_of(*director, "caller").pid;
+  const auto reaches = [&](Agent& agent, const std::string& name) {
+    EXPECT_EQ(called(*director, name), "ok " + std::to_string(agent.pid())) << name;
     Message message = next_message(agent);
-    if (message.valid()) message.done();
-    const auto found = sender->find(name);
-    EXPECT_TRUE(found) << found.error().text;
-    EXPECT_EQ(found->pid, agent.pid());
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.from(), caller);
+    EXPECT_EQ(message.text(), "hail");
+    message.done();
   };
   reaches(*first, "queen");
-  EXPECT_EQ(sender->send("quee", "x").status, SendStatus::kNoAgent);
-  EXPECT_EQ(sender->send("queen@", "x").status, SendStatus::kNoAgent);
-  EXPECT_EQ(sender->send("queen@vps", "x").status, SendStatus::kNoAgent);
+  for (const char* nobody : {"quee", "queen@", "queen@vps"}) {
+    EXPECT_EQ(called(*director, nobody), "no_agent nobody") << nobody;
+  }
 
   auto second = attach("queen@vps2");
   ASSERT_TRUE(second);
@@ -303,32 +385,45 @@ TEST_P(FlowRegistry, HK_072_AShortNameFindsTheNewestHolderAndAnExactNameGoesFirs
   auto namesake = attach(pid);
   ASSERT_TRUE(namesake);
   reaches(*namesake, pid);
+  EXPECT_TRUE(director->send("caller", "", {.type = "stop"}));
+  troupe().wait_all(patience());
+}
+
+// One of two that have the same name, one after the other.
+BEELINE_ROLE(dup) {
+  auto& board = context.board<RegistryBoard>();
+  AttachOptions passing = named("dup");
+  passing.temporary = true;
+  auto agent = attach(passing);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message received = next_message(*agent);
+  ASSERT_TRUE(received.valid());
+  EXPECT_EQ(received.text(), context.number == 0 ? "to the old" : "to the new");
+  received.done();
+  board.done.raise();
 }
 
 TEST_P(FlowRegistry, HK_101_ANameMeansTheNewestHolderThatIsNotDead) {
+  auto& shared = board<RegistryBoard>();
   auto sender = attach("sender");
   ASSERT_TRUE(sender);
-  AttachOptions passing = named("dup");
-  passing.temporary = true;
-  auto old = attach(passing);
-  ASSERT_TRUE(old);
-  const Pid before = old->pid();
+  const std::size_t old = troupe().start("dup", 0);
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Pid before = sender->find("dup")->pid;
   ASSERT_TRUE(sender->send("dup", "to the old"));
-  Message received = next_message(*old);
-  ASSERT_TRUE(received.valid());
-  received.done();
-  old.reset();
+  troupe().wait(old, patience());
   EXPECT_STATE(*sender, before, State::kDead);
   EXPECT_EQ(sender->find("dup")->pid, before) << "nobody else has the name";
-  auto heir = attach(passing);
-  ASSERT_TRUE(heir);
-  EXPECT_GT(heir->pid(), before);
-  EXPECT_EQ(sender->find("dup")->pid, heir->pid());
+  EXPECT_EQ(sender->send("dup", "to nobody").status, SendStatus::kNoAgent);
+  troupe().start("dup", 1);
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Pid heir = sender->find("dup")->pid;
+  EXPECT_GT(heir, before);
+  EXPECT_EQ(to_string(sender->info(before)->state), "dead") << "the name has two holders";
   ASSERT_TRUE(sender->send("dup", "to the new"));
-  Message mail = next_message(*heir);
-  ASSERT_TRUE(mail.valid());
-  EXPECT_EQ(mail.text(), "to the new");
-  mail.done();
+  troupe().wait_all(patience());
+  EXPECT_EQ(shared.done.count(), 2U);
 }
 
 }  // namespace

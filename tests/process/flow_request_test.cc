@@ -39,6 +39,14 @@ BEELINE_ROLE(answerer) {
     } else if (type == "twice") {
       EXPECT_TRUE(agent->reply(message, "first"));
       EXPECT_TRUE(agent->reply(message, "second"));
+    } else if (type == "each path") {
+      const Peer asker = peer_of(*agent, "asker");
+      EXPECT_TRUE(agent->send(asker, "a result", {.type = kTaskResponse, .reply_to = 12345}));
+      EXPECT_TRUE(agent->send(asker, "a note", {.type = "note", .reply_to = 12345}));
+      EXPECT_TRUE(agent->send(asker, "plain"));
+      EXPECT_TRUE(agent->reply(message, "awaited"));
+    } else if (type == "speak") {
+      EXPECT_TRUE(agent->send(peer_of(*agent, "asker"), message.text()));
     } else if (type == "keep") {
       kept.push_back(std::move(message));
       return {AckStatus::kQueued, {}};
@@ -124,6 +132,9 @@ TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted)
   auto none = asker->request(asker.peer(), "late", after(1ms), {.type = "keep"});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
+  EXPECT_NE(none.error().text.find("to agent " + std::to_string(asker.peer().pid)),
+            std::string::npos)
+      << none.error().text;
   asker.tell("answer the kept ones backwards");
   auto first = asker->request(asker.peer(), "", patience(), {.type = "twice"});
   ASSERT_TRUE(first) << first.error().text;
@@ -149,24 +160,29 @@ TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted)
 
 TEST_P(FlowRequest, HK_060_EachMessageTakesItsPath) {
   Asker asker(*this, board<RequestBoard>(), troupe());
-  // To itself: an answer that nobody waits for, one to a plain message, and a plain one.
-  ASSERT_TRUE(asker->send("asker", "task_response", {.type = kTaskResponse, .reply_to = 12345}));
-  ASSERT_TRUE(asker->send("asker", "other type", {.type = "note", .reply_to = 12345}));
-  ASSERT_TRUE(asker->send("asker", "plain"));
+  // Of the four that the other sends: an answer that is awaited, one that nobody waits for, one
+  // that answers nothing that was asked, and a plain message.
   std::vector<std::string> handled;
   const auto collect = [&](Message& message) {
     handled.emplace_back(message.text());
     return Ack{};
   };
-  ASSERT_TRUE(asker->serve(collect, {.most = 2}));
-  auto answer = asker->request(asker.peer(), "awaited", patience());
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->text(), "awaited");
-  answer->done();
-  EXPECT_EQ(handled, (std::vector<std::string>{"other type", "plain"}));
+  std::vector<std::string> answers;
+  const auto then = [&](Result<Message> answer) {
+    ASSERT_TRUE(answer) << answer.error().text;
+    answers.emplace_back(answer->text());
+    answer->done();
+    asker->stop_serving();
+  };
+  ASSERT_TRUE(asker->request_then(asker.peer(), "", patience(), then, {.type = "each path"}));
+  for (int i = 0; i < 3; ++i) {  // two messages and an answer, in any order
+    ASSERT_TRUE(asker->serve(collect, {.until = patience(), .most = 1}));
+  }
+  EXPECT_EQ(answers, std::vector<std::string>{"awaited"});
+  EXPECT_EQ(handled, (std::vector<std::string>{"a note", "plain"}));
   auto results = asker->drain_pending_results();
   ASSERT_EQ(results.size(), 1U);
-  EXPECT_EQ(results[0].text(), "task_response");
+  EXPECT_EQ(results[0].text(), "a result");
   results[0].done();
   asker.stop();
 }
@@ -189,7 +205,7 @@ TEST_P(FlowRequest, HK_065_WaitingForAnAnswerKeepsNobodyElse) {
   }
   const auto give_up = [&](const Result<Message>& answer) {
     note(answer);
-    EXPECT_TRUE(asker->send("asker", "a second message"));
+    EXPECT_TRUE(asker->send(asker.peer(), "a second message", {.type = "speak"}));
   };
   ASSERT_TRUE(asker->request_then(asker.peer(), "too late", after(1ms), give_up, {.type = "keep"}));
   const auto handle = [&](Message& message) {
@@ -266,10 +282,10 @@ TEST_P(FlowRequest, AnAnswerDoesNotWaitForAFullInbox) {
   ASSERT_TRUE(agent);
   troupe().start("answerer");
   ASSERT_TRUE(shared.attached.await(1, patience()));
-  while (agent->counters().queued < 14) {
+  ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] {
     static_cast<void>(agent->send("asker", "in the way"));
-    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = {.type = "none"}}));
-  }
+    return agent->counters().queued >= 14;
+  }));
   const Peer answerer = peer_of(*agent, "answerer");
   auto answer = agent->request(answerer, "quick", patience());
   ASSERT_TRUE(answer) << answer.error().text;
@@ -306,6 +322,48 @@ TEST_P(FlowRequest, WhatACallbackThrowsEndsNothingAndEachIsCalledOnce) {
   EXPECT_TRUE(asker->serve(again, {.until = after(5ms)}));
   while (auto message = asker->try_receive()) message->done();
   asker.stop();
+}
+
+// Dies for good with the question, twice.
+BEELINE_ROLE(mute) {
+  for (int life = 0; life < 2; ++life) {
+    AttachOptions options = named("mute");
+    options.temporary = true;
+    auto agent = attach(options);
+    ASSERT_TRUE(agent);
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    message.done();
+  }
+}
+
+// How much time a request had left when it failed, as its error says.
+std::chrono::milliseconds left_in(const std::string& text) {
+  const std::size_t end = text.find(" ms before the deadline");
+  if (end == std::string::npos) {
+    ADD_FAILURE() << text;
+    return 0ms;
+  }
+  return std::chrono::milliseconds(std::stol(text.substr(text.rfind(' ', end - 1) + 1)));
+}
+
+TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas25Seconds) {
+  static_assert(kRequestPatience == 25s);
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("mute");
+  for (const bool by_name : {false, true}) {
+    const Peer mute = peer_of(*agent, "mute");
+    const auto before = std::chrono::steady_clock::now();
+    const auto answer = by_name ? agent->request("mute", "?") : agent->request(mute, "?");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kPeerDeadTaken) << answer.error().text;
+    const auto left = left_in(answer.error().text);
+    EXPECT_LE(left, 25s);
+    const auto took = std::chrono::steady_clock::now() - before;
+    EXPECT_GE(left + took, 24999ms) << "the error gives whole milliseconds";
+  }
+  troupe().wait_all(patience());
 }
 
 // ---- The receiver dies --------------------------------------------------------------------------

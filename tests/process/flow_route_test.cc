@@ -1,6 +1,9 @@
 // Who may write to whom, and what those learn who may not.
 
+#include <algorithm>
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "tests/support/hive_test.h"
 
@@ -86,6 +89,7 @@ TEST_P(FlowRoute, HK_036_ATaskWritesToItsParentAlone) {
   const auto dead = agent->peer(to.pid);
   ASSERT_FALSE(dead);
   EXPECT_EQ(dead.error().code, ErrorCode::kPeerDead);
+  EXPECT_EQ(dead.error().text, "receiver PID " + std::to_string(to.pid) + " is dead");
   expect_balance(*agent);
 }
 
@@ -108,7 +112,162 @@ TEST_P(FlowRoute, HK_030_EachRefusalSaysWhy) {
   const auto king = agent->peer(Pid{1});
   ASSERT_FALSE(king);
   EXPECT_EQ(king.error().code, ErrorCode::kDenied);
+  // A sender that is in no tree has no Agent to send with: the coordinator is asked in its name.
+  const auto from_nobody = hive().client().route(std::to_string(kUnknown), "alone");
+  ASSERT_TRUE(from_nobody) << from_nobody.error().text;
+  EXPECT_FALSE(from_nobody->allowed);
+  EXPECT_EQ(from_nobody->text, "sender PID 4242 not found");
   EXPECT_EQ(agent->counters().drained, 0U);
+  // Who has left sends no more (C-16).
+  EXPECT_EQ(agent->detach(), 0U);
+  EXPECT_EQ(agent->send("alone", "x").status, SendStatus::kNoRoute);
+}
+
+// ---- Over whom, and to nobody else --------------------------------------------------------------
+
+// king - lead - {left - left-leaf, right - right-leaf}; king - other - other-leaf. Each is a
+// process of its own but lead, which is the test.
+struct Branch {
+  const char* name;
+  const char* parent;
+  const char* via;  // of a message from left-leaf; empty: none
+};
+constexpr Branch kBranches[] = {
+    {"left", "lead", ""},  {"right", "lead", "lead"},       {"right-leaf", "right", "lead"},
+    {"other", "", "king"}, {"other-leaf", "other", "king"}, {"left-leaf", "left", nullptr}};
+constexpr std::uint32_t kLeftLeaf = 5;
+
+// Starts all but left-leaf, as `role`, each when its parent is there.
+void start_branches(Troupe& troupe, RouteBoard& board, const std::string& role) {
+  for (std::uint32_t i = 0; i < kLeftLeaf; ++i) {
+    troupe.start(role, i);
+    ASSERT_TRUE(board.attached.await(i + 1, patience()));
+  }
+}
+
+std::optional<Agent> attach_branch(const RoleContext& context) {
+  const Branch& place = kBranches[context.number];
+  auto agent = attach(place.name, place.parent);
+  context.board<RouteBoard>().attached.raise();
+  return agent;
+}
+
+BEELINE_ROLE(witness) {
+  auto agent = attach_branch(context);
+  ASSERT_TRUE(agent);
+  const std::string via = kBranches[context.number].via;
+  Message message = next_message(*agent);
+  ASSERT_TRUE(message.valid());
+  const Pid expected = via.empty() ? 0 : via == "king" ? 1 : agent->find(via)->pid;
+  EXPECT_EQ(message.via(), expected) << agent->name();
+  message.done();
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_EQ(agent->counters().drained, 1U) << agent->name() << ": direct, and once (C-05)";
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+BEELINE_ROLE(far_sender) {
+  auto agent = attach_branch(context);
+  ASSERT_TRUE(agent);
+  for (const Branch& to : kBranches) {
+    if (to.via == nullptr) continue;
+    EXPECT_TRUE(agent->send(to.name, "x"));
+  }
+  EXPECT_TRUE(agent->send("lead", "x"));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowRoute, HK_035_TheNearestCommonAncestorIsTheOneThatTheMessageNames) {
+  auto lead = attach("lead");
+  ASSERT_TRUE(lead);
+  ASSERT_NO_FATAL_FAILURE(start_branches(troupe(), board<RouteBoard>(), "witness"));
+  troupe().start("far_sender", kLeftLeaf);
+  Message message = next_message(*lead);
+  ASSERT_TRUE(message.valid());
+  EXPECT_EQ(message.via(), lead->pid()) << "of an agent and who stands above it: the upper one";
+  message.done();
+  // Asked for, without a message.
+  const auto via = [&](const char* from, const char* to) {
+    const auto answer = hive().client().route(from, to);
+    return answer ? answer->via : 0;
+  };
+  const Pid left = lead->find("left")->pid;
+  EXPECT_EQ(via("left-leaf", "left"), left) << "NCA(child, its parent) = parent";
+  EXPECT_EQ(via("left", "left-leaf"), left);
+  EXPECT_EQ(via("left", "left"), left) << "NCA(x, x) = x";
+  EXPECT_EQ(via("left-leaf", "right"), lead->pid());
+  EXPECT_EQ(via("left-leaf", "other-leaf"), 1U);
+  troupe().wait_all(patience());
+  EXPECT_FALSE(lead->try_receive());
+  EXPECT_EQ(lead->counters().drained, 1U) << "HK-034: the ancestor is neither asked nor told";
+}
+
+// Looks, when all was sent, whether anything came.
+BEELINE_ROLE(uninvolved) {
+  auto& board = context.board<RouteBoard>();
+  auto agent = attach_branch(context);
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(board.go.await(1, patience()));
+  EXPECT_TRUE(agent->info()) << "the answer comes after the news of a link";
+  EXPECT_FALSE(agent->try_receive()) << agent->name();
+  EXPECT_EQ(agent->counters().drained, 0U) << agent->name();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// Answers the questions, up to the one that says that it is the last.
+BEELINE_ROLE(addressee) {
+  auto agent = attach_branch(context);
+  ASSERT_TRUE(agent);
+  std::vector<std::string> texts;
+  while (texts.empty() || texts.back() != "last") {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.to(), agent->pid());
+    texts.emplace_back(message.text());
+    if (message.type() == "question") {
+      EXPECT_TRUE(agent->reply(message, "answer"));
+    }
+    message.done();
+  }
+  std::sort(texts.begin(), texts.end());
+  EXPECT_EQ(texts, (std::vector<std::string>{"a loan", "forgotten", "last", "of a thread", "order",
+                                             "patient", "question", "sent", "then"}));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowRoute, HK_041_NoCallDeliversToAnybodyWhoWasNotNamed) {
+  auto& shared = board<RouteBoard>();
+  auto lead = attach("lead");
+  ASSERT_TRUE(lead);
+  ASSERT_NO_FATAL_FAILURE(start_branches(troupe(), shared, "uninvolved"));
+  troupe().start("addressee", kLeftLeaf);
+  ASSERT_TRUE(shared.attached.await(kLeftLeaf + 1, patience()));
+  const Peer to = peer_of(*lead, "left-leaf");
+  EXPECT_TRUE(lead->send(to, "sent"));
+  EXPECT_TRUE(lead->send_until(to, "patient", patience()));
+  auto loan = lead->loan(to, 6);
+  ASSERT_TRUE(loan) << loan.error().text;
+  std::memcpy(loan->bytes().data(), "a loan", 6);
+  EXPECT_TRUE(lead->send(*loan));
+  SharedSender sender = lead->shared_sender();
+  EXPECT_TRUE(sender.send(to, "of a thread"));
+  EXPECT_TRUE(lead->send_control(to, kSteerOrder, "order"));
+  EXPECT_TRUE(lead->cancel(to, 4711));
+  EXPECT_TRUE(lead->fire_and_forget(to, "forgotten"));
+  const auto then = [&](Result<Message> answer) {
+    EXPECT_TRUE(answer) << answer.error().text;
+    answer->done();
+    lead->stop_serving();
+  };
+  EXPECT_TRUE(lead->request_then(to, "then", patience(), then, {.type = "question"}));
+  EXPECT_TRUE(lead->serve([](Message&) { return Ack{}; }, {.until = patience()}));
+  auto answer = lead->request(to, "question", patience(), {.type = "question"});
+  ASSERT_TRUE(answer) << answer.error().text;
+  answer->done();
+  EXPECT_TRUE(lead->send(to, "last", {.rank = kLow}));
+  shared.go.raise();
+  troupe().wait_all(patience());
+  EXPECT_EQ(lead->counters().drained, 2U) << "the two answers";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct WakeBoard {
 class FlowWake : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowWake);
 
-enum SleeperKind : std::uint32_t { kInReceive = 0, kOnFd = 1 };
+enum SleeperKind : std::uint32_t { kInReceive = 0, kOnFd = 1, kInServe = 2 };
 
 constexpr std::uint32_t kNights = 3;
 
@@ -41,6 +41,17 @@ Message wait_on_event(Agent& agent, WakeBoard& board) {
   return std::move(*message);
 }
 
+// A handler that takes one message.
+void serve_one(Agent& agent, WakeBoard& board) {
+  board.waiting.raise();
+  const auto handle = [&](Message&) {
+    board.received.raise();
+    return Ack{};
+  };
+  const auto served = agent.serve(handle, {.until = patience(), .most = 1});
+  EXPECT_TRUE(served && *served == 1);
+}
+
 BEELINE_ROLE(sleeper) {
   auto& board = context.board<WakeBoard>();
   auto agent = attach("sleeper");
@@ -48,6 +59,10 @@ BEELINE_ROLE(sleeper) {
   board.pid.store(agent->pid());
   board.os_pid.store(::getpid());
   for (std::uint32_t i = 0; i <= kNights; ++i) {
+    if (context.number == kInServe) {
+      serve_one(*agent, board);
+      continue;
+    }
     Message message;
     if (context.number == kOnFd) {
       message = wait_on_event(*agent, board);
@@ -62,15 +77,14 @@ BEELINE_ROLE(sleeper) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowWake, ASendWakesAReceiverThatHasSleptForLong) {
-  auto& shared = board<WakeBoard>();
+// Wakes a sleeper that sleeps for long, some nights.
+void wake_from_long_sleep(WakeBoard& shared, const std::string& hive) {
   auto agent = attach("waker");
   ASSERT_TRUE(agent);
-  troupe().start("sleeper", kInReceive);
   const Peer sleeper = peer_of(*agent, "sleeper");
   ASSERT_TRUE(agent->send(sleeper, "warm up"));
   ASSERT_TRUE(shared.received.await(1, patience()));
-  const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
+  const StatusProbe probe(hive, shared.os_pid.load(), shared.pid.load());
   std::uint32_t woken = 0;
   for (std::uint32_t night = 1; night <= kNights; ++night) {
     ASSERT_TRUE(shared.waiting.await(night + 1, patience()));
@@ -82,6 +96,17 @@ TEST_P(FlowWake, ASendWakesAReceiverThatHasSleptForLong) {
     if (probe.sleeps() == before || shared.waiting.count() > night + 1) ++woken;
   }
   EXPECT_GT(woken, 0U) << "it slept again each time and found the message by itself";
+}
+
+TEST_P(FlowWake, HK_021_ASendWakesAReceiverThatHasSleptForLong) {
+  troupe().start("sleeper", kInReceive);
+  ASSERT_NO_FATAL_FAILURE(wake_from_long_sleep(board<WakeBoard>(), hive().name()));
+  troupe().wait_all(patience());
+}
+
+TEST_P(FlowWake, HK_057_ASendWakesAHandlerThatWaits) {
+  troupe().start("sleeper", kInServe);
+  ASSERT_NO_FATAL_FAILURE(wake_from_long_sleep(board<WakeBoard>(), hive().name()));
   troupe().wait_all(patience());
 }
 
@@ -235,10 +260,7 @@ BEELINE_ROLE(hoards) {
   ASSERT_TRUE(agent);
   board.waiting.raise();
   if (context.number == 0) {
-    const Deadline deadline = patience();
-    while (agent->inbox().size() < kEarly && std::chrono::steady_clock::now() < deadline) {
-      EXPECT_FALSE(agent->receive({.timeout = 5ms, .filter = {.reply_to = 1}}));
-    }
+    ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kEarly));
     EXPECT_EQ(agent->inbox().size(), kEarly);
     board.received.raise();
     ASSERT_TRUE(board.go.await(1, patience()));

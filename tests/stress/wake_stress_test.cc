@@ -22,6 +22,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -107,7 +108,8 @@ class End {
   void wake_other(std::uint32_t round) {
     const int lead = lead_.relaxed_load();
     linger(lead);
-    const auto outcome = sender_.send(link_, {}, {}, sender_.reserve_id());
+    const auto outcome =
+        sender_.send(link_, std::span<const std::byte>(), {}, sender_.reserve_id());
     const bool rang = ring(bell_of_other());
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/os/clock.h"
+#include "src/os/process.h"
 #include "tools/beeline/accounts.h"
 
 namespace beeline::test {
@@ -35,9 +37,42 @@ Peer peer_of(Agent& agent, const std::string& name) {
       return {};
     }
     // Nobody is told of a new name; the wait also takes what the coordinator has to say.
-    const auto none = agent.receive({.timeout = 5ms, .filter = {.reply_to = ~0ULL}});
+    const auto none = agent.receive({.timeout = 5ms, .filter = kNobody});
     EXPECT_FALSE(none);
   }
+}
+
+void drain_until(Agent& agent, const std::function<bool()>& is_over) {
+  const Deadline deadline = patience();
+  while (!is_over()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+        << agent.name() << " has drained " << agent.counters().drained << " and waits for more";
+    const auto none = agent.receive({.timeout = 1ms, .filter = kNobody});
+    ASSERT_FALSE(none);
+    ASSERT_EQ(none.error().code, ErrorCode::kTimeout) << none.error().text;
+  }
+}
+
+void await_drained(Agent& agent, std::uint64_t count) {
+  drain_until(agent, [&] { return agent.counters().drained >= count; });
+}
+
+void await_queued(Agent& agent, std::uint64_t count) {
+  drain_until(agent, [&] { return agent.counters().queued >= count; });
+}
+
+std::vector<std::string> take_texts(Agent& agent, const Filter& filter) {
+  std::vector<std::string> texts;
+  while (auto message = agent.try_receive(filter)) {
+    texts.emplace_back(message->text());
+    message->done();
+  }
+  return texts;
+}
+
+void let_pass(std::chrono::nanoseconds duration) {
+  const std::int64_t until = os::coarse_ns() + duration.count();
+  while (os::coarse_ns() <= until) os::yield();
 }
 
 Message next_message(Agent& agent, const Filter& filter) {

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <beeline/agent.h>
 
@@ -31,6 +34,20 @@ inline constexpr auto kPatience = 60s;
 [[nodiscard]] std::optional<Agent> attach(const std::string& name, const std::string& parent = "");
 // The peer of that name as soon as it is there. Fails the test at the deadline.
 [[nodiscard]] Peer peer_of(Agent& agent, const std::string& name);
+// Matches no message, but a look for it takes what lies in the lanes into the inbox.
+inline constexpr Filter kNobody{.reply_to = ~0ULL};
+// Looks again and again until `is_over` says so, taking into the inbox what lies in the lanes and
+// what the coordinator has to say, and nothing out of it. Fails the test at the deadline, or when
+// the agent has left.
+void drain_until(Agent& agent, const std::function<bool()>& is_over);
+// Until that many messages were taken from the lanes, those of earlier lives included.
+void await_drained(Agent& agent, std::uint64_t count);
+// Until that many wait in the inbox.
+void await_queued(Agent& agent, std::uint64_t count);
+// Takes and ends all that waits, and returns the texts in the order of delivery.
+[[nodiscard]] std::vector<std::string> take_texts(Agent& agent, const Filter& filter = {});
+// Waits until the coarse clock, by which messages are stamped, is past `duration` from now.
+void let_pass(std::chrono::nanoseconds duration);
 // The next message within the patience of a test; an invalid one fails the test.
 [[nodiscard]] Message next_message(Agent& agent, const Filter& filter = {});
 // drained = queued + leased + done + dead + purged.

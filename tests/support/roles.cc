@@ -61,7 +61,10 @@ RoleFunction find_role(std::string_view name) {
 }
 
 RoleRegistration::RoleRegistration(const char* name, RoleFunction function) {
-  table()[name] = function;
+  if (!table().emplace(name, function).second) {
+    std::fprintf(stderr, "the role \"%s\" is defined twice\n", name);
+    std::abort();
+  }
   main_hook = run_as_role;
 }
 

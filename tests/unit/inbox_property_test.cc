@@ -336,8 +336,8 @@ class Story {
     }
   }
   void purge() {
-    const std::uint32_t at = inbox().oldest_dead();
-    if (at == kNoEntry) return;
+    if (inbox().letters().empty()) return;
+    const std::uint32_t at = inbox().letters().front();
     const Place place = model_.find(at);
     require(place->second.word.state == EntryState::kDead);
     inbox().purge(at, stamp_of(place->second));

@@ -144,7 +144,10 @@ TEST(Wire, AFullListFitsAPacket) {
                     ~0U,
                     "receiver_dead",
                     INT64_MAX,
-                    std::string(kMaxLetterPreview, '\1')};
+                    std::string(kMaxLetterPreview, '\1'),
+                    UINT16_MAX,
+                    ~0ULL,
+                    std::string(55, 'f')};
   const KeptLettersAnswer letters{std::vector<KeptLetter>(kMaxListedLetters, letter), INT64_MAX};
   EXPECT_LE(build(Answer(letters), ~0ULL).size(), kMaxPacketBytes);
 
@@ -224,15 +227,27 @@ TEST(Wire, EveryErrorCodeHasItsWord) {
 }
 
 TEST(Names, OfAgentsArePrintableUtf8WithoutSlash) {
-  for (const char* good : {"a", "worker 1", "J\xc3\xb6rg", "\xf0\x9f\x90\x9d"}) {
+  for (const char* good :
+       {"a", "worker 1", "queue", "my queue:q", "J\xc3\xb6rg", "\xf0\x9f\x90\x9d"}) {
     EXPECT_TRUE(check_agent_name(good).has_value()) << good;
   }
   EXPECT_TRUE(check_agent_name(std::string(64, 'x')).has_value());
   for (const char* bad : {"", "a/b", "a\n", "\x7f", "\xff", "\xc3", "\xc0\xaf", "\xc2\x85",
-                          "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+                          "\xed\xa0\x80", "\xf4\x90\x80\x80", "queue:", "queue:q"}) {
     EXPECT_FALSE(check_agent_name(bad).has_value()) << bad;
   }
   EXPECT_FALSE(check_agent_name(std::string(65, 'x')).has_value());
+}
+
+TEST(Names, OfQueuesAreNoTargets_HK037_HK040) {
+  for (const char* good : {"", "0", "7", "queue", "queen@vps1"}) {
+    EXPECT_TRUE(check_target(good).has_value()) << good;
+  }
+  for (const char* bad : {"queue:", "queue:q"}) {
+    const auto refused = check_target(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code, ErrorCode::kNoRoute);
+  }
 }
 
 TEST(Names, OfHivesNameADirectory) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -21,7 +22,10 @@ namespace {
 using dump::Segment;
 using dump::Source;
 
-constexpr int kLooks = 16;
+constexpr int kLooks = 16;  // that found every segment
+// How long the keeper may take to find time for what it was handed; a segment that has its name
+// alone is looked for as long.
+constexpr std::chrono::nanoseconds kKeeperPatience = std::chrono::seconds(1);
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 
 using Key = std::pair<std::uint64_t, std::uint32_t>;  // of a link: incarnation, serial
@@ -170,21 +174,34 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   return account;
 }
 
+/// Whether the coordinator knows of a segment that the look has not found: the keeper may not yet
+/// have taken what it was handed.
+bool has_overlooked(const control::ListedAgent& agent, const Look& look,
+                    const std::vector<shm::LinkKey>& in_links) {
+  if (agent.state == shm::AgentState::kRunning && !look.homes.contains(agent.pid)) return true;
+  const auto tails = look.tails.find(agent.pid);
+  return std::any_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
+    return tails == look.tails.end() || !tails->second.contains({key.incarnation, key.serial});
+  });
+}
+
 /// The accounts of one look; `before` holds those of earlier ones, and keeps what adds up.
-Result<std::map<Pid, Account>> look_again(control::Client& client, const Look& look,
+Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
                                           const std::map<Pid, Account>& before) {
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
   std::map<Pid, Account> now;
   for (const control::ListedAgent& agent : *agents) {
+    if (agent.pid == control::kKingPid) continue;
     const bool has_home = look.homes.contains(agent.pid);
-    const bool takes_mail = look.tails.contains(agent.pid) && agent.pid != control::kKingPid &&
-                            agent.state != shm::AgentState::kDead;
-    if (!has_home && !takes_mail) continue;
+    const bool takes_mail = look.tails.contains(agent.pid) && agent.state != shm::AgentState::kDead;
+    const bool runs = agent.state == shm::AgentState::kRunning;
+    if (!has_home && !takes_mail && !runs) continue;
     // Asked after the copies were taken: a row is closed only after the coordinator has let its
     // link fade, so a link without a row that has not faded even now was not known to the home.
     const auto in_links = client.links_to(agent.pid);
     if (!in_links) return tl::unexpected(in_links.error());
+    if (has_overlooked(agent, look, *in_links)) look.whole = false;
     Account account = account_of(agent, look, *in_links);
     const auto earlier = before.find(agent.pid);
     if (earlier != before.end() && earlier->second.balanced()) {
@@ -210,13 +227,15 @@ const Account* HiveAccounts::find(Pid pid) const noexcept {
 Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hive) {
   HiveAccounts accounts;
   std::map<Pid, Account> inboxes;
-  for (int round = 0; round < kLooks; ++round) {
-    if (round != 0) wake::nap(round);
-    const auto look = look_at_segments(hive);
+  const Deadline until_whole = after(kKeeperPatience);
+  for (int round = 0, looks = 0; round < kLooks; ++looks) {
+    if (looks != 0) wake::nap(looks);
+    auto look = look_at_segments(hive);
     if (!look) return tl::unexpected(look.error());
-    if (!look->whole && round + 1 < kLooks) continue;
     auto now = look_again(client, *look, inboxes);
     if (!now) return tl::unexpected(now.error());
+    if (!look->whole && std::chrono::steady_clock::now() < until_whole) continue;
+    ++round;
     inboxes = std::move(*now);
     accounts.segments = look->segments;
     accounts.segment_bytes = look->segment_bytes;

@@ -47,8 +47,9 @@ struct HiveAccounts {
 };
 
 /// Looks until every account adds up, at most 16 times: one look at a running agent is not of one
-/// instant. Errors: kNoCoordinator, kDenied (segments of another user), kSystem, and those of every
-/// call of the client.
+/// instant. A segment that the coordinator knows of and the keeper does not hold yet is waited for,
+/// up to 1 s. Errors: kNoCoordinator, kDenied (segments of another user), kSystem, and those of
+/// every call of the client.
 [[nodiscard]] Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hive);
 
 }  // namespace beeline::cli

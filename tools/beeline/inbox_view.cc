@@ -162,10 +162,18 @@ class InboxReader {
     if (word.state == shm::EntryState::kQueued && aside) line.place = kStashed;
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
+    if (word.state == shm::EntryState::kQueued) note_expiry(header, line);
     if (word.state == shm::EntryState::kDead) {
       line.reason = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
     }
     return line;
+  }
+
+  /// Its agent has not looked since: nobody will be handed it out any more.
+  static void note_expiry(const shm::MessageHeader& header, InboxLine& line) {
+    const bool revived = (header.flags & shm::kFlagRevived) != 0;
+    if (header.ttl_ms == 0 || revived || line.age_ms <= header.ttl_ms) return;
+    line.reason = shm::to_string(shm::DeadReason::kExpired);
   }
 
   /// How far this inbox has taken a lane: 0 if it does not know the link yet, nothing if it has
@@ -200,6 +208,7 @@ class InboxReader {
                   view.part(at + offsetof(shm::Slot, payload) + shm::extension_bytes(slot.header),
                             shm::inline_room(slot.header))));
       lines.back().arrival = kNotArrived + position;
+      note_expiry(slot.header, lines.back());
     }
   }
 

@@ -27,7 +27,7 @@ struct InboxLine {
   std::uint32_t attempts = 0;
   std::uint32_t bytes = 0;
   std::int64_t age_ms = 0;
-  std::string reason;   ///< why it is dead
+  std::string reason;   ///< why it is dead, or will be as soon as its agent looks
   std::string preview;  ///< the start of the payload, control characters escaped
 
   std::int64_t key = 0;       ///< delivery order, with `arrival`

@@ -1,6 +1,7 @@
 // dlq: ls, show, requeue, purge.
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "shm/identity.h"
 #include "src/control/letters_client.h"
+#include "src/control/trace_text.h"
 #include "tools/beeline/letters_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
@@ -182,6 +184,7 @@ ExitCode send_on(const Context& context, control::Client& client, const LetterVi
   AttachOptions attach_as = attach_options(context);
   attach_as.role = "agent";
   attach_as.temporary = true;
+  attach_as.max_hops = std::numeric_limits<std::uint16_t>::max();  // the receiver has its own limit
   auto agent = attach(context, attach_as);
   if (!agent) return complain(agent.error());
   const auto peer = agent->peer(to);
@@ -191,6 +194,9 @@ ExitCode send_on(const Context& context, control::Client& client, const LetterVi
   options.type = whole->type;
   options.channel = whole->channel;
   options.reply_to = whole->reply_to;
+  options.cause = whole->cause;
+  options.trace = control::parse_trace(whole->trace).value_or(TraceContext{});
+  options.hops = whole->hops;
   const Deadline deadline = context.timeout ? after(*context.timeout) : Deadline::min();
   const SendResult sent = agent->send_until(*peer, whole->payload, deadline, options);
   if (!sent) return complain(sent, to);
@@ -369,7 +375,9 @@ void add_letters_verbs(CLI::App& app, Context& context) {
       "does\n"
       "it at its next call. Exits with 4 if that has no process: its letters wait until it "
       "attaches\n"
-      "again; with 5 if it does not answer within --timeout (10 s).");
+      "again; with 5 if it does not answer within --timeout (10 s), and it is not done later "
+      "then.\n"
+      "With --to it is a new message with type, channel, rank, cause, trace and hops of the old.");
 
   auto to_purge = std::make_shared<LetterArguments>();
   auto* purge_verb = add_verb(*dlq, context, "purge", "Let dead letters go", purge, to_purge);

@@ -1,0 +1,119 @@
+// What is said to a peer without a wait: what became of its message, and that one of ours is taken
+// back. What finds no room is owed, and paid as soon as there is some.
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+namespace {
+
+constexpr std::size_t kMostOwed = 256;  // to one peer
+
+// It may be paid later.
+bool is_put_off(SendStatus status) {
+  return status == SendStatus::kFull || status == SendStatus::kNoMemory;
+}
+
+bool is_ack(const Debt& debt) { return debt.kind == Debt::Kind::kAck; }
+
+}  // namespace
+
+// Says what became of a message to a sender that has asked. What no message of ours can carry is
+// cut.
+void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view reply) {
+  const std::string_view part = reply.substr(0, contract_.max_payload_bytes);
+  const bool cut = part.size() < reply.size();
+  owe({Debt::Kind::kAck, shm::pid_of_message(id), {id, status, std::string(part), cut}});
+  pay_debts();
+}
+
+// A peer that reads nothing loses the oldest of what it is owed.
+void AgentCore::owe(Debt debt) {
+  const auto is_theirs = [to = debt.to](const Debt& other) { return other.to == to; };
+  const auto owed = std::count_if(debts_.begin(), debts_.end(), is_theirs);
+  if (static_cast<std::size_t>(owed) >= kMostOwed) {
+    const auto oldest = std::find_if(debts_.begin(), debts_.end(), is_theirs);
+    if (is_ack(*oldest)) ++acks_dropped_;
+    debts_.erase(oldest);
+  }
+  debts_.push_back(std::move(debt));
+}
+
+// Each peer's in their order; one that takes nothing holds up no other.
+void AgentCore::pay_debts() {
+  for (const receive::Refused& refused : receiver_->take_refused()) {
+    owe({Debt::Kind::kAck,
+         shm::pid_of_message(refused.id),
+         {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))}});
+  }
+  if (debts_.empty()) return;
+  using Creditor = std::pair<Pid, Debt::Kind>;  // each kind has a lane of its own
+  std::vector<Creditor> paid;
+  std::vector<Creditor> full;
+  std::erase_if(debts_, [&](const Debt& debt) {
+    const Creditor creditor{debt.to, debt.kind};
+    if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
+    const SendStatus status = pay(debt);
+    if (is_put_off(status)) {
+      full.push_back(creditor);
+      return false;
+    }
+    if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
+    paid.push_back(creditor);
+    return true;
+  });
+  for (const Creditor& creditor : paid) stop_ringing(creditor.first);
+}
+
+// No control call: who has sent to us has a link from us, or is gone.
+SendStatus AgentCore::pay(const Debt& debt) {
+  shm::Extension extension{};
+  send::Envelope envelope;
+  envelope.reply_to = debt.ack.id;
+  if (is_ack(debt)) {
+    extension.ack = static_cast<std::uint8_t>(debt.ack.status);
+    envelope.flags = shm::kFlagAck | (debt.ack.is_cut ? shm::kFlagCut : 0);
+    envelope.extension = &extension;
+  } else {
+    envelope.rank = kCritical;
+    envelope.type = kCancelOrder;
+    envelope.flags = shm::kFlagControl;
+  }
+  const auto words = std::as_bytes(std::span(debt.ack.reply));
+  const auto lock = lock_send();
+  send::OutLink* link = has_left() ? nullptr : out_link(debt.to);
+  if (link == nullptr) return SendStatus::kPeerDead;
+  const auto attempt = [&] {
+    return send_now(*link, words, envelope, send_path_.reserve_id()).status;
+  };
+  const SendStatus status = attempt();
+  if (status != SendStatus::kFull) return status;
+  // The receiver rings us when it has taken something, wherever we wait then: in a call, or on the
+  // fd outside of the library.
+  send::SendPath::want_space(*link, send::SpaceFor::kDebts, true);
+  return attempt();
+}
+
+void AgentCore::stop_ringing(Pid to) {
+  const auto is_theirs = [to](const Debt& debt) { return debt.to == to; };
+  if (std::any_of(debts_.begin(), debts_.end(), is_theirs)) return;
+  const auto lock = lock_send();
+  send::OutLink* link = out_link(to);
+  if (link != nullptr && link->space_for != 0) {
+    send::SendPath::want_space(*link, send::SpaceFor::kDebts, false);
+  }
+}
+
+// Of an agent that leaves; how many there were.
+std::size_t AgentCore::drop_debts() {
+  acks_dropped_ += static_cast<std::uint64_t>(std::count_if(debts_.begin(), debts_.end(), is_ack));
+  const std::size_t count = debts_.size();
+  debts_.clear();
+  return count;
+}
+
+}  // namespace beeline

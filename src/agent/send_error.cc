@@ -1,0 +1,64 @@
+#include "src/agent/send_error.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "shm/link.h"
+#include "shm/strings.h"
+
+namespace beeline {
+
+namespace {
+
+std::string too_big(const SendResult& result, std::size_t bytes, const SendOptions& options) {
+  if (result.limit != shm::kMaxStringLength) {
+    return fmt::format(
+        "the payload has {} bytes, the limit is {}; send it in parts, or attach with a larger "
+        "max_payload_bytes",
+        bytes, result.limit);
+  }
+  const bool type = options.type.size() > shm::kMaxStringLength;
+  if (type || options.channel.size() > shm::kMaxStringLength) {
+    const std::string_view text = type ? options.type : options.channel;
+    return fmt::format("the {} \"{}\" has {} bytes, the limit is {}; use a shorter one",
+                       type ? "type" : "channel", text, text.size(), shm::kMaxStringLength);
+  }
+  return fmt::format(
+      "the link knows {} different types and channels, which is the limit; use one of them, or say "
+      "it in the payload",
+      shm::kMaxStrings);
+}
+
+}  // namespace
+
+std::string why_not_sent(const SendResult& result, std::size_t bytes, const SendOptions& options,
+                         const AttachOptions& own) {
+  switch (result.status) {
+    case SendStatus::kTooBig:
+      return too_big(result, bytes, options);
+    case SendStatus::kFull:
+      return "the receiver has not taken what lies in the link, and there is no room for more; try "
+             "later, or see in `beeline status` what it is at";
+    case SendStatus::kRateLimited:
+      return fmt::format("send_rate allows {} messages per second to each peer; try later",
+                         own.send_rate);
+    case SendStatus::kLoop:
+      return fmt::format(
+          "more than max_hops = {} messages would have led to it; end the chain, or send with "
+          "inherit = false what does not belong to it",
+          own.max_hops);
+    case SendStatus::kDenied:
+      return "the rules of the tree forbid it; `beeline route` names the rule";
+    case SendStatus::kNoMemory:
+      return fmt::format("the system has no memory for {} bytes of payload; try later", bytes);
+    case SendStatus::kPeerDead:
+      return "the receiver is finally dead; ask Agent::peer() who has its name now";
+    case SendStatus::kNoAgent:
+      return "nobody has that name or pid; `beeline tree` shows who is there";
+    default:
+      return "this agent has left the hive; attach again";
+  }
+}
+
+}  // namespace beeline

@@ -1,0 +1,180 @@
+// A life that has ended while its process goes on: what lies in the lanes is its successor's.
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct EndedBoard {
+  Event attached;
+  Event cut;
+  Event sent;
+  Event looked;
+};
+
+class FlowEnded : public HiveTest {};
+INSTANTIATE_TEST_SUITE_P(As, FlowEnded, testing::Values(World::kProcesses), world_name);
+
+constexpr int kMessages = 20;
+
+// Ends every connection of this process, as a library that closes all descriptors would.
+void shut_all_sockets() {
+  DIR* fds = ::opendir("/proc/self/fd");
+  ASSERT_NE(fds, nullptr);
+  while (const dirent* each = ::readdir(fds)) {
+    const int fd = std::atoi(each->d_name);
+    struct stat found {};
+    if (::fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode)) ::shutdown(fd, SHUT_RDWR);
+  }
+  ::closedir(fds);
+}
+
+// Holds one message, loses its connection and comes back too late, with the next life there.
+BEELINE_ROLE(fenced) {
+  auto& board = context.board<EndedBoard>();
+  auto agent = attach("fenced");
+  ASSERT_TRUE(agent);
+  Message held = next_message(*agent);
+  ASSERT_TRUE(held.valid());
+  board.attached.raise();
+  ASSERT_TRUE(board.cut.await(1, patience()));
+  shut_all_sockets();
+  board.cut.raise();
+  ASSERT_TRUE(board.sent.await(1, patience()));
+  // It learns of its end from the control socket alone, which next_notice() looks at.
+  const Deadline deadline = patience();
+  std::optional<Notice> end;
+  while (!end && std::chrono::steady_clock::now() < deadline) end = agent->next_notice();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->kind, Notice::Kind::kShutdown);
+
+  const std::uint64_t before = agent->counters().drained;
+  EXPECT_EQ(agent->inbox().size(), 1U) << "what it holds, and nothing from the lanes";
+  EXPECT_TRUE(agent->drain_pending_results().empty());
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_EQ(agent->receive().error().code, ErrorCode::kClosed);
+  EXPECT_FALSE(held.cancelled());
+  const auto served = agent->serve([](Message&) { return Ack{}; });
+  ASSERT_FALSE(served);
+  EXPECT_EQ(served.error().code, ErrorCode::kClosed);
+  EXPECT_EQ(agent->counters().drained, before);
+  held.done();
+  EXPECT_EQ(agent->detach(), 0U);
+  board.looked.raise();
+}
+
+// The next life, as soon as the coordinator has ended the one before.
+std::optional<Agent> attach_successor(Agent& other) {
+  const Deadline deadline = patience();
+  for (;;) {
+    auto next = Agent::attach(named("fenced"));
+    if (next) return std::move(*next);
+    if (next.error().code != ErrorCode::kAlreadyRunning ||
+        std::chrono::steady_clock::now() > deadline) {
+      ADD_FAILURE() << next.error().text;
+      return std::nullopt;
+    }
+    EXPECT_FALSE(other.receive({.timeout = 20ms}));
+  }
+}
+
+TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) {
+  auto& shared = board<EndedBoard>();
+  auto sender = attach("sender");
+  ASSERT_TRUE(sender);
+  troupe().start("fenced");
+  const Peer to = peer_of(*sender, "fenced");
+  ASSERT_TRUE(sender->send(to, "held"));
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  shared.cut.raise();
+  ASSERT_TRUE(shared.cut.await(2, patience()));
+  auto successor = attach_successor(*sender);
+  ASSERT_TRUE(successor);
+  for (int i = 0; i < kMessages; ++i) ASSERT_TRUE(sender->send(to, std::to_string(i)));
+  shared.sent.raise();
+  ASSERT_TRUE(shared.looked.await(1, patience()));
+
+  Message held = next_message(*successor);
+  ASSERT_TRUE(held.valid());
+  EXPECT_EQ(held.text(), "held");
+  EXPECT_EQ(held.attempts(), 1U);
+  held.done();
+  for (int i = 0; i < kMessages; ++i) {
+    Message message = next_message(*successor);
+    ASSERT_TRUE(message.valid()) << i;
+    EXPECT_EQ(message.text(), std::to_string(i));
+    EXPECT_FALSE(message.redelivered());
+    message.done();
+  }
+  EXPECT_FALSE(successor->try_receive());
+  troupe().wait_all(patience());
+  expect_balance(*successor);
+}
+
+// ---- Acknowledgements while the coordinator hangs -----------------------------------------------
+
+class FlowAckHang : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowAckHang);
+
+// Finishes everything at once, the last word included.
+BEELINE_ROLE(acknowledger) {
+  auto agent = attach("acknowledger");
+  ASSERT_TRUE(agent);
+  for (bool last = false; !last;) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    last = message.type() == "stop";
+    const std::string text(message.text());
+    message.done(text);
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  expect_balance(*agent);
+}
+
+void expect_ack(const Result<Acknowledgement>& ack, int number) {
+  ASSERT_TRUE(ack) << number << ": " << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kAccepted);
+  EXPECT_EQ(ack->reply, std::to_string(number));
+}
+
+TEST_P(FlowAckHang, HK_054_DoneNeitherWaitsForTheCoordinatorNorLosesItsAcknowledgement) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("acknowledger");
+  const Peer to = peer_of(*agent, "acknowledger");
+  ASSERT_NO_FATAL_FAILURE(expect_ack(agent->send_acked(to, "0", patience()), 0));
+  const pid_t coordinator = hive().coordinator();
+  ASSERT_GT(coordinator, 0);
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  // A wait for the coordinator in each of them would take longer than this test may.
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_ack(agent->send_acked(to, std::to_string(i), patience()), i));
+  }
+  // More than a lane holds, of which none is read before the last was sent.
+  std::vector<MessageId> ids;
+  for (int i = 0; i < 300; ++i) {
+    const auto sent = agent->send_until(to, std::to_string(i), patience(), {.requires_ack = true});
+    ASSERT_TRUE(sent);
+    ids.push_back(sent.id);
+  }
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_NO_FATAL_FAILURE(expect_ack(agent->await_ack(to, ids[i], patience()), i));
+  }
+  ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
+  ASSERT_TRUE(agent->send(to, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  EXPECT_EQ(agent->counters().queued, 0U);
+  expect_balance(*agent);
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,157 @@
+// What has waited longer than it may is not shown as waiting, whoever looks and however.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/os/clock.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct ExpiryBoard {
+  Event sent;
+};
+
+class FlowExpiry : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowExpiry);
+
+constexpr std::uint32_t kShort = 1;  // ms
+const Filter kNobody{.reply_to = ~0ULL};
+
+// Waits until the coarse clock, by which messages are stamped, is past what lives so short.
+void let_expire() {
+  const std::int64_t until = os::coarse_ns() + 20'000'000;
+  while (os::coarse_ns() <= until) {
+  }
+}
+
+void drain(Agent& agent, std::uint64_t count) {
+  while (agent.counters().drained < count) {
+    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
+  }
+}
+
+std::size_t count_waiting(Agent& agent) {
+  const auto items = agent.inbox();
+  return static_cast<std::size_t>(
+      std::count_if(items.begin(), items.end(),
+                    [](const InboxItem& item) { return !item.dead && !item.leased; }));
+}
+
+std::size_t count_expired(Agent& agent) {
+  const auto items = agent.inbox();
+  return static_cast<std::size_t>(std::count_if(items.begin(), items.end(), [](const auto& item) {
+    return item.dead && item.reason == "expired";
+  }));
+}
+
+// An answer that nobody has asked for and a message, both short-lived; then waits for the word
+// about the second.
+BEELINE_ROLE(hasty) {
+  auto agent = attach("hasty");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  ASSERT_TRUE(agent->send(to, "answer", {.type = kTaskResponse, .reply_to = 9, .ttl_ms = kShort}));
+  const auto told = agent->send_acked(to, "message", patience(), {.type = "job", .ttl_ms = kShort});
+  ASSERT_TRUE(told) << told.error().text;
+  EXPECT_EQ(told->status, AckStatus::kRejected);
+  EXPECT_EQ(told->reply, "expired");
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowExpiry, C_20_HK_022_ALookShowsNothingThatIsOverAsWaiting) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  troupe().start("hasty");
+  drain(*agent, 2);
+  let_expire();
+  const InboxCounters now = agent->counters();
+  EXPECT_EQ(now.queued, 0U);
+  EXPECT_EQ(now.dead, 2U);
+  expect_balance(*agent);
+  EXPECT_EQ(count_waiting(*agent), 0U) << "neither the message nor the answer";
+  EXPECT_EQ(count_expired(*agent), 2U);
+  EXPECT_TRUE(agent->drain_pending_results().empty());
+  // Nothing was taken, and the sender is told.
+  while (agent->next_notice()) {
+  }
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+constexpr int kMixed = 200;
+
+BEELINE_ROLE(mixed_expiry) {
+  auto& board = context.board<ExpiryBoard>();
+  auto agent = attach("mixed");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  for (int i = 0; i < kMixed; ++i) {
+    const std::uint32_t ttl = i % 2 == 0 ? kShort : 0;
+    const std::int32_t rank = i % 3 == 0 ? kHigh : kNormal;
+    ASSERT_TRUE(
+        agent->send_until(to, std::to_string(i), patience(), {.rank = rank, .ttl_ms = ttl}));
+  }
+  board.sent.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowExpiry, WhatIsLeftKeepsItsOrderHoweverManyHaveExpired) {
+  AttachOptions options = named("receiver");
+  options.aging_factor = 0;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("mixed_expiry");
+  drain(*agent, kMixed);
+  let_expire();
+  EXPECT_EQ(agent->counters().queued, kMixed / 2U);
+  expect_balance(*agent);
+  for (const std::int32_t rank : {kHigh, kNormal}) {
+    for (int i = 1; i < kMixed; i += 2) {
+      if ((i % 3 == 0 ? kHigh : kNormal) != rank) continue;
+      Message message = next_message(*agent);
+      ASSERT_TRUE(message.valid());
+      EXPECT_EQ(message.text(), std::to_string(i));
+      message.done();
+    }
+  }
+  EXPECT_FALSE(agent->try_receive());
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+TEST_P(FlowExpiry, WhatIsPutBackOrInheritedExpiresToo) {
+  for (const bool by_successor : {false, true}) {
+    auto agent = attach("receiver");
+    ASSERT_TRUE(agent);
+    const std::uint64_t dead = agent->counters().dead;
+    ASSERT_TRUE(agent->send("receiver", "x", {.ttl_ms = 200}));
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(agent->counters().leased, 1U);
+    message.requeue();
+    if (by_successor) {
+      agent.reset();
+      agent = attach("receiver");
+      ASSERT_TRUE(agent);
+    }
+    // Its end is awaited, and it must end without a take.
+    const Deadline deadline = patience();
+    while (agent->counters().queued != 0 && std::chrono::steady_clock::now() < deadline) {
+    }
+    EXPECT_EQ(agent->counters().queued, 0U);
+    EXPECT_EQ(agent->counters().dead, dead + 1) << (by_successor ? "inherited" : "put back");
+    // Whoever puts it back wants it delivered, late or not.
+    for (const InboxItem& item : agent->inbox()) {
+      ASSERT_TRUE(agent->requeue_dead(item.id));
+    }
+    EXPECT_EQ(agent->counters().queued, dead + 1);
+    while (auto again = agent->try_receive()) again->reject();
+    expect_balance(*agent);
+  }
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,155 @@
+// Questions that nobody waits for: how long, and how many of them, an agent remembers.
+
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct QuestionBoard {
+  Event attached;
+};
+
+class FlowQuestion : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowQuestion);
+
+// Answers at once, but what is "slow" only when it is told to "finish": by hand, by what the
+// question named in reply_to, if it named something.
+BEELINE_ROLE(expert) {
+  auto agent = attach("expert-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  context.board<QuestionBoard>().attached.raise();
+  std::vector<Message> slow;
+  const auto handle = [&](Message& message) -> Ack {
+    if (message.type() == "slow") {
+      slow.push_back(std::move(message));
+      return {AckStatus::kQueued, {}};
+    }
+    if (message.type() == "finish") {
+      for (Message& job : slow) {
+        const MessageId about = job.reply_to() != 0 ? job.reply_to() : job.id();
+        EXPECT_TRUE(agent->send("asker", job.text(), {.reply_to = about}));
+        job.done();
+      }
+      slow.clear();
+    }
+    if (message.type() == "stop") agent->stop_serving();
+    if (message.type().empty()) {
+      EXPECT_TRUE(agent->reply(message, "an answer"));
+    }
+    return {};
+  };
+  EXPECT_TRUE(agent->serve(handle));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// The results are those of `texts`, and nothing of them is in the inbox.
+void expect_results(Agent& agent, const std::vector<std::string>& texts) {
+  EXPECT_FALSE(agent.try_receive());
+  std::vector<Message> results = agent.drain_pending_results();
+  std::vector<std::string> found;
+  for (Message& result : results) {
+    found.emplace_back(result.text());
+    result.done();
+  }
+  EXPECT_EQ(found, texts);
+}
+
+TEST_P(FlowQuestion, AnOpenQuestionIsRememberedHoweverManyRequestsFollowIt) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("expert");
+  const Peer expert = peer_of(*agent, "expert-0");
+  ASSERT_TRUE(agent->fire_and_forget(expert, "the result", {.type = "slow"}));
+  for (int i = 0; i < 1100; ++i) {
+    if (i == 1099) {
+      ASSERT_TRUE(agent->send(expert, "", {.type = "finish"}));
+    }
+    auto answer = agent->request(expert, "?", patience());
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  }
+  expect_results(*agent, {"the result"});
+  EXPECT_EQ(agent->counters().late_replies, 0U);
+  ASSERT_TRUE(agent->send(expert, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+TEST_P(FlowQuestion, HK_067_OneIdMayBeAskedOfSeveral) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("expert", 0);
+  troupe().start("expert", 1);
+  const Peer experts[] = {peer_of(*agent, "expert-0"), peer_of(*agent, "expert-1")};
+  for (const Peer expert : experts) {
+    ASSERT_TRUE(agent->fire_and_forget(expert, "same id", {.type = "slow", .reply_to = 4711}));
+  }
+  for (const Peer expert : experts) {
+    ASSERT_TRUE(agent->send(expert, "", {.type = "finish"}));
+    auto answer = agent->request(expert, "?", patience());
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  }
+  expect_results(*agent, {"same id", "same id"});
+  EXPECT_EQ(agent->counters().late_replies, 0U);
+  for (const Peer expert : experts) ASSERT_TRUE(agent->send(expert, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+// Each by its own id and by an alias of its own; nobody answers.
+void ask(Agent& agent, Agent& taker, Peer to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(agent.fire_and_forget(to, "", {.reply_to = 1'000'000 + i})) << i;
+    Message message = next_message(taker);
+    ASSERT_TRUE(message.valid());
+    message.done();
+  }
+}
+
+TEST_P(FlowQuestion, TooManyOpenOnesAreRefusedUntilOneIsClosedOrItsReceiverIsDead) {
+  auto agent = attach("asker");
+  AttachOptions options = named("mortal");
+  options.temporary = true;
+  auto mortal = attach(options);
+  auto silent = attach("silent");
+  ASSERT_TRUE(agent && mortal && silent);
+  const Peer self = peer_of(*agent, "asker");
+  const Peer to = peer_of(*agent, "mortal");
+  constexpr std::size_t kToTheMortal = 5;
+  ASSERT_NO_FATAL_FAILURE(ask(*agent, *mortal, to, kToTheMortal));
+  ASSERT_NO_FATAL_FAILURE(
+      ask(*agent, *silent, peer_of(*agent, "silent"), kMostOpenQuestions - kToTheMortal - 1));
+
+  const SendResult last = agent->fire_and_forget(self, "");
+  ASSERT_TRUE(last);
+  EXPECT_EQ(agent->fire_and_forget(self, "").status, SendStatus::kFull);
+  ASSERT_TRUE(agent->cancel(self, last.id));
+  EXPECT_TRUE(agent->fire_and_forget(self, "instead"));
+  EXPECT_EQ(agent->fire_and_forget(self, "").status, SendStatus::kFull);
+
+  Message instead = next_message(*agent);
+  ASSERT_TRUE(instead.valid());
+  EXPECT_EQ(instead.text(), "instead");
+  EXPECT_TRUE(agent->reply(instead, "an answer"));
+  instead.done();
+  expect_results(*agent, {"an answer"});
+  EXPECT_TRUE(agent->fire_and_forget(self, "in the place of the answered one"));
+
+  EXPECT_EQ(mortal->detach(), 0U);
+  SendStatus status = SendStatus::kFull;
+  const Deadline deadline = patience();
+  while (status == SendStatus::kFull && std::chrono::steady_clock::now() < deadline) {
+    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = {.type = "none"}}));
+    status = agent->fire_and_forget(self, "in the place of the dead").status;
+  }
+  EXPECT_EQ(status, SendStatus::kOk);
+  while (auto message = agent->try_receive()) message->done();
+  expect_balance(*agent);
+}
+
+}  // namespace
+}  // namespace beeline::test
