@@ -29,7 +29,11 @@ function(beeline_add_test name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE
     beeline_internal beeline_test_main GTest::gtest ${arg_LIBRARIES})
-  target_precompile_headers(${name} REUSE_FROM beeline_test_main)
+  if("beeline_test_support" IN_LIST arg_LIBRARIES)
+    target_precompile_headers(${name} REUSE_FROM beeline_test_support)
+  else()
+    target_precompile_headers(${name} REUSE_FROM beeline_test_main)
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests)
   if(arg_PROGRAMS)

@@ -23,7 +23,7 @@ std::uint64_t old_epoch(const KeptTable& table) {
 }
 
 int give_up(Log& log, const Error& error) {
-  log.warn("coordinator_failed", "text={}", quoted(error.text));
+  log.warn("coordinator_failed", "text={}", in_quotes(error.text));
   return 1;
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxUntold = 256;  // the newest are kept
 constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
 void warn_if_failed(Hive& hive, const Result<void>& kept) {
-  if (!kept) hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+  if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
 }
 
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
@@ -94,7 +94,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   hive.refresh_word(agent);
   hive.refresh_record(agent);
   hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
-                quoted(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
+                in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
                 shm::to_string(hive.tree.find(agent.pid)->state));
   if (was_current || final) tell_parent(hive, agent, incarnation);
   // It may have died between publish and wake, and its senders may wait for space.

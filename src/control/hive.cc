@@ -74,13 +74,13 @@ Result<void> Hive::keep_link(const LinkEntry& link) {
 
 void Hive::drop_life(Pid pid, std::uint64_t incarnation) {
   if (auto dropped = keeper.drop(agent_key(pid, incarnation)); !dropped) {
-    log.warn("keeper_failed", "text={}", quoted(dropped.error().text));
+    log.warn("keeper_failed", "text={}", in_quotes(dropped.error().text));
   }
 }
 
 void Hive::drop_link(shm::LinkKey key) {
   if (auto dropped = keeper.drop(link_key(key)); !dropped) {
-    log.warn("keeper_failed", "text={}", quoted(dropped.error().text));
+    log.warn("keeper_failed", "text={}", in_quotes(dropped.error().text));
   }
   registry.remove_link(key);
 }
@@ -112,7 +112,7 @@ void Hive::refresh_record(const Agent& agent) {
 
 void Hive::publish_records() {
   if (auto published = directory.publish(); !published) {
-    log.warn("directory_failed", "text={}", quoted(published.error().text));
+    log.warn("directory_failed", "text={}", in_quotes(published.error().text));
   }
 }
 

@@ -111,7 +111,7 @@ void Keeper::restart_coordinator() {
   while (!quit_) {
     const auto started = start_coordinator();
     if (started) return;
-    log_.warn("restart_failed", "text={}", quoted(started.error().text));
+    log_.warn("restart_failed", "text={}", in_quotes(started.error().text));
     // A signal that came meanwhile ends the wait and us: nobody is left who could go down in order.
     quit_ = os::wait_readable(signals_.get(), kBackOff);
   }
@@ -153,7 +153,7 @@ void Keeper::drain() {
       if (packet.error().code == ErrorCode::kClosed) {
         socket_.close();
       } else {
-        log_.warn("keeper_receive_failed", "text={}", quoted(packet.error().text));
+        log_.warn("keeper_receive_failed", "text={}", in_quotes(packet.error().text));
       }
       return;
     }

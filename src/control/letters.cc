@@ -35,7 +35,7 @@ Result<void> check_request(const LettersRequest& request) {
   if (!requeue && request.what != kPurgeLetters) {
     return fail(ErrorCode::kInvalid,
                 fmt::format("letters: {} is neither \"{}\" nor \"{}\"",
-                            quoted(request.what.substr(0, 40)), kRequeueLetters, kPurgeLetters));
+                            in_quotes(request.what.substr(0, 40)), kRequeueLetters, kPurgeLetters));
   }
   if (requeue && request.id == 0) {
     return fail(ErrorCode::kInvalid, "letters: a requeue needs the id of a message");
@@ -70,7 +70,7 @@ Result<const Life*> find_life(Hive& hive, Pid pid) {
     return fail(ErrorCode::kNoAgent,
                 fmt::format("letters: no agent has PID {}; see `beeline tree`", pid));
   }
-  const std::string who = fmt::format("agent {} (PID {})", quoted(node->name), pid);
+  const std::string who = fmt::format("agent {} (PID {})", in_quotes(node->name), pid);
   if (node->state == shm::AgentState::kDead) {
     return fail(ErrorCode::kPeerDead,
                 fmt::format("{} has ended for good: its dead letters are the coordinator's, see "
@@ -141,7 +141,7 @@ Result<void> ask_letters(Hive& hive, const Caller& caller, std::uint64_t seq,
   if (request.to == kNoPid) return purge_own(hive, caller, seq, request);
   const auto life = find_life(hive, request.to);
   if (!life) return tl::unexpected(life.error());
-  const std::string whose = fmt::format("agent {}", quoted(hive.tree.find(request.to)->name));
+  const std::string whose = fmt::format("agent {}", in_quotes(hive.tree.find(request.to)->name));
   if (auto good = check_user(caller, (*life)->uid, whose); !good) return good;
   const auto waiting = std::count_if(
       hive.letter_tickets.begin(), hive.letter_tickets.end(),

@@ -92,7 +92,7 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
       ErrorCode::kFull,
       fmt::format("{} links to {} (PID {}) wait to be read, the limit is {}: let {} run and "
                   "receive, or send from agents that stay",
-                  count, quoted(node->name), reader, kMaxLinksToAgent, quoted(node->name)));
+                  count, in_quotes(node->name), reader, kMaxLinksToAgent, in_quotes(node->name)));
 }
 
 /// Status page and eventfd of the life that owns a link, if it has a process.
@@ -212,7 +212,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     if (needed_as_mine(hive, *link)) {
       link->faded = true;
       if (auto kept = hive.keep_link(*link); !kept) {
-        hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+        hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
         return;
       }
     } else {

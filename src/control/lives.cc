@@ -26,7 +26,7 @@ Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
     return fail(ErrorCode::kWrongVersion,
                 fmt::format("the agent speaks layout {}, the coordinator {}: run both with the "
                             "same version of Beeline",
-                            quoted(request.layout.substr(0, 16)), kLayoutVersion));
+                            in_quotes(request.layout.substr(0, 16)), kLayoutVersion));
   }
   if (request.role == Role::kKernel) {
     return fail(ErrorCode::kDenied, "the role kernel belongs to the coordinator");
@@ -41,11 +41,11 @@ Result<Pid> find_parent(const Hive& hive, const std::string& name) {
   if (name.empty()) return kKingPid;
   const AgentNode* parent = hive.tree.resolve(name);
   if (parent == nullptr) {
-    return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", quoted(name)));
+    return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", in_quotes(name)));
   }
   if (parent->state == shm::AgentState::kDead) {
     return fail(ErrorCode::kPeerDead,
-                fmt::format("parent {} (PID {}) is dead", quoted(name), parent->pid));
+                fmt::format("parent {} (PID {}) is dead", in_quotes(name), parent->pid));
   }
   return parent->pid;
 }
@@ -65,7 +65,7 @@ Result<Agent*> find_away(Hive& hive, const std::string& name, int pidfd) {
         continue;
       }
       return fail(ErrorCode::kAlreadyRunning,
-                  fmt::format("agent {} (PID {}) is already run by process {}", quoted(name),
+                  fmt::format("agent {} (PID {}) is already run by process {}", in_quotes(name),
                               agent->pid, life->os_pid));
     }
     bury(hive, agent->pid, life->incarnation);
@@ -184,7 +184,7 @@ Result<void> commit(Hive& hive, Agent& agent) {
   }
   hive.ring_peers(agent.pid);
   hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
-                quoted(hive.tree.find(agent.pid)->name), agent.committed(), before);
+                in_quotes(hive.tree.find(agent.pid)->name), agent.committed(), before);
   return {};
 }
 
@@ -225,7 +225,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   hive.answer(caller, seq, attached, std::move(answer_fds));
   announce_in_links(hive, *agent, *agent->successor);
   hive.log.info("attached", "agent={} name={} incarnation={} predecessor={} process={} role={}",
-                agent->pid, quoted(node->name), caller.incarnation, attached.predecessor,
+                agent->pid, in_quotes(node->name), caller.incarnation, attached.predecessor,
                 caller.os_pid, to_string(node->role));
   return {};
 }

@@ -10,7 +10,7 @@
 namespace beeline::control {
 
 /// A text as a logfmt value: quoted where it must be, control characters escaped.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string in_quotes(std::string_view text);
 
 /// The time now as RFC 3339 in UTC, with milliseconds.
 [[nodiscard]] std::string now_rfc3339();

@@ -54,7 +54,7 @@ Result<void> do_resume(Call& call, const ResumeRequest& request) {
   if (!resumed) {
     call.hive.log.warn("resume_refused", "agent={} incarnation={} process={} code={} text={}",
                        request.pid, request.incarnation, call.caller.os_pid,
-                       to_string(resumed.error().code), quoted(resumed.error().text));
+                       to_string(resumed.error().code), in_quotes(resumed.error().text));
   }
   return resumed;
 }
@@ -63,13 +63,13 @@ Result<void> do_report(Call& call, const ReportRequest& request) {
   ++call.hive.quarantined_links;
   call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}", call.caller.pid,
                      request.pid, request.incarnation, request.serial,
-                     quoted(request.what.substr(0, 200)));
+                     in_quotes(request.what.substr(0, 200)));
   return {};
 }
 
 Result<void> do_escalate(Call& call, const EscalateRequest& request) {
   call.hive.log.warn("escalation", "agent={} text={}", call.caller.pid,
-                     quoted(request.text.substr(0, kMaxLoggedText)));
+                     in_quotes(request.text.substr(0, kMaxLoggedText)));
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }
@@ -163,7 +163,7 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
   const bool unknown_to = answer.to == kNoPid && request.to != "0" && !request.to.empty();
   if (unknown_from || unknown_to) {
     const std::string& name = unknown_from ? request.from : request.to;
-    return fail(ErrorCode::kNoAgent, fmt::format("no agent {}", quoted(name)));
+    return fail(ErrorCode::kNoAgent, fmt::format("no agent {}", in_quotes(name)));
   }
   Verdict verdict = route(tree, answer.from, answer.to);
   answer.allowed = verdict.allowed;
@@ -248,7 +248,7 @@ Result<void> perform(Call& call, const Request& request, std::string_view op) {
   const auto* found = std::find_if(kOperations.begin(), kOperations.end(),
                                    [&](const Operation& row) { return row.op == op; });
   if (found == kOperations.end()) {
-    return fail(ErrorCode::kInvalid, fmt::format("unknown op {}", quoted(op)));
+    return fail(ErrorCode::kInvalid, fmt::format("unknown op {}", in_quotes(op)));
   }
   if (found->for_agents_only && call.caller.pid == kNoPid) {
     return fail(ErrorCode::kInvalid, fmt::format("{} comes after attach or resume", op));

@@ -37,7 +37,7 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
     life->status_page = std::move(*page);
   } else {
     // It passed this check before; without the page it cannot be rung.
-    hive.log.warn("status_lost", "agent={} text={}", kept.record.pid, quoted(page.error().text));
+    hive.log.warn("status_lost", "agent={} text={}", kept.record.pid, in_quotes(page.error().text));
     life->status.reset();
   }
   return life;
@@ -73,7 +73,7 @@ bool restore_place(Hive& hive, Agent& agent) {
     agent.index = *other;
     return true;
   }
-  hive.log.warn("restore_failed", "agent={} text={}", agent.pid, quoted(other.error().text));
+  hive.log.warn("restore_failed", "agent={} text={}", agent.pid, in_quotes(other.error().text));
   return false;
 }
 

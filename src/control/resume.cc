@@ -32,7 +32,7 @@ Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
   const AgentNode* holder = hive.tree.find_name(request.as.name);
   if (holder != nullptr && holder->state != shm::AgentState::kDead) {
     return fail(ErrorCode::kPeerDead, fmt::format("the name {} belongs to PID {} now",
-                                                  quoted(request.as.name), holder->pid));
+                                                  in_quotes(request.as.name), holder->pid));
   }
   const auto index = hive.directory.take_index(request.incarnation);
   if (!index) return tl::unexpected(index.error());
@@ -115,7 +115,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   announce_in_links(hive, *agent, *life);
   tell_deaths(hive, *agent);
   hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
-                quoted(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
+                in_quotes(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
   return {};
 }
 

@@ -140,7 +140,7 @@ void Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
     if (!socket) {
-      log_.warn("accept_failed", "text={}", quoted(socket.error().text));
+      log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
       const int reason = socket.error().sys_errno;
       if (reason == EMFILE || reason == ENFILE) refuse_client();
       return;
@@ -165,7 +165,7 @@ void Server::refuse_client() {
 void Server::add_client(os::PacketSocket socket) {
   auto identity = socket.peer_identity();
   if (!identity) {
-    log_.info("client_gone", "text={}", quoted(identity.error().text));
+    log_.info("client_gone", "text={}", in_quotes(identity.error().text));
     return;
   }
   auto session = std::make_unique<Session>();
@@ -178,7 +178,7 @@ void Server::add_client(os::PacketSocket socket) {
   }
   session->socket = std::move(socket);
   if (auto added = add(session->socket.fd(), Source::kSession, id, EPOLLIN); !added) {
-    log_.warn("client_failed", "text={}", quoted(added.error().text));
+    log_.warn("client_failed", "text={}", in_quotes(added.error().text));
     return;
   }
   sessions_.emplace(id, std::move(session));
@@ -272,7 +272,7 @@ void Server::close_doomed() {
       ++dropped_clients_;
       log_.warn("client_dropped", "process={} uid={} agent={} code={} text={}",
                 session->caller.os_pid, session->caller.uid, session->caller.pid,
-                to_string(reason.code), quoted(reason.text));
+                to_string(reason.code), in_quotes(reason.text));
       const DroppedAnnouncement last{reason.code, reason.text};
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }
@@ -296,7 +296,7 @@ void Server::release(std::uint64_t session) {
 void Server::watch(const Life& life, Pid pid) {
   watched_[life.incarnation] = pid;
   if (auto added = add(life.pidfd->get(), Source::kLife, life.incarnation, EPOLLIN); !added) {
-    log_.warn("watch_failed", "agent={} text={}", pid, quoted(added.error().text));
+    log_.warn("watch_failed", "agent={} text={}", pid, in_quotes(added.error().text));
   }
 }
 
@@ -337,7 +337,7 @@ bool Server::all_flushed() const {
 void Server::go_down() {
   if (quit_at_ns_ == 0) {
     quit_at_ns_ = os::monotonic_ns() + kLastWordsNs;
-    log_.info("going_down", "reason={}", quoted(hive_->down_reason));
+    log_.info("going_down", "reason={}", in_quotes(hive_->down_reason));
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
     for (auto& [pid, agent] : hive_->registry.agents()) {
       const ShutdownAnnouncement shutdown{hive_->down_reason};

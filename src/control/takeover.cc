@@ -264,7 +264,7 @@ void TakeoverWorker::finish(Hive& hive) {
   if (letters_ != 0) {
     const std::string total = build_dead_letters(hive.dead_letters.total());
     if (auto kept = hive.keeper.keep(kDeadLettersKey, total, {}); !kept) {
-      hive.log.warn("keeper_failed", "text={}", quoted(kept.error().text));
+      hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
     }
     hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
   }

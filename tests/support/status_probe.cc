@@ -29,8 +29,8 @@ StatusProbe::StatusProbe(const std::string& hive, pid_t process, Pid pid) {
     return;
   }
   ADD_FAILURE() << "no status page of agent " << pid << " in process " << process;
-  static const shm::StatusPage kNobody{};
-  page_ = &kNobody;
+  static const shm::StatusPage kNoPage{};
+  page_ = &kNoPage;
 }
 
 StatusProbe::~StatusProbe() {
