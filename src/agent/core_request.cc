@@ -43,8 +43,7 @@ std::string waited(const Question& question) {
 // What to do about it depends on who is asked again: a second request may be acted on twice.
 std::string no_answer(const Question& question) {
   if (question.pending.for_ack) {
-    return "no acknowledgement" + waited(question) +
-           "; call await_ack() again, it is kept when it comes later";
+    return "no acknowledgement" + waited(question) + "; call await_ack() again, it may come later";
   }
   return "no answer" + waited(question) +
          "; allow more time, or fetch it with drain_pending_results() when it comes later";
@@ -122,6 +121,7 @@ bool AgentCore::was_taken(const Question& question) {
 // The entry of what comes back, leased, or why nothing does.
 Result<std::uint32_t> AgentCore::await(Question& question) {
   const Blocked blocked(*this);
+  question.pending.is_blocking = true;
   wait_until(question.deadline.time_since_epoch().count(), [&] { return is_settled(question); });
   return conclude(question);
 }

@@ -42,6 +42,7 @@ void AgentCore::last_look() {
 }
 
 std::int64_t AgentCore::longest_block() const {
+  if (receiver_->is_searching()) return kShortest;
   std::int64_t longest = debts_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);

@@ -19,6 +19,7 @@ struct PendingReply {
   std::uint64_t alias = 0;              // another id that the answer may name, 0 = none
   std::uint32_t from = 0;               // the only agent whose answer counts
   bool for_ack = false;                 // waits for the acknowledgement, not for an answer
+  bool is_blocking = false;             // its caller does nothing but wait
   std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
 };
 

@@ -26,7 +26,8 @@ namespace {
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting) {
+std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting,
+                                 bool& asked) {
   const shm::MessageHeader& header = copy.header;
   if (is_cancel_order(link, header)) return shm::kFlagStashed;
   if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
@@ -37,26 +38,27 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, Pendin
     return shm::kFlagMatched;
   }
   if (is_ack(header)) return shm::kFlagStashed;
-  const bool asked = answers_.was_asked(header.reply_to, link.owner_pid);
-  if (!asked && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
-  if (!answers_.close(header.reply_to, link.owner_pid)) {
-    add_one(home_->home().control().counters.late_replies);
-  }
+  const bool known = answers_.was_asked(header.reply_to, link.owner_pid);
+  if (!known && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
+  asked = answers_.close(header.reply_to, link.owner_pid);
+  if (!asked) add_one(home_->home().control().counters.late_replies);
   return shm::kFlagStashed;
 }
 
 // An answer is in the stash at once, so that an order to cancel finds it there.
-void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
+void Receiver::note_put(std::uint32_t at, std::uint16_t mark, bool asked) {
   const shm::MessageHeader& header = entry(at).header;
   for (CancelOrder& order : orders_) {
     if (order.id == header.id) order.found = at;
   }
+  if (!unasked_.empty()) unasked_.erase(at);
   if (mark != shm::kFlagStashed) return;
-  if (is_order(header)) {
-    orders_.push_back({.entry = at, .row = entry(at).word().row, .id = header.reply_to});
-  } else if (is_copy(header)) {
+  if (is_copy(header)) {
     unwanted_.push_back(at);
+  } else if (is_order(header)) {
+    orders_.push_back({.entry = at, .row = entry(at).word().row, .id = header.reply_to});
   } else {
+    if (!asked) unasked_.insert(at);
     stash_.push_back(at);
     newly_stashed_.push_back(at);
   }
@@ -68,7 +70,10 @@ void Receiver::settle_put() {
     drop_copy(at);
   }
   if (!orders_.empty()) obey_orders(0);
-  for (const std::uint32_t at : std::exchange(newly_stashed_, {})) keep_slabs_bounded(at);
+  for (const std::uint32_t at : std::exchange(newly_stashed_, {})) {
+    const bool there = std::find(stash_.begin(), stash_.end(), at) != stash_.end();
+    if (there) keep_slabs_bounded(at);  // it may have been taken back, or given way to another
+  }
   if (stash_.size() > most_stashed()) keep_stash_bounded();
 }
 
@@ -95,6 +100,11 @@ std::vector<std::uint32_t>::iterator Receiver::first_to_drop(
     return is_ack(entry(at).header) && is_meant(at);
   });
   return ack != stash_.end() ? ack : std::find_if(stash_.begin(), stash_.end(), is_meant);
+}
+
+// What nobody asked for, or need not be heard.
+bool Receiver::is_dispensable(std::uint32_t stashed) const {
+  return is_ack(entry(stashed).header) || unasked_.contains(stashed);
 }
 
 void Receiver::drop_stashed(std::vector<std::uint32_t>::iterator stashed) {
@@ -161,7 +171,7 @@ void Receiver::adopt_entries() {
   std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });
-  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed);
+  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed, true);
 }
 
 }  // namespace beeline::receive

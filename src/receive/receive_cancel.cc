@@ -48,23 +48,38 @@ bool Receiver::has_room_for_order(const InLink& link) {
   return true;
 }
 
-// Looks at `budget` entries at most. True while there are more to look at. REQUIRES: everything
-// that was put is committed.
-bool Receiver::obey_orders(std::uint32_t budget) {
+// Looks at `budget` entries at most. REQUIRES: everything that was put is committed.
+void Receiver::obey_orders(std::uint32_t budget) {
   std::erase_if(orders_, [&](CancelOrder& order) {
     if (!obey(order, budget)) return false;
     finish_order(order);
     return true;
   });
+}
+
+bool Receiver::is_searching() const {
   return std::any_of(orders_.begin(), orders_.end(),
                      [this](const CancelOrder& order) { return !is_scanned(order); });
 }
 
+// The places of orders whose messages lie in a lane that finds no place. They are still obeyed, but
+// no successor would know of them. True when there were any.
+bool Receiver::release_orders() {
+  bool released = false;
+  for (CancelOrder& order : orders_) {
+    const bool idle = order.found == shm::kNoEntry && is_scanned(order);
+    if (!idle || order.entry == shm::kNoEntry) continue;
+    finish_order(order);
+    order.entry = shm::kNoEntry;
+    released = true;
+  }
+  return released;
+}
+
 // False when its message may still be found, or come: an order overtakes it in the urgent lane.
 bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
-  const bool own =
-      shm::pid_of_message(order.id) == shm::pid_of_message(entry(order.entry).header.id);
-  if (!own) return true;
+  const InLink* link = rows_[order.row];
+  if (link == nullptr || shm::pid_of_message(order.id) != link->owner_pid) return true;
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
     const std::uint32_t at = order.scanned++;
     if (can_cancel(at, order.id)) order.found = at;
@@ -74,8 +89,7 @@ bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
     return true;
   }
   if (!is_scanned(order)) return false;
-  const InLink* link = link_of(order.entry);
-  return link == nullptr || link->quarantined || !link->has_message(shm::Lane::kNormal);
+  return link->quarantined || !link->has_message(shm::Lane::kNormal);
 }
 
 bool Receiver::is_scanned(const CancelOrder& order) const {
@@ -110,6 +124,7 @@ void Receiver::cancel(std::uint32_t at) {
 }
 
 void Receiver::finish_order(const CancelOrder& order) {
+  if (order.entry == shm::kNoEntry) return;
   home_->inbox().take_unindexed(order.entry);
   done(order.entry);
 }

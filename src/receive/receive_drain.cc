@@ -22,7 +22,7 @@ bool Receiver::drain_turn() {
   bool taken = serve_queue();
   const std::size_t active = std::min(links_.size(), kActiveLinks);
   for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
-  if (!orders_.empty()) taken |= obey_orders(kScanned);
+  if (!orders_.empty()) obey_orders(kScanned);
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
@@ -42,7 +42,7 @@ bool Receiver::drain_all() {
     taken = true;
     if (i >= kActiveLinks) move_to_front(i);
   }
-  if (!orders_.empty()) taken |= obey_orders(kScanned);
+  if (!orders_.empty()) obey_orders(kScanned);
   return taken;
 }
 
@@ -83,7 +83,7 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
     count = drain_merged(link, budget, normal_budget);
   } else {
     count = drain_lane(link, shm::Lane::kUrgent, budget);
-    count += drain_lane(link, shm::Lane::kNormal, normal_budget);
+    if (!link.quarantined) count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
   if (count == 0 && !link.quarantined) return false;
   settle_put();
@@ -131,7 +131,7 @@ std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget,
     if (!lane) break;
     if (!put_next(link, *lane)) {
       // Data without room holds no order up, nor what lies before the order.
-      if (*lane == shm::Lane::kUrgent || !holds_order(link)) break;
+      if (link.quarantined || *lane == shm::Lane::kUrgent || !holds_order(link)) break;
       lane = shm::Lane::kUrgent;
       if (!put_next(link, *lane)) break;
     }
@@ -178,11 +178,12 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
       std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
   judge(link, copy);
   PendingReply* waiting = nullptr;
-  const std::uint16_t mark = mark_for(link, copy, waiting);
+  bool asked = true;
+  const std::uint16_t mark = mark_for(link, copy, waiting, asked);
   const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->entry = at;
   if (copy.header.ttl_ms != 0) note_life(at);
-  note_put(at, mark);
+  note_put(at, mark, asked);
   ++link.live;
   ++position;
   return true;
@@ -208,10 +209,11 @@ bool Receiver::make_room(InLink& link, shm::Lane lane) {
   const shm::Room room = urgent ? shm::Room::kCritical : shm::Room::kNormal;
   const bool next = urgent || queue_.empty() || served_ == &link;
   if (next && home_->make_room(room)) return true;
-  if (home_->inbox().copies() != 0) {
+  if (next && home_->inbox().copies() != 0) {
     commit(link, lane);  // no payload is given back before its message is in the home
-    if (drop_copies() && next && home_->make_room(room)) return true;
+    if (drop_copies() && home_->make_room(room)) return true;
   }
+  if (next && release_orders() && home_->make_room(room)) return true;
   const shm::Room awaited = room_for_awaited(link, lane);
   if (awaited != shm::Room::kNormal && home_->make_room(awaited)) return true;
   if (!urgent && !link.queued) {
@@ -233,8 +235,9 @@ shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
     if (!shm::is_published(slot, at)) break;
     const auto header = slot.header.load<shm::MessageHeader>();
     if (link.is_superior && (header.flags & shm::kFlagControl) != 0) return shm::Room::kControl;
-    if (answers_.waiting_for(link.owner_pid, header) == nullptr) continue;
-    if (at == first) return shm::Room::kControl;
+    const PendingReply* waiting = answers_.waiting_for(link.owner_pid, header);
+    if (waiting == nullptr) continue;
+    if (at == first && waiting->is_blocking) return shm::Room::kControl;  // it is taken at once
     room = shm::Room::kCritical;
   }
   return room;

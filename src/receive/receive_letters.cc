@@ -9,16 +9,22 @@
 
 namespace beeline::receive {
 
+// They must not fill a small table.
+std::uint32_t Receiver::most_letters() const {
+  return std::min(shm::kMaxDeadLetters, home_->home().capacity() / 4);
+}
+
 void Receiver::keep_dead_letters_bounded() {
-  while (home_->inbox().dead() > shm::kMaxDeadLetters) {
+  while (home_->inbox().dead() > most_letters()) {
     const std::uint32_t at = dispensable_letter();
     if (at == shm::kNoEntry) return;
     purge_dead(at);
   }
 }
 
-// What nobody may ever take, dead letters and what is kept aside, holds half of the slabs of a
-// class of a link at most: the rest is for its sender to go on with. Letters go first.
+// Dead letters, acknowledgements that nobody has fetched and answers to no open question hold half
+// of the slabs of a class of a link at most: the rest is for its sender to go on with. What was
+// just put there stays.
 void Receiver::keep_slabs_bounded(std::uint32_t at) {
   const InLink* link = entry(at).in_slab() ? link_of(at) : nullptr;
   if (link == nullptr) return;
@@ -30,18 +36,39 @@ void Receiver::keep_slabs_bounded(std::uint32_t at) {
     return other.in_slab() && other.word().row == link->row &&
            layout.class_of(other.header.slab) == slab_class;
   };
-  const auto letters = [&] { return home_->inbox().letters(); };
-  for (;;) {
-    const auto held = std::count_if(letters().begin(), letters().end(), holds_one) +
-                      std::count_if(stash_.begin(), stash_.end(), holds_one);
-    if (static_cast<std::size_t>(held) <= most) return;
-    const auto letter = std::find_if(letters().begin(), letters().end(), holds_one);
-    if (letter != letters().end()) {
-      purge_dead(*letter);
-    } else {
-      drop_stashed(first_to_drop(holds_one));
-    }
+  std::vector<std::uint32_t> kept;
+  for (const std::uint32_t letter : home_->inbox().letters()) {
+    if (holds_one(letter)) kept.push_back(letter);
   }
+  for (const std::uint32_t stashed : stash_) {
+    if (is_dispensable(stashed) && holds_one(stashed)) kept.push_back(stashed);
+  }
+  if (kept.size() <= most) return;
+  const std::size_t surplus = kept.size() - most;
+  std::erase(kept, at);
+  const auto worth = [this](std::uint32_t each) {
+    if (entry(each).reason() == shm::DeadReason::kUnclaimed) return 0;
+    if (unasked_.contains(each)) return 1;
+    return entry(each).word().state == shm::EntryState::kDead ? 3 : 2;
+  };
+  std::stable_sort(kept.begin(), kept.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return worth(a) < worth(b); });
+  kept.resize(std::min(surplus, kept.size()));
+  for (const std::uint32_t each : kept) discard(each);
+}
+
+// Lets go of a letter, or of what is kept aside.
+void Receiver::discard(std::uint32_t at) {
+  if (entry(at).word().state == shm::EntryState::kDead) return purge_dead(at);
+  const bool is_ack = (entry(at).header.flags & shm::kFlagAck) != 0;
+  std::erase(stash_, at);
+  home_->inbox().take_unindexed(at);
+  if (is_ack) {
+    ++acks_unread_;
+    return done(at);
+  }
+  home_->inbox().bury(at, shm::DeadReason::kUnclaimed);
+  purge_dead(at);
 }
 
 // After a take-over there may be more: what was being handled when it was cancelled.
@@ -50,11 +77,11 @@ void Receiver::drop_surplus_letters() {
   for (std::uint32_t at = 0; at < home_->home().entries_allocated(); ++at) {
     if (entry(at).word().state == shm::EntryState::kDead) letters.push_back(at);
   }
-  if (letters.size() <= shm::kMaxDeadLetters) return;
+  if (letters.size() <= most_letters()) return;
   std::sort(letters.begin(), letters.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });
-  letters.resize(letters.size() - shm::kMaxDeadLetters);
+  letters.resize(letters.size() - most_letters());
   for (const std::uint32_t at : letters) purge_dead(at);
   home_->inbox().list_letters();
 }

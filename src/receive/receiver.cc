@@ -43,6 +43,7 @@ void Receiver::remove(InLink& link) {
   }
   std::erase(quarantined_, &link);
   std::erase(queue_, &link);
+  std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row; });
   std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "src/receive/answers.h"
@@ -32,7 +33,8 @@ struct Refused {
 
 // An order to cancel that lies in the table.
 struct CancelOrder {
-  std::uint32_t entry = shm::kNoEntry;
+  std::uint32_t entry =
+      shm::kNoEntry;  // none: its place was needed, and it is remembered here alone
   std::uint16_t row = 0;
   std::uint64_t id = 0;                 // of the message that it is about
   std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
@@ -69,6 +71,8 @@ class Receiver {
   bool drain_turn();
   // All links.
   bool drain_all();
+  // Orders to cancel are still looking for their messages: the next turns go on with it.
+  [[nodiscard]] bool is_searching() const;
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
   [[nodiscard]] bool has_urgent() const;
@@ -184,17 +188,18 @@ class Receiver {
   void judge(InLink& link, shm::SlotCopy& copy) const;
   // Which of kUnindexedFlags it gets. `waiting` is set when somebody waits for it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
-                                       PendingReply*& waiting);
+                                       PendingReply*& waiting, bool& asked);
   // Remembers what is to be done with an entry that was put, once it is committed.
-  void note_put(std::uint32_t at, std::uint16_t mark);
+  void note_put(std::uint32_t at, std::uint16_t mark, bool asked);
   // Does it.
   void settle_put();
   // receive_cancel.cc
   [[nodiscard]] static bool is_cancel_order(InLink& link, const shm::MessageHeader& header);
   [[nodiscard]] static bool holds_order(InLink& link);
   [[nodiscard]] bool has_room_for_order(const InLink& link);
-  bool obey_orders(std::uint32_t budget);
+  void obey_orders(std::uint32_t budget);
   bool obey(CancelOrder& order, std::uint32_t& budget);
+  bool release_orders();
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
   [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
   void cancel(std::uint32_t at);
@@ -217,8 +222,11 @@ class Receiver {
   [[nodiscard]] std::uint32_t oldest(const Selection& selection) const;
   [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
   void unrefer(std::uint32_t row);
+  [[nodiscard]] std::uint32_t most_letters() const;
   void keep_dead_letters_bounded();
   void keep_slabs_bounded(std::uint32_t at);
+  [[nodiscard]] bool is_dispensable(std::uint32_t stashed) const;
+  void discard(std::uint32_t at);
   void drop_surplus_letters();
   [[nodiscard]] std::uint32_t dispensable_letter() const;
   // Of whoever sent the most of these the one that comes first; kNoEntry if there is none.
@@ -234,9 +242,10 @@ class Receiver {
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
   Answers answers_;
-  std::vector<std::uint32_t> stash_;          // oldest first
-  std::vector<std::uint32_t> newly_stashed_;  // in the turn of a link that goes on
-  std::vector<CancelOrder> orders_;           // oldest first; obeyed after their commit
+  std::vector<std::uint32_t> stash_;           // oldest first
+  std::vector<std::uint32_t> newly_stashed_;   // in the turn of a link that goes on
+  std::unordered_set<std::uint32_t> unasked_;  // of the stash: late answers, and to no question
+  std::vector<CancelOrder> orders_;            // oldest first; obeyed after their commit
   std::vector<std::uint32_t> unwanted_;  // copies of somebody who is no child; dropped likewise
   std::deque<InLink*> queue_;            // links that found no room, by when they did
   const InLink* served_ = nullptr;       // its turn has come in the queue

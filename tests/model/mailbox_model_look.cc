@@ -234,8 +234,13 @@ void MailboxModel::compare_all(Look& look) {
 void MailboxModel::miss(Look& look, Letter& letter) {
   const bool dropped = letter.kind == LetterKind::kCopy && letter.place == LetterPlace::kQueued;
   const bool unclaimed = letter.kind == LetterKind::kAck && look.stash_full;
+  // A table keeps a quarter of its places for dead letters, and the oldest of more go.
+  const std::uint64_t most_letters = std::min(64U, look.agent.capacity / 4);
+  const bool pushed_out =
+      letter.place == LetterPlace::kDead && look.listing.counters.dead == most_letters;
   if (dropped && !letter.may_be_gone) ++look.agent.copies_gone;
-  if (!dropped && !unclaimed && !letter.may_be_gone) complain(look.pid, letter, "is lost");
+  if (!dropped && !unclaimed && !pushed_out && !letter.may_be_gone)
+    complain(look.pid, letter, "is lost");
   look.erase(letter);
 }
 
