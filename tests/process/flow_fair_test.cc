@@ -148,6 +148,51 @@ TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
   }
 }
 
+// ---- Orders to cancel ---------------------------------------------------------------------------
+
+constexpr std::uint32_t kFickle = 12;
+constexpr std::uint32_t kOfEach = 70;
+constexpr std::uint32_t kTakenBack = kOfEach / 7;
+
+// Takes back each seventh of what it sends.
+BEELINE_ROLE(fickle_pusher) {
+  auto agent = attach("fickle-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  const Peer target = peer_of(*agent, "target");
+  for (std::uint32_t i = 1; i <= kOfEach; ++i) {
+    const SendResult sent = agent->send_until(target, "x", patience());
+    ASSERT_TRUE(sent) << i;
+    if (i % 7 != 0) continue;
+    while (!agent->cancel(target, sent.id)) {
+      EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
+    }
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, OrdersThatWaitForTheirMessagesFillNoTable) {
+  AttachOptions options = named("target");
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  for (std::uint32_t i = 0; i < kFickle; ++i) troupe().start("fickle_pusher", i);
+  // What was handed out before its order came counts as taken.
+  std::uint32_t taken = 0;
+  while (taken < kFickle * (kOfEach - kTakenBack)) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid()) << "after " << taken;
+    message.done();
+    ++taken;
+  }
+  while (agent->counters().drained < kFickle * (kOfEach + kTakenBack)) {
+    const auto more = agent->receive({.timeout = 1ms});
+    if (more) ++taken;
+  }
+  troupe().wait_all(patience());
+  EXPECT_LE(taken, kFickle * kOfEach);
+  EXPECT_LE(agent->counters().dead, 4U) << "a quarter of the table";
+}
+
 // ---- Requests -----------------------------------------------------------------------------------
 
 // Sends some of its own before each answer.
