@@ -291,6 +291,7 @@ class AgentCore {
   // What lies in the lanes is a successor's once this life has ended.
   bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
   bool drain_all() { return !has_ended() && receiver_->drain_all(); }
+  bool drain_fully();
 
   // core_wait.cc
   class Blocked;
@@ -402,6 +403,7 @@ class AgentCore {
   std::int64_t next_place_ns_ = std::numeric_limits<std::int64_t>::max();  // when to open again
   std::int64_t place_until_ns_ = 0;
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
+  bool flooded_ = false;                 // the last look found no end
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again

@@ -7,8 +7,7 @@
 namespace beeline {
 
 std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter) {
-  while (drain_all()) {
-  }
+  static_cast<void>(drain_fully());
   bury_expired();
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);

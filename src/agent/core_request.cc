@@ -101,8 +101,7 @@ QuestionState AgentCore::find_out(const Question& question) {
   if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
   // It may have answered and died after the last look.
-  while (!answered() && drain_all()) {
-  }
+  if (!answered()) static_cast<void>(drain_fully());
   if (answered()) return QuestionState::kAnswered;
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
 }
@@ -231,8 +230,7 @@ std::vector<Message> AgentCore::drain_pending_results() {
   std::vector<Message> results;
   if (has_ended()) return results;
   poll_control_at(os::coarse_ns());
-  while (drain_all()) {
-  }
+  static_cast<void>(drain_fully());
   for (;;) {
     const std::uint32_t at = receiver_->take_stashed_answer();
     if (at == shm::kNoEntry) break;

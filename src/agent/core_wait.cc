@@ -36,13 +36,21 @@ void AgentCore::last_look() {
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
   const std::int64_t before = os::coarse_ns();
-  while (drain_all()) {
-  }
+  flooded_ = !drain_fully();
   if (receiver_->all_empty()) receiver_->note_all_empty(before);
 }
 
+// Takes what lies in the lanes. False when more comes all the while: nobody is kept by a flood.
+bool AgentCore::drain_fully() {
+  constexpr int kMostRounds = 64;
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (!drain_all()) return true;
+  }
+  return false;
+}
+
 std::int64_t AgentCore::longest_block() const {
-  if (receiver_->is_searching()) return kShortest;
+  if (flooded_ || receiver_->is_searching()) return kShortest;
   std::int64_t longest = debts_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
