@@ -222,7 +222,8 @@ class Agent {
   [[nodiscard]] Result<void> requeue_dead(MessageId id);
   /// Lets a dead letter go. False if there is none of this id.
   bool purge_dead(MessageId id);
-  /// Lets all of them go; returns how many. The newest 64 are kept until then.
+  /// Lets all of them go; returns how many. At most 64 are kept until then, and no more than a
+  /// quarter of the inbox.
   std::size_t purge_all_dead();
 
   /// Deaths of children and the end of the hive, in order. The newest 256 are kept until they are

@@ -111,7 +111,8 @@ void AgentCore::arm() {
   last_look();
   armed_ = true;
   set_timer();
-  if (notices_.size() > notices_told_) waiter_->signal_self();
+  const bool goes_on = flooded_ || receiver_->is_searching();  // nobody rings for the rest
+  if (goes_on || notices_.size() > notices_told_) waiter_->signal_self();
   notices_told_ = notices_.size();
 }
 
