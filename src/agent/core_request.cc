@@ -46,7 +46,7 @@ std::string no_answer(const Question& question) {
     return "no acknowledgement" + waited(question) + "; call await_ack() again, it may come later";
   }
   return "no answer" + waited(question) +
-         "; allow more time, or fetch it with drain_pending_results() when it comes later";
+         "; allow more time, or drain_pending_results() may have it when it comes later";
 }
 
 }  // namespace
@@ -101,7 +101,8 @@ QuestionState AgentCore::find_out(const Question& question) {
   if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
   // It may have answered and died after the last look.
-  if (!answered()) static_cast<void>(drain_fully());
+  while (!answered() && drain_all()) {  // the dead add nothing to it
+  }
   if (answered()) return QuestionState::kAnswered;
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
 }

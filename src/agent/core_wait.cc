@@ -21,6 +21,7 @@ constexpr std::int64_t kTick = 4'000'000;       // the coarse clock may say a ti
 }  // namespace
 
 void AgentCore::last_look() {
+  flooded_ = false;
   poll_control();
   if (has_ended()) return;  // what lies in the lanes is a successor's
   // The words that say whom our senders ring are read before the lanes: a sender that has not found

@@ -93,13 +93,18 @@ void Receiver::keep_stash_bounded() {
   }
 }
 
-// The oldest acknowledgement among those that are meant, else the oldest of them.
+// Of those that are meant the oldest acknowledgement, else the oldest answer that nobody asked for,
+// else the oldest.
 std::vector<std::uint32_t>::iterator Receiver::first_to_drop(
     const std::function<bool(std::uint32_t)>& is_meant) {
   const auto ack = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
     return is_ack(entry(at).header) && is_meant(at);
   });
-  return ack != stash_.end() ? ack : std::find_if(stash_.begin(), stash_.end(), is_meant);
+  if (ack != stash_.end()) return ack;
+  const auto unasked = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
+    return unasked_.contains(at) && is_meant(at);
+  });
+  return unasked != stash_.end() ? unasked : std::find_if(stash_.begin(), stash_.end(), is_meant);
 }
 
 // What nobody asked for, or need not be heard.

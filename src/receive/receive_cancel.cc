@@ -1,5 +1,5 @@
 // Messages that their senders take back. An order lies in the table like any message until it is
-// obeyed, so a successor finds it again.
+// obeyed, so a successor finds it again, unless its place was needed.
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ constexpr std::ptrdiff_t kMostOrders = 16;  // of one link in the table
 }  // namespace
 
 bool Receiver::is_cancel_order(InLink& link, const shm::MessageHeader& header) {
-  return (header.flags & shm::kFlagControl) != 0 &&
+  return (header.flags & shm::kFlagControl) != 0 && (header.flags & shm::kFlagCopy) == 0 &&
          link.known_type(header.type) == KnownType::kCancel;
 }
 
@@ -78,7 +78,7 @@ bool Receiver::release_orders() {
 
 // False when its message may still be found, or come: an order overtakes it in the urgent lane.
 bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
-  const InLink* link = rows_[order.row];
+  const InLink* link = order.row < rows_.size() ? rows_[order.row] : nullptr;
   if (link == nullptr || shm::pid_of_message(order.id) != link->owner_pid) return true;
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
     const std::uint32_t at = order.scanned++;

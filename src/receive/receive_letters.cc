@@ -67,6 +67,10 @@ void Receiver::discard(std::uint32_t at) {
     ++acks_unread_;
     return done(at);
   }
+  const shm::MessageHeader& header = entry(at).header;
+  if ((header.flags & shm::kFlagRequiresAck) != 0) {
+    refused_.push_back({header.id, shm::DeadReason::kUnclaimed});
+  }
   home_->inbox().bury(at, shm::DeadReason::kUnclaimed);
   purge_dead(at);
 }

@@ -150,8 +150,8 @@ void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
   const bool asked = (header.flags & shm::kFlagRequiresAck) != 0;
   if (asked && reason != shm::DeadReason::kRejected) refused_.push_back({header.id, reason});
   home_->inbox().bury(at, reason);
-  keep_dead_letters_bounded();
   keep_slabs_bounded(at);
+  keep_dead_letters_bounded();  // `at` may be among those that go
 }
 
 std::uint32_t Receiver::find_dead(std::uint64_t id) const {
