@@ -22,9 +22,10 @@ test: setup
 	scripts/run-tests release asan tsan
 
 # Every test with Clang, those labelled soak in their long form; whole hives of threads under the
-# thread sanitizer.
+# thread sanitizer; the models of the protocols, searched exhaustively.
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
+	tests/spin/run
 
 bench: build
 	build/bin/beeline-bench latency

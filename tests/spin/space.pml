@@ -1,0 +1,268 @@
+/* Back-pressure with both ends asleep: AgentCore::wait_for_space() (src/agent/core_send.cc) over
+   Waiter::wait() (src/wake/waiter.h), SendPath::check(), publish() and want_space()
+   (src/send/send_path.cc), Receiver::drain(), commit(), done() and ring_for_space()
+   (src/receive/receiver.cc), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).
+
+   Modelled    two agents that send to each other and wait for space, both with one thread. Each has
+               the store buffer of x86-TSO: slots, receipts, space word and status word leave it in
+               order. Between two sends an agent may take from its inbox or not; after the last one
+               it receives for ever. The end of a wait for space that found it is a send, with all
+               that belongs to it. With -DSLABS slabs are what is short: given back by done(), not
+               by the drain, so an agent that waits gives none back.
+   Abstracted  what messages hold; urgent lanes; the spin before a block; blocks on the futex
+               (wake.pml). Receipts, stamps and slots are counts.
+   No time     nothing ends a block but a ring. A deadline ends a wait only where the design says
+               that nothing else can: both agents wait, and neither can drain or give back any more.
+   Faults      kill of agent 1 at any step.
+   Invariants  when nothing can move any more, each living agent has sent everything or was told that
+               its peer is dead, and has taken whatever its peer has published.
+
+   Exhaustive: 845,566 states; with -DSLABS 277,228; with -DTABLE=1 -DMESSAGES=3, where tables fill
+   up, 2,223,235. */
+
+#ifndef MESSAGES
+#define MESSAGES 2
+#endif
+#ifndef SLOTS
+#define SLOTS 1
+#endif
+#ifndef TABLE
+#define TABLE 2 /* entries of each inbox */
+#endif
+
+mtype = { SLOT, RECEIPT, SPACE, SLEEP };
+
+/* What the machine shows to everybody; [i] is written by agent i alone. */
+byte lane[2];     /* messages published */
+byte receipt[2];  /* how far i has taken the lane of its peer; with SLABS how many it has finished */
+bool space[2];    /* LinkControl::space */
+bool asleep[2];   /* StatusPage::sleep */
+bool token[2];    /* in the eventfd of i */
+bool gone[2];     /* directory word, the coordinator's */
+
+chan stores[2] = [4] of { mtype, byte };
+
+bool kill_one, one_is_dead;
+byte held[2];      /* entries in use */
+byte taken[2];     /* position in the peer's lane */
+bool settled[2];   /* everything is sent, or the peer is dead */
+bool in_wait[2];   /* blocked while it waits for space */
+
+#ifdef SLABS
+#define NEITHER_CAN_HELP (held[0] > 0 && held[1] > 0)
+#else
+#define NEITHER_CAN_HELP (held[0] == TABLE && held[1] == TABLE)
+#endif
+
+active proctype memory() {
+end:
+  do
+  :: stores[0] ? SLOT, lane[0]
+  :: stores[0] ? RECEIPT, receipt[0]
+  :: stores[0] ? SPACE, space[0]
+  :: stores[0] ? SLEEP, asleep[0]
+  :: stores[1] ? SLOT, lane[1]
+  :: stores[1] ? RECEIPT, receipt[1]
+  :: stores[1] ? SPACE, space[1]
+  :: stores[1] ? SLEEP, asleep[1]
+  od
+}
+
+#define FENCE empty(stores[me])
+#define PEER (1 - me)
+
+/* wake::ring() of somebody who sleeps on the eventfd. */
+inline ring_peer() {
+  if
+  :: asleep[PEER] -> atomic { FENCE -> token[PEER] = true }
+  :: else
+  fi
+}
+
+/* Receiver::ring_for_space(), after a receipt or a stamp. */
+inline give_back(count) {
+#ifdef MUTANT_SPACE_WORD_READ_FIRST
+  wanted = space[PEER];
+  stores[me] ! RECEIPT, count;
+  FENCE;
+#else
+  stores[me] ! RECEIPT, count;
+#ifndef MUTANT_NO_RECEIPT_FENCE
+  FENCE;
+#endif
+  wanted = space[PEER];
+#endif
+  if
+  :: atomic { wanted -> wanted = false }; ring_peer()
+  :: else
+  fi
+}
+
+/* Receiver::drain_all(): one message; `found` says that there was one and room for it. */
+inline drain() {
+  found = false;
+  if
+  :: atomic { lane[PEER] != taken[me] && held[me] < TABLE ->
+              taken[me]++; held[me]++; found = true }
+#ifndef SLABS
+     give_back(taken[me])
+#endif
+  :: lane[PEER] == taken[me] || held[me] == TABLE
+  fi
+}
+
+/* Receiver::take() and done(). */
+inline finish_one() {
+  atomic { held[me] > 0 -> held[me]--; finished++ }
+#if defined(SLABS) && !defined(MUTANT_NO_RING_AT_DONE)
+  ; give_back(finished)
+#elif defined(SLABS)
+  ; stores[me] ! RECEIPT, finished
+#endif
+}
+
+/* SendPath::check(), then put() and publish(): `done_sending` when it has settled. */
+inline attempt() {
+  if
+  :: gone[PEER] -> result = 2
+  :: !gone[PEER] ->
+     if
+     :: sent - receipt[PEER] < SLOTS ->
+        sent++;
+        stores[me] ! SLOT, sent;
+#ifndef MUTANT_NO_PUBLISH_FENCE
+        FENCE;
+#endif
+        if
+        :: gone[PEER] -> result = 2  /* kOrphaned */
+        :: !gone[PEER] -> result = 1; ring_peer()
+        fi
+     :: else -> result = 0
+     fi
+  fi
+}
+
+proctype agent(byte me) {
+  byte sent, finished, result;
+  bool found, wanted;
+  {
+sending:
+    do
+    :: result == 2 || sent == MESSAGES -> break
+    :: result != 2 && sent < MESSAGES ->
+       if
+       :: drain()
+       :: held[me] > 0 -> finish_one()
+       :: skip
+       fi;
+       attempt();
+       if
+       :: result != 0
+       :: result == 0 ->
+          /* wait_for_space() */
+#ifndef MUTANT_SPACE_WORD_LATE
+          stores[me] ! SPACE, true;
+          FENCE;
+#endif
+waiting:
+          stores[me] ! SLEEP, true;  /* Waiter::say_asleep() */
+#ifndef MUTANT_NO_SLEEPER_FENCE
+          FENCE;
+#endif
+          /* last_look(), then the attempt */
+#ifndef MUTANT_NO_DRAIN_IN_WAIT
+          drain();
+          do :: found -> drain() :: else -> break od;
+#endif
+          attempt();
+          if
+          :: result == 0 ->
+#ifdef MUTANT_SPACE_WORD_LATE
+             stores[me] ! SPACE, true;
+#endif
+             FENCE;  /* Waiter::block(): a system call */
+             in_wait[me] = true;
+end_wait:
+             if
+             :: atomic { token[me] -> token[me] = false; in_wait[me] = false };
+                stores[me] ! SLEEP, false;  /* Waiter::wake_up() */
+#ifdef MUTANT_SPACE_WORD_ONCE
+                stores[me] ! SPACE, false;
+#endif
+                goto waiting
+             :: atomic { !token[me] && in_wait[0] && in_wait[1] && !token[PEER] &&
+                         NEITHER_CAN_HELP -> in_wait[me] = false };
+                /* The deadline; `full` is the result, and the application takes something first. */
+                stores[me] ! SLEEP, false;
+                stores[me] ! SPACE, false;
+                finish_one();
+                goto sending
+             fi
+          :: else
+          fi;
+          stores[me] ! SLEEP, false;
+          stores[me] ! SPACE, false
+       fi
+    od;
+    settled[me] = true;
+    /* Agent::receive() for ever */
+    do
+    :: held[me] > 0 -> finish_one()
+    :: held[me] == 0 ->
+       drain();
+       if
+       :: found
+       :: else ->
+          stores[me] ! SLEEP, true;
+#ifndef MUTANT_NO_SLEEPER_FENCE
+          FENCE;
+#endif
+          drain();
+          if
+          :: found
+          :: else ->
+             FENCE;
+end_receive:
+             atomic { token[me] -> token[me] = false }
+          fi;
+          stores[me] ! SLEEP, false
+       fi
+    od
+  } unless { me == 1 && kill_one };
+  /* What has retired becomes visible before the pidfd is readable. */
+  FENCE;
+  one_is_dead = true
+}
+
+/* end_life() of agent 1. The store leaves the buffer with the fence of Hive::ring(). */
+active proctype coordinator() {
+end:
+  one_is_dead;
+  gone[1] = true;
+#ifndef MUTANT_NO_RING_ON_DEATH
+  if
+  :: asleep[0] -> token[0] = true
+  :: else
+  fi
+#endif
+}
+
+active proctype killer() {
+  if
+  :: kill_one = true
+  :: skip
+  fi
+}
+
+active proctype judge() {
+  timeout;
+  assert(settled[0] && taken[0] == lane[1]);
+  assert(one_is_dead || (settled[1] && taken[1] == lane[0]))
+}
+
+init {
+  atomic {
+    run agent(0);
+    run agent(1)
+  }
+}

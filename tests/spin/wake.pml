@@ -1,0 +1,265 @@
+/* The waking protocol: src/wake/bell.h and waiter.h, SendPath::publish() (src/send/send_path.cc),
+   AgentCore::last_look(), arm() and disarm() (src/agent/core_wait.cc), Hive::announce(), ring() and
+   end_life() (src/control/hive.cc, death.cc), restore() (src/control/restore.cc).
+
+   Modelled    a sender, a sleeper, the coordinator and one restart of it. Each process has the store
+               buffer of x86-TSO: first in, first out, emptied by a full fence and by the system
+               calls that wake or block. The sleeper waits inside of the library (first block on the
+               futex, later ones on the eventfd) or outside of it on its fd.
+   Abstracted  a lane is a count of published messages; what a message holds, the spin before a
+               block and the life that the directory word names are not there (see handover.pml).
+   No time     nothing ends a block but a ring. So the tries of ring() on the futex have no bound.
+               -DSHORT_FIRST_BLOCK is the code as it is, where ring() gives up after kRingTries and
+               the first block ends by itself; all later blocks have no bound in the model.
+   Faults      kill of the sender at any step, kill of the coordinator at any step.
+   Invariant   when nothing can move any more, no published message, no packet on the control socket
+               and no changed directory word is unseen by the sleeper.
+
+   Exhaustive: 1,300,112 states; with -DSHORT_FIRST_BLOCK -DMESSAGES=1 976,964. */
+
+#define AWAKE 0
+#define FUTEX 1
+#define EVENT 2
+
+#ifndef MESSAGES
+#define MESSAGES 2
+#endif
+
+#ifdef MUTANT_NO_CONTROL_LOOK
+#define LOOK_AT_SOCKET false
+#else
+#define LOOK_AT_SOCKET true
+#endif
+
+/* What the machine shows to everybody. */
+byte lane;         /* slots published */
+bool gone;         /* directory word of the sender: its life has ended */
+byte sleep_word;   /* StatusPage::sleep of the sleeper */
+byte packets;      /* unread on the control socket of the sleeper; the kernel's, so never buffered */
+bool token;        /* in its eventfd */
+bool in_futex;     /* it is queued in FUTEX_WAIT */
+
+/* Store buffers: what a process has stored and nobody else sees yet. */
+chan of_sender = [2] of { byte };
+chan of_sleeper = [2] of { byte };
+chan of_king = [1] of { bool };
+
+bool kill_sender, kill_king;
+bool dead;             /* its pidfd is readable */
+bool ended_in_keeper;  /* keep_life() with `ended` */
+bool announced;
+
+byte seen;
+bool seen_gone;
+
+active proctype memory() {
+  byte value;
+end:
+  do
+  :: atomic { of_sender ? value -> lane = value; value = 0 }
+  :: atomic { of_sleeper ? value -> sleep_word = value; value = 0 }
+  :: atomic { of_king ? gone }
+  od
+}
+
+/* wake::ring(): load the status word; a futex wake that finds nobody is tried again. Every system
+   call empties the store buffer of the caller. */
+inline ring(buffer) {
+  how = sleep_word;
+  do
+  :: how == AWAKE -> break
+  :: how == EVENT -> atomic { empty(buffer) -> token = true; how = 0 }; break
+  :: how == FUTEX ->
+     atomic {
+       empty(buffer) ->
+       if
+       :: in_futex -> in_futex = false; how = 0
+       :: else -> how = EVENT + 1
+       fi
+     }
+     if
+     :: how == 0 -> break
+#if defined(MUTANT_ONE_FUTEX_TRY)
+     :: how != 0 -> break
+#else
+     :: how != 0 -> how = sleep_word  /* os::yield() */
+#ifdef SHORT_FIRST_BLOCK
+     :: how != 0 -> break  /* kRingTries */
+#endif
+#endif
+     fi
+  od;
+  how = 0
+}
+
+active proctype sender() {
+  byte sent, how;
+  {
+    do
+    :: sent < MESSAGES ->
+#ifdef MUTANT_STATUS_BEFORE_PUBLISH
+       how = sleep_word;
+#endif
+       sent++;
+       of_sender ! sent;  /* shm::publish_slot() */
+#ifndef MUTANT_NO_SENDER_FENCE
+       empty(of_sender);  /* SendPath::publish(): full_fence() */
+#endif
+#ifdef MUTANT_STATUS_BEFORE_PUBLISH
+       if
+       :: how != AWAKE -> ring(of_sender)
+       :: else
+       fi
+#else
+       ring(of_sender)
+#endif
+    :: else -> break
+    od
+  } unless { kill_sender };
+  /* What has retired becomes visible before the pidfd is readable. */
+  if
+  :: atomic { kill_sender && empty(of_sender) -> dead = true }
+  :: !kill_sender
+  fi
+}
+
+/* AgentCore::last_look(): control socket, directory word, lane. */
+inline look_at_all(socket) {
+  found = false;
+  if
+  :: atomic { packets > 0 && (socket) -> packets = 0; found = true }
+  :: packets == 0 || !(socket)
+  fi;
+  if :: atomic { gone != seen_gone -> seen_gone = gone; found = true } :: gone == seen_gone fi;
+  look_at_lane()
+}
+
+/* Waiter::wait(): look(), of the lane alone. */
+inline look_at_lane() {
+  if :: atomic { lane != seen -> seen = lane; found = true } :: lane == seen fi
+}
+
+/* Waiter::say_asleep(). */
+inline say_asleep(how) {
+  of_sleeper ! how;
+#ifndef MUTANT_NO_SLEEPER_FENCE
+  empty(of_sleeper)
+#endif
+}
+
+active proctype sleeper() {
+  bool found, first;
+  if
+  :: goto inside
+  :: goto outside
+  fi;
+
+inside: /* Waiter::wait(), again and again */
+  found = false;
+  look_at_lane();
+  if :: found -> goto inside :: else fi;
+  first = true;
+again:
+  if
+  :: first -> say_asleep(FUTEX)
+  :: else -> say_asleep(EVENT)
+  fi;
+#ifndef MUTANT_NO_LAST_LOOK
+  look_at_all(LOOK_AT_SOCKET);
+  if :: found -> of_sleeper ! AWAKE; goto inside :: else fi;
+#endif
+#ifdef MUTANT_DRAIN_BEFORE_BLOCK
+  token = false;
+#endif
+  /* Waiter::block(): the kernel empties the store buffer. Nobody but us writes the word that it
+     compares, so it always finds the word as we left it. */
+  if
+  :: first -> atomic { empty(of_sleeper) -> in_futex = true };
+end_futex:
+     if
+     :: !in_futex
+#ifdef SHORT_FIRST_BLOCK
+     :: atomic { in_futex -> in_futex = false }  /* kFirstWait is over */
+#endif
+     fi
+  :: else -> empty(of_sleeper);
+end_event:
+     atomic { token -> token = false }  /* wait_readable(), drain_events() */
+  fi;
+  of_sleeper ! AWAKE;  /* Waiter::wake_up() */
+  look_at_all(true);
+  if
+  :: found -> goto inside
+  :: else -> first = false; goto again
+  fi;
+
+outside: /* AgentCore::arm_again() */
+  say_asleep(EVENT);
+#ifndef MUTANT_NO_LAST_LOOK
+  look_at_all(LOOK_AT_SOCKET);
+  if :: found -> token = true :: else fi;  /* Waiter::signal_self() */
+#endif
+  empty(of_sleeper);
+end_outside:
+  token;                           /* the user waits on the fd */
+  of_sleeper ! AWAKE;              /* disarm(): wake_up() */
+  atomic { empty(of_sleeper) -> token = false };  /* drain_events() */
+  look_at_all(true);
+  goto outside
+}
+
+/* end_life(): the keeper is told, the directory word changes, peers are rung. */
+inline bury() {
+  atomic { dead && !ended_in_keeper -> ended_in_keeper = true };
+  of_king ! true;  /* Hive::refresh_word() */
+#ifndef MUTANT_NO_RING_ON_DEATH
+#ifndef MUTANT_NO_COORDINATOR_FENCE
+  empty(of_king);  /* Hive::ring(): full_fence() */
+#endif
+  ring(of_king)
+#endif
+}
+
+active proctype coordinator() {
+  byte how;
+  bool again;
+  {
+end_serve:
+    do
+    :: bury()
+    :: atomic { !announced -> announced = true; packets++ };  /* Hive::announce() */
+       empty(of_king);
+       ring(of_king)
+    od
+  } unless { atomic { kill_king && !again -> again = true; how = 0 } };
+  /* Its unread packets may be lost with the connection, or not. */
+  if
+  :: packets = 0
+  :: skip
+  fi;
+  /* restore(): words anew from what the keeper has, then everybody is rung. */
+  atomic {
+    empty(of_king) ->
+    gone = ended_in_keeper
+  }
+#ifndef MUTANT_NO_RING_ON_RESTORE
+  ring(of_king);
+#endif
+end_again:
+  do
+  :: bury()
+  od
+}
+
+active proctype killer() {
+  if :: kill_sender = true :: skip fi;
+  if :: kill_king = true :: skip fi
+}
+
+/* When nothing else can move. */
+active proctype judge() {
+  timeout;
+  assert(seen == lane);
+  assert(packets == 0);
+  assert(seen_gone == gone && gone == dead)
+}
