@@ -12,7 +12,7 @@ constexpr std::uint64_t kMessagesPerClock = 64;
 constexpr std::uint64_t kWarmUp = 100'000;
 
 /// From the first message until the receiver has said that it has read the last one.
-Result<void> ping(Board& board, Player& player, double seconds) {
+Result<void> stream(Board& board, Player& player, double seconds) {
   std::uint64_t number = 0;
   const auto send_until = [&](auto&& over) {
     while (!over()) {
@@ -34,7 +34,7 @@ Result<void> ping(Board& board, Player& player, double seconds) {
   return player.error();
 }
 
-Result<void> pong(Player& player) {
+Result<void> absorb(Player& player) {
   for (std::uint64_t number = 1; player.receive(number);) ++number;
   if (player.error()) static_cast<void>(player.send_end());
   return player.error();
@@ -48,7 +48,7 @@ Result<Outcome> run_throughput(SharedBoard& board, const Case& what) {
     if (!joined) return tl::unexpected(joined.error());
     auto player = std::make_shared<Player>(std::move(*joined));
     return [player, &what](Board& own, Side plays) {
-      return plays == Side::kPing ? ping(own, *player, what.seconds) : pong(*player);
+      return plays == Side::kPing ? stream(own, *player, what.seconds) : absorb(*player);
     };
   });
 }

@@ -292,6 +292,8 @@ class AgentCore {
   bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
   bool drain_all() { return !has_ended() && receiver_->drain_all(); }
   bool drain_fully();
+  // The last look has left something to do, for which nobody rings.
+  [[nodiscard]] bool goes_on() const { return flooded_ || receiver_->is_searching(); }
 
   // core_wait.cc
   class Blocked;

@@ -51,7 +51,7 @@ bool AgentCore::drain_fully() {
 }
 
 std::int64_t AgentCore::longest_block() const {
-  if (flooded_ || receiver_->is_searching()) return kShortest;
+  if (goes_on()) return kShortest;
   std::int64_t longest = debts_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
@@ -112,8 +112,7 @@ void AgentCore::arm() {
   last_look();
   armed_ = true;
   set_timer();
-  const bool goes_on = flooded_ || receiver_->is_searching();  // nobody rings for the rest
-  if (goes_on || notices_.size() > notices_told_) waiter_->signal_self();
+  if (goes_on() || notices_.size() > notices_told_) waiter_->signal_self();
   notices_told_ = notices_.size();
 }
 

@@ -12,7 +12,7 @@
 namespace beeline::control {
 namespace {
 
-pid_t pid_from(std::string_view text) {
+pid_t holder_pid(std::string_view text) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), pid);
   return error == std::errc() && end == text.end() && pid > 0 ? pid : 0;
@@ -35,7 +35,7 @@ Result<HiveHolder> read_holder(const std::string& lock_path) {
     const std::size_t blank = std::min(line.find(' '), line.size());
     const std::string_view key = line.substr(0, blank);
     const std::string_view value = line.substr(std::min(blank + 1, line.size()));
-    if (key == "pid") holder.pid = pid_from(value);
+    if (key == "pid") holder.pid = holder_pid(value);
     if (key == "since") holder.since = value;
     if (key == "hive") holder.hive = value;
   }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kMemoryRemedy =
     "free memory, give the machine more, or send less at a time";
 constexpr unsigned kNoExecSeal = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3; glibc 2.36 lacks it
-constexpr std::size_t kMaxNameBytes = 249;
+constexpr std::size_t kMaxLabelBytes = 249;
 constexpr std::uint64_t kMaxSizeBytes = std::numeric_limits<off_t>::max();
 constexpr std::uint64_t kStatBlockBytes = 512;  // st_blocks counts in these on every file system
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
@@ -126,9 +126,9 @@ Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes)
                                          std::to_string(kMaxSizeBytes) + " bytes, is " +
                                          std::to_string(size_bytes));
   }
-  if (name.size() > kMaxNameBytes) {
+  if (name.size() > kMaxLabelBytes) {
     return fail(ErrorCode::kInvalid, "create segment: name must have at most " +
-                                         std::to_string(kMaxNameBytes) + " bytes, has " +
+                                         std::to_string(kMaxLabelBytes) + " bytes, has " +
                                          std::to_string(name.size()));
   }
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

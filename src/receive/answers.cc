@@ -58,11 +58,11 @@ bool Answers::close(std::uint64_t id, std::uint32_t from) {
 }
 
 void Answers::remember(std::uint64_t id, std::uint32_t from) {
-  if (id == 0 || !place_of_.try_emplace({id, from}, next_).second) return;
+  if (id == 0 || !known_.insert({id, from}).second) return;
   if (closed_.size() < kRemembered) {
     closed_.emplace_back();
   } else {
-    place_of_.erase(closed_[next_]);
+    known_.erase(closed_[next_]);
   }
   closed_[next_] = {id, from};
   next_ = (next_ + 1) % kRemembered;
@@ -70,7 +70,7 @@ void Answers::remember(std::uint64_t id, std::uint32_t from) {
 
 bool Answers::was_asked(std::uint64_t id, std::uint32_t from) const {
   const Name name{id, from};
-  return open_.contains(name) || ids_.contains(name) || place_of_.contains(name);
+  return open_.contains(name) || ids_.contains(name) || known_.contains(name);
 }
 
 }  // namespace beeline::receive

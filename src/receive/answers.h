@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <beeline/types.h>
@@ -72,7 +73,7 @@ class Answers {
   std::unordered_multimap<Name, std::uint64_t, Hash> ids_;  // id by alias
   std::vector<Name> closed_;                                // a ring
   std::size_t next_ = 0;                                    // place in it
-  std::unordered_map<Name, std::size_t, Hash> place_of_;
+  std::unordered_set<Name, Hash> known_;                    // what is in it
 };
 
 }  // namespace beeline::receive

@@ -89,22 +89,23 @@ std::size_t Receiver::most_stashed() const { return home_->home().capacity() / 4
 void Receiver::keep_stash_bounded() {
   while (stash_.size() > most_stashed()) {
     const std::uint32_t worst = sender_of(oldest_of_worst(stash_));
-    drop_stashed(first_to_drop([&](std::uint32_t at) { return sender_of(at) == worst; }));
+    const std::uint32_t at = first_to_drop(worst);
+    if (unstash(at)) bury(at, shm::DeadReason::kUnclaimed);
   }
 }
 
-// Of those that are meant the oldest acknowledgement, else the oldest answer that nobody asked for,
-// else the oldest.
-std::vector<std::uint32_t>::iterator Receiver::first_to_drop(
-    const std::function<bool(std::uint32_t)>& is_meant) {
-  const auto ack = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
-    return is_ack(entry(at).header) && is_meant(at);
-  });
-  if (ack != stash_.end()) return ack;
-  const auto unasked = std::find_if(stash_.begin(), stash_.end(), [&](std::uint32_t at) {
-    return unasked_.contains(at) && is_meant(at);
-  });
-  return unasked != stash_.end() ? unasked : std::find_if(stash_.begin(), stash_.end(), is_meant);
+// Of those of this sender, which has some: the oldest acknowledgement, else the oldest answer that
+// nobody asked for, else the oldest.
+std::uint32_t Receiver::first_to_drop(std::uint32_t sender) const {
+  const auto find = [&](auto&& is_meant) {
+    return std::find_if(stash_.begin(), stash_.end(),
+                        [&](std::uint32_t at) { return sender_of(at) == sender && is_meant(at); });
+  };
+  auto found = find([this](std::uint32_t at) { return is_ack(entry(at).header); });
+  if (found == stash_.end())
+    found = find([this](std::uint32_t at) { return unasked_.contains(at); });
+  if (found == stash_.end()) found = find([](std::uint32_t) { return true; });
+  return *found;
 }
 
 // What nobody asked for, or need not be heard.
@@ -112,16 +113,14 @@ bool Receiver::is_dispensable(std::uint32_t stashed) const {
   return is_ack(entry(stashed).header) || unasked_.contains(stashed);
 }
 
-void Receiver::drop_stashed(std::vector<std::uint32_t>::iterator stashed) {
-  const std::uint32_t at = *stashed;
-  stash_.erase(stashed);
+// Leases it. False if that was all: an acknowledgement is gone then.
+bool Receiver::unstash(std::uint32_t at) {
+  std::erase(stash_, at);
   home_->inbox().take_unindexed(at);
-  if (is_ack(entry(at).header)) {
-    ++acks_unread_;
-    done(at);
-  } else {
-    bury(at, shm::DeadReason::kUnclaimed);
-  }
+  if (!is_ack(entry(at).header)) return true;
+  ++acks_unread_;
+  done(at);
+  return false;
 }
 
 template <typename Wanted>

@@ -40,7 +40,7 @@ bool Receiver::has_room_for_order(const InLink& link) {
   const auto is_of_link = [&](const CancelOrder& order) { return order.row == link.row; };
   if (std::count_if(orders_.begin(), orders_.end(), is_of_link) < kMostOrders) return true;
   const auto idle = std::find_if(orders_.begin(), orders_.end(), [&](const CancelOrder& order) {
-    return is_of_link(order) && order.found == shm::kNoEntry && is_scanned(order);
+    return is_of_link(order) && is_idle(order);
   });
   if (idle == orders_.end()) return false;
   finish_order(*idle);
@@ -67,8 +67,7 @@ bool Receiver::is_searching() const {
 bool Receiver::release_orders() {
   bool released = false;
   for (CancelOrder& order : orders_) {
-    const bool idle = order.found == shm::kNoEntry && is_scanned(order);
-    if (!idle || order.entry == shm::kNoEntry) continue;
+    if (!is_idle(order) || order.entry == shm::kNoEntry) continue;
     finish_order(order);
     order.entry = shm::kNoEntry;
     released = true;
@@ -94,6 +93,11 @@ bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
 
 bool Receiver::is_scanned(const CancelOrder& order) const {
   return order.scanned >= home_->home().entries_allocated();
+}
+
+// Its message has not come yet.
+bool Receiver::is_idle(const CancelOrder& order) const {
+  return order.found == shm::kNoEntry && is_scanned(order);
 }
 
 // Nobody cancels an order.
@@ -131,12 +135,6 @@ void Receiver::finish_order(const CancelOrder& order) {
 
 bool Receiver::is_cancelled(std::uint32_t at) const {
   return entry(at).reason() == shm::DeadReason::kCancelled;
-}
-
-void Receiver::refuse_inherited(std::uint32_t at) {
-  const shm::MessageHeader& header = entry(at).header;
-  if ((header.flags & shm::kFlagRequiresAck) == 0) return;
-  refused_.push_back({header.id, shm::DeadReason::kCancelled});
 }
 
 std::vector<Refused> Receiver::take_refused() { return std::exchange(refused_, {}); }

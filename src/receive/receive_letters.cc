@@ -60,17 +60,8 @@ void Receiver::keep_slabs_bounded(std::uint32_t at) {
 // Lets go of a letter, or of what is kept aside.
 void Receiver::discard(std::uint32_t at) {
   if (entry(at).word().state == shm::EntryState::kDead) return purge_dead(at);
-  const bool is_ack = (entry(at).header.flags & shm::kFlagAck) != 0;
-  std::erase(stash_, at);
-  home_->inbox().take_unindexed(at);
-  if (is_ack) {
-    ++acks_unread_;
-    return done(at);
-  }
-  const shm::MessageHeader& header = entry(at).header;
-  if ((header.flags & shm::kFlagRequiresAck) != 0) {
-    refused_.push_back({header.id, shm::DeadReason::kUnclaimed});
-  }
+  if (!unstash(at)) return;
+  refuse(at, shm::DeadReason::kUnclaimed);
   home_->inbox().bury(at, shm::DeadReason::kUnclaimed);
   purge_dead(at);
 }

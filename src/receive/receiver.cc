@@ -146,12 +146,15 @@ void Receiver::requeue(std::uint32_t at) {
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
-  const shm::MessageHeader& header = entry(at).header;
-  const bool asked = (header.flags & shm::kFlagRequiresAck) != 0;
-  if (asked && reason != shm::DeadReason::kRejected) refused_.push_back({header.id, reason});
+  if (reason != shm::DeadReason::kRejected) refuse(at, reason);
   home_->inbox().bury(at, reason);
   keep_slabs_bounded(at);
   keep_dead_letters_bounded();  // `at` may be among those that go
+}
+
+void Receiver::refuse(std::uint32_t at, shm::DeadReason reason) {
+  const shm::MessageHeader& header = entry(at).header;
+  if ((header.flags & shm::kFlagRequiresAck) != 0) refused_.push_back({header.id, reason});
 }
 
 std::uint32_t Receiver::find_dead(std::uint64_t id) const {

@@ -3,7 +3,6 @@
 // order; finish.
 
 #include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -139,8 +138,8 @@ class Receiver {
   [[nodiscard]] bool is_cancelled(std::uint32_t at) const;
   // Messages that asked what becomes of them and were buried since the last call.
   [[nodiscard]] std::vector<Refused> take_refused();
-  // A predecessor held it when its sender took it back, and could not say so any more.
-  void refuse_inherited(std::uint32_t at);
+  // If it asked what becomes of it, its sender is to be told.
+  void refuse(std::uint32_t at, shm::DeadReason reason);
 
   // After a take-over: finds again what the entries say and no other table holds.
   void adopt_entries();
@@ -201,13 +200,13 @@ class Receiver {
   bool obey(CancelOrder& order, std::uint32_t& budget);
   bool release_orders();
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
+  [[nodiscard]] bool is_idle(const CancelOrder& order) const;
   [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
   void cancel(std::uint32_t at);
   void finish_order(const CancelOrder& order);
   void keep_stash_bounded();
-  [[nodiscard]] std::vector<std::uint32_t>::iterator first_to_drop(
-      const std::function<bool(std::uint32_t)>& is_meant);
-  void drop_stashed(std::vector<std::uint32_t>::iterator stashed);
+  [[nodiscard]] std::uint32_t first_to_drop(std::uint32_t sender) const;
+  [[nodiscard]] bool unstash(std::uint32_t at);
   [[nodiscard]] std::size_t most_stashed() const;
   void remember_asked(const PendingReply& pending);
   template <typename Wanted>

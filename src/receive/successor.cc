@@ -95,7 +95,8 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
     shm::inherit_entry(home, at, copy, link->new_row);
     const bool was_leased = copy.word.state == shm::EntryState::kLeased;
     if (was_leased && home.entry(at).word().state == shm::EntryState::kDead) {
-      receiver.refuse_inherited(at);
+      // Its sender took it back, and the predecessor could not say so any more.
+      receiver.refuse(at, shm::DeadReason::kCancelled);
     }
     for (const auto& in_link : receiver.links()) {
       if (in_link->key == link->key) ++in_link->live;

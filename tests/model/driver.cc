@@ -11,7 +11,6 @@ namespace beeline::test {
 
 namespace {
 
-constexpr Pid kKing = 1;
 constexpr std::size_t kKeptEvents = 30;
 
 }  // namespace

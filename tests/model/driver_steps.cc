@@ -12,7 +12,6 @@ namespace beeline::test {
 
 namespace {
 
-constexpr Pid kKing = 1;
 constexpr std::size_t kManyLetters = 40;  // dead ones; no more than 64 are kept
 
 constexpr std::array<std::string_view, 8> kTypes = {

@@ -6,8 +6,6 @@ namespace beeline::test {
 
 namespace {
 
-constexpr Pid kKing = 1;
-
 Pid sender_of(MessageId id) { return static_cast<Pid>(id >> 40); }
 
 }  // namespace

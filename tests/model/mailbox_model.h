@@ -19,6 +19,8 @@
 
 namespace beeline::test {
 
+inline constexpr Pid kKing = 1;  // the coordinator, above all
+
 enum class LetterKind : std::uint8_t { kData, kCopy, kAck, kCancel };
 enum class LetterPlace : std::uint8_t { kLane, kQueued, kStashed, kLeased, kDead };
 enum class AgentLife : std::uint8_t { kRunning, kAway, kDead };

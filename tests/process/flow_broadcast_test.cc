@@ -177,6 +177,8 @@ TEST_P(FlowBroadcast, HK_036_ATaskReachesItsParentAlone) {
   EXPECT_EQ(told(task->broadcast(Group::role("lead"), "leads", {.channel = "lead"})),
             (Texts{"lead:ok", "stranger:denied"}));
   EXPECT_EQ(task->detach(patience()), 0U);
+  // What ends them comes from above: it would overtake this.
+  ASSERT_NO_FATAL_FAILURE(drain_until(*boss, [&] { return log(kLead).size() == 2; }));
   boss->broadcast(Group::role("lead"), "", {.type = "stop"});
   troupe().wait_all(patience());
   EXPECT_EQ(log(kLead), "tl");

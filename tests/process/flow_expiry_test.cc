@@ -18,20 +18,9 @@ class FlowExpiry : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowExpiry);
 
 constexpr std::uint32_t kShort = 1;  // ms
-const Filter kNobody{.reply_to = ~0ULL};
 
-// Waits until the coarse clock, by which messages are stamped, is past what lives so short.
-void let_expire() {
-  const std::int64_t until = os::coarse_ns() + 20'000'000;
-  while (os::coarse_ns() <= until) {
-  }
-}
-
-void drain(Agent& agent, std::uint64_t count) {
-  while (agent.counters().drained < count) {
-    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
-  }
-}
+// Until what lives so short is over.
+void let_expire() { let_pass(20ms); }
 
 std::size_t count_waiting(Agent& agent) {
   const auto items = agent.inbox();
@@ -65,7 +54,7 @@ TEST_P(FlowExpiry, C_20_HK_022_ALookShowsNothingThatIsOverAsWaiting) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
   troupe().start("hasty");
-  drain(*agent, 2);
+  await_drained(*agent, 2);
   let_expire();
   const InboxCounters now = agent->counters();
   EXPECT_EQ(now.queued, 0U);
@@ -104,7 +93,7 @@ TEST_P(FlowExpiry, WhatIsLeftKeepsItsOrderHoweverManyHaveExpired) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   troupe().start("mixed_expiry");
-  drain(*agent, kMixed);
+  await_drained(*agent, kMixed);
   let_expire();
   EXPECT_EQ(agent->counters().queued, kMixed / 2U);
   expect_balance(*agent);

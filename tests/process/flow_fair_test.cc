@@ -20,17 +20,6 @@ struct FairBoard {
 class FlowFair : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowFair);
 
-// Matches nothing, but a look for it drains the lanes.
-const Filter kNobody{.reply_to = ~0ULL};
-
-void drain(Agent& agent) {
-  std::uint64_t before = 0;
-  do {
-    before = agent.counters().drained;
-    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
-  } while (agent.counters().drained != before);
-}
-
 // Sends until the lane is full and stays so when the receiver has looked.
 void fill(Agent& agent, Peer to, FairBoard& board) {
   for (;;) {
@@ -49,7 +38,7 @@ void fill(Agent& agent, Peer to, FairBoard& board) {
 void look_until_told(Agent& agent, FairBoard& board, std::uint32_t told) {
   for (std::uint32_t round = board.looked.count() + 1; board.go.count() == told; ++round) {
     ASSERT_TRUE(board.look.await(round, patience()));
-    drain(agent);
+    drain_what_fits(agent);
     board.looked.raise();
   }
 }
@@ -63,8 +52,13 @@ BEELINE_ROLE(pusher) {
   auto agent = attach("pusher-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
   const Peer target = peer_of(*agent, "target");
-  while (agent->send(target, std::to_string(context.number), {.rank = kLow})) {
-  }
+  ASSERT_TRUE(agent->send(target, "hello"));
+  ASSERT_TRUE(board.go.await(1, patience()));
+  SendResult sent;
+  do {
+    sent = agent->send(target, std::to_string(context.number), {.rank = kLow});
+  } while (sent);
+  EXPECT_EQ(sent.status, SendStatus::kFull);
   board.full.raise();
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
@@ -75,9 +69,18 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
   ASSERT_TRUE(boss);
   AttachOptions options = named("target", "boss");
   options.inbox_capacity = 64;
+  options.order = Order::kStrict;  // an aged one takes those first that were sent first
   auto agent = attach(options);
   ASSERT_TRUE(agent);
+  ASSERT_TRUE(boss->send(peer_of(*boss, "target"), "hello"));
   for (std::uint32_t i = 0; i < kCrowd; ++i) troupe().start("pusher", i);
+  // Once all their links are known.
+  for (std::uint32_t i = 0; i < kCrowd + 1; ++i) {
+    Message hello = next_message(*agent);
+    ASSERT_EQ(hello.text(), "hello");
+    hello.done();
+  }
+  shared.go.raise();
   ASSERT_TRUE(shared.full.await(kCrowd, patience()));
   ASSERT_TRUE(boss->send(peer_of(*boss, "target"), "high", {.rank = kHigh}));
   std::map<std::string, int> taken;
@@ -151,15 +154,15 @@ TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
 // ---- Orders to cancel ---------------------------------------------------------------------------
 
 constexpr std::uint32_t kFickle = 12;
-constexpr std::uint32_t kOfEach = 70;
-constexpr std::uint32_t kTakenBack = kOfEach / 7;
+constexpr std::uint32_t kPushes = 70;
+constexpr std::uint32_t kTakenBack = kPushes / 7;
 
 // Takes back each seventh of what it sends.
 BEELINE_ROLE(fickle_pusher) {
   auto agent = attach("fickle-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
   const Peer target = peer_of(*agent, "target");
-  for (std::uint32_t i = 1; i <= kOfEach; ++i) {
+  for (std::uint32_t i = 1; i <= kPushes; ++i) {
     const SendResult sent = agent->send_until(target, "x", patience());
     ASSERT_TRUE(sent) << i;
     if (i % 7 != 0) continue;
@@ -178,18 +181,18 @@ TEST_P(FlowFair, OrdersThatWaitForTheirMessagesFillNoTable) {
   for (std::uint32_t i = 0; i < kFickle; ++i) troupe().start("fickle_pusher", i);
   // What was handed out before its order came counts as taken.
   std::uint32_t taken = 0;
-  while (taken < kFickle * (kOfEach - kTakenBack)) {
+  while (taken < kFickle * (kPushes - kTakenBack)) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid()) << "after " << taken;
     message.done();
     ++taken;
   }
-  while (agent->counters().drained < kFickle * (kOfEach + kTakenBack)) {
+  while (agent->counters().drained < kFickle * (kPushes + kTakenBack)) {
     const auto more = agent->receive({.timeout = 1ms});
     if (more) ++taken;
   }
   troupe().wait_all(patience());
-  EXPECT_LE(taken, kFickle * kOfEach);
+  EXPECT_LE(taken, kFickle * kPushes);
   EXPECT_LE(agent->counters().dead, 4U) << "a quarter of the table";
 }
 

@@ -46,11 +46,7 @@ BEELINE_ROLE(slow_receiver) {
   for (std::uint32_t round = 1; board.take.count() == 0; ++round) {
     ASSERT_TRUE(board.drain.await(round, patience()));
     if (board.take.count() != 0) break;
-    std::uint64_t before = 0;
-    do {
-      before = agent->counters().drained;
-      EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
-    } while (agent->counters().drained != before);
+    drain_what_fits(*agent);
     board.queued.store(agent->counters().queued);
     board.drained.raise();
   }
@@ -243,7 +239,7 @@ TEST_P(FlowFull, TwoAgentsThatFillEachOthersLanesDoNotBlock) {
 // ---- Sends of many threads ----------------------------------------------------------------------
 
 constexpr std::uint32_t kCrowd = 6;
-constexpr std::uint32_t kOfEach = 2000;
+constexpr std::uint32_t kFromEach = 2000;
 
 struct CrowdBoard {
   Event finished;
@@ -259,7 +255,7 @@ BEELINE_ROLE(crowd) {
   std::vector<std::thread> threads;
   for (std::uint32_t t = 0; t < kCrowd; ++t) {
     threads.emplace_back([sender, hub, t]() mutable {
-      for (std::uint32_t i = 1; i <= kOfEach; ++i) {
+      for (std::uint32_t i = 1; i <= kFromEach; ++i) {
         const std::string text = std::to_string(t) + " " + std::to_string(i);
         const SendResult sent = sender.send(hub, text, {}, patience());
         ASSERT_EQ(sent.status, SendStatus::kOk) << to_string(sent.status);
@@ -277,7 +273,7 @@ TEST_P(FlowFull, ThreadsSendThroughAnAgentWhoseHandlerIsBusy) {
   ASSERT_TRUE(agent);
   troupe().start("crowd");
   std::uint32_t last[kCrowd] = {};
-  for (std::uint32_t i = 0; i < kCrowd * kOfEach; ++i) {
+  for (std::uint32_t i = 0; i < kCrowd * kFromEach; ++i) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid()) << "after " << i;
     std::uint32_t thread = 0;

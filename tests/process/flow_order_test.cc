@@ -1,6 +1,5 @@
 // In which order an inbox delivers: by rank and age, by rank, by arrival.
 
-#include <algorithm>
 #include <iterator>
 #include <random>
 #include <string>
@@ -148,7 +147,7 @@ TEST_P(FlowOrder, HK_009_TheOrderIsThatOfSentPlusRankDividedByFactor) {
 
 // ---- A handler ----------------------------------------------------------------------------------
 
-constexpr int kMixed = 50;
+constexpr int kRanked = 50;
 
 // The first message keeps the handler busy until all the others were sent.
 BEELINE_ROLE(mixed) {
@@ -158,7 +157,7 @@ BEELINE_ROLE(mixed) {
   const Peer to = peer_of(*agent, "receiver");
   ASSERT_TRUE(agent->send(to, "first", {.rank = kLow}));
   ASSERT_TRUE(board.go.await(1, patience()));
-  for (int i = 0; i < kMixed; ++i) {
+  for (int i = 0; i < kRanked; ++i) {
     // The urgent lane holds twelve of rank 0.
     const std::int32_t rank = i % 5 == 0 ? kCritical : kHigh + i % 3;
     ASSERT_TRUE(agent->send(to, std::to_string(i), {.rank = rank}));
@@ -187,9 +186,9 @@ TEST_P(FlowOrder, C_15_ABusyHandlerIsHandedTheRestInTheOrderOfTheirKeys) {
     --at_once;
     return Ack{};
   };
-  const auto served = agent->serve(handle, {.most = kMixed + 1});
+  const auto served = agent->serve(handle, {.most = kRanked + 1});
   ASSERT_TRUE(served) << served.error().text;
-  ASSERT_EQ(ranks.size(), static_cast<std::size_t>(kMixed));
+  ASSERT_EQ(ranks.size(), static_cast<std::size_t>(kRanked));
   EXPECT_TRUE(std::is_sorted(ranks.begin(), ranks.end()));
   for (std::size_t i = 1; i < ranks.size(); ++i) {
     if (ranks[i] == ranks[i - 1]) {
@@ -211,10 +210,11 @@ BEELINE_ROLE(both_lanes) {
   auto agent = attach("sender-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "receiver");
-  constexpr std::int32_t kRanks[] = {kLow, kCritical, kNormal, 70, kHigh, -7, kNormal, kNormal};
+  constexpr std::int32_t kOfAllRanks[] = {kLow,  kCritical, kNormal, 70,
+                                          kHigh, -7,        kNormal, kNormal};
   const int count = context.number == 0 ? kArrivals : 20;
   for (int i = 0; i < count; ++i) {
-    const std::int32_t rank = kRanks[static_cast<std::size_t>(i) % std::size(kRanks)];
+    const std::int32_t rank = kOfAllRanks[static_cast<std::size_t>(i) % std::size(kOfAllRanks)];
     ASSERT_TRUE(agent->send_until(to, std::to_string(i), patience(), {.rank = rank}));
   }
   board.sent.raise();
@@ -263,8 +263,9 @@ TEST_P(FlowOrder, C_03_AFifoInboxDeliversByArrivalWhoeverSends) {
   }
   // Put back, it is where it was.
   next_message(*agent).requeue();
-  std::vector<std::string> expected = numbers_below(20);
-  std::copy_n(expected.begin(), 20, std::back_inserter(expected));
+  const std::vector<std::string> of_each = numbers_below(20);
+  std::vector<std::string> expected = of_each;
+  expected.insert(expected.end(), of_each.begin(), of_each.end());
   EXPECT_EQ(take_texts(*agent), expected);
   troupe().wait_all(patience());
 }

@@ -34,7 +34,7 @@ constexpr Place kPlaces[] = {
 };
 constexpr std::uint32_t kAbove = 2;  // of these places come before the center
 constexpr std::uint32_t kChild = 2;
-constexpr int kOfEach = 7;
+constexpr int kPerPlace = 7;
 
 BEELINE_ROLE(ranked_sender) {
   auto& board = context.board<RankBoard>();
@@ -68,7 +68,7 @@ TEST_P(FlowRank, HK_006_HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
     ASSERT_TRUE(shared.attached.await(i + 1, patience())) << "a parent comes before its child";
   }
   std::map<std::string, int> seen;
-  for (std::size_t i = 0; i < kOfEach * std::size(kPlaces); ++i) {
+  for (std::size_t i = 0; i < kPerPlace * std::size(kPlaces); ++i) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid());
     const std::string from(message.channel());
@@ -90,7 +90,7 @@ TEST_P(FlowRank, HK_006_HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
     ++seen[from];
     message.done();
   }
-  for (const auto& [from, count] : seen) EXPECT_EQ(count, kOfEach) << from;
+  for (const auto& [from, count] : seen) EXPECT_EQ(count, kPerPlace) << from;
   troupe().wait_all(patience());
   expect_balance(*agent);
 }
@@ -102,7 +102,7 @@ TEST_P(FlowRank, C_01_AStrictInboxStoresWhatWasAskedFor) {
   ASSERT_TRUE(agent);
   troupe().start("ranked_sender", kChild);
   // All are drained before the first is taken.
-  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kOfEach));
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kPerPlace));
   std::vector<std::int32_t> ranks;
   while (auto message = agent->try_receive()) {
     ranks.push_back(message->rank());

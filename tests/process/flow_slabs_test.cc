@@ -18,8 +18,8 @@ struct SlabBoard {
 class FlowSlabs : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowSlabs);
 
-const std::string kLarge(1U << 20, 'x');  // 8 slabs of its class
-const std::string kMedium(200, 'y');      // 128
+const std::string kMebibyte(1U << 20, 'x');  // 8 slabs of its class
+const std::string kMedium(200, 'y');         // 128
 constexpr int kMany = 400;
 
 // Refuses whatever is no question, answers each of those at length.
@@ -31,7 +31,7 @@ BEELINE_ROLE(severe) {
   const Peer boss = peer_of(*agent, "boss");
   const auto handle = [&](Message& message) -> Ack {
     if (message.text() == "stop") agent->stop_serving();
-    if (message.payload().size() == kLarge.size()) return {AckStatus::kRejected, {}};
+    if (message.payload().size() == kMebibyte.size()) return {AckStatus::kRejected, {}};
     if (message.text() == "acknowledge") return {AckStatus::kAccepted, kMedium};
     if (message.text() == "answer") {
       EXPECT_TRUE(agent->reply_until(message, kMedium, patience()));
@@ -53,7 +53,7 @@ TEST_P(FlowSlabs, DeadLettersLeaveTheirSenderHalfOfItsSlabs) {
   ASSERT_TRUE(shared.attached.await(1, patience()));
   const Peer severe = peer_of(*agent, "severe");
   for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(agent->send_until(severe, kLarge, patience())) << i;
+    ASSERT_TRUE(agent->send_until(severe, kMebibyte, patience())) << i;
   }
   ASSERT_TRUE(agent->send(severe, "stop"));
   Message last = next_message(*agent);

@@ -57,6 +57,14 @@ void await_drained(Agent& agent, std::uint64_t count) {
   drain_until(agent, [&] { return agent.counters().drained >= count; });
 }
 
+void drain_what_fits(Agent& agent) {
+  std::uint64_t before = 0;
+  do {
+    before = agent.counters().drained;
+    EXPECT_FALSE(agent.receive({.timeout = 1ms, .filter = kNobody}));
+  } while (agent.counters().drained != before);
+}
+
 void await_queued(Agent& agent, std::uint64_t count) {
   drain_until(agent, [&] { return agent.counters().queued >= count; });
 }

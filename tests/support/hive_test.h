@@ -42,6 +42,8 @@ inline constexpr Filter kNobody{.reply_to = ~0ULL};
 void drain_until(Agent& agent, const std::function<bool()>& is_over);
 // Until that many messages were taken from the lanes, those of earlier lives included.
 void await_drained(Agent& agent, std::uint64_t count);
+// Until a look takes no more, because there is no more or no room.
+void drain_what_fits(Agent& agent);
 // Until that many wait in the inbox.
 void await_queued(Agent& agent, std::uint64_t count);
 // Takes and ends all that waits, and returns the texts in the order of delivery.

@@ -13,7 +13,7 @@ namespace beeline::cli::demo {
 namespace {
 
 // Tasks that a worker has at a time; the rest stays leased here, and with it the queen is slowed.
-constexpr std::uint32_t kWindow = 8;
+constexpr std::uint32_t kPerWorker = 8;
 
 struct Worker {
   pid_t os_pid = 0;
@@ -130,7 +130,7 @@ class Lead {
   std::optional<std::size_t> choose() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       const std::size_t candidate = turn_++ % kWorkers;
-      if (workers_[candidate].outstanding < kWindow) return candidate;
+      if (workers_[candidate].outstanding < kPerWorker) return candidate;
     }
     return std::nullopt;
   }
