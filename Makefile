@@ -40,4 +40,4 @@ tidy: setup
 	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
 
 clean:
-	rm -rf build build-debug build-asan build-tsan build-tsan-all build-clang
+	rm -rf build build-dev build-debug build-asan build-tsan build-tsan-all build-clang
