@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "shm/identity.h"
+#include "shm/mutant.h"
 #include "shm/segment.h"
 
 namespace beeline::shm {
@@ -150,6 +151,8 @@ class DirectoryWriter {
     const std::uint64_t now = control().current.relaxed_load();
     const std::uint64_t offset =
         (now & 1) != 0 ? DirectoryLayout::kRecords0 : DirectoryLayout::kRecords1;
+    const std::uint64_t next = ((now >> 1) + 1) << 1 | ((now & 1) ^ 1);
+    if (is_mutant(Mutant::kRoundBeforeRecords)) control().current.publish(next);
     auto* words = reinterpret_cast<Atomic<std::uint64_t>*>(base_ + offset);
     const auto* source = reinterpret_cast<const unsigned char*>(records);
     for (std::size_t w = 0; w < count * sizeof(AgentRecord) / 8; ++w) {
@@ -160,7 +163,7 @@ class DirectoryWriter {
       // relaxed_store.
       words[w].publish(value);
     }
-    control().current.publish(((now >> 1) + 1) << 1 | ((now & 1) ^ 1));
+    control().current.publish(next);
   }
 
   [[nodiscard]] DirectoryView view() const { return DirectoryView(base_); }

@@ -58,6 +58,7 @@ struct EntryCopy {
 
 // Whether the receipt bank says that this slab message was finished.
 [[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
+  if (is_mutant(Mutant::kStampOverlooked)) return false;
   if (link.old_receipts == nullptr || link.old_bank == kBanks) return false;
   if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return false;
   return link.old_receipts->stamp(link.old_bank, slot.header.slab).observe() >= slot.generation;
@@ -72,7 +73,8 @@ enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
   if (copy.word.state > EntryState::kDead) return Inherit::kBad;
   const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
   const std::uint64_t since = next_arrival - copy.arrival;
-  if (!is_committed(copy.word, link.cursors[lane], since)) return Inherit::kNothing;
+  const bool committed = is_committed(copy.word, link.cursors[lane], since);
+  if (!committed && !is_mutant(Mutant::kUncommittedInherited)) return Inherit::kNothing;
   SlotCopy wire = copy.slot;  // as it was in the lane: without the receiver's own flags
   wire.header.flags &= kWireFlags;
   if (check_slot(wire, link.owner_pid, link.layout, link.verified) != SlotFault::kNone) {

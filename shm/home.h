@@ -250,6 +250,7 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
 // drained_total().
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
+  if (is_mutant(Mutant::kRetiredBeforeRow)) control.retired.publish(total);
   row.retired.publish(total);
   control.retired.publish(total);
   row.incarnation.publish(0);

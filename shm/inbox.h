@@ -44,23 +44,28 @@ class Inbox {
 
   // Room for one more message. Entries that are not allocated yet count as room, so a caller that
   // sees room and no free entry grows the table first.
-  [[nodiscard]] bool has_room(Room room) const {
+  [[nodiscard]] bool has_room(Room room) const { return missing(room) == 0; }
+  // How many entries have to become free until there is room.
+  [[nodiscard]] std::uint32_t missing(Room room) const {
     const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
     const std::uint32_t critical_reserve = home_.control().critical_reserve;
     std::uint32_t reserve = 0;
     if (room == Room::kNormal) reserve = critical_reserve;
     if (room == Room::kCritical) reserve = std::max(1U, critical_reserve / 4);
-    return free_count_ + unallocated > reserve;
+    return reserve + 1 - std::min(free_count_ + unallocated, reserve + 1);
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
 
   // Puts a checked message. REQUIRES: free_count() > 0. `mark`: 0, or the one of kUnindexedFlags
-  // that keeps it out of the delivery order.
+  // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
     crash_fence();  // the entry was freed before; its fields change only after that
+    const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
+    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
+    if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
     entry.arrival = next_arrival();
     entry.header = copy.header;
     entry.header.sent_ns = sent_ns;
@@ -72,8 +77,7 @@ class Inbox {
     } else {
       copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
     }
-    entry.state.publish(
-        EntryWord{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)}.pack());
+    entry.state.publish(queued.pack());
     enter_queue(at);
     return at;
   }
@@ -169,9 +173,10 @@ class Inbox {
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
   void bury(std::uint32_t at, DeadReason reason) {
     Entry& entry = home_.entry(at);
-    set_reason(at, reason);
     EntryWord word = entry.word();
     word.state = EntryState::kDead;
+    if (is_mutant(Mutant::kDeadBeforeReason)) entry.state.publish(word.pack());
+    set_reason(at, reason);
     entry.state.publish(word.pack());
     --leased_;
     list_letter(at);
@@ -190,7 +195,8 @@ class Inbox {
   void revive(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     std::uint16_t& flags = entry.header.flags;
-    flags = static_cast<std::uint16_t>((flags & ~kUnindexedFlags) | kFlagRevived);
+    flags = static_cast<std::uint16_t>((flags & ~(kUnindexedFlags | kFlagUnasked)) | kFlagRevived);
+    if (is_mutant(Mutant::kReasonOutFirst)) set_reason(at, DeadReason::kNone);
     EntryWord word = entry.word();
     word.state = EntryState::kQueued;
     word.attempts = 0;
@@ -303,6 +309,7 @@ class Inbox {
 
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
+    if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());
     if (stamp_word != nullptr) stamp(*stamp_word, entry.generation);
     entry.state.publish(EntryWord{}.pack());
     free_[free_count_++] = at;

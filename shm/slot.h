@@ -12,6 +12,7 @@
 
 #include "shm/extension.h"
 #include "shm/identity.h"
+#include "shm/mutant.h"
 #include "shm/segment.h"
 #include "shm/words.h"
 
@@ -21,8 +22,8 @@ inline constexpr std::size_t kInlineBytes = 64;
 inline constexpr std::uint32_t kNoSlab = 0xffffffff;
 inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 
-// Flags of a message. The low byte travels; the high byte belongs to the receiver, and no sender
-// may set it.
+// Flags of a message. The first seven travel; the others belong to the receiver, and no sender may
+// set them.
 inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
 inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
 inline constexpr std::uint16_t kFlagExtended = 1 << 2;     // an Extension lies before the payload
@@ -33,14 +34,13 @@ inline constexpr std::uint16_t kFlagControl = 1 << 6;  // cancel, steer, shutdow
 inline constexpr std::uint16_t kExtendedFlags = kFlagCopy | kFlagCut | kFlagAck;
 inline constexpr std::uint16_t kWireFlags =
     kFlagSlab | kFlagRequiresAck | kFlagExtended | kExtendedFlags | kFlagControl;
+inline constexpr std::uint16_t kFlagUnasked = 1 << 7;     // an answer, but late or to no question
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
 inline constexpr std::uint16_t kFlagMatched =
     1 << 9;  // answers a request that waits for it; not in the index
 inline constexpr std::uint16_t kFlagStashed =
     1 << 10;  // an answer that nobody waits for; fetched by itself, not in the index
 inline constexpr std::uint16_t kFlagRevived = 1 << 11;  // was a dead letter, and was put back
-inline constexpr std::uint16_t kReceiverFlags =
-    kFlagUrgentLane | kFlagMatched | kFlagStashed | kFlagRevived;
 inline constexpr std::uint16_t kUnindexedFlags = kFlagMatched | kFlagStashed;
 
 // Of an answer that nobody waits for any more.
@@ -115,6 +115,7 @@ static_assert(sizeof(SlotCopy) == 120);
 // one, then the payload when it lies inline.
 inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader& header,
                          std::uint64_t generation, const void* area) {
+  if (is_mutant(Mutant::kCommitBeforeFill)) slot.commit.publish(position + 1);
   // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt;
   // the receipt was observed with acquire, which keeps these stores behind it.
   slot.header.store(header);

@@ -140,12 +140,12 @@ struct RowName {
 [[nodiscard]] inline Finding verify_message(ByteView bytes, std::uint64_t at, EntryState state) {
   const auto header = bytes.load<MessageHeader>(at + offsetof(Entry, header));
   const auto field = [at](std::size_t offset) { return at + offsetof(Entry, header) + offset; };
-  constexpr std::uint16_t kKnown = kWireFlags | kReceiverFlags | 0xf << kReasonShift;
   const std::uint64_t flags = field(offsetof(MessageHeader, flags));
   const std::uint64_t reason = header.flags >> kReasonShift;
   const bool lacks = (header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0;
-  if ((header.flags & ~kKnown) != 0 || lacks) {
-    return broken("entry.flags", flags, header.flags, kKnown);
+  const bool unasked = (header.flags & kFlagUnasked) != 0;
+  if (lacks || (unasked && (header.flags & kFlagStashed) == 0)) {
+    return broken("entry.flags", flags, header.flags, UINT16_MAX);
   }
   if (state == EntryState::kDead && reason == 0) {
     return broken("entry.reason", flags, 0, static_cast<std::uint64_t>(kLastReason));

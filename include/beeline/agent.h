@@ -160,8 +160,9 @@ class Agent {
   SendResult fire_and_forget(Peer to, std::string_view payload, const SendOptions& options = {});
   /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
   /// kTaskResponse that answer something and that nobody waits for; in the order in which they
-  /// came. receive() does not see them. At most a quarter of the inbox is kept, the oldest become
-  /// dead letters (`unclaimed`). What is sent while one of them is held does not inherit from it.
+  /// came. receive() does not see them. At most a quarter of the inbox is kept: of whoever has the
+  /// most there, acknowledgements go first, then late answers, then the oldest become dead letters
+  /// (`unclaimed`). What is sent while one of them is held does not inherit from it.
   [[nodiscard]] std::vector<Message> drain_pending_results();
 
   /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was

@@ -291,7 +291,9 @@ class AgentCore {
   // What lies in the lanes is a successor's once this life has ended.
   bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
   bool drain_all() { return !has_ended() && receiver_->drain_all(); }
-  bool drain_fully();
+  // As long as others go on sending, no longer than this.
+  static constexpr std::int64_t kLongestDrain = 1'000'000'000;
+  bool drain_fully(std::int64_t longest_ns = kLongestDrain);
   // The last look has left something to do, for which nobody rings.
   [[nodiscard]] bool goes_on() const { return flooded_ || receiver_->is_searching(); }
 

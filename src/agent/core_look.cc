@@ -12,8 +12,8 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter)
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);
   std::vector<std::uint32_t> entries = receiver_->list(selection);
-  for (const std::uint32_t at : receiver_->stashed()) {
-    if (receiver_->matches(at, selection)) entries.push_back(at);
+  for (const auto& item : receiver_->stash().items()) {
+    if (receiver_->matches(item.at, selection)) entries.push_back(item.at);
   }
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
     for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {

@@ -16,7 +16,8 @@ constexpr std::int64_t kBelt = 10'000'000;            // while senders still loo
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
 constexpr std::int64_t kOwing = 1'000'000'000;  // nobody rings when there is memory again
-constexpr std::int64_t kTick = 4'000'000;       // the coarse clock may say a time so much later
+constexpr std::int64_t kLongestLook = 5'000'000;
+constexpr std::int64_t kTick = 4'000'000;  // the coarse clock may say a time so much later
 
 }  // namespace
 
@@ -37,17 +38,17 @@ void AgentCore::last_look() {
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
   const std::int64_t before = os::coarse_ns();
-  flooded_ = !drain_fully();
+  flooded_ = !drain_fully(kLongestLook);
   if (receiver_->all_empty()) receiver_->note_all_empty(before);
 }
 
-// Takes what lies in the lanes. False when more comes all the while: nobody is kept by a flood.
-bool AgentCore::drain_fully() {
-  constexpr int kMostRounds = 64;
-  for (int round = 0; round < kMostRounds; ++round) {
-    if (!drain_all()) return true;
+// Takes what lies in the lanes. False when more comes all that while: nobody is kept by a flood.
+bool AgentCore::drain_fully(std::int64_t longest_ns) {
+  const std::int64_t end = os::monotonic_ns() + longest_ns;
+  while (drain_all()) {
+    if (os::monotonic_ns() > end) return false;
   }
-  return false;
+  return true;
 }
 
 std::int64_t AgentCore::longest_block() const {

@@ -26,8 +26,7 @@ namespace {
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting,
-                                 bool& asked) {
+std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;
   if (is_cancel_order(link, header)) return shm::kFlagStashed;
   if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
@@ -40,28 +39,34 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, Pendin
   if (is_ack(header)) return shm::kFlagStashed;
   const bool known = answers_.was_asked(header.reply_to, link.owner_pid);
   if (!known && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
-  asked = answers_.close(header.reply_to, link.owner_pid);
-  if (!asked) add_one(home_->home().control().counters.late_replies);
-  return shm::kFlagStashed;
+  if (answers_.close(header.reply_to, link.owner_pid)) return shm::kFlagStashed;
+  add_one(home_->home().control().counters.late_replies);
+  return shm::kFlagStashed | shm::kFlagUnasked;
 }
 
 // An answer is in the stash at once, so that an order to cancel finds it there.
-void Receiver::note_put(std::uint32_t at, std::uint16_t mark, bool asked) {
+void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
   const shm::MessageHeader& header = entry(at).header;
   for (CancelOrder& order : orders_) {
     if (order.id == header.id) order.found = at;
   }
-  if (!unasked_.empty()) unasked_.erase(at);
-  if (mark != shm::kFlagStashed) return;
+  if ((mark & shm::kFlagStashed) == 0) return;
   if (is_copy(header)) {
     unwanted_.push_back(at);
   } else if (is_order(header)) {
     orders_.push_back({.entry = at, .row = entry(at).word().row, .id = header.reply_to});
   } else {
-    if (!asked) unasked_.insert(at);
-    stash_.push_back(at);
+    keep_aside(at);
     newly_stashed_.push_back(at);
   }
+}
+
+void Receiver::keep_aside(std::uint32_t at) {
+  const shm::MessageHeader& header = entry(at).header;
+  Stash::Kind kind = Stash::Kind::kAsked;
+  if ((header.flags & shm::kFlagUnasked) != 0) kind = Stash::Kind::kUnasked;
+  if (is_ack(header)) kind = Stash::Kind::kAck;
+  stash_.add({at, sender_of(at), kind, entry(at).in_slab()});
 }
 
 void Receiver::settle_put() {
@@ -71,8 +76,8 @@ void Receiver::settle_put() {
   }
   if (!orders_.empty()) obey_orders(0);
   for (const std::uint32_t at : std::exchange(newly_stashed_, {})) {
-    const bool there = std::find(stash_.begin(), stash_.end(), at) != stash_.end();
-    if (there) keep_slabs_bounded(at);  // it may have been taken back, or given way to another
+    // It may have been taken back, or given way to another.
+    if (entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
   }
   if (stash_.size() > most_stashed()) keep_stash_bounded();
 }
@@ -88,34 +93,14 @@ std::size_t Receiver::most_stashed() const { return home_->home().capacity() / 4
 // acknowledgements first; an answer becomes a dead letter.
 void Receiver::keep_stash_bounded() {
   while (stash_.size() > most_stashed()) {
-    const std::uint32_t worst = sender_of(oldest_of_worst(stash_));
-    const std::uint32_t at = first_to_drop(worst);
+    const std::uint32_t at = stash_.first_to_go();
     if (unstash(at)) bury(at, shm::DeadReason::kUnclaimed);
   }
 }
 
-// Of those of this sender, which has some: the oldest acknowledgement, else the oldest answer that
-// nobody asked for, else the oldest.
-std::uint32_t Receiver::first_to_drop(std::uint32_t sender) const {
-  const auto find = [&](auto&& is_meant) {
-    return std::find_if(stash_.begin(), stash_.end(),
-                        [&](std::uint32_t at) { return sender_of(at) == sender && is_meant(at); });
-  };
-  auto found = find([this](std::uint32_t at) { return is_ack(entry(at).header); });
-  if (found == stash_.end())
-    found = find([this](std::uint32_t at) { return unasked_.contains(at); });
-  if (found == stash_.end()) found = find([](std::uint32_t) { return true; });
-  return *found;
-}
-
-// What nobody asked for, or need not be heard.
-bool Receiver::is_dispensable(std::uint32_t stashed) const {
-  return is_ack(entry(stashed).header) || unasked_.contains(stashed);
-}
-
 // Leases it. False if that was all: an acknowledgement is gone then.
 bool Receiver::unstash(std::uint32_t at) {
-  std::erase(stash_, at);
+  stash_.remove(at);
   home_->inbox().take_unindexed(at);
   if (!is_ack(entry(at).header)) return true;
   ++acks_unread_;
@@ -127,23 +112,22 @@ template <typename Wanted>
 std::uint32_t Receiver::take_stashed(Wanted&& wanted) {
   settle_put();
   for (;;) {
-    const auto found = std::find_if(stash_.begin(), stash_.end(),
-                                    [&](std::uint32_t at) { return wanted(entry(at).header); });
-    if (found == stash_.end()) return shm::kNoEntry;
-    const std::uint32_t at = *found;
-    stash_.erase(found);
+    const std::uint32_t at = stash_.find_if(wanted);
+    if (at == shm::kNoEntry) return at;
+    stash_.remove(at);
     home_->inbox().take_unindexed(at);
     if (!drop_unfit(at)) return at;
   }
 }
 
 std::uint32_t Receiver::take_stashed_answer() {
-  return take_stashed([](const shm::MessageHeader& header) { return !is_ack(header); });
+  return take_stashed([](const Stash::Item& item) { return item.kind != Stash::Kind::kAck; });
 }
 
 std::uint32_t Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
-  return take_stashed([id, from](const shm::MessageHeader& header) {
-    return is_ack(header) && header.reply_to == id && shm::pid_of_message(header.id) == from;
+  return take_stashed([&](const Stash::Item& item) {
+    return item.kind == Stash::Kind::kAck && item.from == from &&
+           entry(item.at).header.reply_to == id;
   });
 }
 
@@ -154,7 +138,7 @@ void Receiver::forget(PendingReply& pending) {
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().stash(at);
   note_life(at);
-  stash_.push_back(at);
+  keep_aside(at);
   keep_slabs_bounded(at);
 }
 
@@ -175,7 +159,7 @@ void Receiver::adopt_entries() {
   std::sort(found.begin(), found.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });
-  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed, true);
+  for (const std::uint32_t at : found) note_put(at, shm::kFlagStashed);
 }
 
 }  // namespace beeline::receive

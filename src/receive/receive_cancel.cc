@@ -63,16 +63,20 @@ bool Receiver::is_searching() const {
 }
 
 // The places of orders whose messages lie in a lane that finds no place. They are still obeyed, but
-// no successor would know of them. True when there were any.
-bool Receiver::release_orders() {
-  bool released = false;
+// no successor would know of them. Takes as many as make room; false, and none, if that takes more.
+bool Receiver::release_orders(shm::Room room) {
+  std::vector<CancelOrder*> idle;
   for (CancelOrder& order : orders_) {
-    if (!is_idle(order) || order.entry == shm::kNoEntry) continue;
-    finish_order(order);
-    order.entry = shm::kNoEntry;
-    released = true;
+    if (is_idle(order) && order.entry != shm::kNoEntry) idle.push_back(&order);
   }
-  return released;
+  const std::size_t missing = std::max(1U, home_->inbox().missing(room));
+  if (idle.size() < missing) return false;
+  idle.resize(missing);
+  for (CancelOrder* order : idle) {
+    finish_order(*order);
+    order->entry = shm::kNoEntry;
+  }
+  return true;
 }
 
 // False when its message may still be found, or come: an order overtakes it in the urgent lane.
@@ -118,7 +122,7 @@ void Receiver::cancel(std::uint32_t at) {
   }
   const std::uint16_t mark = entry(at).header.flags & shm::kUnindexedFlags;
   if (mark == shm::kFlagMatched) return;  // somebody waits for it
-  std::erase(stash_, at);
+  stash_.remove(at);
   if (mark != 0) {
     home_->inbox().take_unindexed(at);
   } else {

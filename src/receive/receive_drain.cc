@@ -178,12 +178,11 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
       std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
   judge(link, copy);
   PendingReply* waiting = nullptr;
-  bool asked = true;
-  const std::uint16_t mark = mark_for(link, copy, waiting, asked);
+  const std::uint16_t mark = mark_for(link, copy, waiting);
   const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->entry = at;
   if (copy.header.ttl_ms != 0) note_life(at);
-  note_put(at, mark, asked);
+  note_put(at, mark);
   ++link.live;
   ++position;
   return true;
@@ -213,7 +212,7 @@ bool Receiver::make_room(InLink& link, shm::Lane lane) {
     commit(link, lane);  // no payload is given back before its message is in the home
     if (drop_copies() && home_->make_room(room)) return true;
   }
-  if (next && release_orders() && home_->make_room(room)) return true;
+  if (next && release_orders(room) && home_->make_room(room)) return true;
   const shm::Room awaited = room_for_awaited(link, lane);
   if (awaited != shm::Room::kNormal && home_->make_room(awaited)) return true;
   if (!urgent && !link.queued) {

@@ -24,12 +24,11 @@ void Receiver::bury_expired() {
     return true;
   });
   home_->inbox().take_all(expired);
-  std::erase_if(stash_, [&](std::uint32_t at) {
-    if (!is_over(at)) return false;
+  const auto is_kept_over = [&](const Stash::Item& item) { return is_over(item.at); };
+  for (const std::uint32_t at : stash_.remove_if(is_kept_over)) {
     home_->inbox().take_unindexed(at);
     expired.push_back(at);
-    return true;
-  });
+  }
   std::sort(expired.begin(), expired.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });

@@ -40,15 +40,16 @@ void Receiver::keep_slabs_bounded(std::uint32_t at) {
   for (const std::uint32_t letter : home_->inbox().letters()) {
     if (holds_one(letter)) kept.push_back(letter);
   }
-  for (const std::uint32_t stashed : stash_) {
-    if (is_dispensable(stashed) && holds_one(stashed)) kept.push_back(stashed);
+  for (const Stash::Item& item : stash_.items()) {
+    const bool dispensable = item.in_slab && item.kind != Stash::Kind::kAsked;
+    if (dispensable && holds_one(item.at)) kept.push_back(item.at);
   }
   if (kept.size() <= most) return;
   const std::size_t surplus = kept.size() - most;
   std::erase(kept, at);
   const auto worth = [this](std::uint32_t each) {
     if (entry(each).reason() == shm::DeadReason::kUnclaimed) return 0;
-    if (unasked_.contains(each)) return 1;
+    if ((entry(each).header.flags & shm::kFlagUnasked) != 0) return 1;
     return entry(each).word().state == shm::EntryState::kDead ? 3 : 2;
   };
   std::stable_sort(kept.begin(), kept.end(),

@@ -141,7 +141,7 @@ void Receiver::requeue(std::uint32_t at) {
   home_->inbox().requeue(at);
   note_life(at);
   if ((entry(at).header.flags & shm::kFlagStashed) == 0) return;
-  stash_.push_back(at);
+  keep_aside(at);
   keep_slabs_bounded(at);
 }
 

@@ -8,12 +8,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "src/receive/answers.h"
 #include "src/receive/home_memory.h"
 #include "src/receive/in_link.h"
+#include "src/receive/stash.h"
 
 namespace beeline::receive {
 
@@ -129,7 +129,7 @@ class Receiver {
   // Leases what `from` has said of this message, or kNoEntry.
   [[nodiscard]] std::uint32_t take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
-  [[nodiscard]] const std::vector<std::uint32_t>& stashed() const { return stash_; }
+  [[nodiscard]] const Stash& stash() const { return stash_; }
   // Acknowledgements that were let go of because nobody fetched them.
   [[nodiscard]] std::uint64_t acks_unread() const { return acks_unread_; }
 
@@ -185,11 +185,13 @@ class Receiver {
   void drop_copy(std::uint32_t at);
   // What the receiver makes of a message that it has checked: rank, who may control whom.
   void judge(InLink& link, shm::SlotCopy& copy) const;
-  // Which of kUnindexedFlags it gets. `waiting` is set when somebody waits for it.
+  // Which of kUnindexedFlags it gets, and kFlagUnasked. `waiting` is set when somebody waits for
+  // it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
-                                       PendingReply*& waiting, bool& asked);
+                                       PendingReply*& waiting);
   // Remembers what is to be done with an entry that was put, once it is committed.
-  void note_put(std::uint32_t at, std::uint16_t mark, bool asked);
+  void note_put(std::uint32_t at, std::uint16_t mark);
+  void keep_aside(std::uint32_t at);
   // Does it.
   void settle_put();
   // receive_cancel.cc
@@ -198,14 +200,13 @@ class Receiver {
   [[nodiscard]] bool has_room_for_order(const InLink& link);
   void obey_orders(std::uint32_t budget);
   bool obey(CancelOrder& order, std::uint32_t& budget);
-  bool release_orders();
+  bool release_orders(shm::Room room);
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
   [[nodiscard]] bool is_idle(const CancelOrder& order) const;
   [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
   void cancel(std::uint32_t at);
   void finish_order(const CancelOrder& order);
   void keep_stash_bounded();
-  [[nodiscard]] std::uint32_t first_to_drop(std::uint32_t sender) const;
   [[nodiscard]] bool unstash(std::uint32_t at);
   [[nodiscard]] std::size_t most_stashed() const;
   void remember_asked(const PendingReply& pending);
@@ -224,7 +225,6 @@ class Receiver {
   [[nodiscard]] std::uint32_t most_letters() const;
   void keep_dead_letters_bounded();
   void keep_slabs_bounded(std::uint32_t at);
-  [[nodiscard]] bool is_dispensable(std::uint32_t stashed) const;
   void discard(std::uint32_t at);
   void drop_surplus_letters();
   [[nodiscard]] std::uint32_t dispensable_letter() const;
@@ -241,10 +241,9 @@ class Receiver {
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
   Answers answers_;
-  std::vector<std::uint32_t> stash_;           // oldest first
-  std::vector<std::uint32_t> newly_stashed_;   // in the turn of a link that goes on
-  std::unordered_set<std::uint32_t> unasked_;  // of the stash: late answers, and to no question
-  std::vector<CancelOrder> orders_;            // oldest first; obeyed after their commit
+  Stash stash_;
+  std::vector<std::uint32_t> newly_stashed_;  // in the turn of a link that goes on
+  std::vector<CancelOrder> orders_;           // oldest first; obeyed after their commit
   std::vector<std::uint32_t> unwanted_;  // copies of somebody who is no child; dropped likewise
   std::deque<InLink*> queue_;            // links that found no room, by when they did
   const InLink* served_ = nullptr;       // its turn has come in the queue

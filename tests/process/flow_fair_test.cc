@@ -15,23 +15,37 @@ struct FairBoard {
   Event look;    // the director asks the receiver to look into its lanes
   Event looked;  // it has
   Event go;
+  std::atomic<MessageId> victim;  // a message that was taken back
 };
 
 class FlowFair : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowFair);
+class FlowFairNextLife : public HiveTest {};
+INSTANTIATE_TEST_SUITE_P(As, FlowFairNextLife, testing::Values(World::kProcesses), world_name);
 
-// Sends until the lane is full and stays so when the receiver has looked.
-void fill(Agent& agent, Peer to, FairBoard& board) {
+// The receiver looks into its lanes.
+void await_look(FairBoard& board) {
+  const std::uint32_t round = board.looked.count() + 1;
+  board.look.raise();
+  ASSERT_TRUE(board.looked.await(round, patience()));
+}
+
+// Sends until the lane is full and stays so when the receiver has looked. `last`: what lies last in
+// the lane.
+void fill(Agent& agent, Peer to, FairBoard& board, MessageId& last) {
   for (;;) {
-    bool sent = false;
-    while (agent.send(to, "data", {.rank = kLow})) sent = true;
-    if (!sent) return;
-    const std::uint32_t round = board.looked.count() + 1;
-    board.look.raise();
-    ASSERT_TRUE(board.looked.await(round, patience()));
+    const MessageId before = last;
+    while (const SendResult sent = agent.send(to, "data", {.rank = kLow})) last = sent.id;
+    if (last == before) return;
+    ASSERT_NO_FATAL_FAILURE(await_look(board));
     // The wait makes sure that the receipts are known.
-    static_cast<void>(agent.send_until(to, "data", after(1ms), {.rank = kLow}));
+    const SendResult sent = agent.send_until(to, "data", after(1ms), {.rank = kLow});
+    if (sent) last = sent.id;
   }
+}
+void fill(Agent& agent, Peer to, FairBoard& board) {
+  MessageId last = 0;
+  fill(agent, to, board, last);
 }
 
 // Looks as often as it is asked to, until it is told to go on after `told` others.
@@ -194,6 +208,46 @@ TEST_P(FlowFair, OrdersThatWaitForTheirMessagesFillNoTable) {
   troupe().wait_all(patience());
   EXPECT_LE(taken, kFickle * kPushes);
   EXPECT_LE(agent->counters().dead, 4U) << "a quarter of the table";
+}
+
+// Its first life looks and takes nothing, its next takes everything.
+BEELINE_ROLE(crammed) {
+  auto& board = context.board<FairBoard>();
+  AttachOptions options = named("crammed", "boss");
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const std::uint32_t life = board.attached.count();
+  board.attached.raise();
+  if (life == 0) return look_until_told(*agent, board, 0);
+  for (bool last = false; !last;) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    last = message.text() == "the end";
+    EXPECT_NE(message.id(), board.victim.load());
+    message.done();
+  }
+  EXPECT_EQ(agent->counters().dead, 1U);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFairNextLife, AnOrderWhosePlaceWouldMakeNoRoomOutlivesAKill) {
+  auto& shared = board<FairBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  const std::size_t receiver = troupe().start("crammed");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Peer crammed = peer_of(*agent, "crammed");
+  MessageId last = 0;
+  ASSERT_NO_FATAL_FAILURE(fill(*agent, crammed, shared, last));
+  shared.victim.store(last);
+  // It takes the last place, which is one of control messages.
+  ASSERT_TRUE(agent->cancel(crammed, last));
+  ASSERT_NO_FATAL_FAILURE(await_look(shared));
+  troupe().kill(receiver);
+  troupe().restart(receiver);
+  ASSERT_TRUE(agent->send_until(crammed, "the end", patience(), {.rank = kLow}));
+  troupe().wait_all(patience());
 }
 
 // ---- Requests -----------------------------------------------------------------------------------

@@ -379,6 +379,15 @@ TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
   expect_balance();
 }
 
+TEST_F(InboxTest, AnUnaskedAnswerThatIsPutBackIsAMessageLikeAnyOther) {
+  const std::uint32_t reply = receive(kRankNormal, kFlagStashed | kFlagUnasked);
+  inbox_.take_unindexed(reply);
+  inbox_.bury(reply, DeadReason::kUnclaimed);
+  inbox_.revive(reply);
+  EXPECT_EQ(home().entry(reply).header.flags & (kFlagStashed | kFlagUnasked), 0);
+  EXPECT_EQ(inbox_.best(), reply);
+}
+
 TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
   const std::uint32_t other = receive();
   const std::uint32_t reply = receive(kRankNormal, kFlagMatched);

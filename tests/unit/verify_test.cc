@@ -240,7 +240,7 @@ TEST(Verify, BrokenEntriesAreNamed) {
   expect_named(test::sample_home,
                {{"entry.state", in_entry(kQueued, 0, 4, 1)},
                 {"entry.free", in_entry(State::kFree, 1, 1, 1)},
-                {"entry.flags", in_entry(kQueued, flags, 1 << 7, 2)},
+                {"entry.flags", in_entry(kQueued, flags, shm::kFlagUnasked, 2)},
                 {"entry.flags", in_entry(kQueued, flags, shm::kFlagCut, 2)},
                 {"entry.reason", in_entry(State::kDead, flags, 0, 2)},
                 {"entry.reason", in_entry(State::kDead, flags, 9 << shm::kReasonShift, 2)},

@@ -83,7 +83,8 @@ std::string note_of(const LiveEntry& entry) {
   };
   if (!entry.taken) add("not-committed");
   if ((entry.header.flags & shm::kFlagMatched) != 0) add("answers-a-request");
-  if ((entry.header.flags & shm::kFlagStashed) != 0) add("late-answer");
+  if ((entry.header.flags & shm::kFlagStashed) != 0) add("aside");
+  if ((entry.header.flags & shm::kFlagUnasked) != 0) add("unasked");
   if ((entry.header.flags & shm::kFlagRevived) != 0) add("was-dead");
   if ((entry.header.flags & shm::kFlagCopy) != 0) add("copy");
   if ((entry.header.flags & shm::kFlagCut) != 0) add("cut");

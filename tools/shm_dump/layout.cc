@@ -63,6 +63,7 @@ void add_numbers(std::string& out) {
                       BEELINE_CONSTANT(kFlagCut),
                       BEELINE_CONSTANT(kFlagAck),
                       BEELINE_CONSTANT(kFlagControl),
+                      BEELINE_CONSTANT(kFlagUnasked),
                       BEELINE_CONSTANT(kFlagUrgentLane),
                       BEELINE_CONSTANT(kFlagMatched),
                       BEELINE_CONSTANT(kFlagStashed),

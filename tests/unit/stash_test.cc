@@ -1,0 +1,72 @@
+#include "src/receive/stash.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace beeline::receive {
+namespace {
+
+using Kind = Stash::Kind;
+
+std::vector<std::uint32_t> all(const Stash& stash) {
+  std::vector<std::uint32_t> entries;
+  for (const Stash::Item& item : stash.items()) entries.push_back(item.at);
+  return entries;
+}
+
+// Empties it in the order in which its items would go.
+std::vector<std::uint32_t> order_of_going(Stash stash) {
+  std::vector<std::uint32_t> gone;
+  while (stash.size() != 0) {
+    gone.push_back(stash.first_to_go());
+    stash.remove(gone.back());
+  }
+  return gone;
+}
+
+TEST(Stash, KeepsTheOrderOfArrival) {
+  Stash stash;
+  for (const std::uint32_t at : {7U, 3U, 9U, 1U}) stash.add({at, 5, Kind::kAsked, false});
+  stash.remove(9);
+  stash.remove(1000);  // not there
+  EXPECT_EQ(all(stash), (std::vector<std::uint32_t>{7, 3, 1}));
+  EXPECT_TRUE(stash.contains(3));
+  EXPECT_FALSE(stash.contains(9));
+  EXPECT_EQ(stash.find_if([](const Stash::Item& item) { return item.at < 7; }), 3U);
+  EXPECT_EQ(stash.find_if([](const Stash::Item& item) { return item.from == 6; }), shm::kNoEntry);
+}
+
+TEST(Stash, OfOneSenderAcknowledgementsGoFirstThenWhatNobodyAskedForThenTheOldest) {
+  Stash stash;
+  stash.add({1, 5, Kind::kAsked, false});
+  stash.add({2, 5, Kind::kUnasked, false});
+  stash.add({3, 5, Kind::kAck, false});
+  stash.add({4, 5, Kind::kAsked, false});
+  stash.add({5, 5, Kind::kUnasked, false});
+  stash.add({6, 5, Kind::kAck, false});
+  EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{3, 6, 2, 5, 1, 4}));
+}
+
+TEST(Stash, WhoeverHasTheMostInItLosesOfIt) {
+  Stash stash;
+  stash.add({1, 5, Kind::kAck, false});
+  for (const std::uint32_t at : {2U, 3U, 4U}) stash.add({at, 6, Kind::kAsked, false});
+  // Equals lose whoever came first.
+  EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{2, 3, 1, 4}));
+}
+
+TEST(Stash, WhatIsRemovedCountsNoMore) {
+  Stash stash;
+  for (const std::uint32_t at : {1U, 2U, 3U, 4U}) stash.add({at, 5, Kind::kAsked, false});
+  for (const std::uint32_t at : {10U, 11U}) stash.add({at, 6, Kind::kAsked, false});
+  const auto is_odd_or_first = [](const Stash::Item& item) {
+    return item.from == 5 && (item.at % 2 == 1 || item.at == 2);
+  };
+  EXPECT_EQ(stash.remove_if(is_odd_or_first), (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(stash.first_to_go(), 10U) << "the other sender has the most now";
+  EXPECT_EQ(all(stash), (std::vector<std::uint32_t>{4, 10, 11}));
+}
+
+}  // namespace
+}  // namespace beeline::receive
