@@ -1,0 +1,27 @@
+#pragma once
+// What a reader of the directory sees: for the sweep of the coordinator.
+
+#include <string>
+#include <vector>
+
+#include "shm/directory.h"
+
+namespace beeline::killpoints {
+
+struct Book {
+  std::uint64_t epoch = 0;
+  std::uint32_t count = 0;
+  std::vector<std::uint64_t> words;
+  std::vector<shm::AgentRecord> records;
+};
+
+inline constexpr std::uint32_t kBookPlaces = 24;  // no scenario has more agents
+
+[[nodiscard]] Book read_book(const shm::DirectoryView& directory);
+
+// Every record is of one round: the one before or the one after; every word is one of the two. Says
+// in `is_after` which round it is. Empty when all is well.
+[[nodiscard]] std::string judge_book(const Book& found, const Book& before, const Book& after,
+                                     bool& is_after);
+
+}  // namespace beeline::killpoints

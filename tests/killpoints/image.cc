@@ -1,0 +1,56 @@
+#include "tests/killpoints/image.h"
+
+#include <new>
+
+namespace beeline::killpoints {
+
+// Room for more than will be needed: nothing may be allocated while it records. What is not touched
+// costs nothing.
+StateRecorder::StateRecorder(const Image& image) : image_(image) {
+  void* memory = ::mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  book_ = new (memory) Book();
+  memory_ = static_cast<std::byte*>(memory) + sizeof(Book);
+  keep(0, 0);
+}
+
+StateRecorder::~StateRecorder() { ::munmap(book_, mapped_bytes()); }
+
+void StateRecorder::after(std::uint64_t step, std::uintptr_t at) {
+  if (!image_.equals(bytes(book_->count - 1))) keep(step, at);
+}
+
+void StateRecorder::keep(std::uint64_t step, std::uintptr_t at) {
+  if (book_->count == kMostStates) {
+    book_->overflowed = true;
+    return;
+  }
+  State* const states = book_->states;
+  if (book_->count != 0)
+    states[book_->count - 1].steps = step - states[book_->count - 1].first_step;
+  states[book_->count] = {step, 0, at};
+  image_.save(memory_ + book_->count * image_.bytes());
+  ++book_->count;
+}
+
+void StateRecorder::finish(std::uint64_t steps) {
+  State& last = book_->states[book_->count - 1];
+  last.steps = steps + 1 - last.first_step;
+  book_->steps = steps;
+}
+
+std::size_t StateRecorder::at_step(std::uint64_t step) const {
+  std::size_t i = 0;
+  while (i + 1 < count() && state(i + 1).first_step <= step) ++i;
+  return i;
+}
+
+bool StateRecorder::knows(const Image& image) const {
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (image.equals(bytes(i))) return true;
+  }
+  return false;
+}
+
+}  // namespace beeline::killpoints

@@ -1,0 +1,251 @@
+#include "tests/killpoints/life.h"
+
+#include <algorithm>
+
+#include "src/os/clock.h"
+
+namespace beeline::killpoints {
+namespace {
+
+constexpr std::uint64_t kEpoch = 5;
+constexpr std::uint32_t kSenderIndex = 0;
+constexpr std::uint32_t kReceiverIndex = 1;
+
+std::byte* writable(const void* address) {
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address));
+}
+
+// The engine keeps its segments from its children; ours have to be killed on them.
+void share_with_children(const void* address, std::size_t bytes) {
+  ::madvise(writable(address), bytes, MADV_DOFORK);
+}
+
+std::uint32_t index_of(std::uint32_t pid) {
+  return pid == kSenderPid ? kSenderIndex : kReceiverIndex;
+}
+
+shm::AgentRecord record_of(std::uint32_t pid) {
+  shm::AgentRecord record{};
+  record.pid = pid;
+  record.parent_pid = 1;
+  record.role = 5;
+  return record;
+}
+
+void set_up(receive::InLink& link, const Life& owner, std::uint16_t row) {
+  link.key = owner.out->key();
+  link.owner_pid = owner.pid;
+  link.owner_index = owner.index;
+  link.owner_place = &owner.world->directory().view().word(owner.index);
+  link.relation = Relation::kSibling;
+  link.row = row;
+  link.seen_empty_ns = 0;
+  link.known_since_ns = os::coarse_ns();
+  link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
+}
+
+Result<segment::Foreign> map_link(const Life& owner) {
+  auto fd = os::duplicate(owner.out->memory().fd());
+  if (!fd) return tl::unexpected(fd.error());
+  return segment::Foreign::accept(
+      std::move(*fd), shm::link_identity(kContract, owner.pid, owner.peer, owner.out->key()),
+      shm::LinkLayout(kContract).first_extent);
+}
+
+// Row, bank and entries of the next life for one in-link; see AgentCore::inherit_link().
+Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
+                          receive::Predecessor& predecessor) {
+  shm::InheritedLink inherited;
+  inherited.key = owner.out->key();
+  inherited.owner_pid = owner.pid;
+  inherited.layout = shm::LinkLayout(kContract);
+  const bool was_known = predecessor.home.read_row(inherited);
+  auto mine = os::duplicate(before.out->memory().fd());
+  if (!mine) return tl::unexpected(mine.error());
+  if (auto done = predecessor.add_receipts(std::move(*mine), before.pid, owner.pid,
+                                           before.out->key(), kContract, inherited);
+      !done) {
+    return done;
+  }
+  auto memory = map_link(owner);
+  if (!memory) return tl::unexpected(memory.error());
+  const auto row = next.receiver->home().vacant_row();
+  if (!row) return tl::unexpected(row.error());
+  shm::open_row(next.home().row(*row), inherited.key, owner.pid, inherited.cursors[0],
+                inherited.cursors[1], inherited.seen_empty_ns);
+  auto made = std::make_unique<receive::InLink>(std::move(*memory), kContract);
+  set_up(*made, owner, *row);
+  receive::InLink& link = next.receiver->add(std::move(made));
+  if (receive::verify_extents(link) != receive::Extents::kVerified) {
+    return fail(ErrorCode::kBadSegment, "the extents of the link cannot be verified");
+  }
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    link.position[lane] = inherited.cursors[lane];
+  }
+  link.seen_empty_ns = inherited.seen_empty_ns;
+  if (was_known) link.known_since_ns = 0;
+  inherited.verified = link.verified;
+  inherited.new_row = *row;
+  link.sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
+  if (inherited.old_bank != shm::kBanks && !receive::ensure_stamps(link.sink)) {
+    return fail(ErrorCode::kNoMemory, "no memory for stamps");
+  }
+  shm::inherit_stamps(next.out->view(), link.sink.bank, inherited);
+  shm::open_bank(next.out->view().bank(link.sink.bank), inherited.key, inherited.cursors[0],
+                 inherited.cursors[1]);
+  predecessor.links.push_back(inherited);
+  return {};
+}
+
+}  // namespace
+
+Image Life::image() const {
+  Image image;
+  std::byte* const own_home = receiver->home().memory().data();
+  const shm::HomeLayout& layout = home().layout();
+  image.add(own_home, shm::kPage);
+  image.add(own_home + layout.rows, home().rows_allocated() * sizeof(shm::InRow));
+  image.add(own_home + layout.entries, home().entries_allocated() * sizeof(shm::Entry));
+  image.add(own_home + layout.run, home().entries_allocated() * sizeof(shm::IndexNode));
+  image.add(own_home + layout.heap, home().entries_allocated() * sizeof(shm::IndexNode));
+  std::byte* const link = out->memory().data();
+  const shm::LinkLayout& places = out->view().layout();
+  image.add(link, places.first_extent);
+  if (out->view().control().string_count.relaxed_load() != 0) {
+    image.add(link + places.strings, shm::LinkLayout::kStringsBytes);
+  }
+  image.add(link + places.stamps, shm::LinkLayout::kStampsBytes);
+  constexpr std::uint32_t kWatched[] = {kWatchedSlabs, kWatchedLargeSlabs};
+  for (std::size_t c = 0; c < std::size(kWatched); ++c) {
+    if (out->slabs.allocated(c) == 0) continue;
+    image.add(link + places.slabs[c], kWatched[c] * places.classes[c].slab_bytes);
+  }
+  return image;
+}
+
+World::World(const shm::HomeOptions& options)
+    : options_(options),
+      directory_(need(control::DirectorySegment::create(kHive, kEpoch, shm::kMinMaxPayload))),
+      status_(need(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes))) {
+  shm::init_status(*reinterpret_cast<shm::StatusPage*>(status_.data()), kReceiverPid, 1);
+  share_with_children(status_.data(), status_.size());
+  share_with_children(&directory_.view().header(), shm::DirectoryLayout::kBytes);
+  for (const std::uint32_t pid : {kSenderPid, kReceiverPid}) {
+    directory_.set_record(need(directory_.take_index()), record_of(pid));
+  }
+  if (!directory_.publish()) throw RigError{"the directory cannot be published"};
+  sender_ = &add(kSenderPid, kReceiverPid, 1'000);
+  receiver_ = &add(kReceiverPid, kSenderPid, 2'000);
+  for (Life* life : {sender_, receiver_}) {
+    life->receiver->home().set_ready();
+    name(*life);
+  }
+  connect(*receiver_, *sender_);
+  connect(*sender_, *receiver_);
+  for (Life* life : {sender_, receiver_}) life->path.set_place(*life->out, index_of(life->peer));
+}
+
+Image World::directory_image(std::uint32_t records) const {
+  using Layout = shm::DirectoryLayout;
+  std::byte* const base = writable(&directory_.view().header());
+  Image image;
+  image.add(base, Layout::kWords + 64);
+  image.add(base + Layout::kRecords0, records * sizeof(shm::AgentRecord));
+  image.add(base + Layout::kRecords1, records * sizeof(shm::AgentRecord));
+  return image;
+}
+
+Image World::image() const {
+  Image image = directory_image(0);
+  for (const auto& life : lives_) image.add(life->image());
+  return image;
+}
+
+Life& World::life_that_counts(const Life& agent) {
+  const std::uint64_t named = directory_.view().agent(agent.index).incarnation;
+  for (const auto& life : lives_) {
+    if (life->pid == agent.pid && life->incarnation == named) return *life;
+  }
+  throw RigError{"the directory names a life that never was"};
+}
+
+Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnation) {
+  auto life = std::make_unique<Life>();
+  life->world = this;
+  life->pid = pid;
+  life->peer = peer;
+  life->index = index_of(pid);
+  life->incarnation = incarnation;
+  life->receiver = std::make_unique<receive::Receiver>(
+      need(receive::HomeMemory::create(kHive, pid, incarnation, options_)));
+  life->out.emplace(need(send::OutLink::create(kHive, pid, peer, {incarnation, 1}, kContract)));
+  life->shown.emplace(life->out->memory().data(), kContract);
+  share_with_children(life->receiver->home().memory().data(),
+                      life->receiver->home().memory().size());
+  share_with_children(life->out->memory().data(), life->out->memory().size());
+  make_path(*life);
+  lives_.push_back(std::move(life));
+  return *lives_.back();
+}
+
+void World::make_path(Life& life) {
+  life.path = send::SendPath(
+      life.pid, life.home().control().reserved_ids,
+      [this](std::uint32_t pid, std::uint64_t incarnation) { return find(pid, incarnation); });
+  life.path.set_directory(directory_.view());
+}
+
+send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
+  for (const auto& life : lives_) {
+    if (life->pid != pid || life->incarnation != incarnation) continue;
+    return {{reinterpret_cast<const shm::StatusPage*>(status_.data()), -1}, &*life->shown, true};
+  }
+  return {};
+}
+
+void World::connect(Life& reader, Life& owner) {
+  const std::uint16_t row = need(reader.receiver->home().vacant_row());
+  auto link = std::make_unique<receive::InLink>(need(map_link(owner)), kContract);
+  set_up(*link, owner, row);
+  shm::open_row(reader.home().row(row), link->key, owner.pid, 0, 0, 0);
+  const std::size_t bank = shm::vacant_bank(reader.out->view());
+  link->sink = {&reader.out->view(), &reader.out->memory(), bank};
+  shm::open_bank(reader.out->view().bank(bank), link->key, 0, 0);
+  reader.receiver->add(std::move(link));
+}
+
+Life& World::make_life(const Life& before) {
+  std::uint64_t last = 0;
+  for (const auto& life : lives_) {
+    if (life->pid == before.pid) last = std::max(last, life->incarnation);
+  }
+  return add(before.pid, before.peer, last + 1);
+}
+
+Result<void> World::inherit(Life& next, const Life& before, const std::vector<Life*>& peers) {
+  auto fd = os::duplicate(before.receiver->home().fd());
+  if (!fd) return tl::unexpected(fd.error());
+  auto old = receive::OldHome::accept(std::move(*fd), before.pid, before.incarnation);
+  if (!old) return tl::unexpected(old.error());
+  receive::Predecessor predecessor(std::move(*old), before.incarnation, peers.size());
+  for (const Life* peer : peers) {
+    if (auto done = inherit_link(next, before, *peer, predecessor); !done) return done;
+  }
+  if (auto done = receive::inherit_home(*next.receiver, predecessor.home, predecessor.links);
+      !done) {
+    return done;
+  }
+  next.world->make_path(next);
+  next.receiver->home().set_ready();
+  return {};
+}
+
+void World::name(const Life& life) {
+  directory_.set_word(life.index, {life.incarnation, shm::AgentState::kRunning});
+}
+
+void World::forget(const Life& life) {
+  std::erase_if(lives_, [&](const auto& other) { return other.get() == &life; });
+}
+
+}  // namespace beeline::killpoints

@@ -1,0 +1,97 @@
+#pragma once
+// One life of an agent with one peer, as the agent composes it: home, receiver, send path, its own
+// link. Segments are the real ones: sealed memfds, mapped read-only by whoever reads them.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "src/control/directory_segment.h"
+#include "src/receive/successor.h"
+#include "src/send/send_path.h"
+#include "tests/killpoints/image.h"
+
+namespace beeline::killpoints {
+
+inline constexpr char kHive[] = "killpoints";
+inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
+// Of these the bytes are compared; no scenario may use more.
+inline constexpr std::uint32_t kWatchedSlabs = 24;      // of 1 KiB
+inline constexpr std::uint32_t kWatchedLargeSlabs = 8;  // of 8 KiB
+
+// Ends a scenario that cannot even be set up.
+struct RigError {
+  std::string text;
+};
+
+template <typename T>
+[[nodiscard]] T need(Result<T> result) {
+  if (!result) throw RigError{result.error().text};
+  return std::move(*result);
+}
+
+class World;
+
+struct Life {
+  World* world = nullptr;
+  std::uint32_t pid = 0;
+  std::uint32_t peer = 0;   // its pid
+  std::uint32_t index = 0;  // of its word in the directory
+  std::uint64_t incarnation = 0;
+  std::unique_ptr<receive::Receiver> receiver;
+  std::optional<send::OutLink> out;
+  std::optional<shm::LinkView> shown;  // `out` as its reader sees it
+  send::SendPath path;
+
+  [[nodiscard]] const shm::Home& home() const { return receiver->home().home(); }
+  // What it can write of its home and its link.
+  [[nodiscard]] Image image() const;
+};
+
+// Both agents, all their lives, and the directory.
+class World {
+ public:
+  explicit World(const shm::HomeOptions& options);
+
+  [[nodiscard]] Life& sender() { return *sender_; }
+  [[nodiscard]] Life& receiver() { return *receiver_; }
+  [[nodiscard]] control::DirectorySegment& directory() { return directory_; }
+  [[nodiscard]] Image directory_image(std::uint32_t records) const;
+  // All that any process can write.
+  [[nodiscard]] Image image() const;
+
+  // The life of this agent that the directory names.
+  [[nodiscard]] Life& life_that_counts(const Life& agent);
+  // Home and link of the next life, with nothing in them.
+  [[nodiscard]] Life& make_life(const Life& before);
+  // Builds the next life from `before` in the way of AgentCore::take_over(): up to the point at
+  // which the directory may name it. Errors: those of the functions that read the old segments.
+  [[nodiscard]] static Result<void> inherit(Life& next, const Life& before,
+                                            const std::vector<Life*>& peers);
+  // The directory names it from now on.
+  void name(const Life& life);
+  // The last one that was made ends without a trace.
+  void forget(const Life& life);
+  void replace_receiver(Life& next) { receiver_ = &next; }
+  void replace_sender(Life& next) { sender_ = &next; }
+
+  [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
+  // `reader` learns of the link of `owner`: row, bank, and the sender's half knows it.
+  static void connect(Life& reader, Life& owner);
+
+ private:
+  Life& add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnation);
+  void make_path(Life& life);
+
+  shm::HomeOptions options_;
+  control::DirectorySegment directory_;
+  segment::Owned status_;  // nobody sleeps here
+  std::vector<std::unique_ptr<Life>> lives_;
+  Life* sender_ = nullptr;
+  Life* receiver_ = nullptr;
+};
+
+inline constexpr std::uint32_t kSenderPid = 7;
+inline constexpr std::uint32_t kReceiverPid = 9;
+
+}  // namespace beeline::killpoints

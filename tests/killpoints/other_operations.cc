@@ -1,0 +1,97 @@
+// What a successor and the coordinator do, and how a link is forgotten; swept instruction by
+// instruction.
+
+#include "tests/killpoints/scenario.h"
+
+namespace beeline::killpoints {
+namespace {
+
+// The memory is there already; what is swept writes it.
+Operation take_over() {
+  return {"take-over",
+          Actor::kSuccessor,
+          [](Rig& rig) {
+            rig.next = &rig.world.make_life(rig.world.receiver());
+            static_cast<void>(need(rig.next->receiver->home().vacant_row()));
+          },
+          [](Rig& rig) {
+            const auto done = World::inherit(*rig.next, rig.world.receiver(), {&rig.sender()});
+            if (!done) return;
+            rig.world.name(*rig.next);
+            rig.next->receiver->settle_adopted();
+            rig.next->receiver->ring_all_for_space();
+          },
+          [](Rig& rig) {
+            if (&rig.world.life_that_counts(rig.world.receiver()) != rig.next) {
+              throw RigError{"the take-over did not come to its end"};
+            }
+          },
+          "empty one half full wrapped mixed table-full handed-over fifo strict",
+          false,
+          true};
+}
+
+// The sender has ended, everything is done, and the coordinator has said that the link is gone.
+Operation forget_link() {
+  return {"forget-link",
+          Actor::kReceiver,
+          [](Rig& rig) {
+            rig.finish_lanes();
+            rig.finish_all();
+            receive::InLink& link = *rig.receiver().links().front();
+            link.owner_gone = true;
+            if (!link.faded()) throw RigError{"the link has not faded"};
+            rig.faded = true;
+          },
+          [](Rig& rig) { rig.receiver().remove(*rig.receiver().links().front()); },
+          [](Rig& /*rig*/) {},
+          "empty one half full wrapped"};
+}
+
+Operation publish_records(std::string name, std::uint32_t newcomers, std::uint32_t rounds) {
+  return {std::move(name),
+          Actor::kCoordinator,
+          [=](Rig& rig) {
+            control::DirectorySegment& directory = rig.world.directory();
+            for (std::uint32_t i = 1; i < rounds; ++i) {
+              if (!directory.publish()) throw RigError{"the directory cannot be published"};
+            }
+            rig.note_records();
+            for (std::uint32_t i = 0; i < newcomers; ++i) {
+              shm::AgentRecord record{};
+              record.pid = 100 + i;
+              record.parent_pid = kSenderPid;
+              record.attached_ns = 0x0101010101010101ULL * (i + 1);
+              std::memset(record.name, 'a' + static_cast<int>(i), sizeof(record.name));
+              directory.set_record(need(directory.take_index()), record);
+            }
+          },
+          [](Rig& rig) { static_cast<void>(rig.world.directory().publish()); },
+          [](Rig& rig) { rig.note_records(); },
+          "empty handed-over"};
+}
+
+Operation set_word() {
+  return {"set-word",
+          Actor::kCoordinator,
+          [](Rig& rig) { rig.note_records(); },
+          [](Rig& rig) {
+            const Life& life = rig.world.receiver();
+            rig.world.directory().set_word(life.index, {life.incarnation, shm::AgentState::kAway});
+          },
+          [](Rig& rig) { rig.note_records(); },
+          "empty handed-over"};
+}
+
+}  // namespace
+
+std::vector<Operation> other_operations() {
+  return {take_over(),
+          forget_link(),
+          publish_records("publish-two", 0, 1),
+          publish_records("publish-again", 1, 2),
+          publish_records("publish-many", 12, 1),
+          set_word()};
+}
+
+}  // namespace beeline::killpoints

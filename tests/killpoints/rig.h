@@ -1,0 +1,95 @@
+#pragma once
+// A world with a ledger: what scenarios arrange, and what their operations work on. What an
+// operation itself calls is the engine's; everything that keeps the ledger stands outside of it.
+
+#include <optional>
+
+#include "tests/killpoints/book.h"
+#include "tests/killpoints/ledger.h"
+#include "tests/killpoints/life.h"
+
+namespace beeline::killpoints {
+
+// A message that is to be sent.
+struct Plan {
+  std::uint32_t length = 40;
+  std::int32_t rank = shm::kRankNormal;
+  std::uint32_t ttl_ms = 0;
+  std::uint16_t flags = 0;
+  std::uint64_t reply_to = 0;
+  std::string_view type{};
+  bool extended = false;
+};
+
+// A plan whose id and payload are known, in the ledger as unsent.
+struct Letter {
+  std::uint64_t id = 0;
+  std::vector<std::byte> payload;
+  send::Envelope envelope;
+  shm::Extension extension{};
+};
+
+inline constexpr std::uint32_t kInboxCapacity = 16;
+
+class Rig {
+ public:
+  explicit Rig(const shm::HomeOptions& options);
+
+  World world;
+  Ledger ledger;
+
+  // ---- For operations: the results that `after` reads ----
+  std::vector<std::unique_ptr<Letter>> planned;
+  send::Outcome outcome = send::Outcome::kFull;
+  std::uint32_t at = shm::kNoEntry;  // of the table: what the operation works on, or has taken
+  std::uint64_t target = 0;          // id of the message that it is about
+  std::optional<shm::SlabPool::Loan> loan;
+  std::vector<std::uint64_t> finished;  // ids
+  receive::PendingReply pending;
+  Life* next = nullptr;     // a life that is being built
+  bool faded = false;       // the coordinator has forgotten the sender's link
+  std::vector<Book> books;  // the directory before the operation, and after it
+
+  [[nodiscard]] Life& sender() { return world.sender(); }
+  [[nodiscard]] receive::Receiver& receiver() { return *world.receiver().receiver; }
+  // One message by the engine's own calls, with the payload of its plan.
+  send::Outcome post(const Letter& letter);
+  send::Outcome post_loan(const Letter& letter);
+
+  // ---- To arrange states: the ledger follows ----
+  Letter& plan(const Plan& plan);
+  void know_slabs(std::uint64_t bytes);  // that there is memory for slabs of this size
+  std::uint64_t send(const Plan& plan);
+  void drain();
+  // Leases the best message; its id.
+  std::uint64_t take();
+  // Leases this message. REQUIRES: it is queued and indexed.
+  void take(std::uint64_t id);
+  void done(std::uint64_t id);
+  void requeue(std::uint64_t id);
+  void bury(std::uint64_t id, shm::DeadReason reason);
+  void finish_all();    // takes and finishes everything that is there
+  void finish_lanes();  // the same, as long as the lanes or half of the table are not empty
+  void hand_over();     // the receiver dies and has a successor
+  void send_and_finish(const Plan& plan);
+
+  // ---- The ledger after an operation ----
+  [[nodiscard]] Message& message(std::uint64_t id);
+  // The planned messages went out, as far as `outcome` says.
+  void note_sent(const Letter& letter);
+  void note_leased(std::uint32_t entry);
+  void note_records() { books.push_back(read_book(world.directory().view())); }
+  void set_fate(std::uint64_t id, Fate fate) { message(id).fate = fate; }
+
+  // Where a message lies in the table, or kNoEntry.
+  [[nodiscard]] std::uint32_t entry_of(std::uint64_t id);
+  [[nodiscard]] std::uint64_t id_at(std::uint32_t entry);
+  [[nodiscard]] std::uint8_t attempts_at(std::uint32_t entry);
+
+ private:
+  void finish_one();
+
+  std::uint64_t last_counter_ = 0;  // of the sender's ids
+};
+
+}  // namespace beeline::killpoints

@@ -1,0 +1,119 @@
+#include "tests/killpoints/scenario.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/killpoints/rig_clock.h"
+
+namespace beeline::killpoints {
+namespace {
+
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> all = [] {
+    std::vector<Operation> found;
+    for (auto some : {sender_operations(), receiver_operations(), other_operations()}) {
+      for (Operation& operation : some) found.push_back(std::move(operation));
+    }
+    return found;
+  }();
+  return all;
+}
+
+const Base& base_named(const std::string& name) {
+  const auto found = std::find_if(bases().begin(), bases().end(),
+                                  [&](const Base& base) { return name == base.name; });
+  if (found == bases().end()) throw RigError{"there is no base " + name};
+  return *found;
+}
+
+const Operation& operation_named(const std::string& name) {
+  const auto found = std::find_if(operations().begin(), operations().end(),
+                                  [&](const Operation& other) { return name == other.name; });
+  if (found == operations().end()) throw RigError{"there is no operation " + name};
+  return *found;
+}
+
+// `knows_stamps`: slabs were finished before, so that no operation makes system calls for stamps.
+std::unique_ptr<Rig> prepare(const Base& base, bool knows_stamps) {
+  reset_clock();
+  auto rig = std::make_unique<Rig>(base.options);
+  if (knows_stamps) rig->send_and_finish({.length = 300});
+  base.prepare(*rig);
+  return rig;
+}
+
+}  // namespace
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = [] {
+    std::vector<Scenario> found;
+    for (const Operation& operation : operations()) {
+      std::istringstream names(operation.bases);
+      for (std::string name; names >> name;) {
+        found.push_back({operation.name + "/" + name, &base_named(name), &operation});
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+const std::vector<Pair>& pairs() {
+  static const std::vector<Pair> all = [] {
+    std::vector<Pair> found;
+    for (const char* base : {"half", "wrapped", "mixed", "handed-over", "fifo"}) {
+      for (const char* sender : {"send-inline", "send-slab", "send-urgent"}) {
+        for (const char* receiver : {"drain", "cycle", "finish-all"}) {
+          found.push_back({std::string(sender) + "+" + receiver + "/" + base, &base_named(base),
+                           &operation_named(sender), &operation_named(receiver)});
+        }
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+namespace {
+
+// What lies on the stack below us is copied here and there where a payload is short; it shall be
+// the same each time.
+[[gnu::noinline]] void clear_stack() {
+  volatile std::byte below[16'384];
+  for (volatile std::byte& byte : below) byte = std::byte{0};
+}
+
+}  // namespace
+
+std::uint64_t step_through(const Operation& operation, Rig& rig, StepObserver& observer) {
+  struct Call {
+    const Operation& operation;
+    Rig& rig;
+  } call{operation, rig};
+  clear_stack();
+  return step_through(
+      [](void* context) {
+        const Call& what = *static_cast<Call*>(context);
+        what.operation.operate(what.rig);
+      },
+      &call, observer);
+}
+
+std::unique_ptr<Rig> arrange(const Scenario& scenario) {
+  auto rig = prepare(*scenario.base, false);
+  tick();
+  scenario.operation->arrange(*rig);
+  tick();
+  return rig;
+}
+
+std::unique_ptr<Rig> arrange(const Pair& pair) {
+  auto rig = prepare(*pair.base, true);
+  tick();
+  pair.receiver->arrange(*rig);
+  pair.sender->arrange(*rig);
+  tick();
+  return rig;
+}
+
+}  // namespace beeline::killpoints

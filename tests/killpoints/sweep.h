@@ -1,0 +1,61 @@
+#pragma once
+// The sweeps. Each works on worlds of its own and says what it did and what it found.
+
+#include <optional>
+
+#include "tests/killpoints/judge.h"
+#include "tests/killpoints/scenario.h"
+
+namespace beeline::killpoints {
+
+// Something that must not be. Of fixed size: it crosses processes.
+struct Violation {
+  char scenario[96] = {};
+  char kind[16] = {};       // kill, real kill, pair, pause
+  std::uint64_t step = 0;   // instructions of the operation that had run
+  std::uint64_t other = 0;  // of the sender's, in pairs and pauses
+  std::uint64_t at = 0;     // offset in the program of the instruction that would be next
+  char text[320] = {};
+};
+
+struct Tally {
+  std::uint64_t points = 0;  // instructions after which the state was judged
+  std::uint64_t states = 0;  // that differ
+  std::uint64_t kills = 0;
+  std::uint64_t pairs = 0;
+  std::uint64_t pauses = 0;
+  std::uint64_t violations = 0;
+  double seconds = 0;  // of one CPU
+  Violation first;
+
+  void violate(const std::string& scenario, const char* kind, std::uint64_t step, std::uintptr_t at,
+               const std::string& text, std::uint64_t other = 0);
+  void add(const Tally& other);
+};
+
+struct Effort {
+  // Real kills of a scenario: at every instruction of an operation that is not longer than the
+  // first number; at so many of a longer one, spread evenly; and fewer of a very long one.
+  std::uint64_t kill_all_below = 160;
+  std::uint64_t kills = 24;
+  std::uint64_t kill_steps = 8'000;  // instructions stepped in all for them, two kills at least
+  std::size_t pauses = 6;            // of each end of a pair, spread over its states
+};
+
+// Every instruction of the operation: the state that it leaves is judged as if both were killed
+// there, or one of them.
+[[nodiscard]] Tally sweep_scenario(const Scenario& scenario, std::optional<std::uint64_t> only);
+// Processes that kill themselves at an instruction of the operation, by SIGKILL.
+[[nodiscard]] Tally kill_in_scenario(const Scenario& scenario, const Effort& effort);
+// Every state that the sender's operation leaves, and every instruction of the receiver's from it:
+// both are dead. Then both orders of one standing still while the other runs, and both live.
+[[nodiscard]] Tally sweep_pair(const Pair& pair, const Effort& effort);
+
+// What is compared after each instruction of the scenario: all that its actor can write.
+[[nodiscard]] Image image_of_actor(Rig& rig, Actor actor);
+// Runs `judge` in a process of its own, so that it may change private state, hang or crash.
+[[nodiscard]] Finding judge_apart(const std::function<Finding()>& judge);
+// The same for a part of a sweep.
+[[nodiscard]] Tally tally_apart(const std::function<Tally()>& part);
+
+}  // namespace beeline::killpoints
