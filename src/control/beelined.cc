@@ -26,6 +26,7 @@
 #include "src/control/keeper.h"
 #include "src/control/ready_pipe.h"
 #include "src/os/error.h"
+#include "src/os/kernel.h"
 #include "src/os/process.h"
 
 namespace {
@@ -105,6 +106,7 @@ Result<os::UniqueFd> open_log(const std::string& path) {
 /// Runs the hive in this process until it ends.
 Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
                        Reporter& reporter) {
+  if (auto kernel = os::require_kernel(); !kernel) return kernel;
   auto lock = control::acquire_hive(paths);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   const std::string path = log_path(options, paths);

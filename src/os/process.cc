@@ -23,6 +23,12 @@ Result<void> raise_fd_limit() {
   return system_failure("raise limit of open files to " + std::to_string(limit.rlim_max));
 }
 
+FdLimit fd_limit() noexcept {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return {limit.rlim_cur, limit.rlim_max};
+}
+
 int usable_cpus() noexcept {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,13 @@ namespace beeline::os {
 
 /// Raises the soft limit of open files to the hard one. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit();
+
+struct FdLimit {
+  std::uint64_t soft = 0;
+  std::uint64_t hard = 0;
+};
+/// How many files this process may have open, now and if it asks for more.
+[[nodiscard]] FdLimit fd_limit() noexcept;
 
 /// The number of CPUs that this process may run on, at least 1.
 [[nodiscard]] int usable_cpus() noexcept;

@@ -10,7 +10,7 @@ using CliHive = CliTest;
 TEST_F(CliHive, EveryHelpPageHasExamples) {
   EXPECT_TRUE(contains(good({"-h"}), "Examples:"));
   for (const char* verb : {"up", "down", "status", "tree", "send", "recv", "reply", "request",
-                           "inbox", "info", "route", "run", "demo"}) {
+                           "inbox", "info", "doctor", "route", "run", "demo"}) {
     EXPECT_TRUE(contains(good({verb, "-h"}), "Examples:")) << verb;
   }
   EXPECT_TRUE(good({"--version"}).starts_with("beeline "));

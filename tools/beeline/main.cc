@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_hive_verbs(app, context);
   add_look_verbs(app, context);
   add_info_verb(app, context);
+  add_doctor_verb(app, context);
   add_send_verbs(app, context);
   add_broadcast_verb(app, context);
   add_receive_verbs(app, context);

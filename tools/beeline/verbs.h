@@ -16,6 +16,7 @@ namespace beeline::cli {
 void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down, status
 void add_look_verbs(CLI::App& app, Context& context);  ///< tree, route, inbox
 void add_info_verb(CLI::App& app, Context& context);
+void add_doctor_verb(CLI::App& app, Context& context);
 void add_send_verbs(CLI::App& app, Context& context);     ///< send, request
 void add_receive_verbs(CLI::App& app, Context& context);  ///< recv, reply
 void add_letters_verbs(CLI::App& app, Context& context);  ///< dlq

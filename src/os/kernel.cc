@@ -1,0 +1,129 @@
+#include "src/os/kernel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/os/error.h"
+#include "src/os/fd.h"
+#include "src/os/futex.h"
+#include "src/os/mapping.h"
+#include "src/os/memfd.h"
+#include "src/os/packet_socket.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline::os {
+
+namespace {
+
+constexpr std::uint64_t kProbeBytes = 4096;
+
+struct Probe {
+  UniqueFd fd;
+  Mapping mapping;
+};
+
+Result<Probe> sealed_probe() {
+  auto fd = create_memfd("beeline-probe", kProbeBytes);
+  if (!fd) return tl::unexpected(fd.error());
+  if (auto done = allocate(fd->get(), {0, kProbeBytes}); !done) return tl::unexpected(done.error());
+  auto mapping = Mapping::map_writable(fd->get(), kProbeBytes);
+  if (!mapping) return tl::unexpected(mapping.error());
+  if (auto done = seal(fd->get()); !done) return tl::unexpected(done.error());
+  return Probe{std::move(*fd), std::move(*mapping)};
+}
+
+// Nobody may write it through another mapping, whatever way the descriptor was opened.
+Result<void> probe_seals() {
+  const auto probe = sealed_probe();
+  if (!probe) return tl::unexpected(probe.error());
+  void* const second = ::mmap(nullptr, kProbeBytes, PROT_WRITE, MAP_SHARED, probe->fd.get(), 0);
+  if (second == MAP_FAILED) return {};
+  ::munmap(second, kProbeBytes);
+  return fail(ErrorCode::kSystem, "a sealed memfd can be mapped for writing once more");
+}
+
+Result<Mapping> read_only_mapping(const Probe& probe) {
+  const std::string path = fmt::format("/proc/self/fd/{}", probe.fd.get());
+  const UniqueFd again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!again.valid()) return system_failure(fmt::format("cannot open {} again", path));
+  return Mapping::map_readable(again.get(), kProbeBytes);
+}
+
+Result<void> probe_reopen() {
+  const auto probe = sealed_probe();
+  if (!probe) return tl::unexpected(probe.error());
+  const auto mapping = read_only_mapping(*probe);
+  if (!mapping) return tl::unexpected(mapping.error());
+  return {};
+}
+
+Result<void> probe_futex() {
+  const auto probe = sealed_probe();
+  if (!probe) return tl::unexpected(probe.error());
+  const auto mapping = read_only_mapping(*probe);
+  if (!mapping) return tl::unexpected(mapping.error());
+  // It holds another value, so nobody sleeps.
+  const WaitOutcome outcome = futex_wait(mapping->data(), 1, std::chrono::nanoseconds(0));
+  if (outcome == WaitOutcome::kChanged) return {};
+  return fail(ErrorCode::kSystem, "futex refuses memory that is mapped for reading");
+}
+
+Result<void> probe_pidfd() {
+  const auto pidfd = open_pidfd(::getpid());
+  if (!pidfd) return tl::unexpected(pidfd.error());
+  const auto pid = pid_of(pidfd->get());
+  if (!pid) return tl::unexpected(pid.error());
+  return {};
+}
+
+Result<void> probe_packets() {
+  const auto sockets = PacketSocket::pair();
+  if (!sockets) return tl::unexpected(sockets.error());
+  return {};
+}
+
+}  // namespace
+
+std::vector<KernelFact> probe_kernel() {
+  struct Question {
+    std::string_view name;
+    std::string_view needed_for;
+    Result<void> (*probe)();
+  };
+  constexpr std::array kQuestions = {
+      Question{"memfd_seals", "segments that their readers cannot write (Linux 5.1)", probe_seals},
+      Question{"memfd_reopen", "descriptors for reading alone (/proc)", probe_reopen},
+      Question{"futex_read_only", "waking a receiver through its status page", probe_futex},
+      Question{"pidfd", "learning of the death of a process (Linux 5.3)", probe_pidfd},
+      Question{"packet_sockets", "control messages with descriptors", probe_packets},
+  };
+  std::vector<KernelFact> facts;
+  for (const Question& question : kQuestions) {
+    KernelFact fact{question.name, question.needed_for, {}};
+    if (auto held = question.probe(); !held) fact.missing = std::move(held.error());
+    facts.push_back(std::move(fact));
+  }
+  return facts;
+}
+
+Result<void> require_kernel() {
+  for (const KernelFact& fact : probe_kernel()) {
+    if (!fact.missing) continue;
+    return fail(ErrorCode::kSystem,
+                fmt::format("this system lacks {}, needed for {}: {}; use Linux 5.3 or newer, and "
+                            "see what a container or a seccomp filter forbids (`beeline doctor`)",
+                            fact.name, fact.needed_for, fact.missing->text));
+  }
+  return {};
+}
+
+}  // namespace beeline::os

@@ -1,0 +1,61 @@
+// beeline doctor, and what happens on a kernel that lacks something.
+
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+class CliDoctor : public CliTest {
+ protected:
+  // As the same program on a kernel that lacks a system call.
+  static Outcome without(const std::string& call, std::vector<std::string> words) {
+    const char* const bin = std::getenv("BEELINE_BIN");
+    const std::string programs = bin != nullptr ? bin : ".";
+    words.front() = programs + "/" + words.front();
+    words.insert(words.begin(), {programs + "/tests/without-syscall", call});
+    return run(std::move(words));
+  }
+  static bool holds(const json& checks, const std::string& check) {
+    for (const json& one : checks) {
+      if (one.at("check") == check) return one.at("ok").get<bool>();
+    }
+    ADD_FAILURE() << "no check " << check << " in " << checks;
+    return false;
+  }
+};
+
+TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingIsStarted) {
+  const json checks = good_json({"doctor"});
+  for (const char* check : {"memfd_seals", "memfd_reopen", "futex_read_only", "pidfd",
+                            "packet_sockets", "open_files", "directory"}) {
+    EXPECT_TRUE(holds(checks, check)) << checks;
+  }
+  EXPECT_TRUE(contains(good({"doctor"}), directory_));
+  EXPECT_FALSE(is_up());
+}
+
+TEST_F(CliDoctor, WhatTheKernelLacksIsNamed) {
+  const Outcome doctor = without("pidfd_open", {"beeline", "doctor", "--json"});
+  if (doctor.code == 77) GTEST_SKIP() << "no seccomp filter here: " << doctor.err;
+  EXPECT_EQ(doctor.code, 1) << doctor.err;
+  const json checks = json::parse(doctor.out);
+  EXPECT_FALSE(holds(checks, "pidfd"));
+  EXPECT_TRUE(holds(checks, "memfd_seals"));
+  const Outcome text = without("memfd_create", {"beeline", "doctor"});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_TRUE(contains(text.out, "MISSING")) << text.out;
+}
+
+TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {
+  for (const std::string call : {"pidfd_open", "memfd_create"}) {
+    const Outcome up = without(call, {"beeline", "up"});
+    if (up.code == 77) GTEST_SKIP() << "no seccomp filter here: " << up.err;
+    EXPECT_EQ(up.code, 3) << up.err;
+    EXPECT_TRUE(contains(up.err, "this system lacks")) << up.err;
+    EXPECT_TRUE(contains(up.err, "beeline doctor")) << up.err;
+    EXPECT_FALSE(is_up());
+  }
+}
+
+}  // namespace
+}  // namespace beeline::test
