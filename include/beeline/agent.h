@@ -166,7 +166,8 @@ class Agent {
   [[nodiscard]] std::vector<Message> drain_pending_results();
 
   /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was
-  /// not handed out, and Message::cancelled() is true if it was. Overtakes what was sent before.
+  /// not handed out, and Message::cancelled() is true if it was. Overtakes what was sent before;
+  /// the receiver remembers 16 orders of a sender whose messages have not come yet, the newest.
   SendResult cancel(Peer to, MessageId id);
   /// Sends a control message, for example kSteerOrder or kShutdownOrder: it is delivered before all
   /// data, whatever its order or rank, and has room of its own in lanes and inbox. From agents that

@@ -208,6 +208,7 @@ class AgentCore {
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
+  void learn_owner(control::AnnouncedLink& announced);
   Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
                           os::UniqueFd event);
   [[nodiscard]] wake::Bell bell_of(Pid pid, std::uint64_t incarnation);
@@ -291,7 +292,9 @@ class AgentCore {
   // What lies in the lanes is a successor's once this life has ended.
   bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
   bool drain_all() { return !has_ended() && receiver_->drain_all(); }
-  // As long as others go on sending, no longer than this.
+  bool drain_from(Pid pid) { return !has_ended() && receiver_->drain_from(pid); }
+  // All that lies in the lanes. It ends after the first turn that is over later than this, however
+  // much others go on sending.
   static constexpr std::int64_t kLongestDrain = 1'000'000'000;
   bool drain_fully(std::int64_t longest_ns = kLongestDrain);
   // The last look has left something to do, for which nobody rings.

@@ -296,6 +296,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
       return done;
     }
   }
+  learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody

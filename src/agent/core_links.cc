@@ -17,11 +17,15 @@ constexpr std::int64_t kNameLife = 1'000'000'000;
 
 }  // namespace
 
+// Before its link is added: where it is rung.
+void AgentCore::learn_owner(control::AnnouncedLink& announced) {
+  if (!announced.process) return;
+  static_cast<void>(learn_life(announced.pid, announced.incarnation, std::move(announced.status),
+                               std::move(announced.event)));
+}
+
 void AgentCore::handle(control::AnnouncedLink announced) {
-  if (announced.process) {
-    static_cast<void>(learn_life(announced.pid, announced.incarnation, std::move(announced.status),
-                                 std::move(announced.event)));
-  }
+  learn_owner(announced);
   receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
   if (known != nullptr) {
     set_owner_place(*known, announced.index);  // a new coordinator has a new directory

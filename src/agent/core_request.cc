@@ -101,7 +101,7 @@ QuestionState AgentCore::find_out(const Question& question) {
   if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
   // It may have answered and died after the last look.
-  while (!answered() && drain_all()) {  // the dead add nothing to it
+  while (!answered() && drain_from(question.to.pid)) {  // the dead add nothing to it
   }
   if (answered()) return QuestionState::kAnswered;
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;

@@ -10,8 +10,6 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "src/os/error.h"
 #include "src/os/fd.h"
 #include "src/os/futex.h"
@@ -52,9 +50,9 @@ Result<void> probe_seals() {
 }
 
 Result<Mapping> read_only_mapping(const Probe& probe) {
-  const std::string path = fmt::format("/proc/self/fd/{}", probe.fd.get());
+  const std::string path = "/proc/self/fd/" + std::to_string(probe.fd.get());
   const UniqueFd again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!again.valid()) return system_failure(fmt::format("cannot open {} again", path));
+  if (!again.valid()) return system_failure("cannot open " + path + " again");
   return Mapping::map_readable(again.get(), kProbeBytes);
 }
 
@@ -119,9 +117,10 @@ Result<void> require_kernel() {
   for (const KernelFact& fact : probe_kernel()) {
     if (!fact.missing) continue;
     return fail(ErrorCode::kSystem,
-                fmt::format("this system lacks {}, needed for {}: {}; use Linux 5.3 or newer, and "
-                            "see what a container or a seccomp filter forbids (`beeline doctor`)",
-                            fact.name, fact.needed_for, fact.missing->text));
+                "this system lacks " + std::string(fact.name) + ", needed for " +
+                    std::string(fact.needed_for) + ": " + fact.missing->text +
+                    "; use Linux 5.3 or newer, and see what a container or a seccomp filter "
+                    "forbids (`beeline doctor`)");
   }
   return {};
 }

@@ -66,7 +66,14 @@ void Receiver::keep_aside(std::uint32_t at) {
   Stash::Kind kind = Stash::Kind::kAsked;
   if ((header.flags & shm::kFlagUnasked) != 0) kind = Stash::Kind::kUnasked;
   if (is_ack(header)) kind = Stash::Kind::kAck;
-  stash_.add({at, sender_of(at), kind, entry(at).in_slab()});
+  stash_.add({at, sender_of(at), entry(at).arrival, kind, entry(at).in_slab()});
+}
+
+// Where nothing waits for its commit.
+void Receiver::put_aside(std::uint32_t at) {
+  keep_aside(at);
+  keep_slabs_bounded(at);
+  keep_stash_bounded();
 }
 
 void Receiver::settle_put() {
@@ -79,7 +86,7 @@ void Receiver::settle_put() {
     // It may have been taken back, or given way to another.
     if (entry(at).in_slab() && stash_.contains(at)) keep_slabs_bounded(at);
   }
-  if (stash_.size() > most_stashed()) keep_stash_bounded();
+  keep_stash_bounded();
 }
 
 void Receiver::settle_adopted() {
@@ -138,8 +145,7 @@ void Receiver::forget(PendingReply& pending) {
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().stash(at);
   note_life(at);
-  keep_aside(at);
-  keep_slabs_bounded(at);
+  put_aside(at);
 }
 
 // Whatever answers it from now on is late, or one too many.

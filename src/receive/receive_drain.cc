@@ -46,6 +46,14 @@ bool Receiver::drain_all() {
   return taken;
 }
 
+bool Receiver::drain_from(std::uint32_t pid) {
+  bool taken = false;
+  for (const auto& link : links_) {
+    if (link->owner_pid == pid) taken |= drain(*link, kBudget);
+  }
+  return taken;
+}
+
 // Links that found the table full, longest first. While there are any, no other link gets an
 // ordinary place: else those that are looked at first would get them all.
 bool Receiver::serve_queue() {
@@ -212,9 +220,11 @@ bool Receiver::make_room(InLink& link, shm::Lane lane) {
     commit(link, lane);  // no payload is given back before its message is in the home
     if (drop_copies() && home_->make_room(room)) return true;
   }
-  if (next && release_orders(room) && home_->make_room(room)) return true;
   const shm::Room awaited = room_for_awaited(link, lane);
-  if (awaited != shm::Room::kNormal && home_->make_room(awaited)) return true;
+  const bool is_awaited = awaited != shm::Room::kNormal;
+  if (is_awaited && home_->make_room(awaited)) return true;
+  if (next && release_orders(room) && home_->make_room(room)) return true;
+  if (is_awaited && release_orders(awaited) && home_->make_room(awaited)) return true;
   if (!urgent && !link.queued) {
     link.queued = true;
     queue_.push_back(&link);

@@ -25,7 +25,8 @@ void Receiver::bury_expired() {
   });
   home_->inbox().take_all(expired);
   const auto is_kept_over = [&](const Stash::Item& item) { return is_over(item.at); };
-  for (const std::uint32_t at : stash_.remove_if(is_kept_over)) {
+  for (const std::uint32_t at : stash_.find_all(is_kept_over)) {
+    stash_.remove(at);
     home_->inbox().take_unindexed(at);
     expired.push_back(at);
   }

@@ -140,9 +140,7 @@ void Receiver::requeue(std::uint32_t at) {
   if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   home_->inbox().requeue(at);
   note_life(at);
-  if ((entry(at).header.flags & shm::kFlagStashed) == 0) return;
-  keep_aside(at);
-  keep_slabs_bounded(at);
+  if ((entry(at).header.flags & shm::kFlagStashed) != 0) put_aside(at);
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {

@@ -70,6 +70,8 @@ class Receiver {
   bool drain_turn();
   // All links.
   bool drain_all();
+  // Those of one agent, whichever of its lives owns them.
+  bool drain_from(std::uint32_t pid);
   // Orders to cancel are still looking for their messages: the next turns go on with it.
   [[nodiscard]] bool is_searching() const;
   // No lane holds a message.
@@ -192,6 +194,7 @@ class Receiver {
   // Remembers what is to be done with an entry that was put, once it is committed.
   void note_put(std::uint32_t at, std::uint16_t mark);
   void keep_aside(std::uint32_t at);
+  void put_aside(std::uint32_t at);
   // Does it.
   void settle_put();
   // receive_cancel.cc

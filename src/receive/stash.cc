@@ -2,46 +2,42 @@
 
 namespace beeline::receive {
 
-namespace {
-
-[[nodiscard]] auto is_entry(std::uint32_t at) {
-  return [at](const Stash::Item& item) { return item.at == at; };
-}
-
-}  // namespace
-
 void Stash::add(const Item& item) {
-  items_.push_back(item);
-  ++counts_[item.from];
+  items_.emplace(item.arrival, item);
+  arrivals_.emplace(item.at, item.arrival);
+  Share& share = shares_[item.from];
+  share.by_kind[static_cast<std::size_t>(item.kind)].insert(item.arrival);
+  recount(item.from, share, share.count + 1);
 }
 
 void Stash::remove(std::uint32_t at) {
-  const auto found = std::find_if(items_.begin(), items_.end(), is_entry(at));
-  if (found == items_.end()) return;
-  discount(found->from);
+  const auto arrival = arrivals_.find(at);
+  if (arrival == arrivals_.end()) return;
+  const auto found = items_.find(arrival->second);
+  const Item item = found->second;
   items_.erase(found);
+  arrivals_.erase(arrival);
+  Share& share = shares_[item.from];
+  share.by_kind[static_cast<std::size_t>(item.kind)].erase(item.arrival);
+  recount(item.from, share, share.count - 1);
 }
 
-void Stash::discount(std::uint32_t from) {
-  const auto count = counts_.find(from);
-  if (--count->second == 0) counts_.erase(count);
-}
-
-// Whoever asks has just added it.
-bool Stash::contains(std::uint32_t at) const {
-  return std::find_if(items_.rbegin(), items_.rend(), is_entry(at)) != items_.rend();
+void Stash::recount(std::uint32_t from, Share& share, std::size_t count) {
+  by_count_.erase({share.count, from});
+  share.count = count;
+  if (count != 0) {
+    by_count_.emplace(count, from);
+  } else {
+    shares_.erase(from);
+  }
 }
 
 std::uint32_t Stash::first_to_go() const {
-  std::size_t most = 0;
-  for (const auto& [from, count] : counts_) most = std::max(most, count);
-  const auto worst = std::find_if(items_.begin(), items_.end(),
-                                  [&](const Item& item) { return counts_.at(item.from) == most; });
-  auto first = worst;
-  for (auto item = worst; item != items_.end() && first->kind != Kind::kAck; ++item) {
-    if (item->from == worst->from && item->kind < first->kind) first = item;
+  const Share& worst = shares_.at(by_count_.rbegin()->second);
+  for (const auto& arrivals : worst.by_kind) {
+    if (!arrivals.empty()) return items_.at(*arrivals.begin()).at;
   }
-  return first->at;
+  return shm::kNoEntry;
 }
 
 }  // namespace beeline::receive

@@ -1,12 +1,13 @@
 #pragma once
 // What lies in the table and in no order: answers that nobody waits for, and acknowledgements.
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
-#include <span>
+#include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "shm/index.h"
@@ -20,52 +21,58 @@ class Stash {
   struct Item {
     std::uint32_t at = shm::kNoEntry;
     std::uint32_t from = 0;
+    std::uint64_t arrival = 0;  // unique
     Kind kind = Kind::kAsked;
     bool in_slab = false;
   };
 
-  // Becomes the newest.
   void add(const Item& item);
   // Does nothing if it is not here.
   void remove(std::uint32_t at);
-  // Removes what matches; returns its entries, oldest first.
-  template <typename Wanted>
-  std::vector<std::uint32_t> remove_if(Wanted&& wanted);
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  // Oldest first.
-  [[nodiscard]] std::span<const Item> items() const { return items_; }
-  [[nodiscard]] bool contains(std::uint32_t at) const;
-  // The oldest that matches, or kNoEntry.
+  [[nodiscard]] bool contains(std::uint32_t at) const { return arrivals_.contains(at); }
+  // By arrival.
+  [[nodiscard]] const std::map<std::uint64_t, Item>& items() const { return items_; }
+  // The first that matches, or kNoEntry.
   template <typename Wanted>
   [[nodiscard]] std::uint32_t find_if(Wanted&& wanted) const;
+  // All that match.
+  template <typename Wanted>
+  [[nodiscard]] std::vector<std::uint32_t> find_all(Wanted&& wanted) const;
   // What goes when there is too much: of whoever has the most in it the oldest of the least use.
   // REQUIRES: size() != 0.
   [[nodiscard]] std::uint32_t first_to_go() const;
 
  private:
-  void discount(std::uint32_t from);
+  // The arrivals of a sender's items.
+  struct Share {
+    std::array<std::set<std::uint64_t>, 3> by_kind;
+    std::size_t count = 0;
+  };
+  void recount(std::uint32_t from, Share& share, std::size_t count);
 
-  std::vector<Item> items_;
-  std::unordered_map<std::uint32_t, std::size_t> counts_;  // by sender
+  std::map<std::uint64_t, Item> items_;
+  std::unordered_map<std::uint32_t, std::uint64_t> arrivals_;  // by entry
+  std::unordered_map<std::uint32_t, Share> shares_;            // by sender
+  std::set<std::pair<std::size_t, std::uint32_t>> by_count_;   // senders
 };
 
 template <typename Wanted>
 std::uint32_t Stash::find_if(Wanted&& wanted) const {
-  const auto found = std::find_if(items_.begin(), items_.end(), wanted);
-  return found == items_.end() ? shm::kNoEntry : found->at;
+  for (const auto& [arrival, item] : items_) {
+    if (wanted(item)) return item.at;
+  }
+  return shm::kNoEntry;
 }
 
 template <typename Wanted>
-std::vector<std::uint32_t> Stash::remove_if(Wanted&& wanted) {
-  std::vector<std::uint32_t> removed;
-  std::erase_if(items_, [&](const Item& item) {
-    if (!wanted(item)) return false;
-    removed.push_back(item.at);
-    discount(item.from);
-    return true;
-  });
-  return removed;
+std::vector<std::uint32_t> Stash::find_all(Wanted&& wanted) const {
+  std::vector<std::uint32_t> found;
+  for (const auto& [arrival, item] : items_) {
+    if (wanted(item)) found.push_back(item.at);
+  }
+  return found;
 }
 
 }  // namespace beeline::receive

@@ -32,14 +32,14 @@ void await_look(FairBoard& board) {
 
 // Sends until the lane is full and stays so when the receiver has looked. `last`: what lies last in
 // the lane.
-void fill(Agent& agent, Peer to, FairBoard& board, MessageId& last) {
+void fill(Agent& agent, Peer to, FairBoard& board, MessageId& last, std::int32_t rank = kLow) {
   for (;;) {
     const MessageId before = last;
-    while (const SendResult sent = agent.send(to, "data", {.rank = kLow})) last = sent.id;
+    while (const SendResult sent = agent.send(to, "data", {.rank = rank})) last = sent.id;
     if (last == before) return;
     ASSERT_NO_FATAL_FAILURE(await_look(board));
     // The wait makes sure that the receipts are known.
-    const SendResult sent = agent.send_until(to, "data", after(1ms), {.rank = kLow});
+    const SendResult sent = agent.send_until(to, "data", after(1ms), {.rank = rank});
     if (sent) last = sent.id;
   }
 }
@@ -165,6 +165,40 @@ TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
   }
 }
 
+// A sibling of the governed one, which leaves no place of critical messages.
+BEELINE_ROLE(alarmist) {
+  auto& board = context.board<FairBoard>();
+  auto agent = attach("alarmist", "boss");
+  ASSERT_TRUE(agent);
+  MessageId last = 0;
+  ASSERT_NO_FATAL_FAILURE(fill(*agent, peer_of(*agent, "governed"), board, last, kCritical));
+  board.full.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
+  auto& shared = board<FairBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("governed");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Peer governed = peer_of(*agent, "governed");
+  const SendResult job = agent->send(governed, "job");
+  ASSERT_TRUE(job);
+  MessageId last = 0;
+  ASSERT_NO_FATAL_FAILURE(fill(*agent, governed, shared, last));
+  troupe().start("alarmist");
+  ASSERT_TRUE(shared.full.await(1, patience()));
+  // Its message lies in the lane, so it keeps the place of control messages.
+  ASSERT_TRUE(agent->cancel(governed, last));
+  ASSERT_NO_FATAL_FAILURE(await_look(shared));
+  ASSERT_TRUE(agent->cancel(governed, job.id));
+  ASSERT_TRUE(agent->send_control(governed, kSteerOrder, "to the left"));
+  shared.go.raise();
+  shared.look.raise();
+  troupe().wait_all(patience());
+}
+
 // ---- Orders to cancel ---------------------------------------------------------------------------
 
 constexpr std::uint32_t kFickle = 12;
@@ -241,12 +275,13 @@ TEST_P(FlowFairNextLife, AnOrderWhosePlaceWouldMakeNoRoomOutlivesAKill) {
   MessageId last = 0;
   ASSERT_NO_FATAL_FAILURE(fill(*agent, crammed, shared, last));
   shared.victim.store(last);
-  // It takes the last place, which is one of control messages.
+  // It takes a place of critical messages: the one that is left is no room for data.
   ASSERT_TRUE(agent->cancel(crammed, last));
   ASSERT_NO_FATAL_FAILURE(await_look(shared));
   troupe().kill(receiver);
   troupe().restart(receiver);
-  ASSERT_TRUE(agent->send_until(crammed, "the end", patience(), {.rank = kLow}));
+  // Who waits for space looks around by itself every 10 s: it was rung.
+  ASSERT_TRUE(agent->send_until(crammed, "the end", after(8s), {.rank = kLow}));
   troupe().wait_all(patience());
 }
 

