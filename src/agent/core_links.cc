@@ -409,7 +409,9 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
     for (const auto& from : receiver_->links()) {
-      if (from->key.incarnation == opened->incarnation) show_to_send_side(*from);
+      if (from->key.incarnation != opened->incarnation) continue;
+      from->bell = bell_of(link.peer(), opened->incarnation);
+      show_to_send_side(*from);
     }
   }
   {

@@ -12,7 +12,7 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter)
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);
   std::vector<std::uint32_t> entries = receiver_->list(selection);
-  for (const auto& [arrival, item] : receiver_->stash().items()) {
+  for (const auto& [place, item] : receiver_->stash().items()) {
     if (receiver_->matches(item.at, selection)) entries.push_back(item.at);
   }
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -113,9 +114,16 @@ std::vector<KernelFact> probe_kernel() {
   return facts;
 }
 
+bool is_known(const Error& error) {
+  const int reason = error.sys_errno;
+  return error.code != ErrorCode::kNoMemory && reason != EMFILE && reason != ENFILE &&
+         reason != ENOMEM;
+}
+
 Result<void> require_kernel() {
   for (const KernelFact& fact : probe_kernel()) {
     if (!fact.missing) continue;
+    if (!is_known(*fact.missing)) return tl::unexpected(*fact.missing);
     return fail(ErrorCode::kSystem,
                 "this system lacks " + std::string(fact.name) + ", needed for " +
                     std::string(fact.needed_for) + ": " + fact.missing->text +

@@ -19,7 +19,12 @@ struct KernelFact {
 /// Tries each fact; takes some system calls and a page of memory for a moment.
 [[nodiscard]] std::vector<KernelFact> probe_kernel();
 
-/// Errors: kSystem, with the first fact that does not hold and what to do.
+/// Whether the error of a fact tells something of the kernel: not of memory or descriptors that ran
+/// out now.
+[[nodiscard]] bool is_known(const Error& error);
+
+/// Errors: kSystem, with the first fact that does not hold and what to do; what the probe failed
+/// with where memory or descriptors ran out.
 [[nodiscard]] Result<void> require_kernel();
 
 }  // namespace beeline::os

@@ -47,6 +47,7 @@ bool Receiver::drain_all() {
 }
 
 bool Receiver::drain_from(std::uint32_t pid) {
+  serve_queue();  // places may have become free
   bool taken = false;
   for (const auto& link : links_) {
     if (link->owner_pid == pid) taken |= drain(*link, kBudget);

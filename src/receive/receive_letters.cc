@@ -40,7 +40,7 @@ void Receiver::keep_slabs_bounded(std::uint32_t at) {
   for (const std::uint32_t letter : home_->inbox().letters()) {
     if (holds_one(letter)) kept.push_back(letter);
   }
-  for (const auto& [arrival, item] : stash_.items()) {
+  for (const auto& [place, item] : stash_.items()) {
     const bool dispensable = item.in_slab && item.kind != Stash::Kind::kAsked;
     if (dispensable && holds_one(item.at)) kept.push_back(item.at);
   }

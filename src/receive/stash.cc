@@ -3,22 +3,23 @@
 namespace beeline::receive {
 
 void Stash::add(const Item& item) {
-  items_.emplace(item.arrival, item);
-  arrivals_.emplace(item.at, item.arrival);
+  const Place place(item.arrival, item.at);
+  items_.emplace(place, item);
+  places_.emplace(item.at, place);
   Share& share = shares_[item.from];
-  share.by_kind[static_cast<std::size_t>(item.kind)].insert(item.arrival);
+  share.by_kind[static_cast<std::size_t>(item.kind)].insert(place);
   recount(item.from, share, share.count + 1);
 }
 
 void Stash::remove(std::uint32_t at) {
-  const auto arrival = arrivals_.find(at);
-  if (arrival == arrivals_.end()) return;
-  const auto found = items_.find(arrival->second);
-  const Item item = found->second;
-  items_.erase(found);
-  arrivals_.erase(arrival);
+  const auto found = places_.find(at);
+  if (found == places_.end()) return;
+  const Place place = found->second;
+  const Item item = items_.at(place);
+  items_.erase(place);
+  places_.erase(found);
   Share& share = shares_[item.from];
-  share.by_kind[static_cast<std::size_t>(item.kind)].erase(item.arrival);
+  share.by_kind[static_cast<std::size_t>(item.kind)].erase(place);
   recount(item.from, share, share.count - 1);
 }
 
@@ -34,8 +35,8 @@ void Stash::recount(std::uint32_t from, Share& share, std::size_t count) {
 
 std::uint32_t Stash::first_to_go() const {
   const Share& worst = shares_.at(by_count_.rbegin()->second);
-  for (const auto& arrivals : worst.by_kind) {
-    if (!arrivals.empty()) return items_.at(*arrivals.begin()).at;
+  for (const auto& places : worst.by_kind) {
+    if (!places.empty()) return places.begin()->second;
   }
   return shm::kNoEntry;
 }

@@ -21,19 +21,21 @@ class Stash {
   struct Item {
     std::uint32_t at = shm::kNoEntry;
     std::uint32_t from = 0;
-    std::uint64_t arrival = 0;  // unique
+    std::uint64_t arrival = 0;
     Kind kind = Kind::kAsked;
     bool in_slab = false;
   };
 
+  // REQUIRES: its entry is not here yet.
   void add(const Item& item);
   // Does nothing if it is not here.
   void remove(std::uint32_t at);
 
   [[nodiscard]] std::size_t size() const { return items_.size(); }
-  [[nodiscard]] bool contains(std::uint32_t at) const { return arrivals_.contains(at); }
-  // By arrival.
-  [[nodiscard]] const std::map<std::uint64_t, Item>& items() const { return items_; }
+  [[nodiscard]] bool contains(std::uint32_t at) const { return places_.contains(at); }
+  // By arrival. A home that a predecessor left may name one arrival twice.
+  using Place = std::pair<std::uint64_t, std::uint32_t>;
+  [[nodiscard]] const std::map<Place, Item>& items() const { return items_; }
   // The first that matches, or kNoEntry.
   template <typename Wanted>
   [[nodiscard]] std::uint32_t find_if(Wanted&& wanted) const;
@@ -45,22 +47,22 @@ class Stash {
   [[nodiscard]] std::uint32_t first_to_go() const;
 
  private:
-  // The arrivals of a sender's items.
+  // The places of a sender's items.
   struct Share {
-    std::array<std::set<std::uint64_t>, 3> by_kind;
+    std::array<std::set<Place>, 3> by_kind;
     std::size_t count = 0;
   };
   void recount(std::uint32_t from, Share& share, std::size_t count);
 
-  std::map<std::uint64_t, Item> items_;
-  std::unordered_map<std::uint32_t, std::uint64_t> arrivals_;  // by entry
-  std::unordered_map<std::uint32_t, Share> shares_;            // by sender
-  std::set<std::pair<std::size_t, std::uint32_t>> by_count_;   // senders
+  std::map<Place, Item> items_;
+  std::unordered_map<std::uint32_t, Place> places_;           // by entry
+  std::unordered_map<std::uint32_t, Share> shares_;           // by sender
+  std::set<std::pair<std::size_t, std::uint32_t>> by_count_;  // senders
 };
 
 template <typename Wanted>
 std::uint32_t Stash::find_if(Wanted&& wanted) const {
-  for (const auto& [arrival, item] : items_) {
+  for (const auto& [place, item] : items_) {
     if (wanted(item)) return item.at;
   }
   return shm::kNoEntry;
@@ -69,7 +71,7 @@ std::uint32_t Stash::find_if(Wanted&& wanted) const {
 template <typename Wanted>
 std::vector<std::uint32_t> Stash::find_all(Wanted&& wanted) const {
   std::vector<std::uint32_t> found;
-  for (const auto& [arrival, item] : items_) {
+  for (const auto& [place, item] : items_) {
     if (wanted(item)) found.push_back(item.at);
   }
   return found;

@@ -20,7 +20,7 @@ struct Known {
   unsigned number;
 };
 constexpr std::array kKnown = {Known{"memfd_create", SYS_memfd_create},
-                               Known{"pidfd_open", SYS_pidfd_open}, Known{"futex", SYS_futex}};
+                               Known{"pidfd_open", SYS_pidfd_open}};
 
 bool take_away(unsigned number) {
   std::array filter = {

@@ -59,6 +59,21 @@ TEST(Stash, WhoeverHasTheMostInItLosesOfIt) {
   EXPECT_EQ(gone[1], 3U);
 }
 
+TEST(Stash, OneArrivalMayBeNamedTwice) {
+  Stash stash;
+  for (const std::uint32_t at : {8U, 9U}) stash.add({at, 5, 77, Kind::kAsked, false});
+  EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{8, 9}));
+}
+
+TEST(Stash, ASenderThatHasNothingLeftMayComeBack) {
+  Stash stash;
+  stash.add({1, 5, 1, Kind::kAck, false});
+  stash.remove(1);
+  EXPECT_EQ(stash.size(), 0U);
+  stash.add({1, 5, 2, Kind::kAsked, false});
+  EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{1}));
+}
+
 TEST(Stash, WhatIsRemovedCountsNoMore) {
   Stash stash;
   for (const std::uint32_t at : {1U, 2U, 3U, 4U}) stash.add({at, 5, at, Kind::kAsked, false});

@@ -25,9 +25,12 @@ struct Finding {
 };
 
 Finding kernel_finding(const os::KernelFact& fact) {
-  const std::string use = fmt::format("for {}", fact.needed_for);
-  return {std::string(fact.name), !fact.missing,
-          fact.missing ? fmt::format("{}: {}", use, fact.missing->text) : use};
+  std::string text = fmt::format("for {}", fact.needed_for);
+  if (fact.missing) {
+    text +=
+        fmt::format("; {}{}", os::is_known(*fact.missing) ? "" : "not known: ", fact.missing->text);
+  }
+  return {std::string(fact.name), !fact.missing, text};
 }
 
 // The coordinator raises the soft limit to the hard one; an agent keeps what it was given.
@@ -44,7 +47,7 @@ Finding files_finding() {
 Finding directory_finding(const Context& context) {
   const auto paths = control::find_hive(context.hive);
   if (!paths) return {"directory", false, paths.error().text};
-  return {"directory", true, paths->directory};
+  return {"directory", true, fmt::format("the files of the hive lie in {}", paths->directory)};
 }
 
 ExitCode doctor(const Context& context) {
@@ -76,8 +79,8 @@ void add_doctor_verb(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline doctor\n"
       "  beeline doctor --json | jq -r '.[] | select(.ok | not) | .check'\n"
-      "Asks the kernel for all that a hive needs, and looks at limits and at where the files of\n"
-      "the hive are. Starts nothing. Exits with 1 if something is missing.");
+      "Asks the kernel for all that a hive needs, and looks at limits and says where the files\n"
+      "of the hive are. Starts nothing. Exits with 1 if something is missing.");
   verb->callback([&context] { context.exit = doctor(context); });
 }
 
