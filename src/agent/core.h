@@ -191,7 +191,7 @@ class AgentCore {
                                              const control::AnnouncedLink& announced,
                                              std::uint16_t row);
   void connect_receipts(receive::InLink& link);
-  void show_to_send_side(const receive::InLink& link);
+  void join_life(receive::InLink& link);
   void refresh_peer(Pid pid);
   void watch_owners();
   void fade_links();
@@ -211,7 +211,6 @@ class AgentCore {
   void learn_owner(control::AnnouncedLink& announced);
   Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
                           os::UniqueFd event);
-  [[nodiscard]] wake::Bell bell_of(Pid pid, std::uint64_t incarnation);
   void watch_peers();
   void reap_dead_links();
   void forget_lives();

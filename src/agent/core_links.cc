@@ -29,8 +29,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
   receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
   if (known != nullptr) {
     set_owner_place(*known, announced.index);  // a new coordinator has a new directory
-    known->bell = bell_of(announced.pid, announced.incarnation);
-    show_to_send_side(*known);
+    join_life(*known);
   } else {
     accept_link(std::move(announced));
   }
@@ -59,14 +58,11 @@ Result<void> AgentCore::learn_life(Pid pid, std::uint64_t incarnation, os::Uniqu
   return {};
 }
 
-wake::Bell AgentCore::bell_of(Pid pid, std::uint64_t incarnation) {
+// Joins a link to what is known of its owner's life: where that is rung. And the receipts of our
+// own link to the owner lie in this one.
+void AgentCore::join_life(receive::InLink& link) {
   const auto lock = lock_send();
-  return lives_.find(pid, incarnation).bell;
-}
-
-// The receipts of our own link to the owner lie in this link.
-void AgentCore::show_to_send_side(const receive::InLink& link) {
-  const auto lock = lock_send();
+  link.bell = lives_.find(link.owner_pid, link.key.incarnation).bell;
   const shm::LinkView* early = lives_.set_link(link.owner_pid, link.key.incarnation, &link.view);
   send::OutLink* own = out_link(link.owner_pid);
   if (early == nullptr || own == nullptr) return;
@@ -124,8 +120,7 @@ receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
   link->rate = receive_rates_.of(announced.name, os::coarse_ns());
   link->seen_empty_ns = opened_at(announced);
   link->known_since_ns = os::coarse_ns();
-  link->bell = bell_of(announced.pid, announced.incarnation);
-  show_to_send_side(*link);
+  join_life(*link);
   return receiver_->add(std::move(link));
 }
 
@@ -409,9 +404,7 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
     for (const auto& from : receiver_->links()) {
-      if (from->key.incarnation != opened->incarnation) continue;
-      from->bell = bell_of(link.peer(), opened->incarnation);
-      show_to_send_side(*from);
+      if (from->key.incarnation == opened->incarnation) join_life(*from);
     }
   }
   {

@@ -105,10 +105,15 @@ void Receiver::keep_stash_bounded() {
   }
 }
 
-// Leases it. False if that was all: an acknowledgement is gone then.
-bool Receiver::unstash(std::uint32_t at) {
+// Leases it.
+void Receiver::take_aside(std::uint32_t at) {
   stash_.remove(at);
   home_->inbox().take_unindexed(at);
+}
+
+// Leases it. False if that was all: an acknowledgement is gone then.
+bool Receiver::unstash(std::uint32_t at) {
+  take_aside(at);
   if (!is_ack(entry(at).header)) return true;
   ++acks_unread_;
   done(at);
@@ -121,8 +126,7 @@ std::uint32_t Receiver::take_stashed(Wanted&& wanted) {
   for (;;) {
     const std::uint32_t at = stash_.find_if(wanted);
     if (at == shm::kNoEntry) return at;
-    stash_.remove(at);
-    home_->inbox().take_unindexed(at);
+    take_aside(at);
     if (!drop_unfit(at)) return at;
   }
 }

@@ -26,8 +26,7 @@ void Receiver::bury_expired() {
   home_->inbox().take_all(expired);
   const auto is_kept_over = [&](const Stash::Item& item) { return is_over(item.at); };
   for (const std::uint32_t at : stash_.find_all(is_kept_over)) {
-    stash_.remove(at);
-    home_->inbox().take_unindexed(at);
+    take_aside(at);
     expired.push_back(at);
   }
   std::sort(expired.begin(), expired.end(), [this](std::uint32_t a, std::uint32_t b) {

@@ -32,8 +32,8 @@ struct Refused {
 
 // An order to cancel that lies in the table.
 struct CancelOrder {
-  std::uint32_t entry =
-      shm::kNoEntry;  // none: its place was needed, and it is remembered here alone
+  // None: its place was needed, and it is remembered here alone.
+  std::uint32_t entry = shm::kNoEntry;
   std::uint16_t row = 0;
   std::uint64_t id = 0;                 // of the message that it is about
   std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
@@ -195,6 +195,7 @@ class Receiver {
   void note_put(std::uint32_t at, std::uint16_t mark);
   void keep_aside(std::uint32_t at);
   void put_aside(std::uint32_t at);
+  void take_aside(std::uint32_t at);
   // Does it.
   void settle_put();
   // receive_cancel.cc

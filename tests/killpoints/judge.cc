@@ -343,17 +343,22 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
   return finding;
 }
 
+// Takes all that the receiver, which lives, has or gets; returns how many were committed.
+std::size_t empty_living(Rig& rig, const Fates& before, Finding& finding) {
+  Taker taker(rig.ledger, rig.world.receiver());
+  taker.finish_leases(finding);
+  taker.take_everything(finding);
+  if (finding.ok()) taker.take_dead_letters(finding);
+  return finding.ok() ? settle_gone(rig.ledger, before, finding) : 0;
+}
+
 Finding judge_next_sender(Rig& rig, const Fates& before) {
   Finding finding;
   World& world = rig.world;
   Life& receiver = world.receiver();
   Life& old = world.sender();
-  Taker taker(rig.ledger, receiver);
-  taker.finish_leases(finding);
-  taker.take_everything(finding);
-  if (finding.ok()) taker.take_dead_letters(finding);
+  const std::size_t committed = empty_living(rig, before, finding);
   if (!finding.ok()) return finding;
-  const std::size_t committed = settle_gone(rig.ledger, before, finding);
   if (auto wrong = verify_balance(receiver, committed); !wrong.empty()) complain(finding, wrong);
   Life& next = world.make_life(old);
   if (auto built = World::inherit(next, old, {&receiver}); !built) {
@@ -381,12 +386,8 @@ Finding judge_living(Rig& rig, const Fates& before) {
   Finding finding;
   Life& receiver = rig.world.receiver();
   Life& sender = rig.world.sender();
-  Taker taker(rig.ledger, receiver);
-  taker.finish_leases(finding);
-  taker.take_everything(finding);
-  if (finding.ok()) taker.take_dead_letters(finding);
+  const std::size_t committed = empty_living(rig, before, finding);
   if (!finding.ok()) return finding;
-  const std::size_t committed = settle_gone(rig.ledger, before, finding);
   if (auto wrong = verify_given_back(sender, receiver); !wrong.empty()) complain(finding, wrong);
   go_on(sender, receiver, finding);
   if (auto wrong = verify_balance(receiver, committed + kExtra); !wrong.empty()) {

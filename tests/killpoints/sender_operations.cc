@@ -65,15 +65,20 @@ Operation send_used_slab(const char* from) {
   return operation;
 }
 
+// A slab that holds the payload of the message that was planned last.
+shm::SlabPool::Loan take_filled_slab(Rig& rig) {
+  send::OutLink& link = *rig.sender().out;
+  const auto loan = link.take_slab(600);
+  std::memcpy(link.slab_bytes(*loan), rig.planned.back()->payload.data(), 600);
+  return *loan;
+}
+
 Operation loan_and_send(const char* from) {
   return {"loan-send",
           Actor::kSender,
           [](Rig& rig) { rig.plan({.length = 600}); },
           [](Rig& rig) {
-            send::OutLink& link = *rig.sender().out;
-            const auto loan = link.take_slab(600);
-            rig.loan = *loan;
-            std::memcpy(link.slab_bytes(*loan), rig.planned.back()->payload.data(), 600);
+            rig.loan = take_filled_slab(rig);
             rig.outcome = rig.post_loan(*rig.planned.back());
           },
           [](Rig& rig) { rig.note_sent(*rig.planned.back()); },
@@ -86,12 +91,7 @@ Operation loan_and_drop(const char* from) {
   return {"loan-drop",
           Actor::kSender,
           [](Rig& rig) { rig.plan({.length = 600}); },
-          [](Rig& rig) {
-            send::OutLink& link = *rig.sender().out;
-            const auto loan = link.take_slab(600);
-            std::memcpy(link.slab_bytes(*loan), rig.planned.back()->payload.data(), 600);
-            link.slabs.put_back(*loan);
-          },
+          [](Rig& rig) { rig.sender().out->slabs.put_back(take_filled_slab(rig)); },
           [](Rig& /*rig*/) {},
           from,
           false,
