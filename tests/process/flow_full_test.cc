@@ -102,7 +102,7 @@ TEST_P(FlowFull, ALaneIsFullExactlyAtItsCapacity) {
   shared.drain.raise();
   ASSERT_EQ(numbers.send_until(patience()), SendStatus::kOk);
   ASSERT_TRUE(shared.drained.await(1, patience()));
-  EXPECT_GE(shared.queued.load(), 12U);
+  EXPECT_GE(shared.queued.load(), 11U) << "the last one may have come after the look";
   shared.expected.store(numbers.sent());
   shared.take.raise();
   shared.drain.raise();
