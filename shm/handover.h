@@ -70,7 +70,12 @@ enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
 [[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link,
                                          std::uint64_t next_arrival) {
   if (copy.word.state == EntryState::kFree) return Inherit::kNothing;
-  if (copy.word.state > EntryState::kDead) return Inherit::kBad;
+  if (copy.word.state > EntryState::kDead && !is_mutant(Mutant::kStateUnchecked)) {
+    return Inherit::kBad;
+  }
+  if (copy.word.state == EntryState::kLeased && is_mutant(Mutant::kLeaseDropped)) {
+    return Inherit::kNothing;
+  }
   const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
   const std::uint64_t since = next_arrival - copy.arrival;
   const bool committed = is_committed(copy.word, link.cursors[lane], since);
@@ -98,7 +103,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
     word.state = EntryState::kDead;
   } else if (word.state == EntryState::kLeased) {
     word.state = EntryState::kQueued;
-    if (word.attempts != 255) ++word.attempts;
+    if (word.attempts != 255 && !is_mutant(Mutant::kRedeliveryUnflagged)) ++word.attempts;
   }
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
@@ -118,6 +123,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
 // allocated when the old ones were ready; the bank is not open yet.
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
+  if (is_mutant(Mutant::kStampsNotInherited)) return;
   if (link.old_receipts == nullptr || link.old_bank == kBanks) return;
   if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return;
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {

@@ -310,6 +310,7 @@ class Inbox {
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
     if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());
+    if (is_mutant(Mutant::kStampForgotten)) stamp_word = nullptr;
     if (stamp_word != nullptr) stamp(*stamp_word, entry.generation);
     entry.state.publish(EntryWord{}.pack());
     free_[free_count_++] = at;

@@ -18,6 +18,7 @@ class LaneWriter {
   // True when a message can be written now. Looks at the receipt only when the cached cursor says
   // full. `receipt` may be null: the opposite link is not there yet, so nothing was taken.
   [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt) {
+    if (is_mutant(Mutant::kLaneOverrun)) ++capacity;
     if (tail_ - cursor_ < capacity) return true;
     refresh(receipt);
     return tail_ - cursor_ < capacity;
@@ -29,7 +30,7 @@ class LaneWriter {
   bool refresh(const Atomic<std::uint64_t>* receipt) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
-    if (taken - cursor_ > tail_ - cursor_) return false;
+    if (taken - cursor_ > tail_ - cursor_ && !is_mutant(Mutant::kReceiptBelieved)) return false;
     cursor_ = taken;
     return true;
   }
@@ -99,9 +100,8 @@ struct VerifiedExtents {
                                           const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
   const MessageHeader& header = copy.header;
-  if (pid_of_message(header.id) != owner_pid || counter_of_message(header.id) == 0) {
-    return SlotFault::kForeignId;
-  }
+  const bool owners = pid_of_message(header.id) == owner_pid && counter_of_message(header.id) != 0;
+  if (!owners && !is_mutant(Mutant::kForeignIdAccepted)) return SlotFault::kForeignId;
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
   if ((header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0) {
     return SlotFault::kBadFlags;
@@ -110,9 +110,11 @@ struct VerifiedExtents {
   if (header.type > verified.strings || header.channel > verified.strings)
     return SlotFault::kBadString;
   if ((header.flags & kFlagSlab) == 0) {
+    if (is_mutant(Mutant::kLengthUnchecked)) return SlotFault::kNone;
     return header.length <= inline_room(header) && header.slab == kNoSlab ? SlotFault::kNone
                                                                           : SlotFault::kBadLength;
   }
+  if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
   if (header.slab >= layout.total_slabs() || copy.generation == 0) return SlotFault::kBadSlab;
   const std::size_t slab_class = layout.class_of(header.slab);
   if (header.slab - layout.classes[slab_class].first >= verified.slabs[slab_class]) {

@@ -4,51 +4,56 @@
 //
 //   if (is_mutant(Mutant::kName)) the wrong thing;
 //
-// The library holds none of them: is_mutant() is false when it is compiled. A test program that is
-// to be caught compiles the engine itself with BEELINE_MUTANTS and says by its name which bug it
-// has.
-
-#include <array>
-#include <cstddef>
-#include <string_view>
+// The library holds none of them: is_mutant() is false when it is compiled. beeline-mutants
+// (tests/mutants) compiles the engine itself with BEELINE_MUTANTS, and says of each bug which test
+// has to catch it.
 
 namespace beeline::shm {
 
 enum class Mutant : unsigned char {
   kNone,
-  kCommitBeforeFill,      // a slot is published before it is written
-  kCursorBeforePut,       // a drain is committed before its entry stands
-  kQueuedBeforeFields,    // an entry is queued before it is written
-  kFreeBeforeStamp,       // an entry is freed before its slab is stamped
-  kDeadBeforeReason,      // a dead letter gets its reason last
-  kReasonOutFirst,        // a letter loses its reason, then is revived
-  kRetiredBeforeRow,      // a closed row is counted before it says so
-  kRoundBeforeRecords,    // the directory turns to records that are half written
-  kStampOverlooked,       // a successor takes what was stamped
-  kUncommittedInherited,  // a successor takes what was put and not committed
-};
-
-// Their names, each found by the test of the second word.
-inline constexpr std::array<std::string_view, 11> kMutantNames = {
-    "none",
-    "commit_before_fill",     // killpoints
-    "cursor_before_put",      // killpoints
-    "queued_before_fields",   // killpoints
-    "free_before_stamp",      // killpoints
-    "dead_before_reason",     // killpoints
-    "reason_out_first",       // killpoints
-    "retired_before_row",     // killpoints
-    "round_before_records",   // killpoints
-    "stamp_overlooked",       // killpoints
-    "uncommitted_inherited",  // killpoints
+  // Orders that a kill shows.
+  kCommitBeforeFill,    // a slot is published before it is written
+  kCursorBeforePut,     // a drain is committed before its entry stands
+  kReceiptBeforeHome,   // a sender is told before the home holds its message
+  kQueuedBeforeFields,  // an entry is queued before it is written
+  kFreeBeforeStamp,     // an entry is freed before its slab is stamped
+  kDeadBeforeReason,    // a dead letter gets its reason last
+  kReasonOutFirst,      // a letter loses its reason, then is revived
+  kRetiredBeforeRow,    // a closed row is counted before it says so
+  kRoundBeforeRecords,  // the directory turns to records that are half written
+  // What a successor has to do.
+  kStampOverlooked,       // it takes what was stamped
+  kUncommittedInherited,  // it takes what was put and not committed
+  kLeaseDropped,          // it leaves what was being handled
+  kRedeliveryUnflagged,   // it does not say that a message comes again
+  kCursorNotInherited,    // it begins a lane where its predecessor began
+  kStampsNotInherited,    // its stamps begin at none
+  // What belongs to nobody else.
+  kLaneOverrun,     // a slot is written that was not taken
+  kStaleSlotTaken,  // the message of the last round is taken once more
+  kStampForgotten,  // a slab is never given back
+  // What a peer may not make us believe.
+  kReceiptBelieved,     // a receipt beyond what was sent
+  kStampAboveBelieved,  // a stamp above all generations
+  kForeignIdAccepted,   // an id under another's pid
+  kLengthUnchecked,     // an inline payload beyond its slot
+  kSlabUnchecked,       // a slab that the link does not have
+  kStateUnchecked,      // an entry in a state that does not exist
+  // What the kernel has to do for us.
+  kSealMissing,      // a segment may be written by whoever opens it again
+  kSealsUnchecked,   // a peer's segment without seals
+  kHolesAccepted,    // a peer's segment without its memory
+  kForkInherits,     // a child can write what its parent says
+  kWakeOne,          // one of those that sleep on a word is woken
+  kLastLookSkipped,  // who goes to sleep does not look once more
+  kCount
 };
 
 #ifdef BEELINE_MUTANTS
-inline constexpr bool kHasMutants = true;
 inline Mutant mutant = Mutant::kNone;  // chosen once, before anything runs
 [[nodiscard]] inline bool is_mutant(Mutant which) { return mutant == which; }
 #else
-inline constexpr bool kHasMutants = false;
 [[nodiscard]] constexpr bool is_mutant(Mutant /*which*/) { return false; }
 #endif
 

@@ -127,6 +127,7 @@ inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader
 
 // SYNC(lane.commit): acquire, pairs with publish_slot().
 [[nodiscard]] inline bool is_published(const Slot& slot, std::uint64_t position) {
+  if (is_mutant(Mutant::kStaleSlotTaken)) return slot.commit.observe() != 0;
   return slot.commit.observe() == position + 1;
 }
 

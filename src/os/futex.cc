@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "shm/mutant.h"
 #include "src/os/time_spec.h"
 
 namespace beeline::os {
@@ -30,8 +31,8 @@ WaitOutcome futex_wait(const void* word, std::uint32_t expected,
 }
 
 int futex_wake_all(const void* word) noexcept {
-  const long woken =
-      ::syscall(SYS_futex, word, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+  const int most = shm::is_mutant(shm::Mutant::kWakeOne) ? 1 : std::numeric_limits<int>::max();
+  const long woken = ::syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0);
   return woken > 0 ? static_cast<int>(woken) : 0;
 }
 

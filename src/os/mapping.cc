@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "shm/mutant.h"
 #include "src/os/error.h"
 
 namespace beeline::os {
@@ -71,7 +72,8 @@ Result<Mapping> Mapping::map_writable(int fd, std::size_t size_bytes) {
   auto mapping = map(fd, size_bytes, boost::interprocess::read_write);
   if (!mapping) return mapping;
   // A child must not be able to write what its parent says.
-  if (::madvise(mapping->data(), size_bytes, MADV_DONTFORK) != 0) {
+  if (!shm::is_mutant(shm::Mutant::kForkInherits) &&
+      ::madvise(mapping->data(), size_bytes, MADV_DONTFORK) != 0) {
     return system_failure(describe(fd, size_bytes) + ": madvise DONTFORK");
   }
   return mapping;

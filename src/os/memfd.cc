@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 
+#include "shm/mutant.h"
 #include "src/os/error.h"
 
 namespace beeline::os {
@@ -111,7 +112,7 @@ Result<void> check_status(int fd, const struct stat& status, std::uint64_t size_
   if (static_cast<std::uint64_t>(status.st_size) != size_bytes) {
     return bad_segment(fd, std::to_string(size_bytes) + " bytes", std::to_string(status.st_size));
   }
-  if (bytes_in(status) < least_allocated_bytes) {
+  if (bytes_in(status) < least_allocated_bytes && !shm::is_mutant(shm::Mutant::kHolesAccepted)) {
     return bad_segment(fd, "at least " + std::to_string(least_allocated_bytes) + " bytes allocated",
                        std::to_string(bytes_in(status)));
   }
@@ -175,7 +176,8 @@ Result<void> allocate(int fd, Extent extent) {
 }
 
 Result<void> seal(int fd) {
-  if (::fcntl(fd, F_ADD_SEALS, kSeals) == 0) return {};
+  const bool open = shm::is_mutant(shm::Mutant::kSealMissing);
+  if (::fcntl(fd, F_ADD_SEALS, open ? kSeals & ~F_SEAL_FUTURE_WRITE : kSeals) == 0) return {};
   return system_failure("seal segment, fd " + std::to_string(fd));
 }
 
@@ -184,7 +186,7 @@ Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t alloc
 
   // Seals before sizes: once SHRINK and GROW are on, what fstat says stays true.
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & kSeals) != kSeals) {
+  if ((seals < 0 || (seals & kSeals) != kSeals) && !shm::is_mutant(shm::Mutant::kSealsUnchecked)) {
     return bad_segment(fd, "seals " + hex(kSeals) + " (shrink, grow, future write, seal)",
                        seals < 0 ? "a file that cannot be sealed"
                                  : "seals " + hex(static_cast<std::uint64_t>(seals)));

@@ -266,11 +266,16 @@ Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
 
 void Receiver::commit(InLink& link, shm::Lane lane) {
   const auto index = static_cast<std::size_t>(lane);
+  if (shm::is_mutant(shm::Mutant::kReceiptBeforeHome)) publish_receipt(link, index);
   home_->inbox().commit(link.row, lane, link.position[index]);
+  publish_receipt(link, index);
+}
+
+// SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never
+// promises more than the home holds.
+void Receiver::publish_receipt(const InLink& link, std::size_t lane) {
   if (!link.sink.valid()) return;
-  // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never
-  // promises more than the home holds.
-  link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position[index]);
+  link.sink.own->bank(link.sink.bank).cursors[lane].publish(link.position[lane]);
 }
 
 // The time is that of the last message: before the look that found nothing more.

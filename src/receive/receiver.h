@@ -218,6 +218,7 @@ class Receiver {
   [[nodiscard]] std::uint32_t take_stashed(Wanted&& wanted);
   [[nodiscard]] static std::optional<shm::Lane> next_in_order(const InLink& link);
   void commit(InLink& link, shm::Lane lane);
+  static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void quarantine(InLink& link);
   void ring_for_space(const InLink& link);

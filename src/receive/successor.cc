@@ -44,6 +44,7 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
     if (shm::LinkKey{row.incarnation.observe(), row.serial.relaxed_load()} != link.key) continue;
+    if (is_mutant(shm::Mutant::kCursorNotInherited)) return true;
     link.cursors[0] = row.cursors[0].observe();
     link.cursors[1] = row.cursors[1].observe();
     link.seen_empty_ns = std::clamp<std::int64_t>(row.seen_empty_ns.observe(), 0, os::coarse_ns());

@@ -13,21 +13,19 @@ namespace {
 
 struct Board {
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> found{false};
 };
 
-void work(const std::vector<Task>& tasks, Board& board, Tally* results, bool stop_early) {
+void work(const std::vector<Task>& tasks, Board& board, Tally* results) {
   for (;;) {
     const std::size_t i = board.next.fetch_add(1);
-    if (i >= tasks.size() || (stop_early && board.found.load())) return;
+    if (i >= tasks.size()) return;
     results[i] = tally_apart(tasks[i].run);
-    if (results[i].violations != 0) board.found.store(true);
   }
 }
 
 }  // namespace
 
-std::vector<Tally> run_tasks(const std::vector<Task>& tasks, int processes, bool stop_early) {
+std::vector<Tally> run_tasks(const std::vector<Task>& tasks, int processes) {
   const std::size_t bytes = sizeof(Board) + (tasks.size() + 1) * sizeof(Tally);
   void* const memory =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -40,10 +38,10 @@ std::vector<Tally> run_tasks(const std::vector<Task>& tasks, int processes, bool
   std::fflush(nullptr);
   for (int i = 1; i < processes; ++i) {
     if (::fork() != 0) continue;
-    work(tasks, *board, results, stop_early);
+    work(tasks, *board, results);
     ::_exit(0);
   }
-  work(tasks, *board, results, stop_early);
+  work(tasks, *board, results);
   while (::wait(nullptr) > 0) {
   }
   std::vector<Tally> found(results, results + tasks.size());

@@ -14,9 +14,7 @@ struct Task {
   std::function<Tally()> run;
 };
 
-// The results in the order of the tasks. `stop_early`: no further task is begun once one has found
-// a violation; the tallies of those are empty.
-[[nodiscard]] std::vector<Tally> run_tasks(const std::vector<Task>& tasks, int processes,
-                                           bool stop_early);
+// The results in the order of the tasks.
+[[nodiscard]] std::vector<Tally> run_tasks(const std::vector<Task>& tasks, int processes);
 
 }  // namespace beeline::killpoints

@@ -4,9 +4,6 @@
 //   kills   real processes that SIGKILL themselves in the middle
 //   pairs   a state of the sender's operation x an instruction of the receiver's, both killed
 //   pauses  one stands still in the middle while the other runs
-//
-// Built with BEELINE_MUTANTS (see shm/mutant.h) it is to find the bug that --mutant names, and
-// exits with 0 if it does; with "none", if it finds nothing.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -15,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "shm/mutant.h"
 #include "tests/killpoints/crew.h"
 #include "tests/killpoints/expected_states.h"
 #include "tests/killpoints/report.h"
@@ -37,13 +33,12 @@ struct Options {
   std::string scenario{};  // empty: all
   std::optional<std::uint64_t> at{};
   int jobs = 2;
-  std::string mutant{shm::kMutantNames.front()};
 };
 
 // The compiler decides how many stores a copy takes; with another one the numbers are about right.
 constexpr bool counts_are_exact() {
 #if defined(__GNUC__) && !defined(__clang__) && defined(__OPTIMIZE__)
-  return !shm::kHasMutants;
+  return true;
 #else
   return false;
 #endif
@@ -67,7 +62,7 @@ Effort effort_of(const Options& options) {
 // What is done for a scenario: the sweep, then real kills.
 Tally do_scenario(const Scenario& scenario, const Options& options) {
   Tally tally = sweep_scenario(scenario, options.at);
-  if (options.at || options.states || shm::kHasMutants) return tally;
+  if (options.at || options.states) return tally;
   const Tally kills = kill_in_scenario(scenario, effort_of(options));
   const double seconds = tally.seconds + kills.seconds;
   tally.add(kills);
@@ -78,7 +73,7 @@ Tally do_scenario(const Scenario& scenario, const Options& options) {
 std::vector<Row> run(const Options& options) {
   std::vector<Task> tasks;
   std::vector<Row> rows;
-  if (!options.at && !options.states && !shm::kHasMutants) {
+  if (!options.at && !options.states) {
     for (const Pair& pair : pairs()) {
       if (!is_wanted(options, pair.name)) continue;
       tasks.push_back({pair.name, [&] { return sweep_pair(pair, effort_of(options)); }});
@@ -90,7 +85,7 @@ std::vector<Row> run(const Options& options) {
     tasks.push_back({scenario.name, [&] { return do_scenario(scenario, options); }});
     rows.push_back({scenario.name, false, {}});
   }
-  const auto tallies = run_tasks(tasks, options.jobs, shm::kHasMutants);
+  const auto tallies = run_tasks(tasks, options.jobs);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].tally = tallies[i];
   // Scenarios first; the longest parts were begun first.
   std::stable_partition(rows.begin(), rows.end(), [](const Row& row) { return !row.is_pair; });
@@ -128,7 +123,7 @@ Summary summarize(std::vector<Row> rows, const Options& options) {
                                        [&](const Scenario& one) { return one.name == row.name; });
     expect_states(row, *scenario->operation, summary);
   }
-  if (!options.scenario.empty() || shm::kHasMutants) return summary;
+  if (!options.scenario.empty()) return summary;
   expect_at_least("scenarios", summary.scenarios, kLeastScenarios, summary);
   expect_at_least("points", summary.total.points, kLeastPoints, summary);
   expect_at_least("kills", summary.total.kills, kLeastKills, summary);
@@ -136,35 +131,7 @@ Summary summarize(std::vector<Row> rows, const Options& options) {
   return summary;
 }
 
-int report_mutant(const std::string& mutant, const std::vector<Row>& rows) {
-  const bool is_bug = mutant != shm::kMutantNames.front();
-  for (const Row& row : rows) {
-    if (row.tally.violations == 0) continue;
-    const Violation& first = row.tally.first;
-    fmt::print("mutant {} is caught by {} after instruction {}: {}\n", mutant, row.name, first.step,
-               first.text);
-    return is_bug ? 0 : 1;
-  }
-  fmt::print("mutant {} is not caught\n", mutant);
-  return is_bug ? 1 : 0;
-}
-
-// False when there is no such bug in this build.
-bool choose_mutant(const std::string& name) {
-  const auto& names = shm::kMutantNames;
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) return false;
-#ifdef BEELINE_MUTANTS
-  shm::mutant = static_cast<shm::Mutant>(found - names.begin());
-#endif
-  return shm::kHasMutants || found == names.begin();
-}
-
 int run_and_report(const Options& options) {
-  if (!choose_mutant(options.mutant)) {
-    fmt::print(stderr, "beeline-killpoints: this build has no mutant \"{}\"\n", options.mutant);
-    return 2;
-  }
   install_stepper();
   const double start = wall_seconds();
   auto rows = run(options);
@@ -173,7 +140,6 @@ int run_and_report(const Options& options) {
                options.scenario);
     return 2;
   }
-  if (shm::kHasMutants) return report_mutant(options.mutant, rows);
   if (options.states) {
     for (const Row& row : rows) fmt::print("{{\"{}\", {}}},\n", row.name, row.tally.states);
     return 0;
@@ -203,7 +169,6 @@ int main_of(int argc, char** argv) {
   auto* const scenario = app.add_option("--scenario", options.scenario, "this one alone");
   app.add_option("--at", options.at, "the state after this instruction alone")->needs(scenario);
   app.add_option("--jobs", options.jobs, "processes")->check(CLI::Range(1, 64));
-  app.add_option("--mutant", options.mutant, "the seeded bug; in the program of the mutants");
   CLI11_PARSE(app, argc, argv);
   return options.list ? list() : run_and_report(options);
 }

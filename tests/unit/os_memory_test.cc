@@ -1,7 +1,9 @@
 // The facts about segments and futexes that Beeline rests on, and the wrappers that rely on them.
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -234,6 +236,26 @@ TEST(FutexTest, AnotherProcessWakesThroughAReadOnlyMapping) {
   }
   EXPECT_EQ(outcome, WaitOutcome::kWoken);
   ::waitpid(child, nullptr, 0);
+}
+
+// Both are known to wait once both were moved from the word that they wait on to another.
+TEST(FutexTest, WakesAllWhoWait) {
+  alignas(4) static std::uint32_t word = 0;
+  alignas(4) static std::uint32_t other = 0;
+  const auto wait = [] {
+    static_cast<void>(futex_wait(&word, 0, std::chrono::nanoseconds::max()));
+  };
+  std::thread first(wait);
+  std::thread second(wait);
+  for (long moved = 0; moved < 2;) {
+    moved += ::syscall(SYS_futex, &word, FUTEX_REQUEUE, 0, 2, &other, 0);
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(futex_wake_all(&other), 2);
+  while (futex_wake_all(&other) != 0) {  // so that the threads end where one was left
+  }
+  first.join();
+  second.join();
 }
 
 TEST(FutexTest, AReaderCanWaitOnAReadOnlyWord) {

@@ -1,0 +1,121 @@
+// beeline-mutants: an engine with seeded bugs (shm/mutant.h), and the tests that have to catch
+// them.
+//
+//   beeline-mutants           without a bug all of those tests pass; with a bug its test fails
+//   beeline-mutants NAME      this one bug
+//
+// Each test runs in a process of its own. One that crashes has not caught anything: whoever finds a
+// bug says what is wrong.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "tests/killpoints/rig_clock.h"
+#include "tests/killpoints/stepper.h"
+#include "tests/killpoints/sweep.h"
+#include "tests/mutants/table.h"
+
+namespace beeline::mutants {
+namespace {
+
+enum class Verdict : std::uint8_t { kPasses, kFails, kCrashes, kNoSuchTest };
+
+struct Outcome {
+  Verdict verdict = Verdict::kPasses;
+  std::string text{};  // what a sweep found
+};
+
+Outcome run_scenario(std::string_view name) {
+  const auto& all = killpoints::scenarios();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const killpoints::Scenario& one) { return one.name == name; });
+  if (found == all.end()) return {Verdict::kNoSuchTest};
+  const auto tally =
+      killpoints::tally_apart([&] { return killpoints::sweep_scenario(*found, std::nullopt); });
+  if (tally.violations == 0) return {tally.points == 0 ? Verdict::kNoSuchTest : Verdict::kPasses};
+  return {Verdict::kFails, std::string(": ") + tally.first.text};
+}
+
+// In the child: what a failing test says is of no interest.
+[[noreturn]] void run_tests_of(const std::string& filter) {
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  ::testing::GTEST_FLAG(filter) = filter;
+  const bool passed = RUN_ALL_TESTS() == 0;
+  const bool some = ::testing::UnitTest::GetInstance()->test_to_run_count() != 0;
+  const Verdict verdict = passed ? Verdict::kPasses : Verdict::kFails;
+  ::_exit(static_cast<int>(some ? verdict : Verdict::kNoSuchTest));
+}
+
+Outcome run_tests(std::string_view filter) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) run_tests_of(std::string(filter));
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+    return {Verdict::kCrashes};
+  }
+  return {static_cast<Verdict>(WEXITSTATUS(status))};
+}
+
+Outcome run(const SeededBug& bug, Mutant mutant) {
+  shm::mutant = mutant;
+  const bool is_scenario = bug.test.find('/') != std::string_view::npos;
+  return is_scenario ? run_scenario(bug.test) : run_tests(bug.test);
+}
+
+const char* describe(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPasses:
+      return "passes";
+    case Verdict::kFails:
+      return "fails";
+    case Verdict::kCrashes:
+      return "crashes";
+    case Verdict::kNoSuchTest:
+      return "does not exist";
+  }
+  return "ends unknown";
+}
+
+bool expect(const SeededBug& bug, Mutant mutant, Verdict wanted) {
+  const Outcome outcome = run(bug, mutant);
+  const bool is_right = outcome.verdict == wanted;
+  const std::string what = mutant == Mutant::kNone ? "no bug" : std::string(bug.name);
+  std::printf("%s %s: %s %s%s\n", is_right ? "ok  " : "FAIL", what.c_str(),
+              std::string(bug.test).c_str(), describe(outcome.verdict), outcome.text.c_str());
+  return is_right;
+}
+
+int main_of(std::string_view only) {
+  killpoints::install_stepper();
+  std::size_t wrong = 0;
+  std::size_t caught = 0;
+  for (const SeededBug& bug : kSeededBugs) {
+    if (!only.empty() && only != bug.name) continue;
+    if (!expect(bug, Mutant::kNone, Verdict::kPasses)) ++wrong;
+    if (!expect(bug, bug.mutant, Verdict::kFails)) {
+      ++wrong;
+    } else {
+      ++caught;
+    }
+  }
+  std::printf("%zu seeded bugs caught, %zu things wrong\n", caught, wrong);
+  if (caught + wrong == 0) std::fprintf(stderr, "beeline-mutants: no such bug\n");
+  return wrong == 0 && caught != 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace beeline::mutants
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return beeline::mutants::main_of(argc > 1 ? argv[1] : "");
+}

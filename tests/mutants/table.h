@@ -1,0 +1,68 @@
+#pragma once
+// Each seeded bug of shm/mutant.h, and the test that has to catch it: a scenario of the kill-point
+// sweep (operation/state), or tests of GoogleTest (Suite.Name, as a filter).
+
+#include <array>
+#include <string_view>
+
+#include "shm/mutant.h"
+
+namespace beeline::mutants {
+
+struct SeededBug {
+  shm::Mutant mutant;
+  std::string_view name;
+  std::string_view test;
+};
+
+using shm::Mutant;
+
+inline constexpr std::array kSeededBugs = {
+    SeededBug{Mutant::kCommitBeforeFill, "commit_before_fill", "send-inline/empty"},
+    SeededBug{Mutant::kCursorBeforePut, "cursor_before_put", "drain/mixed"},
+    SeededBug{Mutant::kReceiptBeforeHome, "receipt_before_home", "drain/mixed"},
+    SeededBug{Mutant::kQueuedBeforeFields, "queued_before_fields", "drain/mixed"},
+    SeededBug{Mutant::kFreeBeforeStamp, "free_before_stamp", "done-slab/mixed"},
+    SeededBug{Mutant::kDeadBeforeReason, "dead_before_reason", "reject-inline/mixed"},
+    SeededBug{Mutant::kReasonOutFirst, "reason_out_first", "revive-inline/mixed"},
+    SeededBug{Mutant::kRetiredBeforeRow, "retired_before_row", "forget-link/half"},
+    SeededBug{Mutant::kRoundBeforeRecords, "round_before_records", "publish-two/empty"},
+    SeededBug{Mutant::kStampOverlooked, "stamp_overlooked", "done-slab/mixed"},
+    SeededBug{Mutant::kUncommittedInherited, "uncommitted_inherited", "drain/mixed"},
+    SeededBug{Mutant::kLeaseDropped, "lease_dropped", "cycle/mixed"},
+    SeededBug{Mutant::kRedeliveryUnflagged, "redelivery_unflagged", "cycle/mixed"},
+    SeededBug{Mutant::kCursorNotInherited, "cursor_not_inherited", "drain/mixed"},
+    SeededBug{Mutant::kStampsNotInherited, "stamps_not_inherited",
+              "Handover.TheNewBankStartsFromTheOldStamps"},
+    SeededBug{Mutant::kLaneOverrun, "lane_overrun",
+              "LaneWriter.ANewLaneHasRoomForItsCapacityWithoutAReceipt"},
+    SeededBug{Mutant::kStaleSlotTaken, "stale_slot_taken",
+              "Slot.AMessageIsPublishedForItsPositionAlone"},
+    SeededBug{Mutant::kStampForgotten, "stamp_forgotten", "done-slab/mixed"},
+    SeededBug{Mutant::kReceiptBelieved, "receipt_believed",
+              "LaneWriter.AReceiptThatLiesIsNotBelieved"},
+    SeededBug{Mutant::kStampAboveBelieved, "stamp_above_believed",
+              "SlabPoolTest.AStampAboveEveryGenerationIsALieAndFreesNothing"},
+    SeededBug{Mutant::kForeignIdAccepted, "foreign_id_accepted",
+              "SlotFaults.AForeignPidInTheIdIsOne"},
+    SeededBug{Mutant::kLengthUnchecked, "length_unchecked",
+              "SlotFaults.AnInlineLengthBeyondTheSlotIsOne"},
+    SeededBug{Mutant::kSlabUnchecked, "slab_unchecked", "SlotFaults.ASlabThatIsNotThereIsOne"},
+    SeededBug{Mutant::kStateUnchecked, "state_unchecked", "Handover.StatesThatDoNotExistAreBad"},
+    SeededBug{Mutant::kSealMissing, "seal_missing",
+              "SealTest.NobodyCanWriteShrinkOrGrowAfterwards"},
+    SeededBug{Mutant::kSealsUnchecked, "seals_unchecked",
+              "CheckForeignTest.RefusesEverySubsetOfTheSeals"},
+    SeededBug{Mutant::kHolesAccepted, "holes_accepted",
+              "CheckForeignTest.AcceptsASegmentAndNamesWhatIsWrongWithOthers"},
+    SeededBug{Mutant::kForkInherits, "fork_inherits",
+              "MappingTest.AChildDoesNotInheritTheWritableMapping"},
+    SeededBug{Mutant::kWakeOne, "wake_one", "FutexTest.WakesAllWhoWait"},
+    SeededBug{Mutant::kLastLookSkipped, "last_look_skipped",
+              "WaiterTest.WhatCameBeforeItSaidThatItSleepsIsFoundWithoutSleeping"},
+};
+
+static_assert(kSeededBugs.size() + 1 == static_cast<std::size_t>(Mutant::kCount));
+static_assert(kSeededBugs.size() >= 25);
+
+}  // namespace beeline::mutants
