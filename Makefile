@@ -22,12 +22,10 @@ test: setup
 	scripts/run-tests release asan tsan
 
 # Every test with Clang, those labelled soak in their long form; whole hives of threads under the
-# thread sanitizer; every kill point, with more real kills; the models of the protocols, searched
-# exhaustively.
+# thread sanitizer; every kill point, with more real kills.
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
-	tests/spin/run
 
 bench: build
 	build/bin/beeline-bench latency
