@@ -305,22 +305,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
                 inherited.cursors[1], inherited.seen_empty_ns);
   receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
-  switch (receive::verify_extents(link)) {
-    case receive::Extents::kVerified:
-      break;
-    case receive::Extents::kNotNow:
-      return fail(ErrorCode::kNoMemory,
-                  "attach: the payloads for the predecessor cannot be mapped");
-    case receive::Extents::kLie:
-      link.quarantined = true;
-  }
-  link.position[0] = inherited.cursors[0];
-  link.position[1] = inherited.cursors[1];
-  // What it holds may have waited for as long as nobody was here.
-  link.seen_empty_ns = inherited.seen_empty_ns;
-  if (was_known) link.known_since_ns = 0;
-  inherited.verified = link.verified;
-  inherited.new_row = *row;
+  if (auto done = receive::continue_link(link, inherited, was_known); !done) return done;
   send::OutLink* own = out_link(announced.pid);
   if (own == nullptr) {
     auto made = add_out_link(announced.pid);
@@ -328,14 +313,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
     own = *made;
   }
   link.sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
-  if (link.sink.valid()) {
-    if (inherited.old_bank != shm::kBanks && !receive::ensure_stamps(link.sink)) {
-      return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
-    }
-    shm::inherit_stamps(own->view(), link.sink.bank, inherited);
-    shm::open_bank(own->view().bank(link.sink.bank), key, inherited.cursors[0],
-                   inherited.cursors[1]);
-  }
+  if (auto done = receive::continue_receipts(link.sink, inherited); !done) return done;
   predecessor.links.push_back(inherited);
   return {};
 }

@@ -79,6 +79,38 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   return {};
 }
 
+Result<void> continue_link(InLink& link, shm::InheritedLink& inherited, bool was_known) {
+  switch (verify_extents(link)) {
+    case Extents::kVerified:
+      break;
+    case Extents::kNotNow:
+      return fail(ErrorCode::kNoMemory,
+                  "attach: the payloads for the predecessor cannot be mapped");
+    case Extents::kLie:
+      link.quarantined = true;
+  }
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    link.position[lane] = inherited.cursors[lane];
+  }
+  // What it holds may have waited for as long as nobody was here.
+  link.seen_empty_ns = inherited.seen_empty_ns;
+  if (was_known) link.known_since_ns = 0;
+  inherited.verified = link.verified;
+  inherited.new_row = link.row;
+  return {};
+}
+
+Result<void> continue_receipts(const ReceiptSink& sink, const shm::InheritedLink& inherited) {
+  if (!sink.valid()) return {};
+  if (inherited.old_bank != shm::kBanks && !ensure_stamps(sink)) {
+    return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
+  }
+  shm::inherit_stamps(*sink.own, sink.bank, inherited);
+  shm::open_bank(sink.own->bank(sink.bank), inherited.key, inherited.cursors[0],
+                 inherited.cursors[1]);
+  return {};
+}
+
 Result<void> inherit_home(Receiver& receiver, const OldHome& old,
                           std::vector<shm::InheritedLink>& links) {
   HomeMemory& memory = receiver.home();

@@ -53,6 +53,17 @@ struct Predecessor {
   std::vector<shm::LinkView> views;  // of `receipts`; never reallocated, links point here
 };
 
+// Begins an in-link where the predecessor's home says that it was, and completes `inherited`. One
+// whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
+// cursors. Errors: kNoMemory.
+[[nodiscard]] Result<void> continue_link(InLink& link, shm::InheritedLink& inherited,
+                                         bool was_known);
+
+// Starts a bank of receipts from the predecessor's stamps and cursors; without a bank there is
+// nothing to start. Errors: kNoMemory.
+[[nodiscard]] Result<void> continue_receipts(const ReceiptSink& sink,
+                                             const shm::InheritedLink& inherited);
+
 // Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with
 // the inherited cursors, its InLink is in the receiver, and `link.new_row` names the row. Errors:
 // kFull (more live entries than the new inbox holds), kNoMemory.

@@ -76,23 +76,9 @@ Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
   auto made = std::make_unique<receive::InLink>(std::move(*memory), kContract);
   set_up(*made, owner, *row);
   receive::InLink& link = next.receiver->add(std::move(made));
-  if (receive::verify_extents(link) != receive::Extents::kVerified) {
-    return fail(ErrorCode::kBadSegment, "the extents of the link cannot be verified");
-  }
-  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link.position[lane] = inherited.cursors[lane];
-  }
-  link.seen_empty_ns = inherited.seen_empty_ns;
-  if (was_known) link.known_since_ns = 0;
-  inherited.verified = link.verified;
-  inherited.new_row = *row;
+  if (auto done = receive::continue_link(link, inherited, was_known); !done) return done;
   link.sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
-  if (inherited.old_bank != shm::kBanks && !receive::ensure_stamps(link.sink)) {
-    return fail(ErrorCode::kNoMemory, "no memory for stamps");
-  }
-  shm::inherit_stamps(next.out->view(), link.sink.bank, inherited);
-  shm::open_bank(next.out->view().bank(link.sink.bank), inherited.key, inherited.cursors[0],
-                 inherited.cursors[1]);
+  if (auto done = receive::continue_receipts(link.sink, inherited); !done) return done;
   predecessor.links.push_back(inherited);
   return {};
 }
