@@ -46,6 +46,7 @@ struct Options {
   std::string hive;
   std::string log;
   std::string peer_pidfd = "on";
+  std::string group;
   std::uint64_t max_payload = beeline::shm::kDefaultMaxPayload;
   int ready_fd = -1;
   bool foreground = false;
@@ -118,6 +119,11 @@ Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
   keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
   keeper_options.coordinator.log_path = path;
   keeper_options.max_payload_bytes = options.max_payload;
+  if (!options.group.empty()) {
+    const auto group = control::find_group(options.group);
+    if (!group) return tl::unexpected(group.error());
+    keeper_options.group = *group;
+  }
   keeper_options.on_ready = [&] { reporter.ready(); };
   keeper_options.on_fork = [&] { reporter.forget(); };
   auto keeper = control::Keeper::open(std::move(keeper_options), std::move(*lock));
@@ -217,6 +223,8 @@ int run(int argc, char** argv) {
   app.add_option("--log", options.log, "log file (default: beelined.log in the hive's directory)");
   app.add_option("--max-payload", options.max_payload, "largest payload of a message in bytes")
       ->check(CLI::Range(beeline::shm::kMinMaxPayload, beeline::shm::kMaxMaxPayload));
+  app.add_option("--group", options.group,
+                 "group whose members may join beside the user of the hive: a name or a number");
   app.add_option("--peer-pidfd", options.peer_pidfd,
                  "off: agents prove who they are by a pidfd that they send")
       ->check(CLI::IsMember({"on", "off"}));

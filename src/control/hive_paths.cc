@@ -1,10 +1,12 @@
 #include "src/control/hive_paths.h"
 
+#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -116,6 +118,39 @@ Result<void> prepare_directory(const HivePaths& paths) {
   }
   if (auto made = make_directory(paths.directory); !made) return made;
   return check_owner(paths.directory);
+}
+
+Result<void> check_directory(const HivePaths& paths) {
+  struct stat found {};
+  if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) return {};
+  return check_owner(paths.directory);
+}
+
+Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_t group) {
+  struct Part {
+    const std::string& path;
+    mode_t mode;
+  };
+  for (const Part& part : {Part{paths.directory, 0750}, Part{socket, 0660}}) {
+    if (::chown(part.path.c_str(), static_cast<uid_t>(-1), group) != 0 ||
+        ::chmod(part.path.c_str(), part.mode) != 0) {
+      return os::system_failure(fmt::format("cannot open {} to group {}", part.path, group));
+    }
+  }
+  return {};
+}
+
+Result<gid_t> find_group(const std::string& name) {
+  gid_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error == std::errc() && end == name.data() + name.size()) return number;
+  std::array<char, 16384> memory{};
+  struct group entry {};
+  struct group* found = nullptr;
+  (void)::getgrnam_r(name.c_str(), &entry, memory.data(), memory.size(), &found);
+  if (found != nullptr) return found->gr_gid;
+  return fail(ErrorCode::kInvalid,
+              fmt::format("there is no group \"{}\": name one, or give its number", name));
 }
 
 }  // namespace beeline::control

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
 #include <string_view>
 
@@ -27,5 +29,17 @@ struct HivePaths {
 /// refuses one that is not ours alone: another owner, or writable by others. Errors: kDenied with
 /// what was found, kSystem.
 [[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
+
+/// Whether prepare_directory() would take it as it is; one that is not there is good. Changes
+/// nothing. Errors: kDenied, kSystem.
+[[nodiscard]] Result<void> check_directory(const HivePaths& paths);
+
+/// Lets the members of a group reach what lies in the directory, and connect to `socket`. Errors:
+/// kSystem (EPERM: we are no member of it).
+[[nodiscard]] Result<void> admit_group(const HivePaths& paths, const std::string& socket,
+                                       gid_t group);
+
+/// The group of that name or number. Errors: kInvalid.
+[[nodiscard]] Result<gid_t> find_group(const std::string& name);
 
 }  // namespace beeline::control

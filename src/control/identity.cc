@@ -1,5 +1,7 @@
 #include "src/control/identity.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,5 +49,7 @@ bool same_process(int pidfd, int other) {
   // Two processes have the same number only one after the other.
   return !os::has_exited(pidfd) && !os::has_exited(other);
 }
+
+bool is_trusted(const Caller& caller) { return caller.uid == ::geteuid() || caller.uid == 0; }
 
 }  // namespace beeline::control

@@ -17,4 +17,7 @@ namespace beeline::control {
 /// True if both pidfds name the same process, which lives.
 [[nodiscard]] bool same_process(int pidfd, int other);
 
+/// The user of the hive, or root: may do to any agent what its own user may.
+[[nodiscard]] bool is_trusted(const Caller& caller);
+
 }  // namespace beeline::control

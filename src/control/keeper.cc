@@ -64,6 +64,11 @@ Result<void> Keeper::listen() {
   ::umask(before);
   if (!listener) return tl::unexpected(std::move(listener.error()));
   listener_ = std::move(*listener);
+  if (options_.group) {
+    if (auto admitted = admit_group(options_.paths, fresh, *options_.group); !admitted) {
+      return admitted;
+    }
+  }
   if (std::rename(fresh.c_str(), options_.paths.socket.c_str()) != 0) {
     return os::system_failure(fmt::format("cannot create {}", options_.paths.socket));
   }

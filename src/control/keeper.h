@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,7 @@ struct KeeperOptions {
   HivePaths paths;
   CoordinatorOptions coordinator;
   std::uint64_t max_payload_bytes = 0;
+  std::optional<gid_t> group;      ///< whose members may connect beside our own user; none: nobody
   std::function<void()> on_ready;  ///< called once, when the first coordinator serves
   std::function<void()> on_fork;   ///< called in each coordinator: closes what is the keeper's
 };

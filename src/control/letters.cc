@@ -9,6 +9,7 @@
 #include <beeline/types.h>
 #include <fmt/format.h>
 
+#include "src/control/identity.h"
 #include "src/control/trace_text.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -23,7 +24,7 @@ static_assert(sizeof(TraceContext) == shm::kTraceBytes);
 constexpr std::size_t kMaxTextBytes = 300;  // of an agent's reason
 
 Result<void> check_user(const Caller& caller, uid_t owner, std::string_view whose) {
-  if (caller.uid == owner || caller.uid == ::geteuid() || caller.uid == 0) return {};
+  if (caller.uid == owner || is_trusted(caller)) return {};
   return fail(ErrorCode::kDenied,
               fmt::format("uid {} may not touch the dead letters of {}, which runs as uid {}; ask "
                           "as that user, as uid {} or as root",

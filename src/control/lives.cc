@@ -50,8 +50,9 @@ Result<Pid> find_parent(const Hive& hive, const std::string& name) {
   return parent->pid;
 }
 
-/// The agent whose name is asked for, null if it is free. An error if it has a process.
-Result<Agent*> find_away(Hive& hive, const std::string& name, int pidfd) {
+/// The agent whose name is asked for, null if it is free. An error if it has a process, or belongs
+/// to another user.
+Result<Agent*> find_away(Hive& hive, const Caller& caller, const std::string& name, int pidfd) {
   const AgentNode* node = name.empty() ? nullptr : hive.tree.find_name(name);
   if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
   Agent* agent = hive.registry.agent(node->pid);
@@ -70,7 +71,11 @@ Result<Agent*> find_away(Hive& hive, const std::string& name, int pidfd) {
     }
     bury(hive, agent->pid, life->incarnation);
   }
-  return hive.tree.find(agent->pid)->state == shm::AgentState::kDead ? nullptr : agent;
+  if (hive.tree.find(agent->pid)->state == shm::AgentState::kDead) return nullptr;
+  // Who takes over reads what the predecessor had received.
+  if (caller.uid == agent->uid || is_trusted(caller)) return agent;
+  return fail(ErrorCode::kDenied, fmt::format("agent {} (PID {}) belongs to uid {}, not to {}",
+                                              in_quotes(name), agent->pid, agent->uid, caller.uid));
 }
 
 std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary, SharedFd pidfd) {
@@ -85,7 +90,8 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   return life;
 }
 
-Result<Agent*> make_agent(Hive& hive, const AttachRequest& request, Pid parent) {
+Result<Agent*> make_agent(Hive& hive, const Caller& caller, const AttachRequest& request,
+                          Pid parent) {
   const auto index = hive.directory.take_index();
   if (!index) return tl::unexpected(index.error());
   const auto pid = hive.state.take_pid();
@@ -103,6 +109,7 @@ Result<Agent*> make_agent(Hive& hive, const AttachRequest& request, Pid parent) 
   Agent agent;
   agent.pid = *pid;
   agent.index = *index;
+  agent.uid = caller.uid;
   agent.temporary = request.temporary;
   agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
   return &hive.registry.add_agent(std::move(agent));
@@ -193,14 +200,14 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   if (auto good = check_attach(caller, request); !good) return good;
   auto pidfd = identify(caller, request.pidfd, fds);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
-  const auto away = find_away(hive, request.name, (*pidfd)->get());
+  const auto away = find_away(hive, caller, request.name, (*pidfd)->get());
   if (!away) return tl::unexpected(away.error());
   Agent* agent = *away;
   const bool fresh = agent == nullptr;
   if (fresh) {
     const auto parent = find_parent(hive, request.parent);
     if (!parent) return tl::unexpected(parent.error());
-    auto made = make_agent(hive, request, *parent);
+    auto made = make_agent(hive, caller, request, *parent);
     if (!made) return tl::unexpected(std::move(made.error()));
     agent = *made;
   }

@@ -10,6 +10,7 @@
 
 #include <beeline/version.h>
 
+#include "src/control/identity.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
@@ -175,7 +176,7 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
 }
 
 Result<void> do_down(Call& call, const DownRequest&) {
-  if (call.caller.uid != ::geteuid() && call.caller.uid != 0) {
+  if (!is_trusted(call.caller)) {
     return fail(ErrorCode::kDenied,
                 fmt::format("uid {} may not end a hive of uid {}", call.caller.uid, ::geteuid()));
   }

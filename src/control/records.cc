@@ -77,6 +77,7 @@ std::string build(const LifeRecord& record) {
                       {"parent", record.parent},
                       {"name", record.name},
                       {"role", std::string(to_string(record.role))},
+                      {"uid", record.uid},
                       {"temporary", record.temporary},
                       {"life_temporary", record.life_temporary},
                       {"index", record.index},
@@ -113,6 +114,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.name = fields.text("name");
   const auto role = role_from(fields.text("role"));
   record.role = role.value_or(Role::kAgent);
+  record.uid = fields.number<uid_t>("uid");
   record.temporary = fields.flag("temporary");
   record.life_temporary = fields.flag("life_temporary");
   record.index = fields.number<std::uint32_t>("index");

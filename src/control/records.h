@@ -27,6 +27,7 @@ struct LifeRecord {
   Pid parent = kNoPid;
   std::string name;
   Role role = Role::kAgent;
+  uid_t uid = 0;                // the agent
   bool temporary = false;       // the agent
   bool life_temporary = false;  // what the agent becomes when this life is ready
   std::uint32_t index = 0;

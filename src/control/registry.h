@@ -61,6 +61,7 @@ struct Agent {
   Pid pid = kNoPid;
   std::uint32_t index = 0;  // in the directory; of the dead, where they were last
   bool placed = true;       // the place in the directory is still its own
+  uid_t uid = 0;            // of its first life; whose its name and its messages are
   bool temporary = false;
   bool taken_over = false;        // finally dead, and what it left was dealt with
   std::uint64_t attached_ns = 0;  // CLOCK_REALTIME

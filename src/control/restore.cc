@@ -99,6 +99,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
     hive.tree.remove(pid);
     return;
   }
+  made.uid = newest.uid;
   made.temporary = newest.temporary;
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;

@@ -22,10 +22,11 @@ tl::unexpected<Error> was_ended(const ResumeRequest& request) {
 
 /// An agent that lived before this keeper did: keeper and coordinator were lost together, and the
 /// tree is rebuilt from those who come back.
-Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
+Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& request) {
   const bool older = request.pid > kKingPid && request.pid < hive.state.first_pid() &&
                      request.incarnation < hive.facts.since_boot_us;
-  if (!older) return was_ended(request);
+  // Nobody is left who knows whose the number was: another user could claim it.
+  if (!older || !is_trusted(caller)) return was_ended(request);
   if (auto good = check_agent_name(request.as.name); !good) {
     return tl::unexpected(std::move(good.error()));
   }
@@ -48,6 +49,7 @@ Result<Agent*> revive(Hive& hive, const ResumeRequest& request) {
   Agent agent;
   agent.pid = request.pid;
   agent.index = *index;
+  agent.uid = caller.uid;
   agent.temporary = request.as.temporary;
   agent.attached_ns = static_cast<std::uint64_t>(os::realtime_ns());
   return &hive.registry.add_agent(std::move(agent));
@@ -80,7 +82,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));
   Agent* agent = hive.registry.agent(request.pid);
   if (agent == nullptr) {
-    auto revived = revive(hive, request);
+    auto revived = revive(hive, caller, request);
     if (!revived) return tl::unexpected(std::move(revived.error()));
     agent = *revived;
     if (auto started = start_revived(hive, *agent, caller, request.incarnation, *pidfd); !started) {
@@ -97,6 +99,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
                 fmt::format("incarnation {} of PID {} belongs to process {}, not to {}",
                             request.incarnation, request.pid, life->os_pid, caller.os_pid));
   }
+  if (caller.pidfd != nullptr) caller.pidfd = life->pidfd;  // of the same process: one is enough
   if (!life->provided() && !fds.empty()) {
     if (auto taken = take_segments(hive, *agent, *life, std::move(fds)); !taken) return taken;
   }

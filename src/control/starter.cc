@@ -49,6 +49,13 @@ std::string find_program() {
   return found == places.end() ? "beelined" : *found;
 }
 
+/// $BEELINE_GROUP as an argument of the daemon; nothing if it is not set.
+std::vector<std::string> group_arguments() {
+  const char* group = std::getenv("BEELINE_GROUP");
+  if (group == nullptr || *group == '\0') return {};
+  return {"--group", group};
+}
+
 /// $BEELINE_MAX_PAYLOAD as an argument of the daemon; nothing if it is not set.
 Result<std::vector<std::string>> payload_arguments() {
   const char* text = std::getenv("BEELINE_MAX_PAYLOAD");
@@ -103,6 +110,8 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   std::vector<std::string> command = {program, "--hive", paths.hive, "--ready-fd",
                                       fmt::format("{}", write_end.get())};
   command.insert(command.end(), limits->begin(), limits->end());
+  const auto group = group_arguments();
+  command.insert(command.end(), group.begin(), group.end());
   const auto child = os::spawn(command, keep);
   if (!child) {
     return fail(ErrorCode::kNoCoordinator,

@@ -1,8 +1,13 @@
 #include "src/control/state_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +15,8 @@
 
 #include "src/os/clock.h"
 #include "src/os/error.h"
+#include "src/os/fd.h"
+#include "src/os/memfd.h"
 
 namespace beeline::control {
 namespace {
@@ -23,20 +30,52 @@ std::uint64_t number(const nlohmann::json& object, const char* name, std::uint64
   return std::min(found->get<std::uint64_t>(), limit);
 }
 
+// Empty where there is no such file. One that is there and cannot be read now is an error: whoever
+// began anew would give out pids a second time.
+Result<std::string> read_state(const std::string& path) {
+  constexpr std::size_t kMostBytes = 4096;
+  os::UniqueFd fd;
+  do {
+    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  } while (!fd.valid() && errno == EINTR);
+  if (!fd.valid() && errno == ENOENT) return std::string();
+  if (!fd.valid()) return os::system_failure(fmt::format("cannot open {}", path));
+  std::string text(kMostBytes, '\0');
+  const auto length = os::read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)));
+  if (!length) return tl::unexpected(length.error());
+  text.resize(*length);
+  return text;
+}
+
+Result<void> write_state(const std::string& path, std::string_view text) {
+  os::UniqueFd fd;
+  do {
+    fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  } while (!fd.valid() && errno == EINTR);
+  while (fd.valid() && !text.empty()) {
+    const ssize_t length = ::write(fd.get(), text.data(), text.size());
+    if (length >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(length));
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  if (text.empty()) return {};
+  return os::system_failure(fmt::format("cannot write {}", path));
+}
+
 }  // namespace
 
 Result<StateFile> StateFile::open(std::string path) {
   StateFile state(std::move(path));
+  const auto text = read_state(state.path_);
+  if (!text) return tl::unexpected(text.error());
   std::uint64_t last_epoch = 0;
-  if (std::ifstream file(state.path_); file) {
-    std::stringstream text;
-    text << file.rdbuf();
-    const auto json = nlohmann::json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
-    if (json.is_object()) {
-      state.first_pid_ =
-          std::max(kKingPid + 1, static_cast<Pid>(number(json, "next_pid", shm::kMaxPid + 1ULL)));
-      last_epoch = number(json, "epoch", kMaxEpoch);
-    }
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_object()) {
+    state.first_pid_ =
+        std::max(kKingPid + 1, static_cast<Pid>(number(json, "next_pid", shm::kMaxPid + 1ULL)));
+    last_epoch = number(json, "epoch", kMaxEpoch);
   }
   state.next_pid_ = state.reserved_ = state.first_pid_;
   state.epoch_ = std::max(last_epoch + 1, static_cast<std::uint64_t>(os::boot_us()));
@@ -65,12 +104,8 @@ void StateFile::avoid(Pid pid) noexcept { next_pid_ = std::max(next_pid_, pid + 
 
 Result<void> StateFile::save() const {
   const std::string fresh = path_ + ".new";
-  {
-    std::ofstream file(fresh, std::ios::trunc);
-    file << nlohmann::json{{"next_pid", reserved_}, {"epoch", epoch_}}.dump() << '\n';
-    file.flush();
-    if (!file) return os::system_failure(fmt::format("cannot write {}", fresh));
-  }
+  const std::string text = nlohmann::json{{"next_pid", reserved_}, {"epoch", epoch_}}.dump() + "\n";
+  if (auto written = write_state(fresh, text); !written) return written;
   if (std::rename(fresh.c_str(), path_.c_str()) != 0) {
     return os::system_failure(fmt::format("cannot replace {}", path_));
   }

@@ -31,6 +31,16 @@ bool wait_for(int fd, short events, std::chrono::nanoseconds timeout) noexcept {
   return poll_all({&entry, 1}, timeout) > 0;
 }
 
+// Now, also where a signal interrupts the question: whoever asks does not ask again.
+bool is_ready(int fd, short events) noexcept {
+  pollfd entry{fd, events, 0};
+  int count = 0;
+  do {
+    count = poll_all({&entry, 1}, std::chrono::nanoseconds::zero());
+  } while (count < 0 && errno == EINTR);
+  return count > 0;
+}
+
 std::vector<std::size_t> poll_entries(std::span<pollfd> entries, std::span<const int> fds,
                                       std::chrono::nanoseconds timeout) {
   for (std::size_t i = 0; i < fds.size(); ++i) entries[i] = pollfd{fds[i], POLLIN, 0};
@@ -75,7 +85,7 @@ Result<void> check_event_fd(int fd) {
 void signal_event(int fd) noexcept {
   // SUBTLE: no room means that it is saturated, hence readable. The write may not be tried then:
   // any holder can have cleared O_NONBLOCK, and an eventfd takes no RWF_NOWAIT for writing.
-  if (!wait_for(fd, POLLOUT, std::chrono::nanoseconds::zero())) return;
+  if (!is_ready(fd, POLLOUT)) return;
   const std::uint64_t one = 1;
   ssize_t written = 0;
   do {
@@ -90,7 +100,7 @@ bool drain_event(int fd) noexcept {
   do {
     taken = ::preadv2(fd, &piece, 1, -1, RWF_NOWAIT);
     if (taken < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) {
-      if (!wait_for(fd, POLLIN, std::chrono::nanoseconds::zero())) return false;
+      if (!is_ready(fd, POLLIN)) return false;
       taken = ::read(fd, &count, sizeof count);
     }
   } while (taken < 0 && errno == EINTR);

@@ -23,52 +23,61 @@ namespace beeline::os {
 
 namespace {
 
-constexpr std::uint64_t kProbeBytes = 4096;
+constexpr std::uint64_t kProbeBytes = 2 * kBlockBytes;
 
+// A sealed segment of which one block is allocated, as its owner has it.
 struct Probe {
   UniqueFd fd;
   Mapping mapping;
 };
 
-Result<Probe> sealed_probe() {
+Result<Probe> make_probe() {
   auto fd = create_memfd("beeline-probe", kProbeBytes);
   if (!fd) return tl::unexpected(fd.error());
-  if (auto done = allocate(fd->get(), {0, kProbeBytes}); !done) return tl::unexpected(done.error());
+  if (auto done = allocate(fd->get(), {0, kBlockBytes}); !done) return tl::unexpected(done.error());
   auto mapping = Mapping::map_writable(fd->get(), kProbeBytes);
   if (!mapping) return tl::unexpected(mapping.error());
   if (auto done = seal(fd->get()); !done) return tl::unexpected(done.error());
   return Probe{std::move(*fd), std::move(*mapping)};
 }
 
+Result<UniqueFd> open_again(const Probe& probe, int flags) {
+  const std::string path = "/proc/self/fd/" + std::to_string(probe.fd.get());
+  UniqueFd again(::open(path.c_str(), flags | O_CLOEXEC));
+  if (!again.valid()) return system_failure("cannot open " + path + " again");
+  return again;
+}
+
 // Nobody may write it through another mapping, whatever way the descriptor was opened.
-Result<void> probe_seals() {
-  const auto probe = sealed_probe();
-  if (!probe) return tl::unexpected(probe.error());
-  void* const second = ::mmap(nullptr, kProbeBytes, PROT_WRITE, MAP_SHARED, probe->fd.get(), 0);
-  if (second == MAP_FAILED) return {};
-  ::munmap(second, kProbeBytes);
-  return fail(ErrorCode::kSystem, "a sealed memfd can be mapped for writing once more");
+Result<void> probe_seals(const Probe& probe) {
+  const auto again = open_again(probe, O_RDWR);
+  for (const int fd : {probe.fd.get(), again ? again->get() : -1}) {
+    void* const second = ::mmap(nullptr, kProbeBytes, PROT_WRITE, MAP_SHARED, fd, 0);
+    if (second == MAP_FAILED) continue;
+    ::munmap(second, kProbeBytes);
+    return fail(ErrorCode::kSystem, "a sealed memfd can be mapped for writing once more");
+  }
+  return {};
+}
+
+Result<void> probe_growth(const Probe& probe) {
+  return allocate(probe.fd.get(), {kBlockBytes, kBlockBytes});
 }
 
 Result<Mapping> read_only_mapping(const Probe& probe) {
-  const std::string path = "/proc/self/fd/" + std::to_string(probe.fd.get());
-  const UniqueFd again(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!again.valid()) return system_failure("cannot open " + path + " again");
-  return Mapping::map_readable(again.get(), kProbeBytes);
+  const auto again = open_again(probe, O_RDONLY);
+  if (!again) return tl::unexpected(again.error());
+  return Mapping::map_readable(again->get(), kProbeBytes);
 }
 
-Result<void> probe_reopen() {
-  const auto probe = sealed_probe();
-  if (!probe) return tl::unexpected(probe.error());
-  const auto mapping = read_only_mapping(*probe);
+Result<void> probe_reopen(const Probe& probe) {
+  const auto mapping = read_only_mapping(probe);
   if (!mapping) return tl::unexpected(mapping.error());
   return {};
 }
 
-Result<void> probe_futex() {
-  const auto probe = sealed_probe();
-  if (!probe) return tl::unexpected(probe.error());
-  const auto mapping = read_only_mapping(*probe);
+Result<void> probe_futex(const Probe& probe) {
+  const auto mapping = read_only_mapping(probe);
   if (!mapping) return tl::unexpected(mapping.error());
   // It holds another value, so nobody sleeps.
   const WaitOutcome outcome = futex_wait(mapping->data(), 1, std::chrono::nanoseconds(0));
@@ -76,7 +85,7 @@ Result<void> probe_futex() {
   return fail(ErrorCode::kSystem, "futex refuses memory that is mapped for reading");
 }
 
-Result<void> probe_pidfd() {
+Result<void> probe_pidfd(const Probe&) {
   const auto pidfd = open_pidfd(::getpid());
   if (!pidfd) return tl::unexpected(pidfd.error());
   const auto pid = pid_of(pidfd->get());
@@ -84,10 +93,17 @@ Result<void> probe_pidfd() {
   return {};
 }
 
-Result<void> probe_packets() {
-  const auto sockets = PacketSocket::pair();
+Result<void> probe_packets(const Probe&) {
+  auto sockets = PacketSocket::pair();
   if (!sockets) return tl::unexpected(sockets.error());
-  return {};
+  const int fd = sockets->second.fd();
+  if (auto sent = sockets->first.try_send("probe", {&fd, 1}); !sent) {
+    return tl::unexpected(sent.error());
+  }
+  const auto packet = sockets->second.try_receive(kProbeBytes);
+  if (!packet) return tl::unexpected(packet.error());
+  if (*packet && (*packet)->fds.size() == 1) return {};
+  return fail(ErrorCode::kSystem, "a packet arrives without its descriptor");
 }
 
 }  // namespace
@@ -96,19 +112,25 @@ std::vector<KernelFact> probe_kernel() {
   struct Question {
     std::string_view name;
     std::string_view needed_for;
-    Result<void> (*probe)();
+    Result<void> (*probe)(const Probe& probe);
   };
   constexpr std::array kQuestions = {
       Question{"memfd_seals", "segments that their readers cannot write (Linux 5.1)", probe_seals},
+      Question{"memfd_growth", "more memory for a segment that is sealed", probe_growth},
       Question{"memfd_reopen", "descriptors for reading alone (/proc)", probe_reopen},
       Question{"futex_read_only", "waking a receiver through its status page", probe_futex},
       Question{"pidfd", "learning of the death of a process (Linux 5.3)", probe_pidfd},
       Question{"packet_sockets", "control messages with descriptors", probe_packets},
   };
+  const auto made = make_probe();
+  const Probe none;
   std::vector<KernelFact> facts;
   for (const Question& question : kQuestions) {
     KernelFact fact{question.name, question.needed_for, {}};
-    if (auto held = question.probe(); !held) fact.missing = std::move(held.error());
+    const bool of_segment = question.probe != probe_pidfd && question.probe != probe_packets;
+    const auto held = made || !of_segment ? question.probe(made ? *made : none)
+                                          : Result<void>(tl::unexpected(made.error()));
+    if (!held) fact.missing = held.error();
     facts.push_back(std::move(fact));
   }
   return facts;
@@ -117,7 +139,7 @@ std::vector<KernelFact> probe_kernel() {
 bool is_known(const Error& error) {
   const int reason = error.sys_errno;
   return error.code != ErrorCode::kNoMemory && reason != EMFILE && reason != ENFILE &&
-         reason != ENOMEM;
+         reason != ENOMEM && reason != ENOBUFS && reason != EAGAIN && reason != EINTR;
 }
 
 Result<void> require_kernel() {

@@ -16,7 +16,7 @@ struct KernelFact {
   std::optional<Error> missing;  ///< why it does not hold; none: it does
 };
 
-/// Tries each fact; takes some system calls and a page of memory for a moment.
+/// Tries each fact; takes some system calls and two pages of memory for a moment.
 [[nodiscard]] std::vector<KernelFact> probe_kernel();
 
 /// Whether the error of a fact tells something of the kernel: not of memory or descriptors that ran

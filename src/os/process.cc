@@ -14,6 +14,8 @@
 
 namespace beeline::os {
 
+static_assert(kNoFdLimit == RLIM_INFINITY);
+
 Result<void> raise_fd_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return system_failure("read limit of open files");

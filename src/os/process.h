@@ -15,8 +15,9 @@ namespace beeline::os {
 /// Raises the soft limit of open files to the hard one. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit();
 
+inline constexpr std::uint64_t kNoFdLimit = ~0ULL;
 struct FdLimit {
-  std::uint64_t soft = 0;
+  std::uint64_t soft = 0;  // kNoFdLimit: there is none
   std::uint64_t hard = 0;
 };
 /// How many files this process may have open, now and if it asks for more.

@@ -1,5 +1,10 @@
 // beeline doctor, and what happens on a kernel that lacks something.
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -26,8 +31,8 @@ class CliDoctor : public CliTest {
 
 TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingIsStarted) {
   const json checks = good_json({"doctor"});
-  for (const char* check : {"memfd_seals", "memfd_reopen", "futex_read_only", "pidfd",
-                            "packet_sockets", "open_files", "directory"}) {
+  for (const char* check : {"memfd_seals", "memfd_growth", "memfd_reopen", "futex_read_only",
+                            "pidfd", "packet_sockets", "open_files", "directory"}) {
     EXPECT_TRUE(holds(checks, check)) << checks;
   }
   EXPECT_TRUE(contains(good({"doctor"}), directory_));
@@ -55,6 +60,32 @@ TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {
     EXPECT_TRUE(contains(up.err, "beeline doctor")) << up.err;
     EXPECT_FALSE(is_up());
   }
+}
+
+TEST_F(CliDoctor, ADirectoryThatOthersMayWriteIsNamed) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700) == 0 || errno == EEXIST, true);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
+  const Outcome doctor = run({"beeline", "doctor", "--json"});
+  EXPECT_EQ(doctor.code, 1) << doctor.err;
+  EXPECT_FALSE(holds(json::parse(doctor.out), "directory"));
+  EXPECT_TRUE(contains(doctor.out, "777")) << doctor.out;
+  ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
+  EXPECT_TRUE(holds(good_json({"doctor"}), "directory"));
+}
+
+TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
+  const Outcome nobody = run({"beeline", "up", "--group", "no-such-group"});
+  EXPECT_NE(nobody.code, 0);
+  EXPECT_TRUE(contains(nobody.err, "no-such-group")) << nobody.err;
+  EXPECT_FALSE(is_up());
+  const std::string group = std::to_string(::getegid());
+  (void)good({"up", "--group", group});
+  struct stat found {};
+  ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0750U);
+  ASSERT_EQ(::stat((directory_ + "/socket").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0660U);
+  EXPECT_EQ(found.st_gid, ::getegid());
 }
 
 }  // namespace

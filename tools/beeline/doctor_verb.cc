@@ -1,10 +1,13 @@
 // doctor: whether this machine can hold a hive.
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "shm/directory.h"
 #include "src/control/hive_paths.h"
 #include "src/os/kernel.h"
 #include "src/os/process.h"
@@ -33,13 +36,17 @@ Finding kernel_finding(const os::KernelFact& fact) {
   return {std::string(fact.name), !fact.missing, text};
 }
 
+std::string count_text(std::uint64_t limit) {
+  return limit == os::kNoFdLimit ? "no limit" : fmt::format("{}", limit);
+}
+
 // The coordinator raises the soft limit to the hard one; an agent keeps what it was given.
 Finding files_finding() {
   const os::FdLimit limit = os::fd_limit();
   const std::uint64_t left = limit.soft > kFdsOfAnAgent ? limit.soft - kFdsOfAnAgent : 0;
-  const std::uint64_t peers = left / kFdsOfAPeer;
+  const std::uint64_t peers = std::min<std::uint64_t>(left / kFdsOfAPeer, shm::kMaxAgents);
   std::string text = fmt::format("{} for each process ({} at most): an agent can have {} peers",
-                                 limit.soft, limit.hard, peers);
+                                 count_text(limit.soft), count_text(limit.hard), peers);
   if (peers < kLeastPeers) text += "; raise it with `ulimit -n`";
   return {"open_files", peers >= kLeastPeers, text};
 }
@@ -47,6 +54,9 @@ Finding files_finding() {
 Finding directory_finding(const Context& context) {
   const auto paths = control::find_hive(context.hive);
   if (!paths) return {"directory", false, paths.error().text};
+  if (const auto good = control::check_directory(*paths); !good) {
+    return {"directory", false, good.error().text};
+  }
   return {"directory", true, fmt::format("the files of the hive lie in {}", paths->directory)};
 }
 

@@ -52,7 +52,7 @@ ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
                   status.hive, status.keeper_pid, status.coordinator_pid, status.since, socket));
 }
 
-ExitCode up(const Context& context, std::uint64_t max_payload) {
+ExitCode up(const Context& context, std::uint64_t max_payload, const std::string& group) {
   if (auto present = Client::connect(client_options(context, false))) {
     const auto status = present->status();
     return status ? say_running(*status, present->socket_path()) : complain(status.error());
@@ -61,6 +61,7 @@ ExitCode up(const Context& context, std::uint64_t max_payload) {
   if (max_payload != 0) {
     ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", max_payload).c_str(), 1);
   }
+  if (!group.empty()) ::setenv("BEELINE_GROUP", group.c_str(), 1);
   auto client = Client::connect(client_options(context, true));
   if (!client) return complain(client.error());
   const auto status = client->status();
@@ -179,14 +180,19 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       ->add_option("--max-payload", *max_payload,
                    "Largest payload of a message in bytes; $BEELINE_MAX_PAYLOAD, else 64 MiB")
       ->check(CLI::Range(shm::kMinMaxPayload, shm::kMaxMaxPayload));
+  auto group = std::make_shared<std::string>();
+  up_verb->add_option("--group", *group,
+                      "Group whose members may join beside yourself; $BEELINE_GROUP, else nobody");
   up_verb->footer(
       "Examples:\n"
       "  beeline up                  start the hive \"default\"\n"
       "  beeline up --hive build     start another one beside it\n"
       "  beeline up --max-payload 1073741824\n"
+      "  BEELINE_DIR=/srv/hive beeline up --group agents   for the users of that group\n"
       "Says where it listens. If the hive runs already, says who runs it and since when, and exits "
       "with 3.\nThe other verbs start it by themselves.");
-  up_verb->callback([&context, max_payload] { context.exit = up(context, *max_payload); });
+  up_verb->callback(
+      [&context, max_payload, group] { context.exit = up(context, *max_payload, *group); });
 
   auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");
   down_verb->footer(

@@ -1,0 +1,74 @@
+#pragma once
+// Makes one chosen system call fail. A thread, and every process that it starts, runs under a
+// seccomp filter that asks this process about each call of the table (errno_table.h): it goes on to
+// the kernel, or it returns an error without having happened.
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <linux/seccomp.h>
+
+#include "src/os/fd.h"
+
+namespace beeline::test {
+
+class Injector {
+ public:
+  // What was asked for, and what became of it.
+  struct Shot {
+    std::uint32_t calls = 0;  // of the table, since it was aimed
+    int call = -1;            // the number of the call that failed; -1: the n-th was not reached
+    int error = 0;
+    bool last_error = false;  // the last of the errors that the table has for this call
+
+    [[nodiscard]] bool hit() const { return call >= 0; }
+    [[nodiscard]] std::string describe() const;  // for example "memfd_create: EMFILE"
+  };
+
+  Injector();
+  ~Injector();
+  Injector(const Injector&) = delete;
+  Injector& operator=(const Injector&) = delete;
+
+  // Runs `body` in a thread of its own under the filter, to its end. Why that is not possible here,
+  // or nothing. What it has started must end before the injector does.
+  [[nodiscard]] std::optional<std::string> run(const std::function<void()>& body);
+
+  // From here on the n-th call (from 1) fails with the e-th of its errors (from 0, going round
+  // where it has fewer). Whose calls count: those of the thread that aims, or of everything else
+  // that is under the filter.
+  enum class Whose : std::uint8_t { kOwn, kOthers };
+  void aim(std::uint32_t call, std::uint32_t error, Whose whose);
+  // From the next call of this number on, for a program that is only being started.
+  void aim_from(int first_call, std::uint32_t call, std::uint32_t error);
+  // Every call succeeds again.
+  Shot stop();
+  // What happened so far.
+  [[nodiscard]] Shot look();
+
+ private:
+  void serve();
+  void answer();
+  [[nodiscard]] int decide(const seccomp_notif& request);
+
+  struct Aim {
+    bool on = false;
+    std::uint32_t call = 0;
+    std::uint32_t error = 0;
+    Whose whose = Whose::kOwn;
+    std::uint32_t thread = 0;
+    int first_call = -1;
+  };
+  std::mutex mutex_;  // aim_, shot_
+  Aim aim_;
+  Shot shot_;
+  os::UniqueFd listener_;
+  os::UniqueFd over_;  // eventfd
+  std::thread server_;
+};
+
+}  // namespace beeline::test

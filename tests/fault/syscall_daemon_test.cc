@@ -1,0 +1,309 @@
+// Every system call of keeper, coordinator and tools, made to fail. A hive that runs goes on
+// running; one that cannot start says why, leaves nothing, and starts when it is asked again.
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "src/control/client.h"
+#include "src/control/state_file.h"
+#include "src/os/process.h"
+#include "tests/fault/holdings.h"
+#include "tests/fault/syscall_sweep.h"
+#include "tests/support/hive_test.h"
+#include "tests/support/program.h"
+
+namespace beeline::test {
+namespace {
+
+class SyscallDaemonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    watchdog_.emplace(is_soak() ? 1500s : 100s, [this] {
+      if (sweep_ != nullptr) std::cerr << "hangs in " << sweep_->where() << std::endl;
+      if (hive_) hive_->kill_all();
+    });
+  }
+  void TearDown() override { watchdog_.reset(); }
+
+  void sweep(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
+    Injector injector;
+    SyscallSweep sweep(injector);
+    sweep_ = &sweep;
+    const auto why_not = injector.run([&] { body(sweep); });
+    sweep_ = nullptr;
+    if (why_not) GTEST_SKIP() << *why_not;
+    std::cout << sweep.table();
+    if (!HasFailure()) {
+      EXPECT_GE(sweep.injected(), least_injected);
+    }
+  }
+  // The same with a hive whose processes are under the filter, and an agent that stays.
+  void sweep_hive(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
+    sweep(least_injected, [&](SyscallSweep& sweep) {
+      hive_.emplace();
+      coordinator_ = process();
+      far_ = attach("far");
+      if (far_) body(sweep);
+      far_.reset();
+      expect_balance_of_all(*hive_);
+      hive_->close();
+      hive_.reset();
+    });
+  }
+
+  static AttachOptions guest() {
+    AttachOptions options = named("guest");
+    options.temporary = true;
+    options.control_timeout = 3s;
+    return options;
+  }
+  // All that a short life needs of the coordinator.
+  Ending visit() {
+    text_ = fmt::format("visit {}", ++visits_);
+    auto agent = Agent::attach(guest());
+    if (!agent) return agent.error();
+    EXPECT_GT(agent->pid(), last_pid_) << "a pid was given out twice";
+    last_pid_ = std::max(last_pid_, agent->pid());
+    const auto sent = agent->send("far", text_);
+    if (sent) return {};
+    return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
+  }
+  void expect_visited(const Ending& ending) {
+    drain_what_fits(*far_);
+    const auto texts = take_texts(*far_);
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), text_), ending ? 0 : 1) << "times delivered";
+  }
+  void expect_whole() {
+    const Deadline deadline = patience();
+    Ending ending = visit();
+    // A life that was cut short is over once the coordinator has seen its end.
+    while (ending && std::chrono::steady_clock::now() < deadline) ending = visit();
+    ASSERT_FALSE(ending) << "the hive does not serve afterwards: " << ending->text;
+    expect_visited(ending);
+  }
+  // That of the coordinator which serves now.
+  [[nodiscard]] pid_t process() const {
+    return static_cast<pid_t>(hive_->status().coordinator_pid);
+  }
+  [[nodiscard]] Holdings holdings() const { return holdings_of(hive_->keeper(), coordinator_); }
+  // Until nothing of the last visit is left.
+  void settle() {
+    before_ = holdings();
+    for (int quiet = 0; quiet < 50; ++quiet) {
+      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
+      const Holdings now = holdings();
+      if (now != before_) quiet = 0;
+      before_ = now;
+    }
+  }
+  void expect_as_before() {
+    const Deadline deadline = after(10s);
+    Holdings now = holdings();
+    while (now != before_ && std::chrono::steady_clock::now() < deadline) {
+      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
+      now = holdings();
+    }
+    EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
+  }
+
+  std::optional<ScratchHive> hive_;
+  std::optional<Watchdog> watchdog_;
+  SyscallSweep* sweep_ = nullptr;
+  std::optional<Agent> far_;
+  pid_t coordinator_ = 0;
+  Holdings before_;
+  Pid last_pid_ = 0;
+  std::uint64_t visits_ = 0;
+  std::string text_;
+};
+
+TEST_F(SyscallDaemonTest, TheCoordinatorServesOnWhateverFails) {
+  sweep_hive(50, [this](SyscallSweep& sweep) {
+    expect_whole();
+    settle();
+    sweep.run({.name = "coordinator: attach, open, detach",
+               .least_calls = 40,
+               .act = [this] { return visit(); },
+               .check =
+                   [this](const Ending& ending) {
+                     expect_visited(ending);
+                     expect_whole();
+                     EXPECT_EQ(process(), coordinator_) << "it has ended";
+                     expect_as_before();
+                   },
+               .whose = Injector::Whose::kOthers,
+               .short_step = 1});
+  });
+}
+
+TEST_F(SyscallDaemonTest, TheKeeperRestartsTheCoordinatorWhateverFails) {
+  sweep_hive(50, [this](SyscallSweep& sweep) {
+    expect_whole();
+    sweep.run({.name = "keeper and coordinator: restart",
+               .least_calls = 40,
+               .prepare = [this] { coordinator_ = process(); },
+               .act =
+                   [this] {
+                     EXPECT_EQ(::kill(coordinator_, SIGKILL), 0);
+                     control::ClientOptions options;
+                     options.start = false;
+                     options.deadline = 5s;
+                     auto client = control::Client::connect(options);
+                     if (!client) return Ending(client.error());
+                     const auto status = client->status();
+                     return status ? Ending() : Ending(status.error());
+                   },
+               .check =
+                   [this](const Ending&) {
+                     (void)hive_->status();
+                     const Deadline deadline = patience();
+                     while (!far_->siblings()) {
+                       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "no way back";
+                     }
+                     expect_whole();
+                   },
+               .whose = Injector::Whose::kOthers,
+               .short_step = 1});
+  });
+}
+
+// A hive of which nothing is there yet.
+class Nest {
+ public:
+  Nest() : path_((std::filesystem::temp_directory_path() / "beeline-nest-XXXXXX").string()) {
+    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
+    ::setenv("BEELINE_DIR", path_.c_str(), 1);
+    ::setenv("BEELINE_HIVE", "nest", 1);
+    ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
+  }
+  ~Nest() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Nest(const Nest&) = delete;
+  Nest& operator=(const Nest&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Ends the hive if there is one; then nothing of it may be left.
+  void clear() const {
+    control::ClientOptions options;
+    options.start = false;
+    if (auto client = control::Client::connect(options)) {
+      const auto down = client->down();
+      EXPECT_TRUE(down) << down.error().text;
+    }
+    const Deadline deadline = patience();
+    while (!processes_with("BEELINE_DIR", path_).empty()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "processes are left";
+    }
+    EXPECT_TRUE(!std::filesystem::exists(path_) || std::filesystem::is_empty(path_))
+        << "files are left in " << path_;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
+  const Nest nest;
+  sweep(60, [&](SyscallSweep& sweep) {
+    std::optional<Agent> agent;
+    const auto start = [&]() -> Ending {
+      auto attached = Agent::attach(named("first"));
+      if (!attached) return attached.error();
+      agent = std::move(*attached);
+      return {};
+    };
+    const auto check = [&](const Ending& ending) {
+      const Deadline deadline = patience();
+      Ending again = ending;
+      // The coordinator may not have seen yet that the attempt which failed has gone.
+      while (again && std::chrono::steady_clock::now() < deadline) {
+        again = start();
+        if (again && again->code != ErrorCode::kAlreadyRunning) break;
+      }
+      EXPECT_FALSE(again) << "it does not start afterwards: " << again->text;
+      agent.reset();
+      nest.clear();
+    };
+    sweep.run({.name = "start of a hive: its first agent",
+               .least_calls = 60,
+               .act = start,
+               .check = check,
+               .short_step = 2});
+    sweep.run({.name = "start of a hive: keeper and coordinator",
+               .least_calls = 60,
+               .act = start,
+               .check = check,
+               .whose = Injector::Whose::kOthers,
+               .from_call = SYS_memfd_create,
+               .short_step = 3});
+  });
+}
+
+// A pid that was given out is never given out again: not even after the file could not be read.
+TEST_F(SyscallDaemonTest, PidsRiseWhateverFailsInTheStateFile) {
+  const Nest nest;
+  const std::string path = nest.path() + "/state.json";
+  sweep(15, [&](SyscallSweep& sweep) {
+    Pid last = 0;
+    sweep.run({.name = "state file: read, take a pid, save",
+               .least_calls = 6,
+               .act = [&]() -> Ending {
+                 auto state = control::StateFile::open(path);
+                 if (!state) return state.error();
+                 const auto pid = state->take_pid();
+                 if (!pid) return pid.error();
+                 EXPECT_GT(*pid, last);
+                 last = *pid;
+                 return {};
+               },
+               .check =
+                   [&](const Ending&) {
+                     auto state = control::StateFile::open(path);
+                     ASSERT_TRUE(state) << state.error().text;
+                     const auto pid = state->take_pid();
+                     ASSERT_TRUE(pid) << pid.error().text;
+                     EXPECT_GT(*pid, last);
+                     last = *pid;
+                   }});
+  });
+}
+
+TEST_F(SyscallDaemonTest, AToolSaysWhatFailed) {
+  sweep_hive(100, [this](SyscallSweep& sweep) {
+    // Their own work begins with that call: before it they are being loaded.
+    const auto tool = [&](const std::string& name, std::vector<std::string> words, int first_call,
+                          std::uint32_t least_calls) {
+      sweep.run({.name = name,
+                 .least_calls = least_calls,
+                 .act = [words]() -> Ending {
+                   const Outcome outcome = test::run(words);
+                   EXPECT_LT(outcome.code, 126) << "it crashed: " << outcome.err;
+                   if (outcome.code == 0) return {};
+                   return Error{ErrorCode::kSystem, 0, outcome.err};
+                 },
+                 .check =
+                     [this](const Ending& ending) {
+                       drain_what_fits(*far_);
+                       const std::size_t count = take_texts(*far_).size();
+                       EXPECT_LE(count, ending ? 0U : 1U);
+                     },
+                 .whose = Injector::Whose::kOthers,
+                 .from_call = first_call,
+                 .short_step = 2});
+    };
+    tool("beeline tree", {"beeline", "tree"}, SYS_socket, 8);
+    tool("beeline send", {"beeline", "send", "far", "hello"}, SYS_socket, 60);
+    tool("shm-dump of an agent", {"shm-dump", "--agent", "far"}, SYS_getdents64, 20);
+  });
+}
+
+}  // namespace
+}  // namespace beeline::test

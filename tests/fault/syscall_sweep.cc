@@ -1,0 +1,90 @@
+#include "tests/fault/syscall_sweep.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace beeline::test {
+
+bool is_soak() {
+  const char* const soak = std::getenv("BEELINE_SOAK");
+  return soak != nullptr && std::string(soak) == "1";
+}
+
+void SyscallSweep::run(const Operation& operation) {
+  constexpr std::uint32_t kMostCalls = 4000;  // more: it goes round in circles
+  const auto begin = std::chrono::steady_clock::now();
+  Row row;
+  row.name = operation.name;
+  name_ = operation.name;
+  const bool one_error = operation.short_step != 0 && !is_soak();
+  const std::uint32_t step = one_error ? operation.short_step : 1;
+  for (std::uint32_t call = 1; call < kMostCalls; call += step) {
+    std::uint32_t error = one_error ? call / step : 0;
+    Injector::Shot shot = shoot(operation, call, error, row);
+    if (!shot.hit()) break;
+    row.calls = call;
+    while (!one_error && shot.hit() && !shot.last_error && !testing::Test::HasFailure()) {
+      shot = shoot(operation, call, ++error, row);
+    }
+    if (testing::Test::HasFailure()) break;  // the rest would fail for the same reason
+  }
+  EXPECT_GE(row.calls, operation.least_calls)
+      << operation.name << ": fewer system calls could fail than it makes; has the operation "
+      << "done its work, and does errno_table.cc know its calls?";
+  EXPECT_LT(row.calls, kMostCalls - step) << operation.name << " does not come to its end";
+  row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  rows_.push_back(std::move(row));
+}
+
+Injector::Shot SyscallSweep::shoot(const Operation& operation, std::uint32_t call,
+                                   std::uint32_t error, Row& row) {
+  call_ = call;
+  if (operation.prepare) operation.prepare();
+  if (operation.from_call) {
+    injector_->aim_from(*operation.from_call, call, error);
+  } else {
+    injector_->aim(call, error, operation.whose);
+  }
+  const Ending ending = operation.act();
+  const Injector::Shot shot = injector_->stop();
+  const testing::ScopedTrace trace(
+      __FILE__, __LINE__,
+      fmt::format("{}, call {}: {}; it {}", operation.name, call, shot.describe(),
+                  ending ? fmt::format("said {}: {}", to_string(ending->code), ending->text)
+                         : "succeeded"));
+  if (shot.hit()) {
+    ++row.injected;
+    ++(ending ? row.errors : row.successes);
+  } else {
+    EXPECT_FALSE(ending) << "it failed although nothing was made to fail";
+  }
+  EXPECT_FALSE(ending && ending->text.empty()) << "an error that says nothing";
+  operation.check(ending);
+  return shot;
+}
+
+std::string SyscallSweep::where() const {
+  return fmt::format("{}, call {}: {}", name_, call_, injector_->look().describe());
+}
+
+std::string SyscallSweep::table() const {
+  std::string text = fmt::format("{:<44}{:>7}{:>10}{:>8}{:>11}{:>8}\n", "operation", "calls",
+                                 "injected", "errors", "successes", "s");
+  for (const Row& row : rows_) {
+    text += fmt::format("{:<44}{:>7}{:>10}{:>8}{:>11}{:>8.2f}\n", row.name, row.calls, row.injected,
+                        row.errors, row.successes, row.seconds);
+  }
+  return text;
+}
+
+std::uint64_t SyscallSweep::injected() const {
+  std::uint64_t sum = 0;
+  for (const Row& row : rows_) sum += row.injected;
+  return sum;
+}
+
+}  // namespace beeline::test

@@ -1,0 +1,68 @@
+#pragma once
+// Runs an operation again and again, and lets its first system call fail with each plausible error,
+// then its second, and so on, until it comes to its end before it reaches the n-th.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "tests/fault/injector.h"
+
+namespace beeline::test {
+
+// What became of the operation: nothing (it succeeded), or its error.
+using Ending = std::optional<Error>;
+
+struct Operation {
+  std::string name;
+  // It makes at least so many calls that can fail: a sweep that reached fewer has proved nothing.
+  std::uint32_t least_calls = 1;
+  std::function<void()> prepare = nullptr;
+  std::function<Ending()> act = nullptr;
+  // Afterwards nothing fails any more: the world is whole, and the same succeeds now.
+  std::function<void(const Ending&)> check = nullptr;
+  // Which of the calls are failed and from when on they count.
+  Injector::Whose whose = Injector::Whose::kOwn;
+  std::optional<int> from_call = std::nullopt;  // not before this one; see Injector::aim_from
+  // Unless 0: in the short form only every n-th call is failed, with one of its errors, another one
+  // each time.
+  std::uint32_t short_step = 0;
+};
+
+class SyscallSweep {
+ public:
+  explicit SyscallSweep(Injector& injector) : injector_(&injector) {}
+
+  void run(const Operation& operation);
+  // Which case is under way, for whoever has to end a hanging one.
+  [[nodiscard]] std::string where() const;
+  // Operation, calls, injected runs, errors, successes; one line each.
+  [[nodiscard]] std::string table() const;
+  [[nodiscard]] std::uint64_t injected() const;
+
+ private:
+  struct Row {
+    std::string name;
+    std::uint32_t calls = 0;
+    std::uint64_t injected = 0;
+    std::uint64_t errors = 0;
+    std::uint64_t successes = 0;
+    double seconds = 0;
+  };
+  Injector::Shot shoot(const Operation& operation, std::uint32_t call, std::uint32_t error,
+                       Row& row);
+
+  Injector* injector_;
+  std::string name_;
+  std::uint32_t call_ = 0;
+  std::vector<Row> rows_;
+};
+
+// The long form: every call with each of its errors, also where that takes long.
+[[nodiscard]] bool is_soak();
+
+}  // namespace beeline::test

@@ -1,0 +1,458 @@
+// What an agent that runs as another user can do to its peers: nothing but talk to them. The hive
+// and its queen run as root, the victim as one user, the attacker, an agent like any other, as a
+// second one; both users are members of the hive's group. Each attempt is a test of its own, and
+// after each the queen talks to the victim as before.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "shm/link.h"
+#include "src/control/client.h"
+#include "src/control/letters_client.h"
+#include "src/os/mapping.h"
+#include "src/os/pid_fd.h"
+#include "src/send/out_link.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+constexpr uid_t kVictimUser = 65533;
+constexpr uid_t kAttackerUser = 65534;
+constexpr uid_t kStranger = 65532;
+constexpr gid_t kGroup = 65500;
+constexpr int kMostFds = 64;
+
+struct UidBoard {
+  Event victim_is_up;
+  Event attack_begins;
+  Event attack_may_end;
+  pid_t victim;
+  pid_t queen;
+  pid_t keeper;
+  pid_t coordinator;
+  Pid victim_agent;
+  std::uint64_t victim_incarnation;
+};
+
+// As if a program had been started as this user: it may look at itself.
+void become(uid_t user, const std::vector<gid_t>& groups) {
+  ASSERT_EQ(::setgroups(groups.size(), groups.data()), 0);
+  ASSERT_EQ(::setresgid(user, user, user), 0);
+  ASSERT_EQ(::setresuid(user, user, user), 0);
+  ASSERT_EQ(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+}
+
+AttachOptions without_start(const std::string& name) {
+  AttachOptions options = named(name);
+  options.start_coordinator = false;
+  return options;
+}
+
+BEELINE_ROLE(victim) {
+  auto& board = context.board<UidBoard>();
+  become(kVictimUser, {kGroup});
+  auto agent = Agent::attach(without_start("victim"));
+  ASSERT_TRUE(agent) << agent.error().text;
+  board.victim = ::getpid();
+  board.victim_agent = agent->pid();
+  board.victim_incarnation = agent->incarnation();
+  board.victim_is_up.raise();
+  for (;;) {
+    auto message = agent->receive({.timeout = kPatience});
+    ASSERT_TRUE(message) << message.error().text;
+    const bool is_end = message->text() == "end";
+    EXPECT_TRUE(agent->reply(*message, message->text()));
+    message->done();
+    if (is_end) return;
+  }
+}
+
+// ---- The attempts -------------------------------------------------------------------------------
+
+// What the attacker has: an agent that talks to the victim, and everything that the coordinator
+// hands to such an agent.
+struct Attacker {
+  UidBoard& board;
+  Agent agent;
+  control::Client client;  // speaks for a second agent of ours, by hand
+  control::Attached attached;
+  std::optional<send::OutLink> link;  // of that agent to the victim
+  control::Opened opened;             // with the status page of the victim
+
+  [[nodiscard]] std::string of_victim(const std::string& file) const {
+    return "/proc/" + std::to_string(board.victim) + "/" + file;
+  }
+};
+
+#define EXPECT_REFUSED(call, ...)                                                                \
+  do {                                                                                           \
+    errno = 0;                                                                                   \
+    EXPECT_LT(static_cast<long>(call), 0) << #call << " succeeded";                              \
+    const std::vector<int> expected{__VA_ARGS__};                                                \
+    EXPECT_NE(std::find(expected.begin(), expected.end(), errno), expected.end())                \
+        << #call << " failed for another reason than that it is forbidden: " << strerror(errno); \
+  } while (false)
+
+void open_descriptors_of_a_peer(Attacker& self) {
+  for (const pid_t process : {self.board.victim, self.board.queen, self.board.coordinator}) {
+    for (int fd = 0; fd < kMostFds; ++fd) {
+      const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
+      EXPECT_REFUSED(::open(path.c_str(), O_RDONLY), EACCES);
+    }
+  }
+}
+
+void take_descriptors_from_a_peer(Attacker& self) {
+  const auto pidfd = os::open_pidfd(self.board.victim);
+  ASSERT_TRUE(pidfd);
+  for (int fd = 0; fd < kMostFds; ++fd) {
+    EXPECT_REFUSED(::syscall(SYS_pidfd_getfd, pidfd->get(), fd, 0), EPERM);
+  }
+}
+
+void read_or_write_the_memory_of_a_peer(Attacker& self) {
+  EXPECT_REFUSED(::open(self.of_victim("mem").c_str(), O_RDONLY), EACCES);
+  EXPECT_REFUSED(::open(self.of_victim("mem").c_str(), O_RDWR), EACCES);
+  EXPECT_REFUSED(::open(self.of_victim("maps").c_str(), O_RDONLY), EACCES);
+  std::uint64_t word = 0;
+  const iovec mine{&word, sizeof word};
+  const iovec theirs{&word, sizeof word};
+  EXPECT_REFUSED(::process_vm_readv(self.board.victim, &mine, 1, &theirs, 1, 0), EPERM);
+  EXPECT_REFUSED(::process_vm_writev(self.board.victim, &mine, 1, &theirs, 1, 0), EPERM);
+}
+
+void trace_a_peer(Attacker& self) {
+  EXPECT_REFUSED(::ptrace(PTRACE_SEIZE, self.board.victim, nullptr, nullptr), EPERM);
+  EXPECT_REFUSED(::ptrace(PTRACE_ATTACH, self.board.victim, nullptr, nullptr), EPERM);
+}
+
+void signal_a_peer_or_the_hive(Attacker& self) {
+  for (const pid_t process :
+       {self.board.victim, self.board.queen, self.board.keeper, self.board.coordinator}) {
+    for (const int number : {SIGTERM, SIGSTOP, SIGKILL}) {
+      EXPECT_REFUSED(::kill(process, number), EPERM);
+      const auto pidfd = os::open_pidfd(process);
+      ASSERT_TRUE(pidfd);
+      EXPECT_REFUSED(::syscall(SYS_pidfd_send_signal, pidfd->get(), number, nullptr, 0), EPERM);
+    }
+  }
+}
+
+// The links that we were handed are those between the victim and us.
+void find_a_link_of_others(Attacker& self) {
+  std::error_code error;
+  int links = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.find("-home-") != std::string::npos) {
+      EXPECT_NE(target.find("-home-" + std::to_string(self.agent.pid()) + "-"), std::string::npos)
+          << "we hold somebody else's inbox: " << target;
+    }
+    if (target.find("-link-") == std::string::npos) continue;
+    ++links;
+    shm::SegmentHeader header{};
+    const os::UniqueFd fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::pread(fd.get(), &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+    const auto is_ours = [&](Pid pid) {
+      return pid == self.agent.pid() || pid == self.attached.pid;
+    };
+    EXPECT_TRUE(is_ours(header.owner_pid) || is_ours(header.peer_pid)) << target;
+  }
+  EXPECT_GE(links, 2) << "there was nothing to look at";
+}
+
+void write_what_a_peer_has_shown_us(Attacker& self) {
+  ASSERT_TRUE(self.agent.request("victim", "before"));
+  std::vector<os::UniqueFd> shown;
+  shown.push_back(std::move(self.opened.status));
+  shown.push_back(std::move(self.attached.directory));
+  std::error_code error;
+  const std::string link = "-link-" + std::to_string(self.board.victim_agent) + "-";
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.find(link) == std::string::npos) continue;
+    shown.emplace_back(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  ASSERT_GE(shown.size(), 3U) << "status page, directory and link of the victim";
+  for (const os::UniqueFd& fd : shown) {
+    // The mode of the file allows it; the seals make it worth nothing.
+    const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
+    const os::UniqueFd again(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    for (const int way : {fd.get(), again.valid() ? again.get() : fd.get()}) {
+      void* const mapped = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, way, 0);
+      EXPECT_EQ(mapped, MAP_FAILED);
+      EXPECT_REFUSED(::pwrite(way, "x", 1, 0), EPERM, EBADF);
+      EXPECT_REFUSED(::ftruncate(way, 0), EPERM, EINVAL);
+      EXPECT_REFUSED(::ftruncate(way, 1LL << 40), EPERM, EINVAL);
+      EXPECT_REFUSED(::fallocate(way, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), EPERM,
+                     EBADF);
+      EXPECT_REFUSED(::fcntl(way, F_ADD_SEALS, F_SEAL_WRITE), EPERM);
+    }
+    void* const mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd.get(), 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    EXPECT_REFUSED(::mprotect(mapped, 4096, PROT_READ | PROT_WRITE), EACCES);
+    EXPECT_REFUSED(::madvise(mapped, 4096, MADV_REMOVE), EACCES, EPERM);
+    const os::UniqueFd memory(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+    EXPECT_REFUSED(::pwrite(memory.get(), "x", 1,
+                            static_cast<off_t>(reinterpret_cast<std::uintptr_t>(mapped))),
+                   EIO, EFAULT, EBADF);
+    ::munmap(mapped, 4096);
+  }
+}
+
+void attach_under_a_name_that_is_in_use(Attacker&) {
+  const auto taken = Agent::attach(without_start("victim"));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kAlreadyRunning) << taken.error().text;
+}
+
+// Whoever takes over reads what its predecessor has received.
+void take_over_an_agent_of_another_user(Attacker&) {
+  const auto taken = Agent::attach(without_start("heir"));
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kDenied) << taken.error().text;
+}
+
+void resume_the_life_of_a_peer(Attacker& self) {
+  control::ClientOptions options;
+  options.start = false;
+  auto client = control::Client::connect(options);
+  ASSERT_TRUE(client);
+  control::ResumeRequest claim;
+  claim.as.name = "victim";
+  claim.pid = self.board.victim_agent;
+  claim.incarnation = self.board.victim_incarnation;
+  claim.parent_pid = 1;
+  claim.ready = true;
+  const auto resumed = client->resume(claim, -1, -1, -1);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().code, ErrorCode::kDenied) << resumed.error().text;
+}
+
+// The sender of a message is the owner of the segment: a link that claims another one is refused.
+void open_a_link_in_the_name_of_a_peer(Attacker& self) {
+  const shm::LinkContract contract = self.link->view().contract();
+  const shm::LinkKey key{self.board.victim_incarnation, 77};
+  const auto forged = send::OutLink::create("forged", self.board.victim_agent,
+                                            self.board.victim_agent, key, contract);
+  ASSERT_TRUE(forged);
+  control::OpenRequest request;
+  request.to = self.agent.pid();
+  request.serial = 77;
+  request.contract = contract;
+  const auto opened = self.client.open(request, forged->memory().fd());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kBadSegment) << opened.error().text;
+}
+
+void order_the_letters_of_a_peer_or_the_end_of_the_hive(Attacker& self) {
+  control::LettersRequest letters;
+  letters.to = self.board.victim_agent;
+  letters.what = control::kPurgeLetters;
+  const auto purged = control::ask_letters(self.client, letters);
+  ASSERT_FALSE(purged);
+  EXPECT_EQ(purged.error().code, ErrorCode::kDenied) << purged.error().text;
+  const auto kept = control::list_kept_letters(self.client);
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, ErrorCode::kDenied) << kept.error().text;
+  const auto down = self.client.down();
+  ASSERT_FALSE(down);
+  EXPECT_EQ(down.error().code, ErrorCode::kDenied) << down.error().text;
+}
+
+void touch_the_files_of_the_hive(Attacker&) {
+  const std::string directory = std::getenv("BEELINE_DIR");
+  EXPECT_REFUSED(::open((directory + "/state.json").c_str(), O_RDONLY), EACCES);
+  EXPECT_REFUSED(::open((directory + "/beelined.log").c_str(), O_RDONLY), EACCES);
+  EXPECT_REFUSED(::open((directory + "/lock").c_str(), O_RDWR), EACCES);
+  EXPECT_REFUSED(::open((directory + "/mine").c_str(), O_RDWR | O_CREAT, 0600), EACCES);
+  EXPECT_REFUSED(::unlink((directory + "/socket").c_str()), EACCES);
+  EXPECT_REFUSED(::chmod(directory.c_str(), 0777), EPERM);
+}
+
+// While the queen talks to the victim, we move it from its own futex to one of ours.
+void requeue_a_sleeping_peer(Attacker& self) {
+  const auto page = os::Mapping::map_readable(self.opened.status.get(), shm::kStatusBytes);
+  ASSERT_TRUE(page);
+  const auto& status = *reinterpret_cast<const shm::StatusPage*>(page->data());
+  auto* const mine = static_cast<std::uint32_t*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(mine), MAP_FAILED);
+  self.board.attack_begins.raise();
+  while (self.board.attack_may_end.count() == 0) {
+    (void)::syscall(SYS_futex, &status.sleep, FUTEX_REQUEUE, 0, 1, mine, 0);
+  }
+}
+
+struct Attempt {
+  const char* name;
+  void (*act)(Attacker& self);
+  bool goes_on = false;  // until it is told that it may end
+};
+constexpr std::array kAttempts = {
+    Attempt{"OpenDescriptorsOfAPeer", open_descriptors_of_a_peer},
+    Attempt{"TakeDescriptorsFromAPeer", take_descriptors_from_a_peer},
+    Attempt{"ReadOrWriteTheMemoryOfAPeer", read_or_write_the_memory_of_a_peer},
+    Attempt{"TraceAPeer", trace_a_peer},
+    Attempt{"SignalAPeerOrTheHive", signal_a_peer_or_the_hive},
+    Attempt{"FindALinkOfOthers", find_a_link_of_others},
+    Attempt{"WriteWhatAPeerHasShownUs", write_what_a_peer_has_shown_us},
+    Attempt{"AttachUnderANameThatIsInUse", attach_under_a_name_that_is_in_use},
+    Attempt{"TakeOverAnAgentOfAnotherUser", take_over_an_agent_of_another_user},
+    Attempt{"ResumeTheLifeOfAPeer", resume_the_life_of_a_peer},
+    Attempt{"OpenALinkInTheNameOfAPeer", open_a_link_in_the_name_of_a_peer},
+    Attempt{"OrderTheLettersOfAPeerOrTheEndOfTheHive",
+            order_the_letters_of_a_peer_or_the_end_of_the_hive},
+    Attempt{"TouchTheFilesOfTheHive", touch_the_files_of_the_hive},
+    Attempt{"RequeueASleepingPeer", requeue_a_sleeping_peer, true},
+};
+
+BEELINE_ROLE(attacker) {
+  become(kAttackerUser, {kGroup});
+  auto agent = Agent::attach(without_start("attacker"));
+  ASSERT_TRUE(agent) << agent.error().text;
+  {
+    const auto answer = agent->request("victim", "may I?");
+    ASSERT_TRUE(answer) << "the attacker is an agent like any other: " << answer.error().text;
+  }
+  control::ClientOptions options;
+  options.start = false;
+  auto client = control::Client::connect(options);
+  ASSERT_TRUE(client) << client.error().text;
+  Attacker self{context.board<UidBoard>(), std::move(*agent), std::move(*client), {}, {}, {}};
+  control::AttachRequest request;
+  request.name = "by-hand";
+  request.temporary = true;
+  auto attached = self.client.attach(request);
+  ASSERT_TRUE(attached) << attached.error().text;
+  self.attached = std::move(*attached);
+  control::OpenRequest open;
+  open.to = self.board.victim_agent;
+  open.serial = 1;
+  auto link = send::OutLink::create("by-hand", self.attached.pid, open.to,
+                                    {self.attached.incarnation, open.serial}, open.contract);
+  ASSERT_TRUE(link) << link.error().text;
+  self.link.emplace(std::move(*link));
+  auto opened = self.client.open(open, self.link->memory().fd());
+  ASSERT_TRUE(opened && opened->process) << opened.error().text;
+  self.opened = std::move(*opened);
+  kAttempts.at(context.number).act(self);
+}
+
+// A user who is no member of the group.
+BEELINE_ROLE(stranger) {
+  become(kStranger, {});
+  const auto agent = Agent::attach(without_start("stranger"));
+  ASSERT_FALSE(agent);
+  EXPECT_EQ(agent.error().code, ErrorCode::kDenied) << agent.error().text;
+}
+
+// ---- The tests ----------------------------------------------------------------------------------
+
+class OtherUserTest : public HiveTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "agents of other users can be made by root alone";
+    ::setenv("BEELINE_GROUP", std::to_string(kGroup).c_str(), 1);
+    start(World::kProcesses, 120s, sizeof(UidBoard));
+    auto& there = board<UidBoard>();
+    there.queen = ::getpid();
+    there.keeper = hive().keeper();
+    there.coordinator = static_cast<pid_t>(hive().status().coordinator_pid);
+    queen_ = attach("queen");
+    ASSERT_TRUE(queen_);
+    ASSERT_TRUE(attach("heir"));  // and away it is
+    ASSERT_TRUE(queen_->send("heir", "for the heir alone"));
+    victim_ = troupe().start("victim");
+    ASSERT_TRUE(there.victim_is_up.await(1, patience()));
+    ask_victim("a secret");
+  }
+  void TearDown() override {
+    if (queen_) {
+      ask_victim("end");
+      troupe().wait(victim_, patience());
+    }
+    queen_.reset();
+    HiveTest::TearDown();
+    ::unsetenv("BEELINE_GROUP");
+  }
+
+  void ask_victim(const std::string& text) {
+    const auto answer = queen_->request(peer_of(*queen_, "victim"), text, patience());
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_EQ(answer->text(), text);
+  }
+
+  std::optional<Agent> queen_;
+  std::size_t victim_ = 0;
+};
+
+class AttemptTest : public OtherUserTest {
+ public:
+  explicit AttemptTest(std::uint32_t number) : number_(number) {}
+  void TestBody() override {
+    constexpr int kQuestions = 20;
+    const std::size_t attacker = troupe().start("attacker", number_);
+    if (kAttempts.at(number_).goes_on) {
+      ASSERT_TRUE(board<UidBoard>().attack_begins.await(1, patience()));
+      for (int i = 0; i < kQuestions; ++i) ask_victim("question " + std::to_string(i));
+      board<UidBoard>().attack_may_end.raise();
+    }
+    troupe().wait(attacker, patience());
+    ask_victim("after");
+  }
+
+ private:
+  std::uint32_t number_;
+};
+
+// One test for each attempt, named after it.
+const bool kRegistered = [] {
+  for (std::uint32_t i = 0; i < kAttempts.size(); ++i) {
+    testing::RegisterTest("AnotherUserCannot", kAttempts.at(i).name, nullptr, nullptr, __FILE__,
+                          __LINE__, [i]() -> OtherUserTest* { return new AttemptTest(i); });
+  }
+  return true;
+}();
+
+TEST_F(OtherUserTest, WhoIsNotInTheGroupIsNotAdmitted) {
+  troupe().wait(troupe().start("stranger"), patience());
+}
+
+// The uid of an agent outlives the coordinator that saw it.
+TEST_F(OtherUserTest, ANewCoordinatorKnowsWhoseTheNamesAre) {
+  ASSERT_EQ(::kill(board<UidBoard>().coordinator, SIGKILL), 0);
+  board<UidBoard>().coordinator = static_cast<pid_t>(hive().status().coordinator_pid);
+  const auto* const attempt = std::find_if(
+      kAttempts.begin(), kAttempts.end(),
+      [](const Attempt& each) { return each.act == take_over_an_agent_of_another_user; });
+  troupe().wait(troupe().start("attacker", static_cast<std::uint32_t>(attempt - kAttempts.begin())),
+                patience());
+  queen_.reset();
+  queen_ = attach("queen");
+  auto heir = attach("heir");
+  ASSERT_TRUE(queen_ && heir);
+  EXPECT_EQ(next_message(*heir).text(), "for the heir alone");
+}
+
+}  // namespace
+}  // namespace beeline::test
