@@ -22,10 +22,13 @@ test: setup
 	scripts/run-tests release asan tsan
 
 # Every test with Clang, those labelled soak in their long form; whole hives of threads under the
-# thread sanitizer; every kill point, with more real kills.
+# thread sanitizer; every kill point, with more real kills; minutes of libFuzzer for each fuzz target;
+# branch coverage of what reads foreign bytes.
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
+	scripts/fuzz 300
+	scripts/coverage
 
 bench: build
 	build/bin/beeline-bench latency
@@ -40,4 +43,5 @@ tidy: setup
 	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
 
 clean:
-	rm -rf build build-dev build-debug build-asan build-tsan build-tsan-all build-clang
+	rm -rf build build-dev build-debug build-asan build-tsan build-tsan-all build-clang build-fuzz \
+	  build-coverage

@@ -30,10 +30,16 @@ class LaneWriter {
   bool refresh(const Atomic<std::uint64_t>* receipt) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
-    if (taken - cursor_ > tail_ - cursor_ && !is_mutant(Mutant::kReceiptBelieved)) return false;
+    if (taken - cursor_ > tail_ - cursor_ && !is_mutant(Mutant::kReceiptBelieved)) {
+      lied_to_ = true;
+      return false;
+    }
     cursor_ = taken;
     return true;
   }
+  // A receipt was a lie since the last forgive().
+  [[nodiscard]] bool lied_to() const { return lied_to_; }
+  void forgive() { lied_to_ = false; }
 
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
@@ -43,7 +49,16 @@ class LaneWriter {
  private:
   std::uint64_t tail_ = 0;    // position of the next message
   std::uint64_t cursor_ = 0;  // what we know that the receiver has taken
+  bool lied_to_ = false;
 };
+
+// Whether a sender may have stored this commit number in the slot where `position` is the next to
+// be taken: nothing yet, the message itself, or one that was taken rounds ago. Any other number
+// means that it has written over what was not taken, or at random.
+[[nodiscard]] constexpr bool is_possible_commit(std::uint64_t commit, std::uint64_t position,
+                                                std::uint32_t capacity) {
+  return commit == 0 || (commit <= position + 1 && (position + 1 - commit) % capacity == 0);
+}
 
 // Number of published messages from `cursor` on; what a tool or a successor can see of the tail.
 template <typename T>

@@ -72,8 +72,11 @@ class SlabPool {
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
       if (state_[slab] != State::kOut) continue;
       const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
-      const bool above = stamped > generation_[slab] && is_mutant(Mutant::kStampAboveBelieved);
-      if (stamped != generation_[slab] && !above) continue;
+      const bool above = stamped > generation_[slab];
+      if (above) lied_to_ = true;
+      if (stamped != generation_[slab] && !(above && is_mutant(Mutant::kStampAboveBelieved))) {
+        continue;
+      }
       state_[slab] = State::kFree;
       --out_;
       ++freed;
@@ -96,6 +99,9 @@ class SlabPool {
         first, first + allocated_[slab_class], [](State state) { return state != State::kFree; }));
   }
   [[nodiscard]] std::uint32_t loaned() const { return loaned_; }
+  // A stamp was a lie since the last forgive().
+  [[nodiscard]] bool lied_to() const { return lied_to_; }
+  void forgive() { lied_to_ = false; }
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
@@ -107,6 +113,7 @@ class SlabPool {
   std::array<std::uint32_t, kSlabClasses> next_{};
   std::uint32_t out_ = 0;
   std::uint32_t loaned_ = 0;
+  bool lied_to_ = false;
 };
 
 // The receiver's side: this slab is finished. SYNC(slab.stamp): release, pairs with

@@ -158,6 +158,7 @@ class AgentCore {
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
   void handle(const control::FadedAnnouncement& faded);
+  void handle(const control::EndedAnnouncement& ended);
   void handle(const control::LettersAnnouncement& letters);  // core_letters.cc
   void go_down();
   void leave();
@@ -196,6 +197,7 @@ class AgentCore {
   void watch_owners();
   void fade_links();
   void report_quarantined();
+  void quarantine_false_receipts();  // of our own messages
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   // Whether to wait for a coordinator that has gone.

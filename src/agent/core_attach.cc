@@ -305,7 +305,9 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
                 inherited.cursors[1], inherited.seen_empty_ns);
   receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
-  if (auto done = receive::continue_link(link, inherited, was_known); !done) return done;
+  if (auto done = receive::continue_link(*receiver_, link, inherited, was_known); !done) {
+    return done;
+  }
   send::OutLink* own = out_link(announced.pid);
   if (own == nullptr) {
     auto made = add_out_link(announced.pid);

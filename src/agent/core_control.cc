@@ -51,6 +51,7 @@ void AgentCore::handle(control::Announcement announcement) {
   if (auto* link = std::get_if<control::AnnouncedLink>(&announcement)) handle(std::move(*link));
   if (const auto* died = std::get_if<control::DiedAnnouncement>(&announcement)) handle(*died);
   if (const auto* faded = std::get_if<control::FadedAnnouncement>(&announcement)) handle(*faded);
+  if (const auto* ended = std::get_if<control::EndedAnnouncement>(&announcement)) handle(*ended);
   if (const auto* letters = std::get_if<control::LettersAnnouncement>(&announcement)) {
     handle(*letters);
   }

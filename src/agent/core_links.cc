@@ -245,9 +245,34 @@ void AgentCore::forget_lives() {
 }
 
 void AgentCore::report_quarantined() {
-  for (const receive::InLink* link : receiver_->take_quarantined()) {
-    static_cast<void>(client_.report({"bad slot: nothing more is taken from this link",
-                                      link->owner_pid, link->key.incarnation, link->key.serial}));
+  receiver_->audit_lanes();
+  quarantine_false_receipts();
+  for (const auto& link : receiver_->links()) {
+    if (!link->quarantined || link->reported) continue;
+    link->reported =
+        client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
+            .has_value();
+  }
+}
+
+// Receipts lie in a link of their writer's.
+void AgentCore::quarantine_false_receipts() {
+  const auto lock = lock_send();
+  for (const auto& own : out_) {
+    if (own == nullptr || !own->was_lied_to()) continue;
+    for (const auto& link : receiver_->links()) {
+      if (own->receipts.opposite != &link->view) continue;
+      receiver_->quarantine(*link, "a receipt for what was not sent to it");
+    }
+  }
+}
+
+// One of our own links: its reader has found in it what cannot be.
+void AgentCore::handle(const control::EndedAnnouncement& ended) {
+  const auto lock = lock_send();
+  send::OutLink* own = out_link(ended.pid);
+  if (own != nullptr && own->key() == shm::LinkKey{ended.incarnation, ended.serial}) {
+    own->may_send = false;
   }
 }
 
@@ -337,7 +362,8 @@ std::string AgentCore::why_denied(Pid pid) {
   const auto verdict = client_.route(std::to_string(pid_), std::to_string(pid));
   if (verdict && !verdict->allowed) return verdict->text;
   return "agent " + std::to_string(pid_) + " may not send to agent " + std::to_string(pid) +
-         "; `beeline route` explains";
+         ": this life wrote into its link what cannot be, and the link was ended; see "
+         "`link_ended` in the log of the coordinator, and attach again";
 }
 
 Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {

@@ -65,7 +65,8 @@ Result<void> AgentCore::register_again() {
   if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
   for (const auto& link : receiver_->links()) {
     link->owner_place = nullptr;
-    link->fading = false;  // asked again
+    link->fading = false;    // asked again
+    link->reported = false;  // told again
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.
   for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {

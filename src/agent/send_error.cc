@@ -49,7 +49,8 @@ std::string why_not_sent(const SendResult& result, std::size_t bytes, const Send
           "inherit = false what does not belong to it",
           own.max_hops);
     case SendStatus::kDenied:
-      return "the rules of the tree forbid it; `beeline route` names the rule";
+      return "the rules of the tree forbid it, and `beeline route` names the rule; or the link was "
+             "ended because of what was found in it, and the log of the coordinator says so";
     case SendStatus::kNoMemory:
       return fmt::format("the system has no memory for {} bytes of payload; try later", bytes);
     case SendStatus::kPeerDead:

@@ -50,8 +50,9 @@ struct AnnouncedLink : LinkAnnouncement {
   os::UniqueFd event;
   os::UniqueFd mine_link;  ///< none unless `mine`
 };
-using Announcement = std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement,
-                                  ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
+using Announcement =
+    std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
+                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
 
 /// An answer that is not typed yet, with its descriptors.
 struct RawAnswer {

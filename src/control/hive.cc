@@ -67,8 +67,8 @@ Result<void> Hive::keep_agent(const Agent& agent) {
 }
 
 Result<void> Hive::keep_link(const LinkEntry& link) {
-  const LinkRecord record{link.key,      link.owner, link.reader,   link.contract,
-                          link.may_send, link.faded, link.opened_ns};
+  const LinkRecord record{link.key,      link.owner, link.reader,    link.contract,
+                          link.may_send, link.faded, link.opened_ns, link.ended};
   const int fd = link.fd->get();
   return keeper.keep(link_key(link.key), build(record), {&fd, 1});
 }

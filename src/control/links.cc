@@ -111,7 +111,7 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   announcement.incarnation = link.key.incarnation;
   announcement.serial = link.key.serial;
   announcement.contract = link.contract;
-  announcement.may_send = link.may_send;
+  announcement.may_send = link.may_send && !link.ended;
   announcement.opened_ns = link.opened_ns;
   std::vector<SharedFd> fds{link.fd};
   if (const Life* process = process_of(owner, link.key.incarnation)) {
@@ -181,8 +181,8 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   if (!known) {
     if (auto room = check_room(hive, caller.pid, request.to); !room) return room;
     LinkEntry fresh{
-        key,       caller.pid, request.to,     request.contract, share(std::move(fds[0])),
-        *may_send, false,      os::coarse_ns()};
+        key,   caller.pid,      request.to, request.contract, share(std::move(fds[0])), *may_send,
+        false, os::coarse_ns(), false};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));
   }
@@ -192,7 +192,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     if (reader.successor) announce_link(hive, *link, reader, *reader.successor);
   }
   std::vector<SharedFd> peer_fds;
-  const OpenedAnswer opened = describe_peer(reader, link->may_send, peer_fds);
+  const OpenedAnswer opened = describe_peer(reader, link->may_send && !link->ended, peer_fds);
   hive.answer(caller, seq, opened, std::move(peer_fds));
   return {};
 }
@@ -224,6 +224,37 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   if (const Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation)) {
     hive.announce(*life, FadedAnnouncement{key.incarnation, key.serial});
   }
+}
+
+void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
+  const std::string what = in_quotes(request.what.substr(0, 200));
+  const shm::LinkKey key{request.incarnation, request.serial};
+  LinkEntry* link = hive.registry.link(key);
+  // Nobody but its reader can know what a link holds: else agents could end the links of others.
+  if (link == nullptr || link->reader != caller.pid || link->owner != request.pid) {
+    hive.log.warn("report_refused", "reporter={} process={} owner={} link={}/{} what={}",
+                  caller.pid, caller.os_pid, request.pid, key.incarnation, key.serial, what);
+    return;
+  }
+  if (std::exchange(link->ended, true)) return;
+  ++hive.quarantined_links;
+  const Agent* owner = hive.registry.agent(link->owner);
+  const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
+  const AgentNode* node = hive.tree.find(link->owner);
+  hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
+                link->owner, in_quotes(node == nullptr ? "" : node->name),
+                life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
+                what);
+  if (auto kept = hive.keep_link(*link); !kept) {
+    hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+  }
+  if (life == nullptr) return;
+  EndedAnnouncement ended;
+  ended.pid = link->reader;
+  ended.incarnation = key.incarnation;
+  ended.serial = key.serial;
+  ended.what = request.what.substr(0, 200);
+  hive.announce(*life, ended);
 }
 
 LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {

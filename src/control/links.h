@@ -21,6 +21,11 @@ namespace beeline::control {
 /// Always succeeds: a link that is not known has faded before.
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 
+/// The reader of a link has found in it what cannot be. Its owner is named in the log and told; to
+/// all lives of the reader only the receipts of the link count from now on. Whoever does not read
+/// the link is refused, in the log.
+void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
+
 /// A page of the in-links of an agent that have not faded; none of a pid that nobody has.
 [[nodiscard]] LinksAnswer list_in_links(Hive& hive, const LinksRequest& request);
 

@@ -61,10 +61,7 @@ Result<void> do_resume(Call& call, const ResumeRequest& request) {
 }
 
 Result<void> do_report(Call& call, const ReportRequest& request) {
-  ++call.hive.quarantined_links;
-  call.hive.log.warn("link_quarantined", "reporter={} owner={} link={}/{} what={}", call.caller.pid,
-                     request.pid, request.incarnation, request.serial,
-                     in_quotes(request.what.substr(0, 200)));
+  end_link(call.hive, call.caller, request);
   return {};
 }
 
@@ -268,6 +265,12 @@ Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
   const auto done = incoming->request ? perform(call, *incoming->request, incoming->op)
                                       : Result<void>(tl::unexpected(incoming->request.error()));
   if (!done) {
+    const ErrorCode code = done.error().code;
+    if (code == ErrorCode::kBadSegment || code == ErrorCode::kProtocol) {
+      hive.log.warn("descriptor_refused", "agent={} process={} uid={} op={} text={}", caller.pid,
+                    caller.os_pid, caller.uid, in_quotes(incoming->op.substr(0, 40)),
+                    in_quotes(done.error().text));
+    }
     // The one place where an error of any module becomes an error on the wire.
     hive.answer(caller, incoming->seq, ErrorAnswer{done.error().code, done.error().text});
   }

@@ -100,7 +100,8 @@ std::string build(const LinkRecord& record) {
                       {"max_payload_bytes", record.contract.max_payload_bytes},
                       {"may_send", record.may_send},
                       {"faded", record.faded},
-                      {"opened_ns", record.opened_ns}});
+                      {"opened_ns", record.opened_ns},
+                      {"ended", record.ended}});
 }
 
 std::string build_dead_letters(std::uint64_t total) { return text_of(Json{{"total", total}}); }
@@ -142,6 +143,7 @@ Result<LinkRecord> parse_link(std::string_view text) {
   record.may_send = fields.flag("may_send");
   record.faded = fields.flag("faded");
   record.opened_ns = fields.number<std::int64_t>("opened_ns");
+  record.ended = fields.flag("ended");
   if (!fields.good()) return broken("link", text);
   return record;
 }

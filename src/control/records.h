@@ -49,6 +49,7 @@ struct LinkRecord {
   bool may_send = false;
   bool faded = false;
   std::int64_t opened_ns = 0;
+  bool ended = false;
 };
 
 [[nodiscard]] std::string build(const LifeRecord& record);

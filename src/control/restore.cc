@@ -141,7 +141,9 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
     return;
   }
   hive.registry.add_link({record.key, record.owner, record.reader, record.contract,
-                          share(std::move(fd)), record.may_send, record.faded, record.opened_ns});
+                          share(std::move(fd)), record.may_send, record.faded, record.opened_ns,
+                          record.ended});
+  if (record.ended) ++hive.quarantined_links;
   if (hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
 }
 

@@ -84,7 +84,7 @@ struct ResumeRequest {
   bool ready = false;
 };
 
-/// A link of a peer was quarantined. Not answered.
+/// The reader of a link has found in it what cannot be: the link ends. Not answered.
 struct ReportRequest {
   std::string what;
   Pid pid = kNoPid;
@@ -317,6 +317,15 @@ struct FadedAnnouncement {
   std::uint32_t serial = 0;
 };
 
+/// To the owner of a link: `pid`, its reader, has found in it what cannot be and takes nothing
+/// more.
+struct EndedAnnouncement {
+  Pid pid = kNoPid;
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+  std::string what;
+};
+
 struct ShutdownAnnouncement {
   std::string reason;
 };
@@ -335,8 +344,9 @@ struct LettersAnnouncement {
   std::int64_t until_ns = 0;
 };
 
-using AnnouncedValue = std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement,
-                                    ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
+using AnnouncedValue =
+    std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
+                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
 
 // ---- Text ---------------------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ inline constexpr std::string_view kOp<DiedAnnouncement> = "died";
 template <>
 inline constexpr std::string_view kOp<FadedAnnouncement> = "faded";
 template <>
+inline constexpr std::string_view kOp<EndedAnnouncement> = "ended";
+template <>
 inline constexpr std::string_view kOp<ShutdownAnnouncement> = "shutdown";
 template <>
 inline constexpr std::string_view kOp<DroppedAnnouncement> = "error";
@@ -282,6 +284,13 @@ template <class V>
 void fields(V& v, FadedAnnouncement& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
+}
+template <class V>
+void fields(V& v, EndedAnnouncement& r) {
+  v("pid", r.pid);
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
+  v("what", r.what);
 }
 template <class V>
 void fields(V& v, ShutdownAnnouncement& r) {

@@ -48,12 +48,14 @@ struct InLink {
   std::int64_t known_since_ns = 0;
   shm::VerifiedExtents verified;
   ReceiptSink sink;
-  wake::Bell bell;           // of the owner, to ring when it waits for space
-  InLink* older = nullptr;   // of the same pid's earlier life; drained before this one
-  std::uint32_t live = 0;    // inbox entries whose payload, type or row is in this link
-  bool owner_gone = false;   // the life that owns it has ended: needs no receipts
-  bool fading = false;       // the coordinator was asked to let go of it
-  bool quarantined = false;  // it held a bad slot; nothing more is taken from it
+  wake::Bell bell;              // of the owner, to ring when it waits for space
+  InLink* older = nullptr;      // of the same pid's earlier life; drained before this one
+  std::uint32_t live = 0;       // inbox entries whose payload, type or row is in this link
+  bool owner_gone = false;      // the life that owns it has ended: needs no receipts
+  bool fading = false;          // the coordinator was asked to let go of it
+  bool quarantined = false;     // its owner wrote what cannot be; nothing more is taken from it
+  const char* fault = nullptr;  // what that was
+  bool reported = false;        // the coordinator was told of it
   std::uint64_t received = 0;
   std::shared_ptr<limit::TokenBucket> rate;  // of the normal lane, null = none; see Rates
   bool held_back = false;                    // the last look at it found messages and no token
@@ -90,6 +92,9 @@ struct InLink {
  private:
   [[nodiscard]] KnownType look_up_type(std::uint32_t number);
 };
+
+// The fault of a link whose owner is found at Extents::kLie.
+inline constexpr const char* kLieAboutMemory = "it announces memory that it has not allocated";
 
 enum class Extents : std::uint8_t {
   kVerified,

@@ -174,7 +174,6 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   shm::SlotCopy copy;
   shm::copy_slot(slot, copy);
   const Verdict verdict = check(link, copy);
-  if (verdict == Verdict::kBad) quarantine(link);
   if (verdict != Verdict::kGood) return false;
   if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
@@ -253,15 +252,21 @@ shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
   return room;
 }
 
+// A slot that is bad quarantines its link.
 Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
   shm::SlotFault fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
   if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
     const Extents found = verify_extents(link);
     if (found == Extents::kNotNow) return Verdict::kNotNow;
-    if (found == Extents::kLie) return Verdict::kBad;
+    if (found == Extents::kLie) {
+      quarantine(link, kLieAboutMemory);
+      return Verdict::kBad;
+    }
     fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
   }
-  return fault == shm::SlotFault::kNone ? Verdict::kGood : Verdict::kBad;
+  if (fault == shm::SlotFault::kNone) return Verdict::kGood;
+  quarantine(link, shm::to_string(fault));
+  return Verdict::kBad;
 }
 
 void Receiver::commit(InLink& link, shm::Lane lane) {

@@ -41,7 +41,6 @@ void Receiver::remove(InLink& link) {
   for (const auto& other : links_) {
     if (other->older == &link) other->older = link.older;
   }
-  std::erase(quarantined_, &link);
   std::erase(queue_, &link);
   std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row; });
   std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
@@ -52,18 +51,30 @@ void Receiver::close_receipts(InLink& link) {
   link.sink = {};
 }
 
-void Receiver::quarantine(InLink& link) {
+void Receiver::quarantine(InLink& link, const char* fault) {
+  if (link.quarantined) return;
   link.quarantined = true;
+  link.fault = fault;
   add_one(home_->home().control().counters.bad_slots);
-  quarantined_.push_back(&link);
+}
+
+void Receiver::audit_lanes() {
+  for (const auto& link : links_) {
+    if (!link->may_send || link->quarantined) continue;
+    for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+      const std::uint64_t at = link->position[static_cast<std::size_t>(lane)];
+      const std::uint64_t commit = link->view.slot(lane, at).commit.observe();
+      if (!shm::is_possible_commit(commit, at, link->view.capacity(lane))) {
+        quarantine(*link, "a commit number that cannot be");
+      }
+    }
+  }
 }
 
 void Receiver::note_all_empty(std::int64_t now_ns) {
   all_empty_ns_ = now_ns;
   home_->home().control().all_empty_ns.relaxed_store(now_ns);
 }
-
-std::vector<InLink*> Receiver::take_quarantined() { return std::exchange(quarantined_, {}); }
 
 bool Receiver::all_empty() const {
   return std::none_of(links_.begin(), links_.end(),

@@ -162,8 +162,12 @@ class Receiver {
   [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;
-  // Links that were quarantined since the last call.
-  [[nodiscard]] std::vector<InLink*> take_quarantined();
+  // Takes nothing more from a link whose owner wrote what cannot be. `fault` says what, and lives
+  // for ever.
+  void quarantine(InLink& link, const char* fault);
+  // Quarantines links whose lanes hold numbers that no sender may have stored: a look at the next
+  // slot of each lane, to be made now and then.
+  void audit_lanes();
 
  private:
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
@@ -177,7 +181,7 @@ class Receiver {
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
-  [[nodiscard]] static Verdict check(InLink& link, const shm::SlotCopy& copy);
+  [[nodiscard]] Verdict check(InLink& link, const shm::SlotCopy& copy);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
   bool serve_queue();
@@ -220,7 +224,6 @@ class Receiver {
   void commit(InLink& link, shm::Lane lane);
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
-  void quarantine(InLink& link);
   void ring_for_space(const InLink& link);
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
   [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;
@@ -254,7 +257,6 @@ class Receiver {
   const InLink* served_ = nullptr;       // its turn has come in the queue
   std::vector<Refused> refused_;
   std::uint64_t acks_unread_ = 0;
-  std::vector<InLink*> quarantined_;
   std::size_t slice_ = 0;
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;              // coarse, when a message was drained last

@@ -79,7 +79,8 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   return {};
 }
 
-Result<void> continue_link(InLink& link, shm::InheritedLink& inherited, bool was_known) {
+Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink& inherited,
+                           bool was_known) {
   switch (verify_extents(link)) {
     case Extents::kVerified:
       break;
@@ -87,7 +88,7 @@ Result<void> continue_link(InLink& link, shm::InheritedLink& inherited, bool was
       return fail(ErrorCode::kNoMemory,
                   "attach: the payloads for the predecessor cannot be mapped");
     case Extents::kLie:
-      link.quarantined = true;
+      receiver.quarantine(link, kLieAboutMemory);
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
     link.position[lane] = inherited.cursors[lane];

@@ -56,8 +56,8 @@ struct Predecessor {
 // Begins an in-link where the predecessor's home says that it was, and completes `inherited`. One
 // whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
 // cursors. Errors: kNoMemory.
-[[nodiscard]] Result<void> continue_link(InLink& link, shm::InheritedLink& inherited,
-                                         bool was_known);
+[[nodiscard]] Result<void> continue_link(Receiver& receiver, InLink& link,
+                                         shm::InheritedLink& inherited, bool was_known);
 
 // Starts a bank of receipts from the predecessor's stamps and cursors; without a bank there is
 // nothing to start. Errors: kNoMemory.

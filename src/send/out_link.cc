@@ -35,6 +35,21 @@ Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, st
 void OutLink::find_receipts() {
   receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
   receipts.stamps_ready = false;
+  forgive();
+}
+
+void OutLink::forgive() {
+  for (shm::LaneWriter& lane : lanes) lane.forgive();
+  slabs.forgive();
+}
+
+// A receiver that took this life for dead may have given the bank to another: that is no lie.
+bool OutLink::was_lied_to() {
+  const bool lied = lanes[0].lied_to() || lanes[1].lied_to() || slabs.lied_to();
+  if (!lied || receipts.bank == shm::kBanks) return false;
+  if (receipts.opposite->find_bank(key_) == receipts.bank) return true;
+  find_receipts();
+  return false;
 }
 
 void OutLink::drop_receipts() {

@@ -61,6 +61,8 @@ class OutLink {
 
   // Finds the receiver's bank for this link after its link became known.
   void find_receipts();
+  // A receipt or a stamp in the bank that is named for this link cannot be true.
+  [[nodiscard]] bool was_lied_to();
   // Takes over what the receipts say now and lets go of them: their owner has ended, and its link
   // fades.
   void drop_receipts();
@@ -108,6 +110,8 @@ class OutLink {
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
+  // Other receipts are looked at from now on.
+  void forgive();
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
   void collect_slabs();

@@ -76,7 +76,8 @@ Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
   auto made = std::make_unique<receive::InLink>(std::move(*memory), kContract);
   set_up(*made, owner, *row);
   receive::InLink& link = next.receiver->add(std::move(made));
-  if (auto done = receive::continue_link(link, inherited, was_known); !done) return done;
+  if (auto done = receive::continue_link(*next.receiver, link, inherited, was_known); !done)
+    return done;
   link.sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
   if (auto done = receive::continue_receipts(link.sink, inherited); !done) return done;
   predecessor.links.push_back(inherited);

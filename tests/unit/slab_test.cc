@@ -117,6 +117,7 @@ TEST_F(SlabPoolTest, AStampOfTheLoanBeforeDoesNotFreeTheNextOne) {
   EXPECT_EQ(pool_.take(0).slab, kNoSlab);
   receiver_stamps(second);
   EXPECT_EQ(collect(0), 1U);
+  EXPECT_FALSE(pool_.lied_to());
 }
 
 TEST_F(SlabPoolTest, AStampAboveEveryGenerationIsALieAndFreesNothing) {
@@ -125,6 +126,9 @@ TEST_F(SlabPoolTest, AStampAboveEveryGenerationIsALieAndFreesNothing) {
     receipts_.link.stamp(kBank, loan.slab).publish(lie);
     EXPECT_EQ(collect(0), 0U) << lie;
   }
+  EXPECT_TRUE(pool_.lied_to());
+  pool_.forgive();
+  EXPECT_FALSE(pool_.lied_to());
 }
 
 TEST_F(SlabPoolTest, StampsOfSlabsThatAreNotOutFreeNothing) {

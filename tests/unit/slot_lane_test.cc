@@ -263,6 +263,7 @@ TEST(LaneWriter, EveryReceiptBetweenCursorAndTailIsBelieved) {
     EXPECT_TRUE(writer.refresh(&receipt));
     EXPECT_EQ(writer.cursor(), taken);
   }
+  EXPECT_FALSE(writer.lied_to());
 }
 
 TEST(LaneWriter, AReceiptThatMovesBackIsNotBelieved) {
@@ -273,6 +274,22 @@ TEST(LaneWriter, AReceiptThatMovesBackIsNotBelieved) {
   receipt.publish(4);
   EXPECT_FALSE(writer.refresh(&receipt));
   EXPECT_EQ(writer.cursor(), 5U);
+  EXPECT_TRUE(writer.lied_to());
+  writer.forgive();
+  EXPECT_FALSE(writer.lied_to());
+}
+
+TEST(Lane, ACommitNumberIsOfTheMessageOrOfOneThatWasTakenRoundsAgo) {
+  constexpr std::uint32_t kCapacity = 8;
+  constexpr std::uint64_t kPosition = 21;
+  for (std::uint64_t commit = 0; commit < 64; ++commit) {
+    const bool possible = commit == 0 || commit == 6 || commit == 14 || commit == 22;
+    EXPECT_EQ(is_possible_commit(commit, kPosition, kCapacity), possible) << commit;
+  }
+  EXPECT_FALSE(is_possible_commit(~0ULL, kPosition, kCapacity));
+  EXPECT_TRUE(is_possible_commit(0, 0, kCapacity));
+  EXPECT_TRUE(is_possible_commit(1, 0, kCapacity));
+  EXPECT_FALSE(is_possible_commit(2, 0, kCapacity));
 }
 
 TEST(LaneWriter, PositionsPassThe32BitBoundary) {

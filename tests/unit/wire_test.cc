@@ -258,5 +258,20 @@ TEST(Names, OfHivesNameADirectory) {
   EXPECT_FALSE(check_hive_name(std::string(49, 'x')).has_value());
 }
 
+TEST(Wire, TheEndOfALinkNamesReaderLinkAndReason) {
+  EndedAnnouncement ended;
+  ended.pid = 9;
+  ended.incarnation = 1000;
+  ended.serial = 3;
+  ended.what = "unknown flag";
+  const auto parsed = parse_from_coordinator(build(AnnouncedValue(ended)));
+  ASSERT_TRUE(parsed) << parsed.error().text;
+  const auto& back = std::get<EndedAnnouncement>(std::get<AnnouncedValue>(*parsed));
+  EXPECT_EQ(back.pid, ended.pid);
+  EXPECT_EQ(back.incarnation, ended.incarnation);
+  EXPECT_EQ(back.serial, ended.serial);
+  EXPECT_EQ(back.what, ended.what);
+}
+
 }  // namespace
 }  // namespace beeline::control

@@ -1,0 +1,151 @@
+// Runs a target without libFuzzer: its corpus, then mutations that follow from a seed alone. Shows
+// the seed; the same seed does the same again. What it lacks against libFuzzer is the guidance by
+// coverage, so it is for every run of the tests, and libFuzzer (preset `fuzz`) for long ones.
+//
+//   beeline-fuzz TARGET [--runs N] [--seed N] [--only N] [FILE...]
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/target.h"
+
+namespace beeline::fuzz {
+namespace {
+
+using Input = std::vector<std::uint8_t>;
+
+constexpr std::size_t kMaxInput = 4096;
+
+struct Options {
+  std::string target;
+  std::uint64_t runs = 1000;
+  std::uint64_t seed = 1;
+  std::int64_t only = -1;  // one mutation alone
+  std::vector<std::string> files;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (word == "--runs" && has_value) {
+      options.runs = std::stoull(argv[++i]);
+    } else if (word == "--seed" && has_value) {
+      options.seed = std::stoull(argv[++i]);
+    } else if (word == "--only" && has_value) {
+      options.only = std::stoll(argv[++i]);
+    } else if (options.target.empty()) {
+      options.target = word;
+    } else {
+      options.files.push_back(word);
+    }
+  }
+  return options;
+}
+
+// Files, and those in folders, sorted: the same order everywhere.
+std::vector<Input> read_corpus(const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (!std::filesystem::is_directory(name)) {
+      files.push_back(name);
+      continue;
+    }
+    for (const auto& each : std::filesystem::directory_iterator(name)) {
+      files.push_back(each.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Input> inputs;
+  for (const std::string& file : files) {
+    std::ifstream stream(file, std::ios::binary);
+    inputs.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+  }
+  return inputs;
+}
+
+// Numbers that sit on the edges of fields.
+std::uint64_t edge(std::mt19937_64& random) {
+  constexpr std::uint64_t kEdges[] = {0, 1, 2, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0xffffffff};
+  const std::uint64_t some = kEdges[random() % std::size(kEdges)];
+  return random() % 4 == 0 ? ~some : some;
+}
+
+Input mutate(const std::vector<Input>& corpus, std::mt19937_64& random) {
+  Input input;
+  if (!corpus.empty() && random() % 8 != 0) input = corpus[random() % corpus.size()];
+  const std::size_t changes = 1 + random() % 8;
+  if (input.empty()) {
+    input.resize(1 + random() % 2048);
+    for (auto& byte : input) byte = static_cast<std::uint8_t>(random());
+  }
+  for (std::size_t i = 0; i < changes; ++i) {
+    const std::size_t at = random() % input.size();
+    switch (random() % 5) {
+      case 0:
+        input[at] = static_cast<std::uint8_t>(random());
+        break;
+      case 1: {
+        const std::uint64_t value = edge(random);
+        std::memcpy(&input[at], &value, std::min<std::size_t>(8, input.size() - at));
+        break;
+      }
+      case 2:
+        input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), 1 + random() % 16,
+                     static_cast<std::uint8_t>(random()));
+        break;
+      case 3:
+        input.resize(at + 1);
+        break;
+      default:
+        if (!corpus.empty()) {
+          const Input& other = corpus[random() % corpus.size()];
+          input.insert(input.end(), other.begin(), other.end());
+        }
+    }
+  }
+  input.resize(std::min(input.size(), kMaxInput));
+  return input;
+}
+
+int run(const Options& options) {
+  const TargetFunction target = find_target(options.target);
+  if (target == nullptr) {
+    std::fprintf(stderr, "no target \"%s\"; there are:\n", options.target.c_str());
+    list_targets();
+    return 2;
+  }
+  const std::vector<Input> corpus = read_corpus(options.files);
+  std::printf("%s: %zu inputs of the corpus, then %llu mutations from seed %llu\n",
+              options.target.c_str(), corpus.size(), static_cast<unsigned long long>(options.runs),
+              static_cast<unsigned long long>(options.seed));
+  if (options.only < 0) {
+    for (const Input& input : corpus) target(input);
+  }
+  for (std::uint64_t i = 0; i < options.runs; ++i) {
+    if (options.only >= 0 && i != static_cast<std::uint64_t>(options.only)) continue;
+    // What runs now stands in the last line of a run that breaks off.
+    std::printf("\r--seed %llu --only %llu", static_cast<unsigned long long>(options.seed),
+                static_cast<unsigned long long>(i));
+    std::fflush(stdout);
+    std::mt19937_64 random(options.seed * 0x9e3779b97f4a7c15ULL + i);
+    target(mutate(corpus, random));
+  }
+  std::printf("\ndone\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace beeline::fuzz
+
+int main(int argc, char** argv) { return beeline::fuzz::run(beeline::fuzz::parse(argc, argv)); }

@@ -1,0 +1,72 @@
+// shm-dump on any bytes: its copy, its document, its text and its check.
+
+#include <unistd.h>
+
+#include <array>
+
+#include "src/os/memfd.h"
+#include "tests/fuzz/target.h"
+#include "tests/unit/verify_samples.h"
+#include "tools/shm_dump/dump.h"
+#include "tools/shm_dump/text.h"
+
+namespace beeline::fuzz {
+namespace {
+
+// A saved file with these bytes; the descriptor keeps it.
+os::UniqueFd save(std::span<const std::byte> bytes) {
+  auto fd = os::create_memfd("fuzz", std::max<std::size_t>(bytes.size(), 1));
+  FUZZ_DEMAND(fd);
+  // Pages of zeros stay holes, as in a file that shm-dump has saved.
+  static constexpr std::array<std::byte, shm::kPage> kZeros{};
+  for (std::size_t at = 0; at < bytes.size(); at += shm::kPage) {
+    const auto page = bytes.subspan(at, std::min<std::size_t>(shm::kPage, bytes.size() - at));
+    if (std::memcmp(page.data(), kZeros.data(), page.size()) == 0) continue;
+    FUZZ_DEMAND(::pwrite(fd->get(), page.data(), page.size(), static_cast<off_t>(at)) ==
+                static_cast<ssize_t>(page.size()));
+  }
+  return std::move(*fd);
+}
+
+void show(std::span<const std::byte> bytes, std::vector<dump::Segment> others) {
+  const os::UniqueFd file = save(bytes);
+  dump::Source source = dump::saved_file("/proc/self/fd/" + std::to_string(file.get()));
+  auto loaded = dump::load_segment(source);
+  if (!loaded) {
+    FUZZ_DEMAND(!loaded.error().text.empty());
+    return;
+  }
+  others.push_back(std::move(*loaded));
+  const dump::Segments all(std::move(others));
+  for (const dump::Segment& segment : all.all()) {
+    const dump::Json document = dump::dump_segment(segment, all);
+    FUZZ_DEMAND(!document.dump(2, ' ', false, dump::Json::error_handler_t::replace).empty());
+    FUZZ_DEMAND(!dump::text_of(document).empty());
+    FUZZ_DEMAND(dump::verify(segment, true).contains("ok"));
+  }
+  static_cast<void>(all.find_agents("worker"));
+}
+
+BEELINE_FUZZ_TARGET(dump) {
+  using test::Sample;
+  static const std::array<Sample, 4> sound = {test::sample_link(), test::sample_home(),
+                                              test::sample_status(), test::sample_directory()};
+  Feed feed(input);
+  const auto choice = feed.take<std::uint8_t>();
+  if (choice >= 0xf0) return show(std::as_bytes(feed.rest()), {});
+  const std::size_t which = choice % sound.size();
+  Sample sample = sound[which];
+  scribble(feed, sample.bytes(), 64);
+  // A home is shown with the help of its link, which may be the damaged one.
+  std::vector<dump::Segment> others;
+  const std::size_t helper = which == 0 ? 1 : 0;
+  Sample help = sound[helper];
+  const os::UniqueFd file = save(help.bytes());
+  auto loaded = dump::load_segment(dump::saved_file("/proc/self/fd/" + std::to_string(file.get())));
+  FUZZ_DEMAND(loaded);
+  others.push_back(std::move(*loaded));
+  show(sample.bytes(), std::move(others));
+}
+
+}  // namespace
+}  // namespace beeline::fuzz

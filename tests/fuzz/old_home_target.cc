@@ -1,0 +1,89 @@
+// An old home in hand-over, and the old link with its receipts: both as a hostile writer left them.
+// A successor refuses the home or builds a sound one of it; what an honest peer sends goes on.
+
+#include "src/receive/successor.h"
+#include "tests/fuzz/room.h"
+#include "tests/unit/verify_samples.h"
+
+namespace beeline::fuzz {
+namespace {
+
+static_assert(test::kReader == kVictimPid && test::kSender == kHostilePid);
+
+// A segment with the bytes of a sample.
+segment::Owned make_segment(test::Sample& sample) {
+  const auto bytes = sample.bytes();
+  auto made = need(segment::Owned::create("fuzz-old", bytes.size(), bytes.size()));
+  std::memcpy(made.data(), bytes.data(), bytes.size());
+  return made;
+}
+
+os::UniqueFd fd_of(const segment::Owned& memory) { return need(os::duplicate(memory.fd())); }
+
+BEELINE_FUZZ_TARGET(old_home) {
+  static const test::Sample sound_home = test::sample_home();
+  Feed feed(input);
+  test::Sample sample = sound_home;
+  const shm::HomeLayout layout(test::kSmallInbox);
+  const auto bytes = sample.bytes();
+  const auto where = feed.take<std::uint8_t>();
+  if (where % 2 == 0) scribble(feed, bytes.subspan(layout.control, sizeof(shm::HomeControl)), 8);
+  if (where % 4 < 2) {
+    scribble(feed, bytes.subspan(layout.rows, 2 * sizeof(shm::InRow)), 8);
+    scribble(feed, bytes.subspan(layout.entries, test::kSmallInbox * sizeof(shm::Entry)), 32);
+  }
+  if (where % 8 == 7) scribble(feed, bytes, 8);
+  const segment::Owned old_memory = make_segment(sample);
+
+  Room room;
+  // The predecessor's own link to the hostile peer: banks and stamps as the input has them.
+  send::OutLink mine =
+      need(send::OutLink::create("fuzz", kVictimPid, kHostilePid, {kVictimLife - 1, 4}, kContract));
+  const shm::LinkLayout link_layout(kContract);
+  const std::span<std::byte> mine_bytes(mine.memory().data(), mine.memory().size());
+  FUZZ_DEMAND(mine.memory().allocate(link_layout.stamps, shm::LinkLayout::kStampsBytes));
+  shm::open_bank(mine.view().bank(0), kHostileKey, 3, 1);
+  if (where % 16 != 15) mine.view().bank(0).stamps_ready.publish(1);
+  scribble(feed, mine_bytes.subspan(link_layout.banks, shm::kBanks * sizeof(shm::ReceiptBank)), 4);
+  scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);
+
+  auto old = receive::OldHome::accept(fd_of(old_memory), kVictimPid, test::kReaderLife);
+  if (!old) return;
+  receive::InLink* link = room.accept_hostile();
+  FUZZ_DEMAND(link != nullptr);
+  FUZZ_DEMAND(
+      room.hostile().memory().allocate(link_layout.strings, shm::LinkLayout::kStringsBytes));
+  room.hostile().view().control().string_count.publish(3);
+  const std::uint32_t slabs = feed.below(4);
+  FUZZ_DEMAND(room.hostile().memory().allocate(link_layout.slabs[0], slabs * 1024 + 1));
+  room.hostile().view().control().slabs_allocated[0].publish(slabs);
+  FUZZ_DEMAND(receive::verify_extents(*link) == receive::Extents::kVerified);
+
+  receive::Predecessor predecessor(std::move(*old), test::kReaderLife, 2);
+  shm::InheritedLink inherited;
+  inherited.key = kHostileKey;
+  inherited.owner_pid = kHostilePid;
+  inherited.layout = link_layout;
+  static_cast<void>(predecessor.home.read_row(inherited));
+  FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
+  FUZZ_DEMAND(predecessor.add_receipts(need(os::duplicate(mine.memory().fd())), kVictimPid,
+                                       kHostilePid, mine.key(), kContract, inherited));
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    link->position[lane] = inherited.cursors[lane];
+  }
+  inherited.verified = link->verified;
+  inherited.new_row = link->row;
+  FUZZ_DEMAND(receive::ensure_stamps(link->sink));
+  shm::inherit_stamps(*link->sink.own, link->sink.bank, inherited);
+  predecessor.links.push_back(inherited);
+  const auto done = receive::inherit_home(room.victim(), predecessor.home, predecessor.links);
+  FUZZ_DEMAND(done || !done.error().text.empty());
+  if (!done) return;
+  room.victim().settle_adopted();
+  room.honest_sends();
+  room.drain_and_finish();
+  room.demand_all_honest();
+}
+
+}  // namespace
+}  // namespace beeline::fuzz

@@ -1,0 +1,152 @@
+#include "tests/fuzz/room.h"
+
+#include "src/os/clock.h"
+
+namespace beeline::fuzz {
+
+namespace {
+
+send::OutLink make_link(std::uint32_t owner, std::uint32_t peer, const shm::LinkKey& key) {
+  return need(send::OutLink::create("fuzz", owner, peer, key, kContract));
+}
+
+std::unique_ptr<receive::HomeMemory> make_home(unsigned kind) {
+  shm::HomeOptions options;
+  options.capacity = kCapacity;
+  if ((kind & kFifo) != 0) options.policy = shm::OrderPolicy::kFifo;
+  if ((kind & kByRelation) != 0) options.rank_rule = shm::RankRule::kByRelation;
+  return need(receive::HomeMemory::create("fuzz", kVictimPid, kVictimLife, options));
+}
+
+}  // namespace
+
+Room::Room(unsigned kind)
+    : kind_(kind),
+      victim_(std::make_unique<receive::Receiver>(make_home(kind))),
+      hostile_(make_link(kHostilePid, kVictimPid, kHostileKey)),
+      honest_(make_link(kHonestPid, kVictimPid, kHonestKey)),
+      to_hostile_(make_link(kVictimPid, kHostilePid, {kVictimLife, 1})),
+      to_honest_(make_link(kVictimPid, kHonestPid, {kVictimLife, 2})) {
+  from_honest_ = accept(honest_, kHonestPid, to_honest_);
+  FUZZ_DEMAND(from_honest_ != nullptr);
+}
+
+std::span<std::byte> Room::hostile_bytes() const {
+  return {hostile_.memory().data(), hostile_.memory().size()};
+}
+
+receive::InLink* Room::accept(send::OutLink& theirs, std::uint32_t owner, send::OutLink& ours) {
+  auto memory =
+      segment::Foreign::accept(need(os::duplicate(theirs.memory().fd())),
+                               shm::link_identity(kContract, owner, kVictimPid, theirs.key()),
+                               shm::LinkLayout(kContract).first_extent);
+  if (!memory) return nullptr;
+  const std::uint16_t row = need(victim_->home().vacant_row());
+  auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract);
+  link->key = theirs.key();
+  link->owner_pid = owner;
+  link->relation = Relation::kChild;
+  link->row = row;
+  link->known_since_ns = os::coarse_ns();
+  shm::open_row(victim_->home().home().row(row), link->key, owner, 0, 0, 0);
+  const std::size_t bank = shm::vacant_bank(ours.view());
+  link->sink = {&ours.view(), &ours.memory(), bank};
+  shm::open_bank(ours.view().bank(bank), link->key, 0, 0);
+  return &victim_->add(std::move(link));
+}
+
+receive::InLink* Room::accept_hostile() {
+  receive::InLink* link = accept(hostile_, kHostilePid, to_hostile_);
+  if (link == nullptr) return nullptr;
+  link->is_superior = (kind_ & kSuperior) != 0;
+  if ((kind_ & kRated) != 0) link->rate = std::make_shared<limit::TokenBucket>(1000.0, 2);
+  return link;
+}
+
+void Room::honest_sends() {
+  // Its receipts lie in the victim's link to it.
+  const std::size_t bank = to_honest_.view().find_bank(kHonestKey);
+  FUZZ_DEMAND(bank != shm::kBanks);
+  shm::LaneWriter& lane = honest_.lanes[0];
+  if (!lane.has_space(kContract.normal_slots, &to_honest_.view().bank(bank).cursors[0])) return;
+  shm::MessageHeader header{};
+  header.id = shm::make_message_id(kHonestPid, ++sent_);
+  header.sent_ns = os::coarse_ns();
+  header.rank = shm::kRankNormal;
+  header.length = sizeof(sent_);
+  header.slab = shm::kNoSlab;
+  shm::publish_slot(honest_.view().slot(shm::Lane::kNormal, lane.tail()), lane.tail(), header, 0,
+                    &sent_);
+  lane.advance();
+}
+
+// Reads what a user reads of a message.
+void Room::look_at(std::uint32_t at) {
+  const shm::Entry& entry = victim_->entry(at);
+  const std::span<const std::byte> payload = victim_->payload(at);
+  FUZZ_DEMAND(payload.size() == entry.header.length);
+  const receive::InLink* link = victim_->link_of(at);
+  if (entry.in_slab()) {
+    FUZZ_DEMAND(link != nullptr);
+    const std::byte* base = link->memory.data();
+    FUZZ_DEMAND(payload.data() >= base &&
+                payload.data() + payload.size() <= base + link->memory.size());
+  }
+  unsigned sum = 0;
+  for (const std::byte each : payload) sum += std::to_integer<unsigned>(each);
+  static_cast<void>(sum);
+  FUZZ_DEMAND(victim_->type(at).view().size() <= sizeof(receive::TypeText::text));
+  FUZZ_DEMAND(victim_->channel(at).view().size() <= shm::kMaxStringLength);
+  static_cast<void>(receive::Receiver::end_of_life(entry));
+  if (shm::pid_of_message(entry.header.id) != kHonestPid) return;
+  FUZZ_DEMAND(link != nullptr && link->owner_pid == kHonestPid);
+  std::uint64_t number = 0;
+  FUZZ_DEMAND(payload.size() == sizeof(number));
+  std::memcpy(&number, payload.data(), sizeof(number));
+  FUZZ_DEMAND(number == finished_ + 1);
+}
+
+bool Room::finish_one(std::uint8_t how) {
+  const std::uint32_t at = victim_->take();
+  if (at == shm::kNoEntry) return false;
+  look_at(at);
+  if (shm::pid_of_message(victim_->entry(at).header.id) == kHonestPid) {
+    ++finished_;
+    victim_->done(at);
+  } else if (how % 4 == 0) {
+    victim_->requeue(at);
+  } else if (how % 4 == 1) {
+    victim_->bury(at, shm::DeadReason::kRejected);
+  } else {
+    victim_->done(at);
+  }
+  return true;
+}
+
+void Room::drain_and_finish() {
+  // No more can lie there than this: both links full, and the table.
+  constexpr int kMost = 4 * (8 + 4) + 2 * kCapacity;
+  int taken = 0;
+  bool more = true;
+  for (int turn = 0; more; ++turn) {
+    FUZZ_DEMAND(turn <= kMost);
+    more = victim_->drain_all();
+    for (; finish_one(2); ++taken) FUZZ_DEMAND(taken <= kMost);
+  }
+  // Answers to nothing are kept aside; they are fetched, not received.
+  for (std::uint32_t at = victim_->take_stashed_answer(); at != shm::kNoEntry;
+       at = victim_->take_stashed_answer()) {
+    FUZZ_DEMAND(++taken <= 2 * kMost);
+    look_at(at);
+    victim_->done(at);
+  }
+  victim_->audit_lanes();
+}
+
+void Room::demand_all_honest() {
+  FUZZ_DEMAND(!from_honest_->quarantined);
+  FUZZ_DEMAND(!from_honest_->has_message());
+  FUZZ_DEMAND(finished_ == sent_);
+}
+
+}  // namespace beeline::fuzz

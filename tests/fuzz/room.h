@@ -1,0 +1,78 @@
+#pragma once
+// A victim with two peers: a hostile one whose segments the input writes, and an honest one whose
+// messages must all arrive. The victim is what an agent is made of: home, receiver, links of its
+// own. Segments are real ones, sealed and mapped read-only.
+
+#include <memory>
+#include <optional>
+
+#include "src/receive/receiver.h"
+#include "src/send/out_link.h"
+#include "tests/fuzz/target.h"
+
+namespace beeline::fuzz {
+
+inline constexpr std::uint32_t kVictimPid = 9;
+inline constexpr std::uint32_t kHostilePid = 7;
+inline constexpr std::uint32_t kHonestPid = 8;
+inline constexpr std::uint64_t kVictimLife = 5000;
+inline constexpr shm::LinkKey kHostileKey{1000, 1};
+inline constexpr shm::LinkKey kHonestKey{2000, 1};
+inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
+inline constexpr std::uint32_t kCapacity = 64;
+
+// Ends the program where the machine lacks something: that is no finding.
+template <typename T>
+[[nodiscard]] T need(Result<T> result) {
+  if (result) return std::move(*result);
+  std::fprintf(stderr, "fuzz: %s\n", result.error().text.c_str());
+  std::_Exit(77);
+}
+
+// What a victim may be like; bits.
+inline constexpr unsigned kFifo = 1;        // its inbox, else by rank and age
+inline constexpr unsigned kByRelation = 2;  // ranks are computed
+inline constexpr unsigned kRated = 4;       // it takes two messages at a time from the hostile peer
+inline constexpr unsigned kSuperior = 8;    // the hostile peer is above it
+
+class Room {
+ public:
+  explicit Room(unsigned kind = 0);
+
+  [[nodiscard]] receive::Receiver& victim() { return *victim_; }
+  // The hostile peer's link, all of which is its own.
+  [[nodiscard]] send::OutLink& hostile() { return hostile_; }
+  [[nodiscard]] std::span<std::byte> hostile_bytes() const;
+  // The victim's links to the two.
+  [[nodiscard]] send::OutLink& to_hostile() { return to_hostile_; }
+  [[nodiscard]] send::OutLink& to_honest() { return to_honest_; }
+
+  // The victim maps a link that it is told of. Null when it refuses it.
+  receive::InLink* accept(send::OutLink& theirs, std::uint32_t owner, send::OutLink& ours);
+  receive::InLink* accept_hostile();
+
+  // The honest peer sends the next message, if there is room.
+  void honest_sends();
+  // Drains everything, takes everything and finishes it; demands that honest messages come in order
+  // and whole, that views lie inside of the links, and that it ends.
+  void drain_and_finish();
+  // The same for one message of the order. False when there was none.
+  bool finish_one(std::uint8_t how);
+  // Nothing of the honest peer is left anywhere.
+  void demand_all_honest();
+
+ private:
+  void look_at(std::uint32_t entry);
+
+  unsigned kind_;
+  std::unique_ptr<receive::Receiver> victim_;
+  send::OutLink hostile_;
+  send::OutLink honest_;
+  send::OutLink to_hostile_;
+  send::OutLink to_honest_;
+  receive::InLink* from_honest_ = nullptr;
+  std::uint64_t sent_ = 0;      // by the honest peer
+  std::uint64_t finished_ = 0;  // of that
+};
+
+}  // namespace beeline::fuzz

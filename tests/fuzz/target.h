@@ -1,0 +1,67 @@
+#pragma once
+// A fuzz target: bytes in, and it must come to its end. What it demands beyond that it demands with
+// FUZZ_DEMAND, which ends the program in every build.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace beeline::fuzz {
+
+using Bytes = std::span<const std::uint8_t>;
+using TargetFunction = void (*)(Bytes);
+
+// Null when there is none of that name.
+[[nodiscard]] TargetFunction find_target(std::string_view name);
+// Their names, one a line.
+void list_targets();
+
+struct TargetRegistration {
+  TargetRegistration(const char* name, TargetFunction function);
+};
+
+// BEELINE_FUZZ_TARGET(link) { ... input ... }
+#define BEELINE_FUZZ_TARGET(name)                                                         \
+  void target_##name(beeline::fuzz::Bytes input);                                         \
+  const beeline::fuzz::TargetRegistration kRegister_target_##name(#name, &target_##name); \
+  void target_##name([[maybe_unused]] beeline::fuzz::Bytes input)
+
+#define FUZZ_DEMAND(what)                                                                  \
+  do {                                                                                     \
+    if (!(what)) {                                                                         \
+      std::fprintf(stderr, "%s:%d: demanded and not so: %s\n", __FILE__, __LINE__, #what); \
+      std::abort();                                                                        \
+    }                                                                                      \
+  } while (false)
+
+// Spends an input; where it is used up everything is zero.
+class Feed {
+ public:
+  explicit Feed(Bytes input) : rest_(input) {}
+
+  [[nodiscard]] bool empty() const { return rest_.empty(); }
+  template <typename T>
+  [[nodiscard]] T take() {
+    T value{};
+    const std::size_t count = std::min(sizeof(T), rest_.size());
+    std::memcpy(&value, rest_.data(), count);
+    rest_ = rest_.subspan(count);
+    return value;
+  }
+  [[nodiscard]] std::uint32_t below(std::uint32_t limit) { return take<std::uint32_t>() % limit; }
+  [[nodiscard]] Bytes rest() const { return rest_; }
+
+ private:
+  Bytes rest_;
+};
+
+// Writes where no owner would: as many writes as the feed has, `most` at most. `bytes` is a
+// segment.
+void scribble(Feed& feed, std::span<std::byte> bytes, std::size_t most);
+
+}  // namespace beeline::fuzz

@@ -1,0 +1,32 @@
+// The invariant walkers over hostile segments: the input itself, and a sound segment into which the
+// input writes. A walk must stay inside and end; what it finds does not matter.
+
+#include <array>
+
+#include "shm/verify.h"
+#include "tests/fuzz/target.h"
+#include "tests/unit/verify_samples.h"
+
+namespace beeline::fuzz {
+namespace {
+
+void walk(std::span<const std::byte> bytes) {
+  for (const shm::Taken taken :
+       {shm::Taken::kAfterDeath, shm::Taken::kAtRest, shm::Taken::kWhileLive}) {
+    static_cast<void>(shm::verify_segment(bytes, taken));
+  }
+}
+
+BEELINE_FUZZ_TARGET(verify) {
+  using test::Sample;
+  static const std::array<Sample, 4> sound = {test::sample_link(), test::sample_home(),
+                                              test::sample_status(), test::sample_directory()};
+  walk(std::as_bytes(input));
+  Feed feed(input);
+  Sample sample = sound[feed.take<std::uint8_t>() % sound.size()];
+  scribble(feed, sample.bytes(), 64);
+  walk(sample.bytes());
+}
+
+}  // namespace
+}  // namespace beeline::fuzz

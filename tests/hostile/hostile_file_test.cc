@@ -1,0 +1,208 @@
+// A peer that hands the coordinator files that are not what they should be. Each is refused with
+// what was found, named in the log, and changes nothing; the coordinator goes on serving.
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "src/os/event_fd.h"
+#include "tests/hostile/stage.h"
+
+namespace beeline::test {
+namespace {
+
+struct Found {
+  const char* name;
+  os::UniqueFd fd;
+};
+
+os::UniqueFd memfd(std::uint64_t bytes, unsigned seals, unsigned flags = MFD_ALLOW_SEALING) {
+  os::UniqueFd fd(::memfd_create("foreign", MFD_CLOEXEC | flags));
+  EXPECT_TRUE(fd.valid());
+  EXPECT_EQ(::ftruncate(fd.get(), static_cast<off_t>(bytes)), 0);
+  const auto allocated = static_cast<off_t>(std::min(bytes, 64 * shm::kPage));
+  EXPECT_TRUE(bytes == 0 || ::posix_fallocate(fd.get(), 0, allocated) == 0);
+  if (seals != 0) {
+    EXPECT_EQ(::fcntl(fd.get(), F_ADD_SEALS, seals), 0);
+  }
+  return fd;
+}
+
+constexpr unsigned kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+// Files that are no segment of `bytes` bytes.
+std::vector<Found> foreign_files(std::uint64_t bytes) {
+  std::vector<Found> files;
+  const auto add = [&](const char* name, int fd) { files.push_back({name, os::UniqueFd(fd)}); };
+  files.push_back({"memfd without seals", memfd(bytes, 0)});
+  for (const unsigned seal : {F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_FUTURE_WRITE, F_SEAL_SEAL}) {
+    files.push_back({"memfd that lacks a seal", memfd(bytes, kAllSeals & ~seal)});
+  }
+  files.push_back({"memfd that cannot be sealed", memfd(bytes, 0, 0)});
+  files.push_back({"memfd that is too small", memfd(bytes - shm::kPage, kAllSeals)});
+  files.push_back({"memfd that is too large", memfd(bytes + shm::kPage, kAllSeals)});
+  files.push_back({"memfd of zeros", memfd(bytes, kAllSeals)});
+  os::UniqueFd hole(::memfd_create("hole", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(::ftruncate(hole.get(), static_cast<off_t>(bytes)), 0);
+  EXPECT_EQ(::fcntl(hole.get(), F_ADD_SEALS, kAllSeals), 0);
+  files.push_back({"memfd without memory", std::move(hole)});
+  std::FILE* file = std::tmpfile();
+  add("regular file", ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 0));
+  EXPECT_EQ(::ftruncate(::fileno(file), static_cast<off_t>(bytes)), 0);
+  std::fclose(file);
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  add("pipe to read", ends[0]);
+  add("pipe to write", ends[1]);
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  add("socket", ends[0]);
+  add("its other end", ends[1]);
+  add("device", ::open("/dev/zero", O_RDWR | O_CLOEXEC));
+  add("directory", ::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  add("path alone", ::open("/dev/zero", O_PATH | O_CLOEXEC));
+  add("file of the kernel", ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
+  return files;
+}
+
+// An agent that has attached and provided nothing.
+struct Newcomer {
+  control::Client client;
+  control::Attached attached;
+
+  explicit Newcomer(control::Client made, const std::string& name) : client(std::move(made)) {
+    control::AttachRequest request;
+    request.name = name;
+    request.temporary = true;
+    auto answer = client.attach(request);
+    EXPECT_TRUE(answer);
+    if (answer) attached = std::move(*answer);
+  }
+  [[nodiscard]] segment::Owned home() const {
+    auto made = *segment::Owned::create("home", shm::HomeLayout(16).bytes, shm::kPage * 64);
+    shm::HomeOptions options;
+    options.capacity = 16;
+    shm::init_home(shm::Home(made.data(), 16), options, attached.pid, attached.incarnation);
+    shm::Home(made.data(), 16).header().ready.publish(1);
+    return made;
+  }
+  [[nodiscard]] segment::Owned status() const {
+    auto made = *segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes);
+    shm::init_status(*reinterpret_cast<shm::StatusPage*>(made.data()), attached.pid,
+                     attached.incarnation);
+    return made;
+  }
+};
+
+class HostileFile : public HostileTest {
+ protected:
+  // Each is refused, and the reason names what was found.
+  void expect_refused(std::vector<Found> files,
+                      const std::function<Result<void>(int fd)>& hand_in) {
+    for (const Found& each : files) {
+      SCOPED_TRACE(each.name);
+      ASSERT_TRUE(each.fd.valid());
+      const auto done = hand_in(each.fd.get());
+      ASSERT_FALSE(done) << "it was accepted";
+      EXPECT_TRUE(done.error().code == ErrorCode::kBadSegment ||
+                  done.error().code == ErrorCode::kProtocol ||
+                  done.error().code == ErrorCode::kSystem)
+          << to_string(done.error().code);
+      EXPECT_FALSE(done.error().text.empty());
+      ++refused_;
+    }
+  }
+  // Every refusal names process and agent in the log.
+  void expect_all_named(const Newcomer& villain) {
+    const std::string who =
+        "event=descriptor_refused agent=" + std::to_string(villain.attached.pid) +
+        " process=" + std::to_string(::getpid()) + " ";
+    std::size_t named = 0;
+    const std::string log = hive().log();
+    for (std::size_t at = log.find(who); at != std::string::npos; at = log.find(who, at + 1)) {
+      ++named;
+    }
+    EXPECT_EQ(named, refused_) << log;
+    EXPECT_EQ(hive().status().dropped_clients, 0U);
+    EXPECT_TRUE(attach("after")) << "the coordinator goes on serving";
+  }
+  std::size_t refused_ = 0;
+};
+
+TEST_F(HostileFile, NoneIsTakenForAHome) {
+  Newcomer villain(hive().client(), "villain");
+  const segment::Owned status = villain.status();
+  const os::UniqueFd event = *os::create_event_fd();
+  auto files = foreign_files(shm::HomeLayout(16).bytes);
+  files.push_back({"a status page", *os::duplicate(status.fd())});
+  expect_refused(std::move(files), [&](int fd) {
+    return villain.client.provide(fd, status.fd(), event.get(), true);
+  });
+  EXPECT_TRUE(villain.client.provide(villain.home().fd(), status.fd(), event.get(), true))
+      << "a sound one is taken afterwards";
+  expect_all_named(villain);
+}
+
+TEST_F(HostileFile, NoneIsTakenForAStatusPage) {
+  Newcomer villain(hive().client(), "villain");
+  const segment::Owned home = villain.home();
+  const os::UniqueFd event = *os::create_event_fd();
+  auto files = foreign_files(shm::kStatusBytes);
+  files.push_back({"a home", *os::duplicate(home.fd())});
+  expect_refused(std::move(files),
+                 [&](int fd) { return villain.client.provide(home.fd(), fd, event.get(), true); });
+  expect_all_named(villain);
+}
+
+// Whoever rings must not block, nor get a SIGPIPE, nor write into a file.
+TEST_F(HostileFile, NoneIsTakenForABell) {
+  Newcomer villain(hive().client(), "villain");
+  const segment::Owned home = villain.home();
+  const segment::Owned status = villain.status();
+  auto files = foreign_files(2 * shm::kPage);
+  files.push_back({"an eventfd that blocks", os::UniqueFd(::eventfd(0, EFD_CLOEXEC))});
+  expect_refused(std::move(files),
+                 [&](int fd) { return villain.client.provide(home.fd(), status.fd(), fd, true); });
+  expect_all_named(villain);
+}
+
+TEST_F(HostileFile, NoneIsTakenForALink) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  Newcomer villain(hive().client(), "villain");
+  const segment::Owned home = villain.home();
+  const segment::Owned status = villain.status();
+  const os::UniqueFd event = *os::create_event_fd();
+  ASSERT_TRUE(villain.client.provide(home.fd(), status.fd(), event.get(), true));
+  control::OpenRequest request;
+  request.to = victim->pid();
+  request.serial = 1;
+  const shm::LinkLayout layout(request.contract);
+  auto files = foreign_files(layout.bytes);
+  files.push_back({"a home", *os::duplicate(home.fd())});
+  // Sound, but somebody else's: the header names another owner, reader, life or serial.
+  const shm::LinkKey key{villain.attached.incarnation, 1};
+  const Pid pid = villain.attached.pid;
+  for (const auto& identity :
+       {shm::link_identity(request.contract, pid + 1, victim->pid(), key),
+        shm::link_identity(request.contract, pid, pid, key),
+        shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation - 1, 1}),
+        shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation, 2})}) {
+    auto made = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+    shm::init_link(shm::Link(made.data(), request.contract), identity);
+    files.push_back({"another's link", *os::duplicate(made.fd())});
+  }
+  expect_refused(std::move(files), [&](int fd) -> Result<void> {
+    auto opened = villain.client.open(request, fd);
+    if (!opened) return tl::unexpected(opened.error());
+    return {};
+  });
+  expect_all_named(villain);
+  EXPECT_EQ(hive().status().links, 0U) << "the victim was told of none";
+}
+
+}  // namespace
+}  // namespace beeline::test

@@ -1,0 +1,341 @@
+// A peer that does harm without an obvious lie: it flips bytes at random, floods, reads nothing,
+// lies in its receipts, steals the wakes of others, blames others. The victim loses nothing of what
+// an honest agent sends at the same time.
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+#include <random>
+
+#include "src/os/event_fd.h"
+#include "src/os/process.h"
+#include "tests/hostile/stage.h"
+#include "tests/support/payload.h"
+
+namespace beeline::test {
+namespace {
+
+class HostilePeer : public HostileTest {
+ protected:
+  // The victim, an honest agent and one player of `villain`, until all honest messages have come.
+  void run(Agent& victim, const std::string& villain) {
+    scene().attackers = 1;
+    troupe().start("honest");
+    troupe().start(villain);
+    receive_all_honest(victim);
+  }
+  void end(const Agent& victim) {
+    scene().is_over.raise();
+    troupe().wait_all(patience());
+    expect_balance(victim);
+  }
+};
+
+// ---- The byte flipper ---------------------------------------------------------------------------
+
+// Writes at random into everything that the victim reads of a link, while it reads, and sends in
+// between. Gives up once the link was ended, or after a while: then it has hit nothing that counts.
+void flip_bytes(Villain& villain, std::mt19937_64& random) {
+  const auto& layout = villain.link().layout();
+  // Memory that the victim may look at; the rest of the segment is not allocated.
+  const auto done = villain.memory().allocate(layout.strings, layout.slabs[1] - layout.strings);
+  ASSERT_TRUE(done) << done.error().text;
+  villain.link().control().slabs_allocated[0].publish(layout.classes[0].count);
+  static_cast<void>(villain.open_receipts());
+  for (std::uint32_t i = 0; i < 4000; ++i) {
+    if (i % 64 == 0 && villain.has_ended()) return;
+    // Sections are chosen first, or all would go into the slabs. The header was checked before.
+    const std::uint64_t sections[] = {layout.control, layout.urgent, layout.normal,
+                                      layout.strings, layout.stamps, layout.slabs[0],
+                                      layout.slabs[1]};
+    const std::size_t section = random() % (std::size(sections) - 1);
+    const std::uint64_t length = sections[section + 1] - sections[section];
+    auto* byte = reinterpret_cast<volatile std::uint8_t*>(villain.memory().data()) +
+                 sections[section] + random() % length;
+    *byte = static_cast<std::uint8_t>(random());
+    if (i % 16 != 0) continue;
+    shm::MessageHeader header = villain.sound();
+    if (random() % 2 == 0) {
+      header.flags = shm::kFlagSlab;
+      header.slab = static_cast<std::uint32_t>(random() % layout.classes[0].count);
+      header.length = 1000;
+    }
+    villain.publish(header, nullptr, i + 1);
+  }
+}
+
+BEELINE_ROLE(flipper) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  std::mt19937_64 random(20'26);
+  for (int life = 0; life < 40; ++life) {
+    Villain villain("flipper-" + std::to_string(life), "victim");
+    if (testing::Test::HasFailure()) break;
+    if (life == 1) board.attacked.raise();
+    flip_bytes(villain, random);
+  }
+  board.left.raise();
+}
+
+TEST_F(HostilePeer, BytesThatChangeWhileTheyAreReadHarmNobodyElse) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  run(*victim, "flipper");
+  // The victim goes on looking until the last life of the flipper is over.
+  drain_until(*victim, [&] { return scene().left.count() != 0; });
+  EXPECT_GT(hive().status().quarantined_links, 10U) << "the flipper hardly hit anything";
+  EXPECT_EQ(hive().status().quarantined_links, victim->counters().quarantined_links);
+  await_log({"event=link_ended", "name=\"flipper-"});
+  while (auto message = victim->try_receive()) message->done();
+  end(*victim);
+}
+
+// ---- Floods -------------------------------------------------------------------------------------
+
+BEELINE_ROLE(flooder) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("flooder", "victim");
+  const std::uint64_t capacity = shm::kDefaultNormalSlots;
+  board.attacked.raise();
+  std::uint64_t sent = 0;
+  while (board.served.count() == 0 && !testing::Test::HasFailure()) {
+    if (sent - villain.taken() >= capacity) continue;
+    villain.say("flood");
+    ++sent;
+  }
+  EXPECT_GT(sent, capacity);
+}
+
+TEST_F(HostilePeer, AFloodDelaysNobodyElseForEver) {
+  AttachOptions options = named("victim");
+  options.inbox_capacity = 64;  // full all the time
+  auto victim = attach(options);
+  ASSERT_TRUE(victim);
+  run(*victim, "flooder");
+  EXPECT_EQ(hive().status().quarantined_links, 0U) << "a flood is no lie";
+  end(*victim);
+}
+
+// Blames the honest agent for what it has not done, and itself for a link that is not there.
+BEELINE_ROLE(slanderer) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("slanderer", "victim");
+  const auto agents = villain.client().list_all();
+  ASSERT_TRUE(agents) << agents.error().text;
+  for (const control::ListedAgent& each : *agents) {
+    for (std::uint32_t serial = 0; serial < 4; ++serial) {
+      ASSERT_TRUE(villain.client().report({"slander", each.pid, each.incarnation, serial}));
+    }
+  }
+  ASSERT_TRUE(villain.client().status());  // what was posted before it has been handled
+  board.attacked.raise();
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostilePeer, NobodyCanEndALinkThatItDoesNotRead) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  run(*victim, "slanderer");
+  await_log({"event=report_refused", "what=\"slander\"",
+             " owner=" + std::to_string(scene().honest_pid.load()) + " "});
+  // The one link that it reads is the victim's own.
+  EXPECT_EQ(hive().status().quarantined_links, 1U);
+  await_log({"event=link_ended", "name=\"victim\"", "what=\"slander\""});
+  end(*victim);
+}
+
+// ---- Receipts -----------------------------------------------------------------------------------
+
+constexpr std::size_t kSlabBytes = 1000;
+
+// Numbers: what the reader does with its receipts.
+enum class Receipts : std::uint32_t { kNone, kCursorsAlone, kAhead, kBack, kStampNeverLent };
+
+bool is_lie(Receipts how) { return how >= Receipts::kAhead; }
+
+BEELINE_ROLE(reader) {
+  auto& board = context.board<HostileBoard>();
+  const auto how = static_cast<Receipts>(context.number);
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("reader", "victim");
+  shm::ReceiptBank& bank = villain.link().bank(villain.open_receipts());
+  if (how == Receipts::kAhead) bank.cursors[0].publish(1'000'000);
+  if (how == Receipts::kBack) {
+    const Deadline deadline = patience();
+    while (!shm::is_published(villain.shown().slot(shm::Lane::kNormal, 3), 3)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim sends nothing";
+      os::yield();
+    }
+    bank.cursors[0].publish(4);
+    while (!shm::is_published(villain.shown().slot(shm::Lane::kNormal, 131), 131)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim believes no receipt";
+      os::yield();
+    }
+    bank.cursors[0].publish(1);
+  }
+  if (how == Receipts::kStampNeverLent) {
+    const auto& layout = villain.link().layout();
+    const auto done = villain.memory().allocate(layout.stamps, shm::LinkLayout::kStampsBytes);
+    ASSERT_TRUE(done) << done.error().text;
+    for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+      villain.link().stamp(0, slab).publish(~0ULL);
+    }
+    bank.stamps_ready.publish(1);
+  }
+  board.attacked.raise();
+  // Room in the lane, so that slabs are asked for.
+  if (how == Receipts::kCursorsAlone || how == Receipts::kStampNeverLent) {
+    for (std::uint64_t at = 0; board.is_over.count() == 0 && !villain.has_ended();) {
+      if (shm::is_published(villain.shown().slot(shm::Lane::kNormal, at), at)) ++at;
+      bank.cursors[0].publish(at);
+      os::yield();
+    }
+  }
+  if (is_lie(how)) {
+    EXPECT_NE(villain.await_end().find("receipt"), std::string::npos);
+  }
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+// The victim is a sender here. What it sends to the reader is refused once there is no room, and
+// what it says to the honest agent, which waits for that, is not.
+class HostileReader : public HostilePeer {
+ protected:
+  void run_reader(Receipts how, std::size_t bytes) {
+    auto victim = attach("victim");
+    ASSERT_TRUE(victim);
+    scene().attackers = 1;
+    troupe().start("honest");
+    troupe().start("reader", static_cast<std::uint32_t>(how));
+    const Peer reader = peer_of(*victim, "reader");
+    const std::vector<std::byte> payload(bytes);
+    const Deadline deadline = patience();
+    SendResult last;
+    const auto is_named = [&] { return victim->counters().quarantined_links != 0; };
+    do {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it takes and takes";
+      last = victim->send(reader, payload);
+      static_cast<void>(victim->receive({.timeout = 1ms, .filter = kNobody}));
+    } while (last || (is_lie(how) && !is_named()));
+    EXPECT_EQ(last.status, SendStatus::kFull);
+    receive_all_honest(*victim);
+    EXPECT_EQ(is_named(), is_lie(how));
+    EXPECT_EQ(hive().status().quarantined_links, is_named() ? 1U : 0U);
+    if (is_named()) await_log({"event=link_ended", "name=\"reader\"", "receipt"});
+    end(*victim);
+  }
+};
+
+TEST_F(HostileReader, OneThatTakesNothingFillsItsOwnLinkAlone) { run_reader(Receipts::kNone, 8); }
+TEST_F(HostileReader, OneThatFinishesNoPayloadFillsItsOwnSlabsAlone) {
+  run_reader(Receipts::kCursorsAlone, kSlabBytes);
+}
+TEST_F(HostileReader, AReceiptForWhatWasNeverSentIsNotBelieved) { run_reader(Receipts::kAhead, 8); }
+TEST_F(HostileReader, AReceiptThatGoesBackIsNotBelieved) { run_reader(Receipts::kBack, 8); }
+TEST_F(HostileReader, AStampForASlabThatWasNeverLentIsNotBelieved) {
+  run_reader(Receipts::kStampNeverLent, kSlabBytes);
+}
+
+// ---- Wakes --------------------------------------------------------------------------------------
+
+// Whoever sleeps on its status word is moved to a word of ours, where nobody wakes it; and whatever
+// others have put into its eventfd is taken out.
+void steal_wakes(const Villain& villain, std::uint32_t& our_word) {
+  static_cast<void>(::syscall(SYS_futex, &villain.victim_status().sleep, FUTEX_REQUEUE, 0, INT_MAX,
+                              &our_word, 0));
+  static_cast<void>(os::drain_event(villain.victim_event()));
+}
+
+BEELINE_ROLE(thief) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("thief", "victim");
+  // Shared memory: the kernel moves nobody from a shared word to a private one.
+  SharedMemory ours(4096);
+  board.attacked.raise();
+  while (board.arrived.count() < kHonestMessages) steal_wakes(villain, ours.as<std::uint32_t>());
+}
+
+TEST_F(HostilePeer, StolenWakesDelayAndLoseNothing) {
+  AttachOptions options = named("victim");
+  options.wait = WaitMode::kSleep;  // it sleeps whenever there is nothing
+  auto victim = attach(options);
+  ASSERT_TRUE(victim);
+  run(*victim, "thief");
+  end(*victim);
+}
+
+// A bell that blocks whoever rings it: the eventfd is full, and its owner has made it blocking,
+// which all holders share. And a status page that says "asleep" whatever happens.
+BEELINE_ROLE(trapper) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("trapper", "victim");
+  const std::uint64_t most = ~0ULL - 1;
+  ASSERT_EQ(::write(villain.event(), &most, sizeof(most)), 8);
+  const int flags = ::fcntl(villain.event(), F_GETFL);
+  ASSERT_EQ(::fcntl(villain.event(), F_SETFL, flags & ~O_NONBLOCK), 0);
+  villain.status().sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+  board.attacked.raise();
+  ASSERT_TRUE(board.arrived.await(kHonestMessages / 2, patience()));
+  villain.status().sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kFutex));
+  ASSERT_TRUE(board.arrived.await(kHonestMessages, patience()));
+  villain.status().sleep.publish(0xffffffff);
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostilePeer, ABellThatIsATrapHoldsNobody) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  scene().attackers = 1;
+  troupe().start("honest");
+  troupe().start("trapper");
+  const Peer trapper = peer_of(*victim, "trapper");
+  ASSERT_TRUE(scene().attacked.await(1, patience()));
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(victim->send(trapper, "ring"));
+  receive_all_honest(*victim);
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(victim->send(trapper, "ring"));
+  end(*victim);
+}
+
+// ---- What outlives the coordinator --------------------------------------------------------------
+
+BEELINE_ROLE(repeater) {
+  auto& board = context.board<HostileBoard>();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  Villain villain("repeater", "victim");
+  villain.say("before");
+  shm::MessageHeader header = villain.sound();
+  header.id = shm::make_message_id(villain.victim(), 1);
+  villain.publish(header);
+  EXPECT_FALSE(villain.await_end().empty());
+  board.attacked.raise();
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostilePeer, AnEndedLinkStaysSoForTheNextCoordinatorAndTheNextLifeOfItsReader) {
+  {
+    auto victim = attach("victim");
+    ASSERT_TRUE(victim);
+    run(*victim, "repeater");
+    ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+    drain_until(*victim,
+                [&] { return hive().coordinator() != 0 && hive().status().restarts == 1; });
+    EXPECT_EQ(hive().status().quarantined_links, 1U);
+  }
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  EXPECT_EQ(victim->counters().drained, kHonestMessages + 2) << "all honest ones, and \"before\"";
+  drain_what_fits(*victim);
+  EXPECT_EQ(victim->counters().quarantined_links, 1U) << "inherited; its lanes are not looked at";
+  EXPECT_EQ(hive().status().quarantined_links, 1U);
+  end(*victim);
+}
+
+}  // namespace
+}  // namespace beeline::test
