@@ -154,14 +154,6 @@ std::vector<LinkEntry*> unfaded_links_to(Hive& hive, Pid reader) {
   return links;
 }
 
-/// True while a hand-over needs this link for its receipts.
-bool needed_as_mine(Hive& hive, const LinkEntry& link) {
-  const Agent* owner = hive.registry.agent(link.owner);
-  const AgentNode* node = hive.tree.find(link.owner);
-  return owner != nullptr && node->state != shm::AgentState::kDead &&
-         owner->committed() == link.key.incarnation;
-}
-
 }  // namespace
 
 Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
@@ -195,6 +187,13 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   const OpenedAnswer opened = describe_peer(reader, link->may_send && !link->ended, peer_fds);
   hive.answer(caller, seq, opened, std::move(peer_fds));
   return {};
+}
+
+bool needed_as_mine(Hive& hive, const LinkEntry& link) {
+  const Agent* owner = hive.registry.agent(link.owner);
+  const AgentNode* node = hive.tree.find(link.owner);
+  return owner != nullptr && node->state != shm::AgentState::kDead &&
+         owner->committed() == link.key.incarnation;
 }
 
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {

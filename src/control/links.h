@@ -36,6 +36,9 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
 /// predecessor's own link to that peer.
 void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 
+/// True while a hand-over needs this link, faded or not, for its receipts.
+[[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
+
 /// Drops the faded links of a life that no hand-over needs any more.
 void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation);
 

@@ -9,6 +9,7 @@
 #include "shm/directory.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
+#include "src/control/links.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
 
@@ -140,11 +141,13 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
                   record.key.serial, record.owner, record.reader);
     return;
   }
-  hive.registry.add_link({record.key, record.owner, record.reader, record.contract,
-                          share(std::move(fd)), record.may_send, record.faded, record.opened_ns,
-                          record.ended});
+  const LinkEntry& link = hive.registry.add_link(
+      {record.key, record.owner, record.reader, record.contract, share(std::move(fd)),
+       record.may_send, record.faded, record.opened_ns, record.ended});
   if (record.ended) ++hive.quarantined_links;
-  if (hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
+  // The last coordinator may have ended after the record that made the link needless.
+  const bool needless = record.faded && !needed_as_mine(hive, link);
+  if (needless || hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 // 300,000).
 
 #include "shm/status.h"
+#include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "src/os/futex.h"
 #include "src/os/process.h"
@@ -17,6 +18,7 @@
 namespace beeline::wake {
 
 inline constexpr int kRingTries = 64;
+inline constexpr std::int64_t kRingNs = 2'000'000;  // as long as the short block
 
 // Where one life of an agent is rung. Not owned. An empty bell rings nobody.
 struct Bell {
@@ -30,16 +32,22 @@ struct Bell {
 //
 // SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
 // owner only if it is already in the kernel. While the word says sleeping and the wake found
-// nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay.
+// nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay,
+// and after kRingNs as well: a yield takes as long as others want the CPU, and the sleeper may be
+// stopped, killed, or waiting for us.
 inline bool ring(const shm::StatusPage& status, int event_fd) {
   auto sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
   if (sleep == shm::Sleep::kAwake) return false;
+  std::int64_t start_ns = 0;
   for (int i = 0; i < kRingTries; ++i) {
     if (sleep == shm::Sleep::kEvent) {
       if (event_fd >= 0) os::signal_event(event_fd);
       return true;
     }
     if (os::futex_wake_all(&status.sleep) > 0) return true;
+    const std::int64_t now_ns = os::monotonic_ns();
+    if (start_ns == 0) start_ns = now_ns;
+    if (now_ns - start_ns > kRingNs) return true;
     os::yield();
     sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
     if (sleep == shm::Sleep::kAwake) return true;

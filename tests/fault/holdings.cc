@@ -1,45 +1,79 @@
 #include "tests/fault/holdings.h"
 
-#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
-
-#include <fmt/format.h>
-
-#include "tests/support/scratch_hive.h"
+#include <iterator>
+#include <set>
 
 namespace beeline::test {
-
 namespace {
 
-std::size_t descriptors_of(pid_t process) {
-  std::size_t count = 0;
-  DIR* const listing = ::opendir(fmt::format("/proc/{}/fd", process).c_str());
-  if (listing == nullptr) return 0;
-  while (const dirent* entry = ::readdir(listing)) count += entry->d_name[0] != '.' ? 1 : 0;
-  ::closedir(listing);
-  return count;
-}
+namespace fs = std::filesystem;
 
-std::size_t mapped_segments() {
-  std::ifstream maps("/proc/self/maps");
+// Those that hold `text`.
+std::size_t count_lines(const fs::path& path, const std::string& text) {
+  std::ifstream file(path);
   std::size_t count = 0;
-  for (std::string line; std::getline(maps, line);) {
-    count += line.find("memfd:beeline-") != std::string::npos ? 1 : 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(text) != std::string::npos) ++count;
   }
   return count;
 }
 
-}  // namespace
-
-Holdings holdings_of(pid_t keeper, pid_t coordinator) {
-  return {count_open_fds(), mapped_segments(), descriptors_of(keeper), descriptors_of(coordinator)};
+std::size_t count_fds(pid_t process) {
+  std::error_code error;
+  const fs::directory_iterator all(fs::path("/proc") / std::to_string(process) / "fd", error);
+  return static_cast<std::size_t>(std::distance(fs::begin(all), fs::end(all)));
 }
 
-std::string describe(const Holdings& held) {
-  return fmt::format(
-      "{} descriptors, {} segments mapped, {} descriptors of the keeper, {} of the coordinator",
-      held.descriptors, held.segments, held.of_keeper, held.of_coordinator);
+// A line of /proc/PID/status, in KiB.
+std::size_t read_kib(const fs::path& path, const std::string& name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name)) return std::stoul(line.substr(name.size()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Holdings holdings_of(pid_t process) {
+  const fs::path proc = fs::path("/proc") / std::to_string(process);
+  Holdings found;
+  std::set<ino_t> segments;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(proc / "fd", error)) {
+    ++found.fds;
+    const std::string target = fs::read_symlink(entry.path(), error).string();
+    struct stat file {};
+    if (error || !target.starts_with("/memfd:beeline-")) continue;
+    if (target.starts_with("/memfd:beeline-test-board")) continue;
+    if (::stat(entry.path().c_str(), &file) != 0 || !segments.insert(file.st_ino).second) continue;
+    found.segment_kib += static_cast<std::size_t>(file.st_blocks) / 2;
+  }
+  found.mappings = count_lines(proc / "maps", "");
+  found.private_kib = read_kib(proc / "status", "RssAnon:");
+  return found;
+}
+
+std::string describe(const Holdings& holdings) {
+  return std::to_string(holdings.fds) + " fds, " + std::to_string(holdings.mappings) +
+         " mappings, " + std::to_string(holdings.private_kib) + " KiB of its own, " +
+         std::to_string(holdings.segment_kib) + " KiB in segments";
+}
+
+Leftovers leftovers_of(pid_t keeper, pid_t coordinator) {
+  return {count_fds(::getpid()), count_lines("/proc/self/maps", "memfd:beeline-"),
+          count_fds(keeper), count_fds(coordinator)};
+}
+
+std::string describe(const Leftovers& left) {
+  return std::to_string(left.fds) + " fds, " + std::to_string(left.segments) +
+         " segments mapped, " + std::to_string(left.keeper_fds) + " fds of the keeper, " +
+         std::to_string(left.coordinator_fds) + " of the coordinator";
 }
 
 }  // namespace beeline::test

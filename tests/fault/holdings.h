@@ -1,22 +1,36 @@
 #pragma once
-// What a leak would raise.
+// What a process holds, as the kernel says it: descriptors, mappings, memory.
 
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace beeline::test {
 
 struct Holdings {
-  std::size_t descriptors = 0;  // of this process
-  std::size_t segments = 0;     // mapped by this process
-  std::size_t of_keeper = 0;    // descriptors
-  std::size_t of_coordinator = 0;
-  bool operator==(const Holdings&) const = default;
+  std::size_t fds = 0;
+  std::size_t mappings = 0;
+  std::size_t private_kib = 0;  // resident memory that is its own: heap and stack
+  std::size_t segment_kib = 0;  // memory of the segments that its descriptors name, each once
 };
 
-[[nodiscard]] Holdings holdings_of(pid_t keeper, pid_t coordinator);
-[[nodiscard]] std::string describe(const Holdings& held);
+// All zero when there is no such process.
+[[nodiscard]] Holdings holdings_of(pid_t process);
+
+[[nodiscard]] std::string describe(const Holdings& holdings);
+
+// What a leak would raise, here and in the hive.
+struct Leftovers {
+  std::size_t fds = 0;       // of this process
+  std::size_t segments = 0;  // mapped by this process
+  std::size_t keeper_fds = 0;
+  std::size_t coordinator_fds = 0;
+  bool operator==(const Leftovers&) const = default;
+};
+
+[[nodiscard]] Leftovers leftovers_of(pid_t keeper, pid_t coordinator);
+[[nodiscard]] std::string describe(const Leftovers& left);
 
 }  // namespace beeline::test

@@ -5,13 +5,6 @@
 
 namespace beeline::test {
 
-// How a player ends that could not join the hive because the coordinator was killed meanwhile; it
-// is started again.
-inline constexpr int kExitAgain = 75;
-
-// How a visitor ends that has said what it came for. It goes without a word, as if it were killed.
-inline constexpr int kExitVisited = 76;
-
 // Who plays, and who sends to whom: everyone in [0, senders) to everyone else in
 // [first_receiver, players). Visitors have the numbers after the players; they are temporary
 // agents, send to the same receivers and end after a few messages, again and again.

@@ -6,20 +6,18 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/os/event_fd.h"
+#include "tests/fault/correspondent.h"
+#include "tests/fault/fault_test.h"
 #include "tests/fault/kill_board.h"
-#include "tests/support/hive_test.h"
 #include "tests/support/payload.h"
 
 namespace beeline::test {
 namespace {
-
-using Random = std::mt19937_64;
 
 std::string name_of(std::uint32_t player) { return "player-" + std::to_string(player); }
 
@@ -54,7 +52,8 @@ class Player {
         self_(self),
         agent_(join(player_options(self))),
         random_(mix(board.seed + board.lives.fetch_add(1))),
-        peers_(board.cast.players) {
+        peers_(board.cast.players),
+        mail_(board.ledger, self) {
     // Some wait on their eventfd instead of the futex.
     if (self_ % 3 == 2) event_fd_ = agent_.fd();
   }
@@ -67,12 +66,12 @@ class Player {
       if (sends) send_one();
       if (stop && !std::exchange(quiet, true)) give_up_sending();
       if (board_.cast.receives(self_) || !sends) receive_some(sends);
-      if (stop) finish_all();  // a link fades when nothing that came through it is held
+      if (stop) mail_.finish_all();  // a link fades when nothing that came through it is held
     }
-    finish_all();
+    mail_.finish_all();
     while (auto message = agent_.try_receive()) {
       take(std::move(*message));
-      finish_all();
+      mail_.finish_all();
     }
     const InboxCounters counters = agent_.counters();
     EXPECT_EQ(counters.queued + counters.leased + counters.dead, 0U);
@@ -81,10 +80,6 @@ class Player {
   }
 
  private:
-  struct Held {
-    Message message;
-    Ledger::Receipt receipt;
-  };
   // What is to be sent next; the same until it was sent.
   struct Pending {
     std::uint32_t to = 0;
@@ -174,34 +169,12 @@ class Player {
   }
 
   void take(Message message) {
-    const auto head = read_payload(message.payload());
-    Ledger::Receipt receipt{0, self_, 0, message.id(), message.attempts()};
-    if (!head) {
-      board_.ledger.complain(Fault::kDamaged, receipt, message.payload().size());
-      return message.done();
-    }
-    receipt.sender = head->sender;
-    receipt.sequence = head->sequence;
-    if (head->receiver != self_) board_.ledger.complain(Fault::kMisrouted, receipt, 0);
-    const bool known = head->sender < peers_.size() && peers_[head->sender].valid();
-    if (known && peers_[head->sender].pid != message.from()) {
-      board_.ledger.complain(Fault::kWrongSender, receipt, 0);
-    }
-    board_.ledger.receive(receipt);
-    if (random_() % 256 == 0 && receipt.attempts < 8) return message.requeue();
-    held_.push_back({std::move(message), receipt});
-    // A few leases are open whenever it is killed, and they end in any order.
-    while (held_.size() > random_() % 8) finish(random_() % held_.size());
-  }
-
-  void finish(std::size_t at) {
-    held_[at].message.done();
-    board_.ledger.finish(held_[at].receipt);
-    std::swap(held_[at], held_.back());
-    held_.pop_back();
-  }
-  void finish_all() {
-    while (!held_.empty()) finish(held_.size() - 1);
+    const auto receipt = mail_.receive(message, [&](std::uint32_t sender) -> Pid {
+      return sender < peers_.size() ? peers_[sender].pid : 0;
+    });
+    if (!receipt) return message.done();
+    if (random_() % 256 == 0 && receipt->attempts < 8) return message.requeue();
+    mail_.hold(std::move(message), *receipt, random_);
   }
 
   KillBoard& board_;
@@ -211,7 +184,7 @@ class Player {
   std::vector<Peer> peers_;
   std::optional<Pending> pending_;
   int event_fd_ = -1;
-  std::vector<Held> held_;
+  Correspondent mail_;
 };
 
 // Comes, leaves a few messages with one receiver, and is finally dead.

@@ -1,9 +1,12 @@
 #include "tests/fault/ledger.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <sstream>
 
 #include "shm/identity.h"
+#include "src/os/clock.h"
 
 namespace beeline::test {
 
@@ -35,8 +38,50 @@ const char* to_string(Fault fault) {
       return "handed out again after done";
     case Fault::kWrongSender:
       return "its id names another sender than its payload";
+    case Fault::kOvertaken:
+      return "a later message of this sender and rank was handed out before it";
   }
   return "unknown";
+}
+
+const char* to_string(Chronicle::Step step) {
+  switch (step) {
+    case Chronicle::Step::kAttempted:
+      return "is about to be sent";
+    case Chronicle::Step::kAccepted:
+      return "was accepted";
+    case Chronicle::Step::kRefused:
+      return "was refused";
+    case Chronicle::Step::kReceived:
+      return "was handed out";
+    case Chronicle::Step::kFinished:
+      return "was finished";
+  }
+  return "unknown";
+}
+
+void Chronicle::note(std::uint32_t player, Step step, std::uint32_t sender, std::uint32_t receiver,
+                     std::uint64_t sequence) {
+  static const auto process = static_cast<std::uint32_t>(::getpid());
+  const std::uint64_t at = next_[player].load();
+  entries_[player][at % kEntries] = {os::monotonic_ns(), sequence, sender, receiver, process, step};
+  next_[player].store(at + 1);
+}
+
+std::vector<Chronicle::Entry> Chronicle::about(std::uint32_t sender, std::uint32_t receiver,
+                                               std::uint64_t sequence) const {
+  std::vector<Entry> found;
+  for (const std::uint32_t player : {sender, receiver}) {
+    const std::uint64_t end = next_[player].load();
+    for (std::uint64_t i = end - std::min<std::uint64_t>(end, kEntries); i < end; ++i) {
+      const Entry& entry = entries_[player][i % kEntries];
+      const bool is_it = entry.sender == sender && entry.receiver == receiver &&
+                         entry.sequence == sequence && entry.ns != 0;
+      if (is_it) found.push_back(entry);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Entry& a, const Entry& b) { return a.ns < b.ns; });
+  return found;
 }
 
 std::uint64_t Ledger::attempt(std::uint32_t sender, std::uint32_t receiver) {
@@ -44,16 +89,19 @@ std::uint64_t Ledger::attempt(std::uint32_t sender, std::uint32_t receiver) {
   if (sequence >= kMaxSequences) return kMaxSequences;
   next_[sender][receiver].store(sequence + 1);
   words_[sender][receiver][sequence].fetch_or(kAttempted);
+  chronicle_.note(sender, Chronicle::Step::kAttempted, sender, receiver, sequence);
   return sequence;
 }
 
 void Ledger::accept(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence,
                     MessageId id) {
   words_[sender][receiver][sequence].fetch_or(kAccepted | shm::counter_of_message(id) << kIdShift);
+  chronicle_.note(sender, Chronicle::Step::kAccepted, sender, receiver, sequence);
 }
 
 void Ledger::refuse(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence) {
   words_[sender][receiver][sequence].fetch_or(kRefused);
+  chronicle_.note(sender, Chronicle::Step::kRefused, sender, receiver, sequence);
 }
 
 void Ledger::receive(const Receipt& receipt) {
@@ -61,6 +109,8 @@ void Ledger::receive(const Receipt& receipt) {
       receipt.sequence >= kMaxSequences) {
     return complain(Fault::kDamaged, receipt, 0);
   }
+  chronicle_.note(receipt.receiver, Chronicle::Step::kReceived, receipt.sender, receipt.receiver,
+                  receipt.sequence);
   const std::uint64_t before =
       words_[receipt.sender][receipt.receiver][receipt.sequence].fetch_add(1);
   if ((before & kAttempted) == 0 || (before & kRefused) != 0) {
@@ -76,6 +126,8 @@ void Ledger::receive(const Receipt& receipt) {
 
 void Ledger::finish(const Receipt& receipt) {
   words_[receipt.sender][receipt.receiver][receipt.sequence].fetch_or(kFinished);
+  chronicle_.note(receipt.receiver, Chronicle::Step::kFinished, receipt.sender, receipt.receiver,
+                  receipt.sequence);
 }
 
 void Ledger::complain(Fault fault, const Receipt& receipt, std::uint64_t word) {
@@ -115,6 +167,16 @@ std::vector<MissingMessage> Ledger::missing(std::size_t limit) const {
 std::vector<FaultRecord> Ledger::faults() const {
   const std::size_t count = std::min<std::size_t>(fault_count_.load(), kKeptFaults);
   return {faults_.begin(), faults_.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+std::string Ledger::story(std::uint32_t sender, std::uint32_t receiver,
+                          std::uint64_t sequence) const {
+  std::ostringstream text;
+  for (const Chronicle::Entry& entry : chronicle_.about(sender, receiver, sequence)) {
+    text << "  " << entry.ns / 1'000'000 << " ms: it " << to_string(entry.step) << ", by process "
+         << entry.process << "\n";
+  }
+  return text.str();
 }
 
 std::string describe(std::uint64_t word) {

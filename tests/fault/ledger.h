@@ -20,7 +20,7 @@
 
 namespace beeline::test {
 
-inline constexpr std::uint32_t kMaxPlayers = 9;
+inline constexpr std::uint32_t kMaxPlayers = 32;
 inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one player for one other
 
 enum class Fault : std::uint32_t {
@@ -31,6 +31,7 @@ enum class Fault : std::uint32_t {
   kTwice,        // handed out again and not said to be redelivered
   kAfterDone,    // handed out again after it was finished
   kWrongSender,  // from() is not who wrote the payload
+  kOvertaken,    // a later message of the same sender and rank was handed out before
 };
 [[nodiscard]] const char* to_string(Fault fault);
 
@@ -49,6 +50,31 @@ struct MissingMessage {
   std::uint32_t receiver;
   std::uint64_t sequence;
   std::uint64_t word;
+};
+
+// The last that each player wrote into the ledger, and when. A player that is killed leaves its
+// newest entry half written at worst, and nobody has counted that yet.
+class Chronicle {
+ public:
+  enum class Step : std::uint32_t { kAttempted = 1, kAccepted, kRefused, kReceived, kFinished };
+  struct Entry {
+    std::int64_t ns;
+    std::uint64_t sequence;
+    std::uint32_t sender;
+    std::uint32_t receiver;
+    std::uint32_t process;
+    Step step;
+  };
+  void note(std::uint32_t player, Step step, std::uint32_t sender, std::uint32_t receiver,
+            std::uint64_t sequence);
+  // What both players have written about the message and still lies here, by time.
+  [[nodiscard]] std::vector<Entry> about(std::uint32_t sender, std::uint32_t receiver,
+                                         std::uint64_t sequence) const;
+
+ private:
+  static constexpr std::size_t kEntries = 1 << 15;
+  std::atomic<std::uint64_t> next_[kMaxPlayers];
+  Entry entries_[kMaxPlayers][kEntries];
 };
 
 // Zero bytes are an empty ledger.
@@ -79,11 +105,15 @@ class Ledger {
   [[nodiscard]] std::vector<MissingMessage> missing(std::size_t limit) const;
   [[nodiscard]] std::vector<FaultRecord> faults() const;
   [[nodiscard]] const Event& progress() const { return progress_; }
+  // What the players have done with a message, for people, a line each.
+  [[nodiscard]] std::string story(std::uint32_t sender, std::uint32_t receiver,
+                                  std::uint64_t sequence) const;
 
  private:
   static constexpr std::size_t kKeptFaults = 64;
 
   Event progress_;  // messages received
+  Chronicle chronicle_;
   std::atomic<std::uint32_t> fault_count_;
   std::atomic<std::uint64_t> again_;
   std::array<FaultRecord, kKeptFaults> faults_;

@@ -93,7 +93,7 @@ class SyscallAgentTest : public testing::Test {
     }
   }
 
-  [[nodiscard]] Holdings holdings() const { return holdings_of(hive_->keeper(), coordinator_); }
+  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
 
   static AttachOptions near_options() {
     AttachOptions options = named("near");
@@ -119,16 +119,16 @@ class SyscallAgentTest : public testing::Test {
   void expect_as_before() {
     near_.reset();
     const Deadline deadline = after(10s);
-    Holdings now = holdings();
+    Leftovers now = leftovers();
     while (now != before_ && std::chrono::steady_clock::now() < deadline) {
       (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      now = holdings();
+      now = leftovers();
     }
     EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
   }
 
   void attach_near(const AttachOptions& options) {
-    before_ = holdings();
+    before_ = leftovers();
     near_ = attach(options);
     text_ = fmt::format("message {}", ++messages_);
   }
@@ -175,7 +175,7 @@ class SyscallAgentTest : public testing::Test {
   SyscallSweep* sweep_ = nullptr;
   std::optional<Agent> far_;
   std::optional<Agent> near_;
-  Holdings before_;
+  Leftovers before_;
   std::uint64_t messages_ = 0;
   std::string text_;
 };
@@ -183,7 +183,7 @@ class SyscallAgentTest : public testing::Test {
 Operation SyscallAgentTest::attach_operation() {
   return {.name = "attach",
           .least_calls = 40,
-          .prepare = [this] { before_ = holdings(); },
+          .prepare = [this] { before_ = leftovers(); },
           .act = [this]() -> Ending {
             auto agent = Agent::attach(near_options());
             if (!agent) return agent.error();
@@ -322,7 +322,7 @@ Operation SyscallAgentTest::full_operation() {
 Operation SyscallAgentTest::event_operation() {
   return {.name = "attach with a rate, fd()",
           .least_calls = 45,
-          .prepare = [this] { before_ = holdings(); },
+          .prepare = [this] { before_ = leftovers(); },
           .act = [this]() -> Ending {
             AttachOptions options = near_options();
             options.receive_rate = 1000;

@@ -92,23 +92,23 @@ class SyscallDaemonTest : public testing::Test {
   [[nodiscard]] pid_t process() const {
     return static_cast<pid_t>(hive_->status().coordinator_pid);
   }
-  [[nodiscard]] Holdings holdings() const { return holdings_of(hive_->keeper(), coordinator_); }
+  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
   // Until nothing of the last visit is left.
   void settle() {
-    before_ = holdings();
+    before_ = leftovers();
     for (int quiet = 0; quiet < 50; ++quiet) {
       (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      const Holdings now = holdings();
+      const Leftovers now = leftovers();
       if (now != before_) quiet = 0;
       before_ = now;
     }
   }
   void expect_as_before() {
     const Deadline deadline = after(10s);
-    Holdings now = holdings();
+    Leftovers now = leftovers();
     while (now != before_ && std::chrono::steady_clock::now() < deadline) {
       (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      now = holdings();
+      now = leftovers();
     }
     EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
   }
@@ -118,7 +118,7 @@ class SyscallDaemonTest : public testing::Test {
   SyscallSweep* sweep_ = nullptr;
   std::optional<Agent> far_;
   pid_t coordinator_ = 0;
-  Holdings before_;
+  Leftovers before_;
   Pid last_pid_ = 0;
   std::uint64_t visits_ = 0;
   std::string text_;

@@ -1,0 +1,69 @@
+#pragma once
+// The mail of one player: what it was handed is checked and written down in the ledger, some of it
+// is held for a while, and it is finished in any order.
+
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <beeline/agent.h>
+
+#include "tests/fault/ledger.h"
+#include "tests/support/payload.h"
+
+namespace beeline::test {
+
+class Correspondent {
+ public:
+  Correspondent(Ledger& ledger, std::uint32_t self) : ledger_(ledger), self_(self) {}
+
+  // Writes down that the message was handed out. Nothing when its payload does not prove itself:
+  // the ledger knows it then. `sender_pid` tells who a player is in the hive, 0 = not known.
+  template <typename SenderPid>
+  [[nodiscard]] std::optional<Ledger::Receipt> receive(const Message& message,
+                                                       SenderPid&& sender_pid) {
+    const auto head = read_payload(message.payload());
+    Ledger::Receipt receipt{0, self_, 0, message.id(), message.attempts()};
+    if (!head) {
+      ledger_.complain(Fault::kDamaged, receipt, message.payload().size());
+      return std::nullopt;
+    }
+    receipt.sender = head->sender;
+    receipt.sequence = head->sequence;
+    if (head->receiver != self_) ledger_.complain(Fault::kMisrouted, receipt, 0);
+    const Pid known = sender_pid(head->sender);
+    if (known != 0 && known != message.from()) ledger_.complain(Fault::kWrongSender, receipt, 0);
+    ledger_.receive(receipt);
+    return receipt;
+  }
+
+  // A few leases are open whenever it is killed, and they end in any order.
+  template <typename Random>
+  void hold(Message message, const Ledger::Receipt& receipt, Random& random) {
+    held_.push_back({std::move(message), receipt});
+    while (held_.size() > random() % 8) finish(random() % held_.size());
+  }
+  void finish_all() {
+    while (!held_.empty()) finish(held_.size() - 1);
+  }
+
+ private:
+  struct Held {
+    Message message;
+    Ledger::Receipt receipt;
+  };
+
+  void finish(std::size_t at) {
+    held_[at].message.done();
+    ledger_.finish(held_[at].receipt);
+    std::swap(held_[at], held_.back());
+    held_.pop_back();
+  }
+
+  Ledger& ledger_;
+  std::uint32_t self_;
+  std::vector<Held> held_;
+};
+
+}  // namespace beeline::test

@@ -1,0 +1,92 @@
+#pragma once
+// The fixture of tests that kill: it starts players again that have ended, keeps the seed from
+// which all chance follows, and waits until the ledger misses nothing.
+//
+// BEELINE_SEED sets the seed that is printed; BEELINE_SOAK=1 asks for the long form.
+
+#include <sys/types.h>
+
+#include <deque>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "tests/fault/ledger.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+
+// How a player ends that could not join the hive because the coordinator was killed meanwhile; it
+// is started again.
+inline constexpr int kExitAgain = 75;
+
+// How a visitor ends that has said what it came for. It goes without a word, as if it were killed.
+inline constexpr int kExitVisited = 76;
+
+using Random = std::mt19937_64;
+
+[[nodiscard]] bool is_soak();
+
+class FaultTest : public HiveTest {
+ protected:
+  // A hive, a board, a seed. `ledger` lies in the board.
+  void start_faults(const std::string& program, std::chrono::seconds limit,
+                    std::size_t board_bytes);
+  void TearDown() override;
+
+  [[nodiscard]] virtual Ledger& ledger() = 0;
+  // Whether a visitor that has gone comes again.
+  [[nodiscard]] virtual bool visitors_return() const { return false; }
+
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] int coordinators() const { return coordinators_; }
+  [[nodiscard]] int failed_joins() const { return failed_joins_; }
+  [[nodiscard]] int visits() const { return visits_; }
+
+  void note(const std::string& event);
+  static std::string name_of(std::size_t place) { return "player-" + std::to_string(place); }
+
+  // SIGKILL, and the role of this place is started again. False when nobody is there now.
+  bool kill_player(std::size_t place);
+  bool kill_coordinator();
+
+  // Looks after players that have ended for `time`. Those that could not join are started again;
+  // any other end is a failure, unless `may_end`.
+  void attend(std::chrono::nanoseconds time, bool may_end);
+  template <typename Condition>
+  void attend_until(Condition&& condition) {
+    attend_until(std::forward<Condition>(condition), [] { return "players do not answer"; });
+  }
+  // `why_not` says what it still waits for at the deadline.
+  template <typename Condition, typename Text>
+  void attend_until(Condition&& condition, Text&& why_not) {
+    const Deadline deadline = patience();
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << why_not();
+      ASSERT_NO_FATAL_FAILURE(attend(5ms, false));
+    }
+  }
+  // Until all that was accepted was received; fails with what is missing at the deadline.
+  void await_all_received();
+  void await_ends();
+  // Fails with every fault that the ledger holds.
+  void expect_no_fault();
+  // What the players have done with a message, and the last faults of these two.
+  [[nodiscard]] std::string story(std::uint32_t sender, std::uint32_t receiver,
+                                  std::uint64_t sequence);
+
+ private:
+  void player_ended(std::size_t place, bool may_end);
+  void tell();
+
+  std::string program_;
+  std::uint64_t seed_ = 0;
+  Random random_;
+  std::deque<std::string> events_;  // the newest last; the oldest are forgotten
+  int failed_joins_ = 0;
+  int visits_ = 0;
+  int coordinators_ = 0;
+};
+
+}  // namespace beeline::test

@@ -1,0 +1,131 @@
+// What a new coordinator makes of the keeper's table, where the old one was killed between two of
+// the records that belong together.
+
+#include "src/control/restore.h"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/control/records.h"
+#include "src/os/event_fd.h"
+
+namespace beeline::control {
+namespace {
+
+// Nobody is connected.
+class NoClients : public Outbox {
+ public:
+  void send(std::uint64_t, std::string, std::vector<SharedFd>) override {}
+  void drain(std::uint64_t) override {}
+  void release(std::uint64_t) override {}
+  void watch(const Life&, Pid) override {}
+  void unwatch(const Life&) override {}
+  [[nodiscard]] std::size_t client_count() const override { return 0; }
+  [[nodiscard]] std::uint64_t dropped_clients() const override { return 0; }
+};
+
+class RestoreTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (std::filesystem::temp_directory_path() / "beeline-restore-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(path_.data()), nullptr);
+    auto sockets = os::PacketSocket::pair();
+    ASSERT_TRUE(sockets) << sockets.error().text;
+    keeper_end_ = std::move(sockets->first);
+    keeper_.emplace(std::move(sockets->second));
+    auto state = StateFile::open(path_ + "/state.json");
+    ASSERT_TRUE(state) << state.error().text;
+    auto directory = DirectorySegment::create("restore", 1, 1 << 16);
+    ASSERT_TRUE(directory) << directory.error().text;
+    hive_.emplace(HiveFacts{}, *keeper_, outbox_, log_, std::move(*state), std::move(*directory));
+    add_king(*hive_);
+  }
+  void TearDown() override {
+    hive_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  // A life that has said `ready` and has ended since.
+  void keep_life(Pid pid, std::uint64_t incarnation) {
+    LifeRecord record;
+    record.pid = pid;
+    record.incarnation = incarnation;
+    record.parent = kKingPid;
+    record.name = "agent-" + std::to_string(pid);
+    record.index = pid;
+    record.ready = true;
+    record.ended = true;
+    table_["agent/" + std::to_string(pid) + '/' + std::to_string(incarnation)] = {build(record),
+                                                                                  {}};
+  }
+  void keep_link(shm::LinkKey key, Pid owner, Pid reader, bool faded) {
+    auto fd = os::create_event_fd();
+    ASSERT_TRUE(fd) << fd.error().text;
+    LinkRecord record;
+    record.key = key;
+    record.owner = owner;
+    record.reader = reader;
+    record.contract = {128, 16, 1 << 16};
+    record.faded = faded;
+    KeptRecord& kept =
+        table_["link/" + std::to_string(key.incarnation) + '/' + std::to_string(key.serial)];
+    kept.value = build(record);
+    kept.fds.push_back(std::move(*fd));
+  }
+  void restore_hive() {
+    keeper_->know(table_);
+    restore(*hive_, std::move(table_));
+  }
+  [[nodiscard]] bool has_link(shm::LinkKey key) { return hive_->registry.link(key) != nullptr; }
+
+  KeptTable table_;
+  std::optional<Hive> hive_;
+
+ private:
+  std::string path_;
+  os::PacketSocket keeper_end_;
+  std::optional<KeeperClient> keeper_;
+  NoClients outbox_;
+  os::UniqueFd nowhere_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+  Log log_{nowhere_.get()};
+};
+
+// The keeper was told that life 20 is ready, and no longer that nobody needs what life 10 has
+// shown.
+TEST_F(RestoreTest, FadedLinksOfALifeThatHasASuccessorAreDropped) {
+  keep_life(5, 10);
+  keep_life(5, 20);
+  keep_life(6, 30);
+  keep_link({10, 1}, 5, 6, true);
+  restore_hive();
+  EXPECT_FALSE(has_link({10, 1})) << "it stays with the keeper for as long as the hive lives";
+}
+
+TEST_F(RestoreTest, AFadedLinkStaysForTheSuccessorOfItsOwner) {
+  keep_life(5, 20);
+  keep_life(6, 30);
+  keep_link({20, 1}, 5, 6, true);
+  restore_hive();
+  EXPECT_TRUE(has_link({20, 1})) << "the next life needs the receipts in it";
+}
+
+TEST_F(RestoreTest, WhatItsReaderHasNotDrainedStays) {
+  keep_life(5, 10);
+  keep_life(5, 20);
+  keep_life(6, 30);
+  keep_link({10, 1}, 5, 6, false);
+  restore_hive();
+  EXPECT_TRUE(has_link({10, 1}));
+}
+
+}  // namespace
+}  // namespace beeline::control

@@ -1,0 +1,203 @@
+#include "tests/killpoints/neighbour/trial.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "src/os/pid_fd.h"
+#include "tests/killpoints/stepper.h"
+#include "tests/support/payload.h"
+
+namespace beeline::killpoints {
+namespace {
+
+// Memory that all processes share and that is zero.
+template <typename T>
+T* share(std::size_t count) {
+  void* const at =
+      ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw std::bad_alloc();
+  auto* const first = static_cast<T*>(at);
+  for (std::size_t i = 0; i < count; ++i) new (first + i) T();
+  return first;
+}
+
+class Killer : public StepObserver {
+ public:
+  Killer(Trial& trial, std::uint64_t step) : trial_(trial), step_(step) {}
+  void after(std::uint64_t step, std::uintptr_t /*at*/) override {
+    if (step == step_) ::kill(::getpid(), SIGKILL);
+  }
+  void finish(std::uint64_t steps) override { trial_.steps = steps; }
+
+ private:
+  Trial& trial_;
+  std::uint64_t step_;
+};
+
+template <typename Work>
+pid_t start_child(Work&& work) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  work();
+  ::_exit(0);
+}
+
+// Whether a process was killed after this instruction; with 0 it comes to its end.
+bool kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
+  const pid_t victim = start_child([&] {
+    try {
+      queue.open(trial);
+      Killer killer(trial, step);
+      std::pair<Queue&, Trial&> both(queue, trial);
+      step_through(
+          [](void* context) {
+            const auto& [its_queue, its_trial] = *static_cast<std::pair<Queue&, Trial&>*>(context);
+            its_queue.operate(its_trial);
+          },
+          &both, killer);
+    } catch (const std::exception& error) {
+      trial.note(error.what());
+    }
+  });
+  int status = 0;
+  ::waitpid(victim, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+// False when the fresh process has to be ended.
+bool let_use(Queue& queue, Trial& trial, int patience_ms) {
+  const pid_t fresh = start_child([&] { queue.use(trial); });
+  const auto pidfd = os::open_pidfd(fresh);
+  pollfd end{pidfd ? pidfd->get() : -1, POLLIN, 0};
+  const bool has_ended = ::poll(&end, 1, patience_ms) == 1;
+  if (!has_ended) ::kill(fresh, SIGKILL);
+  ::waitpid(fresh, nullptr, 0);
+  return has_ended;
+}
+
+// What a trial has shown.
+struct TrialResult {
+  std::uint64_t step;
+  bool killed;
+  bool hangs;
+  bool errs;
+  std::uint32_t lost;
+  std::uint32_t corrupt;
+  char error[160];
+};
+
+void judge(const Trial& trial, bool has_ended, TrialResult& result) {
+  result.hangs = !has_ended;
+  result.errs = has_ended && !trial.complete;
+  result.corrupt = trial.corrupt;
+  std::copy(std::begin(trial.error), std::end(trial.error), result.error);
+  if (!trial.complete) return;  // what nobody can reach is not counted as lost as well
+  for (std::uint32_t message = 0; message < kMessages; ++message) {
+    bool must_come = true;
+    if (trial.part == Part::kSend && message == kSent) must_come = trial.returned;
+    // What a receive has returned, its caller has.
+    if (trial.part == Part::kReceive) {
+      must_come = message > kReceived || (message == kReceived && !trial.returned);
+    }
+    if (must_come && trial.received[message] == 0) ++result.lost;
+  }
+}
+
+void run_trial(Queue& queue, Trial& trial, int patience_ms, TrialResult& result) {
+  queue.prepare(trial);
+  result.killed = kill_victim(queue, trial, result.step);
+  const bool has_ended = let_use(queue, trial, patience_ms);
+  // An operation is not equally long each time: one that was over before is no trial.
+  if (result.killed) judge(trial, has_ended, result);
+}
+
+// The median of a few runs.
+std::uint64_t count_instructions(const Neighbour& neighbour, Part part, std::uint32_t length) {
+  constexpr std::size_t kRuns = 9;
+  auto* const trials = share<Trial>(kRuns);
+  const pid_t worker = start_child([&] {
+    const auto queue = neighbour.make(0);
+    for (std::size_t i = 0; i < kRuns; ++i) {
+      trials[i].part = part;
+      trials[i].length = length;
+      queue->prepare(trials[i]);
+      kill_victim(*queue, trials[i], 0);
+      static_cast<void>(let_use(*queue, trials[i], neighbour.patience_ms));
+    }
+  });
+  ::waitpid(worker, nullptr, 0);
+  std::vector<std::uint64_t> steps;
+  for (std::size_t i = 0; i < kRuns; ++i) steps.push_back(trials[i].steps);
+  std::sort(steps.begin(), steps.end());
+  if (steps.front() == 0) {
+    throw std::runtime_error(std::string(neighbour.name) + ": " + trials[0].error);
+  }
+  return steps[kRuns / 2];
+}
+
+}  // namespace
+
+void Trial::write(std::span<std::byte> payload, std::uint32_t message) const {
+  test::write_payload(payload, {message, static_cast<std::uint32_t>(part), number, 0});
+}
+
+void Trial::note_received(std::span<const std::byte> payload, bool flagged) {
+  const auto head = test::read_payload(payload);
+  const bool is_ours = head && payload.size() == length && head->sequence == number &&
+                       head->receiver == static_cast<std::uint32_t>(part) &&
+                       head->sender < kMessages;
+  if (!is_ours || (received[head->sender].fetch_add(1) != 0 && !flagged)) ++corrupt;
+}
+
+void Trial::note(const std::string& what) {
+  std::fill(std::begin(error), std::end(error), '\0');
+  what.copy(error, sizeof(error) - 1);
+}
+
+Outcome kill_in(const Neighbour& neighbour, Part part, std::uint32_t length, std::uint64_t stride) {
+  Outcome outcome;
+  outcome.instructions = count_instructions(neighbour, part, length);
+  const std::size_t count = outcome.instructions / stride;
+  auto* const results = share<TrialResult>(count + 1);
+  auto* const trials = share<Trial>(count + 1);
+  auto& next = *share<std::atomic<std::size_t>>(1);
+  std::vector<pid_t> workers;
+  for (int worker = 0; worker < neighbour.workers; ++worker) {
+    workers.push_back(start_child([&] {
+      const auto queue = neighbour.make(worker);
+      for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+        trials[i].number = 1 + i;
+        trials[i].part = part;
+        trials[i].length = length;
+        results[i].step = (i + 1) * stride;
+        run_trial(*queue, trials[i], neighbour.patience_ms, results[i]);
+      }
+    }));
+  }
+  for (const pid_t worker : workers) ::waitpid(worker, nullptr, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const TrialResult& result = results[i];
+    outcome.kills += result.killed ? 1 : 0;
+    outcome.hangs += result.hangs ? 1 : 0;
+    outcome.errors += result.errs ? 1 : 0;
+    outcome.lost += result.lost;
+    outcome.corrupt += result.corrupt;
+    if (!result.hangs && !result.errs) continue;
+    if (outcome.first_error.empty()) outcome.first_error = result.error;
+    if (outcome.first_unusable == 0) outcome.first_unusable = result.step;
+    outcome.last_unusable = result.step;
+  }
+  return outcome;
+}
+
+}  // namespace beeline::killpoints
