@@ -27,6 +27,7 @@ test: setup
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
+	build-clang/bin/beeline-explore . --long
 	build-clang/bin/beeline-killpoints-boost --long
 	scripts/fuzz 300
 	scripts/coverage

@@ -1,0 +1,173 @@
+#pragma once
+// What src/send and src/receive do around the headers of shm/, access by access and in their order,
+// without what is private to a process. Each function names the one that it stands for; the real
+// sleeper (src/wake) runs as it is.
+
+#include <cstring>
+
+#include "shm/handover.h"
+#include "shm/lane.h"
+#include "shm/strings.h"
+#include "src/wake/bell.h"
+#include "src/wake/waiter.h"
+#include "tests/explore/explorer.h"
+#include "tests/explore/segments.h"
+
+namespace beeline::explore {
+
+inline constexpr std::int64_t kNever = INT64_MAX;
+
+// A message of the scenarios: its number is its counter, and 8 bytes of payload say it again.
+[[nodiscard]] inline shm::MessageHeader message(std::uint64_t number) {
+  shm::MessageHeader header{};
+  header.id = shm::make_message_id(kPidA, number);
+  header.sent_ns = static_cast<std::int64_t>(number);
+  header.rank = shm::kRankNormal;
+  header.length = 8;
+  header.slab = shm::kNoSlab;
+  return header;
+}
+[[nodiscard]] inline std::uint64_t payload_of(std::uint64_t number) { return number * 0x1111; }
+
+// The sender's end of a link (send::OutLink, send::SendPath).
+struct Sender {
+  Sender(const shm::Link& link, const shm::LinkView& receipts) : own(link), opposite(receipts) {}
+
+  shm::Link own;
+  shm::LinkView opposite;                 // where the receipts are
+  const shm::StatusPage* page = nullptr;  // of the receiver; null: nobody is rung
+  int event_fd = 0;
+  std::size_t bank = 0;
+  shm::LaneWriter lanes[shm::kLanes];
+  shm::SlabPool slabs{own.layout()};
+  bool stamps_ready = false;
+
+  [[nodiscard]] const shm::Atomic<std::uint64_t>* receipt(shm::Lane lane) const {
+    return &opposite.bank(bank).cursors[static_cast<std::size_t>(lane)];
+  }
+  // OutLink::has_space
+  [[nodiscard]] bool has_space(shm::Lane lane) {
+    return lanes[static_cast<std::size_t>(lane)].has_space(own.capacity(lane), receipt(lane));
+  }
+  // SendPath::put, then SendPath::publish but for the directory
+  void put(shm::Lane lane, const shm::MessageHeader& header, std::uint64_t generation,
+           const void* area) {
+    shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
+    shm::publish_slot(own.slot(lane, writer.tail()), writer.tail(), header, generation, area);
+    writer.advance();
+  }
+  void send(shm::Lane lane, std::uint64_t number) {
+    const std::uint64_t payload = payload_of(number);
+    put(lane, message(number), 0, &payload);
+    if (page != nullptr) ring();
+  }
+  void ring() const {
+    shm::full_fence();  // SendPath::publish
+    static_cast<void>(wake::ring(*page, event_fd));
+  }
+  // SendPath::want_space
+  void want_space(bool wanted) {
+    own.control().space.relaxed_store(wanted ? 1 : 0);
+    if (wanted) shm::full_fence();  // SendPath::want_space
+  }
+  // OutLink::find_stamps
+  [[nodiscard]] bool find_stamps() {
+    if (!stamps_ready) stamps_ready = opposite.bank(bank).stamps_ready.observe() != 0;
+    return stamps_ready;
+  }
+};
+
+// The receiver's end (receive::InLink, receive::Receiver).
+struct Receiver {
+  Receiver(const shm::LinkView& lanes, const shm::Link& link) : in(lanes), own(link) {}
+
+  shm::LinkView in;
+  shm::Link own;                          // its own link to the sender, where its receipts go
+  const shm::StatusPage* page = nullptr;  // of the sender; null: nobody is rung
+  int event_fd = 0;
+  std::size_t bank = 0;
+  std::uint64_t position[shm::kLanes] = {0, 0};
+
+  // InLink::has_message
+  [[nodiscard]] bool has_message(shm::Lane lane) const {
+    const std::uint64_t at = position[static_cast<std::size_t>(lane)];
+    return shm::is_published(in.slot(lane, at), at);
+  }
+  [[nodiscard]] bool has_message() const {
+    return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
+  }
+  // Receiver::put_next, but for the inbox
+  [[nodiscard]] shm::SlotCopy take(shm::Lane lane) {
+    std::uint64_t& at = position[static_cast<std::size_t>(lane)];
+    shm::SlotCopy copy{};
+    shm::copy_slot(in.slot(lane, at), copy);
+    ++at;
+    return copy;
+  }
+  // Receiver::commit, the receipt
+  void commit(shm::Lane lane) {
+    const auto index = static_cast<std::size_t>(lane);
+    own.bank(bank).cursors[index].publish(position[index]);
+  }
+  // Receiver::ring_for_space
+  void ring_for_space() const {
+    shm::full_fence();  // Receiver::ring_for_space
+    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(*page, event_fd));
+  }
+  // Receiver::next_in_order
+  [[nodiscard]] shm::Lane next_in_order() const {
+    bool normal = has_message(shm::Lane::kNormal);
+    const bool urgent = has_message(shm::Lane::kUrgent);
+    if (!urgent) return shm::Lane::kNormal;
+    if (!normal) normal = has_message(shm::Lane::kNormal);
+    if (!normal) return shm::Lane::kUrgent;
+    const auto number_at = [this](shm::Lane lane) {
+      const std::uint64_t at = position[static_cast<std::size_t>(lane)];
+      return shm::counter_of_message(in.slot(lane, at).header.words[0].relaxed_load());
+    };
+    return number_at(shm::Lane::kNormal) < number_at(shm::Lane::kUrgent) ? shm::Lane::kNormal
+                                                                         : shm::Lane::kUrgent;
+  }
+  // ensure_stamps, but for the memory
+  void ensure_stamps() const {
+    shm::ReceiptBank& receipts = own.bank(bank);
+    if (receipts.stamps_ready.relaxed_load() != 0) return;
+    for (std::uint32_t slab = 0; slab < 2; ++slab) own.stamp(bank, slab).relaxed_store(0);
+    receipts.stamps_ready.publish(1);
+  }
+};
+
+// Hive::announce: the coordinator queues a message on a socket, then rings. The socket is a word
+// here, and gives what a socket gives: who receives sees what the sender saw.
+inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page, int event_fd) {
+  socket.publish(1);
+  shm::full_fence();  // Hive::ring
+  static_cast<void>(wake::ring(page, event_fd));
+}
+[[nodiscard]] inline bool hear(const shm::Atomic<std::uint64_t>& socket) {
+  return socket.observe() != 0;
+}
+
+// segment::Foreign::accept
+[[nodiscard]] inline bool is_ready(const shm::SegmentHeader& header) {
+  return header.ready.observe() == 1;
+}
+
+// HomeMemory::set_ready
+inline void set_ready(const shm::Home& home) { home.header().ready.publish(1); }
+
+// A user's epoll on the fd of an agent.
+inline void wait_outside(int event_fd) {
+  static_cast<void>(os::wait_readable(event_fd, std::chrono::nanoseconds::max()));
+}
+
+// Whether a message arrived as it was sent.
+inline void check_message(const shm::SlotCopy& copy, std::uint64_t number) {
+  std::uint64_t payload = 0;
+  std::memcpy(&payload, copy.inline_payload(), 8);
+  check(shm::counter_of_message(copy.header.id) == number, "a message is lost, or comes twice");
+  check(copy.header.sent_ns == static_cast<std::int64_t>(number), "a header is torn");
+  check(payload == payload_of(number), "a payload is torn");
+}
+
+}  // namespace beeline::explore

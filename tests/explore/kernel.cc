@@ -1,0 +1,56 @@
+#include "tests/explore/kernel.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "src/os/event_fd.h"
+#include "src/os/futex.h"
+#include "src/os/process.h"
+#include "tests/explore/explorer.h"
+#include "tests/explore/segments.h"
+
+namespace beeline {
+
+namespace explore {
+namespace {
+
+std::uint64_t taken[kEvents];  // rings that the owner of each eventfd has had
+
+std::uint64_t* counters() {
+  return reinterpret_cast<std::uint64_t*>(segment("eventfds", kEvents * 8));
+}
+
+}  // namespace
+
+void clear_events() {
+  std::memset(counters(), 0, kEvents * 8);
+  std::memset(taken, 0, sizeof(taken));
+}
+
+}  // namespace explore
+
+namespace os {
+
+using namespace explore;  // NOLINT(google-build-using-namespace)
+
+void signal_event(int fd) noexcept { explorer().kernel_add(counters()[fd]); }
+
+bool wait_readable(int fd, std::chrono::nanoseconds /*timeout*/) noexcept {
+  taken[fd] = explorer().kernel_wait(counters()[fd], taken[fd]);
+  return true;
+}
+
+bool drain_event(int /*fd*/) noexcept { return true; }  // wait_readable() took the rings
+
+int usable_cpus() noexcept { return 1; }  // so that nobody spins
+void yield() noexcept {}
+
+// Scenarios sleep on eventfds. The futex that forgets a ring is in tests/spin/wake.pml.
+WaitOutcome futex_wait(const void* /*word*/, std::uint32_t /*expected*/,
+                       std::chrono::nanoseconds /*timeout*/) noexcept {
+  std::abort();
+}
+int futex_wake_all(const void* /*word*/) noexcept { std::abort(); }
+
+}  // namespace os
+}  // namespace beeline

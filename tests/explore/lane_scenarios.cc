@@ -1,0 +1,218 @@
+// Messages on their way: lanes that wrap, slabs that are used again, interned strings.
+
+#include <optional>
+
+#include "tests/explore/engine.h"
+#include "tests/explore/scenarios.h"
+
+namespace beeline::explore {
+
+namespace {
+
+// A's link to B and B's link to A, with a bank for A's link in the first place.
+struct Pair {
+  std::optional<Sender> sender;
+  std::optional<Receiver> receiver;
+  std::uint64_t taken = 0;  // messages that B has
+};
+Pair pair;
+
+void fresh_pair(std::uint32_t slots) {
+  const shm::LinkContract contract = contract_of(slots);
+  const shm::Link a = fresh_link("link A>B", contract);
+  const shm::Link b = fresh_link("link B>A", contract);
+  shm::open_bank(b.bank(0), kLinkA, 0, 0);
+  pair = {};
+  pair.sender.emplace(a, view_of(b));
+  pair.receiver.emplace(view_of(a), b);
+}
+
+void send_all(shm::Lane lane, std::uint64_t count) {
+  for (std::uint64_t number = 1; number <= count; ++number) {
+    await([lane] { return pair.sender->has_space(lane); });
+    pair.sender->send(lane, number);
+  }
+}
+
+void take_all(shm::Lane lane, std::uint64_t count, std::uint64_t batch) {
+  while (pair.taken < count) {
+    await([lane] { return pair.receiver->has_message(lane); });
+    for (std::uint64_t i = 0; i < batch && pair.receiver->has_message(lane); ++i) {
+      check_message(pair.receiver->take(lane), ++pair.taken);
+    }
+    pair.receiver->commit(lane);
+  }
+}
+
+Scenario lane(const char* name, std::uint32_t slots, std::uint64_t count, std::uint64_t batch) {
+  Scenario scenario;
+  scenario.name = name;
+  scenario.proves = "a lane that wraps delivers each message once, in order, whole";
+  scenario.set_up = [slots] { fresh_pair(slots); };
+  scenario.threads = {
+      {"sender", [count] { send_all(shm::Lane::kNormal, count); }},
+      {"receiver", [count, batch] { take_all(shm::Lane::kNormal, count, batch); }},
+  };
+  scenario.least = 2;
+  return scenario;
+}
+
+// The sender is killed anywhere; what it had published is taken, and nothing else is seen.
+Scenario killed_sender() {
+  Scenario scenario;
+  scenario.name = "lane-killed";
+  scenario.proves = "of a killed sender all that it published arrives, and nothing half written";
+  scenario.set_up = [] { fresh_pair(2); };
+  scenario.threads = {
+      {"sender",
+       [] {
+         for (std::uint64_t i = 1; i <= 3 && pair.sender->has_space(shm::Lane::kNormal); ++i) {
+           pair.sender->send(shm::Lane::kNormal, i);
+         }
+       }},
+      {"receiver",
+       [] {
+         const auto take = [] {
+           if (!pair.receiver->has_message(shm::Lane::kNormal)) return false;
+           check_message(pair.receiver->take(shm::Lane::kNormal), ++pair.taken);
+           pair.receiver->commit(shm::Lane::kNormal);
+           return true;
+         };
+         take();
+         explorer().wait_for_death(0);
+         while (take()) {
+         }
+       }},
+  };
+  scenario.victim = 0;
+  scenario.judge = [] {
+    check(explorer().was_killed() || pair.taken == pair.sender->lanes[0].tail(),
+          "a message is lost");
+  };
+  return scenario;
+}
+
+Scenario two_lanes() {
+  Scenario scenario;
+  scenario.name = "two-lanes";
+  scenario.proves = "a fifo inbox merges both lanes in the order in which they were sent";
+  scenario.set_up = [] { fresh_pair(2); };
+  scenario.threads = {
+      {"sender",
+       [] {
+         pair.sender->send(shm::Lane::kNormal, 1);
+         pair.sender->send(shm::Lane::kUrgent, 2);
+         pair.sender->send(shm::Lane::kNormal, 3);
+         pair.sender->send(shm::Lane::kUrgent, 4);
+       }},
+      {"receiver",
+       [] {
+         while (pair.taken < 4) {
+           await([] { return pair.receiver->has_message(); });
+           const shm::Lane lane = pair.receiver->next_in_order();
+           if (!pair.receiver->has_message(lane)) continue;
+           check_message(pair.receiver->take(lane), ++pair.taken);
+           pair.receiver->commit(lane);
+         }
+       }},
+  };
+  return scenario;
+}
+
+// Every message lies in the one slab that there is.
+Scenario slab(std::uint64_t count) {
+  Scenario scenario;
+  scenario.name = "slab";
+  scenario.proves = "a slab is written again only after its reader has finished it";
+  scenario.set_up = [] {
+    fresh_pair(2);
+    pair.sender->slabs.set_allocated(0, 1);
+    std::byte* memory = pair.sender->own.slab(0);
+    std::memset(memory, 0, 16);
+    // What the bank's row held for another life.
+    pair.receiver->own.stamp(0, 0).relaxed_store(1);
+    explorer().watch(0, memory, 16, true);
+  };
+  scenario.threads = {
+      {"sender",
+       [count] {
+         Sender& own = *pair.sender;
+         for (std::uint64_t number = 1; number <= count; ++number) {
+           auto loan = own.slabs.take(0);
+           if (loan.slab == shm::kNoSlab) {
+             await([&own] {
+               return own.find_stamps() && own.slabs.collect(0, own.opposite, own.bank) != 0;
+             });
+             loan = own.slabs.take(0);
+           }
+           const std::uint64_t bytes[2] = {payload_of(number), ~payload_of(number)};
+           std::memcpy(own.own.slab(loan.slab), bytes, 16);
+           shm::MessageHeader header = message(number);
+           header.flags = shm::kFlagSlab;
+           header.length = 16;
+           header.slab = loan.slab;
+           own.slabs.mark_out(loan);
+           await([&own] { return own.has_space(shm::Lane::kNormal); });
+           own.put(shm::Lane::kNormal, header, loan.generation, nullptr);
+         }
+       }},
+      {"receiver",
+       [count] {
+         Receiver& own = *pair.receiver;
+         while (pair.taken < count) {
+           await([&own] { return own.has_message(shm::Lane::kNormal); });
+           const shm::SlotCopy copy = own.take(shm::Lane::kNormal);
+           own.ensure_stamps();
+           own.commit(shm::Lane::kNormal);
+           explorer().read_plain(own.in.slab(copy.header.slab), 16);
+           std::uint64_t bytes[2];
+           std::memcpy(bytes, own.in.slab(copy.header.slab), 16);
+           ++pair.taken;
+           check(bytes[0] == payload_of(pair.taken) && bytes[1] == ~bytes[0],
+                 "a payload in a slab is torn");
+           shm::stamp(own.own.stamp(own.bank, copy.header.slab), copy.generation);
+         }
+       }},
+  };
+  return scenario;
+}
+
+Scenario strings() {
+  Scenario scenario;
+  scenario.name = "strings";
+  scenario.proves = "a string below a count that was observed is whole (REQUIRES of read_string)";
+  scenario.set_up = [] { fresh_pair(2); };
+  scenario.threads = {
+      {"owner",
+       [] {
+         shm::append_string(pair.sender->own, "first");
+         shm::append_string(pair.sender->own, "second");
+       }},
+      {"reader",
+       [] {
+         // verify_extents() of src/receive
+         const std::uint32_t count = pair.receiver->in.control().string_count.observe();
+         if (count >= 1)
+           check(shm::read_string(pair.receiver->in, 1).view() == "first", "string 1");
+         if (count >= 2)
+           check(shm::read_string(pair.receiver->in, 2).view() == "second", "string 2");
+       }},
+  };
+  return scenario;
+}
+
+}  // namespace
+
+void add_lane_scenarios(Scenarios& all, Depth depth) {
+  all.push_back(lane("lane", 2, 3, 1));
+  all.push_back(lane("lane-batch", 2, 3, 2));
+  all.push_back(killed_sender());
+  all.push_back(two_lanes());
+  all.push_back(slab(2));
+  all.push_back(strings());
+  if (depth == Depth::kShort) return;
+  all.push_back(lane("lane-4-slots", 4, 9, 2));
+  all.push_back(lane("lane-2-slots", 2, 6, 2));
+}
+
+}  // namespace beeline::explore

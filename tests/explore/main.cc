@@ -1,0 +1,35 @@
+// beeline-explore: runs the real headers of shm/ through every execution that the memory model
+// allows, then again with each order of the source weakened, which a scenario must notice.
+//
+//   beeline-explore ROOT [--long] [--site FILE:LINE]
+//
+// ROOT is the root of the repository, whose sources name the sites. --long explores deeper forms
+// too, and tries the sites that are listed as exceptions. --site weakens one site and shows what
+// becomes of it.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tests/explore/litmus.h"
+#include "tests/explore/proof.h"
+
+int main(int argc, char** argv) {
+  using beeline::explore::Depth;
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.empty() || args[0].starts_with("--")) {
+    std::fprintf(stderr, "usage: beeline-explore ROOT [--long] [--site FILE:LINE]\n");
+    return 2;
+  }
+  if (!beeline::explore::sites().read(args[0])) return 1;
+  Depth depth = Depth::kShort;
+  std::string site;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    if (args[i] == "--long") depth = Depth::kLong;
+    if (args[i] == "--site" && i + 1 < args.size()) site = args[++i];
+  }
+  beeline::explore::Proof proof(depth);
+  if (!site.empty()) return proof.show(site) ? 0 : 1;
+  const bool model = beeline::explore::litmus(depth == Depth::kLong ? 500 : 100);
+  return proof.run() && model ? 0 : 1;
+}

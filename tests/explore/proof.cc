@@ -1,0 +1,133 @@
+#include "tests/explore/proof.h"
+
+#include <cstdio>
+
+#include "tests/explore/exceptions.h"
+
+namespace beeline::explore {
+
+namespace {
+
+constexpr std::uint64_t kMost = 20'000'000;  // executions of one scenario; more are too many
+
+const Exception* exception_for(const Site& site) {
+  for (const Exception& exception : kExceptions) {
+    if (site.file == exception.file && site.function == exception.function &&
+        site.text.find(exception.text) != std::string::npos) {
+      return &exception;
+    }
+  }
+  return nullptr;
+}
+
+void print_failure(const Scenario& scenario, const Result& result) {
+  std::printf("FAILED %s: %s\n", scenario.name, result.failure.c_str());
+  std::printf("  it should prove that %s. The execution:\n%s", scenario.proves,
+              result.trace.c_str());
+}
+
+unsigned long long number(std::uint64_t value) { return value; }
+
+}  // namespace
+
+Proof::Proof(Depth depth) : depth_(depth) {
+  add_lane_scenarios(scenarios_, depth);
+  add_bank_scenarios(scenarios_, depth);
+  add_wake_scenarios(scenarios_, depth);
+  add_directory_scenarios(scenarios_, depth);
+  add_home_scenarios(scenarios_, depth);
+  add_takeover_scenarios(scenarios_, depth);
+}
+
+bool Proof::run() {
+  const bool clean = run_clean();
+  return run_weakened() && clean;
+}
+
+bool Proof::run_clean() {
+  bool good = true;
+  std::printf("%-18s %11s %11s %6s\n", "scenario", "executions", "given up", "kills");
+  for (const Scenario& scenario : scenarios_) {
+    sites().forget_reached();
+    const Result result = explorer().explore(scenario, kMost);
+    reached_.push_back(sites().reached());
+    executions_ += result.executions;
+    std::printf("%-18s %11llu %11llu %6llu  %s\n", scenario.name, number(result.executions),
+                number(result.redundant), number(result.kills),
+                result.exhaustive ? "exhaustive, no bound" : "NOT EXHAUSTIVE");
+    if (!result.failure.empty()) print_failure(scenario, result);
+    const bool enough = result.executions >= scenario.least;
+    if (!enough) std::printf("FAILED %s: explores too little to mean anything\n", scenario.name);
+    good = good && result.failure.empty() && result.exhaustive && enough;
+  }
+  std::printf("%zu scenarios, %llu executions\n", scenarios_.size(), number(executions_));
+  return good;
+}
+
+bool Proof::run_weakened() {
+  std::size_t needed = 0;
+  std::size_t listed = 0;
+  bool good = true;
+  for (std::size_t site = 0; site < sites().count(); ++site) {
+    const Exception* exception = exception_for(sites()[site]);
+    const std::string name = sites().name(site);
+    if (exception != nullptr && depth_ == Depth::kShort) {
+      std::printf("%-26s listed: %s\n", name.c_str(), std::string(exception->reason).c_str());
+      ++listed;
+      continue;
+    }
+    Result result;
+    const int scenario = find_failure(site, result);
+    if (scenario >= 0) {
+      std::printf("%-26s %-18s %s\n", name.c_str(),
+                  scenarios_[static_cast<std::size_t>(scenario)].name, result.failure.c_str());
+      ++needed;
+      if (exception == nullptr) continue;
+      std::printf("FAILED %s: is needed, so it is no exception: take it out of exceptions.h\n",
+                  name.c_str());
+    } else if (exception != nullptr) {
+      ++listed;
+      continue;
+    } else {
+      std::printf(
+          "FAILED %s: %s\n  no scenario fails without this order: add one that does, "
+          "weaken the order, or list it in exceptions.h\n",
+          name.c_str(), sites()[site].text.c_str());
+    }
+    good = false;
+  }
+  std::printf("%zu orders in the source: %zu shown necessary, %zu listed with a reason\n",
+              sites().count(), needed, listed);
+  return good;
+}
+
+int Proof::find_failure(std::size_t site, Result& result) const {
+  for (std::size_t i = 0; i < scenarios_.size(); ++i) {
+    if (!reached_[i][site]) continue;
+    sites().weaken(static_cast<int>(site));
+    result = explorer().explore(scenarios_[i], kMost);
+    sites().weaken(-1);
+    if (!result.failure.empty()) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool Proof::show(const std::string& site) const {
+  for (std::size_t i = 0; i < sites().count(); ++i) {
+    if (sites().name(i) != site) continue;
+    sites().weaken(static_cast<int>(i));
+    for (const Scenario& scenario : scenarios_) {
+      const Result result = explorer().explore(scenario, kMost);
+      if (result.failure.empty()) continue;
+      print_failure(scenario, result);
+      return true;
+    }
+    std::printf("%s: no scenario fails without this order\n", site.c_str());
+    return false;
+  }
+  std::printf("%s: asks for no order; those that do:\n", site.c_str());
+  for (std::size_t i = 0; i < sites().count(); ++i) std::printf("  %s\n", sites().name(i).c_str());
+  return false;
+}
+
+}  // namespace beeline::explore

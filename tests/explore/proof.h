@@ -1,0 +1,33 @@
+#pragma once
+// The proof: every scenario holds as the source is, and for every order in the source there is one
+// that fails without it, or a reason why there is none.
+
+#include <string>
+#include <vector>
+
+#include "tests/explore/scenarios.h"
+
+namespace beeline::explore {
+
+class Proof {
+ public:
+  explicit Proof(Depth depth);
+
+  // Prints what was explored and what was shown. True when all is proved.
+  [[nodiscard]] bool run();
+  // Weakens one site and prints how the scenarios take it. True when one fails.
+  [[nodiscard]] bool show(const std::string& site) const;
+
+ private:
+  [[nodiscard]] bool run_clean();
+  [[nodiscard]] bool run_weakened();
+  // The scenario that fails when the site is weak, -1 if none does.
+  [[nodiscard]] int find_failure(std::size_t site, Result& result) const;
+
+  Depth depth_;
+  Scenarios scenarios_;
+  std::vector<std::vector<bool>> reached_;  // by each scenario: the sites
+  std::uint64_t executions_ = 0;
+};
+
+}  // namespace beeline::explore

@@ -1,0 +1,52 @@
+#pragma once
+// Every place in the source that asks for an order: a publish, an observe, a fence. Found in the
+// text, so that none can be forgotten; weakened one by one, so that each is shown necessary.
+
+#include <string>
+#include <vector>
+
+#include "tests/explore/atomic.h"
+
+namespace beeline::explore {
+
+struct Site {
+  std::string file;  // from the root of the repository
+  int line = 0;
+  std::string function;
+  std::string text;  // the line itself
+};
+
+class Sites {
+ public:
+  // Reads the sources below `root`. False, with a message, when there are none.
+  [[nodiscard]] bool read(const std::string& root);
+
+  [[nodiscard]] std::size_t count() const { return sites_.size(); }
+  [[nodiscard]] const Site& operator[](std::size_t site) const { return sites_[site]; }
+  [[nodiscard]] std::string name(std::size_t site) const;
+  // The site that stands there, or -1.
+  [[nodiscard]] int find(Place place) const;
+
+  // Called at every strong access: notes that the site was reached, and says whether it is the one
+  // that is weakened now.
+  [[nodiscard]] bool is_weak(Place place) {
+    const int site = find(place);
+    if (site < 0) return false;
+    reached_[static_cast<std::size_t>(site)] = true;
+    return site == weak_;
+  }
+  void weaken(int site) { weak_ = site; }  // -1: none
+  [[nodiscard]] const std::vector<bool>& reached() const { return reached_; }
+  void forget_reached() { reached_.assign(sites_.size(), false); }
+
+ private:
+  void read_file(const std::string& root, const std::string& file);
+
+  std::vector<Site> sites_;
+  std::vector<bool> reached_;
+  int weak_ = -1;
+};
+
+[[nodiscard]] Sites& sites();
+
+}  // namespace beeline::explore
