@@ -22,8 +22,8 @@ test: setup
 	scripts/run-tests release asan tsan
 
 # Every test with Clang, those labelled soak in their long form; whole hives of threads under the
-# thread sanitizer; every kill point, with more real kills; minutes of libFuzzer for each fuzz target;
-# branch coverage of what reads foreign bytes.
+# thread sanitizer; every kill point, with more real kills, of a neighbour too; memory orders with
+# deeper bounds; minutes of libFuzzer for each target; branch coverage of what reads foreign bytes.
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
