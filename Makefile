@@ -23,11 +23,13 @@ test: setup
 
 # Every test with Clang, those labelled soak in their long form; whole hives of threads under the
 # thread sanitizer; every kill point, with more real kills, of a neighbour too; memory orders with
-# deeper bounds; minutes of libFuzzer for each target; branch coverage of what reads foreign bytes.
+# deeper bounds; the models and their mutants; minutes of libFuzzer for each target; branch coverage
+# of what reads foreign bytes.
 soak: setup
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
 	build-clang/bin/beeline-explore . --long
+	tests/spin/run
 	build-clang/bin/beeline-killpoints-boost --long
 	scripts/fuzz 300
 	scripts/coverage

@@ -29,11 +29,6 @@ std::uint64_t choose_seed() {
 
 }  // namespace
 
-bool is_soak() {
-  const char* text = std::getenv("BEELINE_SOAK");
-  return text != nullptr && std::string(text) == "1";
-}
-
 void FaultTest::start_faults(const std::string& program, std::chrono::seconds limit,
                              std::size_t board_bytes) {
   program_ = program;

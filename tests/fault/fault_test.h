@@ -13,6 +13,7 @@
 
 #include "tests/fault/ledger.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/soak.h"
 
 namespace beeline::test {
 
@@ -24,8 +25,6 @@ inline constexpr int kExitAgain = 75;
 inline constexpr int kExitVisited = 76;
 
 using Random = std::mt19937_64;
-
-[[nodiscard]] bool is_soak();
 
 class FaultTest : public HiveTest {
  protected:

@@ -1,7 +1,7 @@
 // kill -9 of agents and of the coordinator at random under load: no message that was accepted is
 // lost, none comes twice without saying so, nothing is left behind.
 //
-// BEELINE_SOAK=1 kills ten times as often.
+// BEELINE_SOAK=1 kills twenty times as often.
 
 #include <cstdio>
 #include <string>
@@ -84,11 +84,11 @@ class KillTest : public FaultTest {
 };
 
 TEST_F(KillTest, SendersReceiversAndCoordinatorsLoseNoAcceptedMessage) {
-  play({.players = 7, .visitors = 2, .senders = 4, .first_receiver = 4}, is_soak() ? 3000 : 300);
+  play({.players = 7, .visitors = 2, .senders = 4, .first_receiver = 4}, is_soak() ? 3000 : 150);
 }
 
 TEST_F(KillTest, PeersThatAllSendToEachOtherLoseNoAcceptedMessage) {
-  play({.players = 5, .visitors = 1, .senders = 5, .first_receiver = 0}, is_soak() ? 2000 : 200);
+  play({.players = 5, .visitors = 1, .senders = 5, .first_receiver = 0}, is_soak() ? 2000 : 100);
 }
 
 }  // namespace

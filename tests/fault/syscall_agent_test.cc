@@ -15,6 +15,7 @@
 #include "tests/fault/holdings.h"
 #include "tests/fault/syscall_sweep.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/soak.h"
 #include "tests/support/status_probe.h"
 
 namespace beeline::test {

@@ -18,6 +18,7 @@
 #include "tests/fault/syscall_sweep.h"
 #include "tests/support/hive_test.h"
 #include "tests/support/program.h"
+#include "tests/support/soak.h"
 
 namespace beeline::test {
 namespace {

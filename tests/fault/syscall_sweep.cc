@@ -3,16 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
-namespace beeline::test {
+#include "tests/support/soak.h"
 
-bool is_soak() {
-  const char* const soak = std::getenv("BEELINE_SOAK");
-  return soak != nullptr && std::string(soak) == "1";
-}
+namespace beeline::test {
 
 void SyscallSweep::run(const Operation& operation) {
   constexpr std::uint32_t kMostCalls = 4000;  // more: it goes round in circles

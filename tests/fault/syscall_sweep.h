@@ -62,7 +62,4 @@ class SyscallSweep {
   std::vector<Row> rows_;
 };
 
-// The long form: every call with each of its errors, also where that takes long.
-[[nodiscard]] bool is_soak();
-
 }  // namespace beeline::test

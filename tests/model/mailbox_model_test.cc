@@ -12,6 +12,7 @@
 #include "src/os/clock.h"
 #include "tests/model/driver.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/soak.h"
 
 namespace beeline::test {
 namespace {
@@ -20,30 +21,25 @@ constexpr int kSteps = 20'000;
 constexpr int kSoakSteps = 400'000;
 constexpr int kStepsToGather = 1000;
 
-bool soak() {
-  const char* text = std::getenv("BEELINE_SOAK");
-  return text != nullptr && std::string(text) == "1";
-}
-
 std::uint64_t choose_seed() {
   constexpr std::uint64_t kShortForm = 922;
   if (const char* text = std::getenv("BEELINE_SEED"); text != nullptr) {
     return std::strtoull(text, nullptr, 10);
   }
-  return soak() ? static_cast<std::uint64_t>(os::monotonic_ns()) % 1'000'000'000 : kShortForm;
+  return is_soak() ? static_cast<std::uint64_t>(os::monotonic_ns()) % 1'000'000'000 : kShortForm;
 }
 
 class MailboxModelTest : public HiveTest {
  protected:
   void SetUp() override {
-    start(World::kProcesses, soak() ? 3600s : 500s, sizeof(PuppetBoard));
+    start(World::kProcesses, is_soak() ? 3600s : 500s, sizeof(PuppetBoard));
     seed_ = choose_seed();
     std::printf("mailbox_model_test: BEELINE_SEED=%llu\n", static_cast<unsigned long long>(seed_));
     std::fflush(stdout);
   }
 
   bool walk(Driver& driver, std::mt19937_64& random) {
-    const int steps = soak() ? kSoakSteps : kSteps;
+    const int steps = is_soak() ? kSoakSteps : kSteps;
     for (int i = 1; i <= steps; ++i) {
       if (!driver.take(next_step(random))) return false;
       if (i % kStepsToGather == 0 && !driver.gather()) return false;

@@ -18,16 +18,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <span>
-#include <string_view>
 #include <thread>
 
 #include "src/send/send_path.h"
 #include "src/wake/waiter.h"
+#include "tests/support/soak.h"
 #include "tests/support/watchdog.h"
 #include "tests/unit/segment_memory.h"
 
@@ -39,7 +38,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kRoundsOfAMode = 150'000;
 // Far beyond the watchdog: whoever misses a ring sleeps until the end of the test.
 constexpr std::int64_t kForEver = 1'000'000'000'000;
-constexpr auto kTime = 10s;
+constexpr auto kTime = 6s;
 constexpr auto kHangs = 100s;
 
 constexpr WaitPolicy kHidesNothing{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
@@ -55,11 +54,6 @@ constexpr std::uint32_t kWobble = 32;
 constexpr std::uint32_t place_of(std::uint32_t pid) { return pid - kFirstPid; }
 
 enum class Mode : std::uint8_t { kFutex, kEvents };
-
-bool is_soak() {
-  const char* text = std::getenv("BEELINE_SOAK");
-  return text != nullptr && std::string_view(text) == "1";
-}
 
 // One of the two agents: what it owns, shows to the other, and knows of it.
 class End {
@@ -194,7 +188,7 @@ void play(End& own, bool sleeps_in_odd, Match& match) {
 class WakeStress : public testing::TestWithParam<Mode> {};
 
 TEST_P(WakeStress, NoRingIsEverMissed) {
-  const std::uint32_t factor = is_soak() ? 10 : 1;
+  const std::uint32_t factor = test::is_soak() ? 10 : 1;
   const shm::test::Memory memory(shm::DirectoryLayout::kBytes);
   shm::DirectoryWriter directory(memory.base(), 1, shm::kDefaultMaxPayload, 0);
   std::array<shm::AgentRecord, 2> records{};
