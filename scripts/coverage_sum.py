@@ -14,8 +14,9 @@ from collections import defaultdict
 
 
 def read(root, wanted):
-    """taken[file][(line, number)] = how often."""
+    """taken[file][(line, number)] = how often; and the files that were seen."""
     taken = {name: defaultdict(int) for name in wanted}
+    seen = set()
     for text in sys.stdin:
         if not text.startswith("{"):
             continue
@@ -25,6 +26,7 @@ def read(root, wanted):
             path = os.path.relpath(os.path.realpath(os.path.join(folder, source["file"])), root)
             if path not in taken:
                 continue
+            seen.add(path)
             for line in source["lines"]:
                 number = 0
                 for branch in line["branches"]:
@@ -32,12 +34,12 @@ def read(root, wanted):
                         continue
                     taken[path][(line["line_number"], number)] += branch["count"]
                     number += 1
-    return taken
+    return taken, seen
 
 
 def main():
     root, limit, wanted = os.path.realpath(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
-    taken = read(root, wanted)
+    taken, seen = read(root, wanted)
     all_branches = all_taken = 0
     missing = []
     print(f"{'file':34} {'branches':>8} {'taken':>8} {'%':>6}")
@@ -49,8 +51,10 @@ def main():
         all_branches += len(counts)
         all_taken += hit
         missing += [f"{name}:{line}" for (line, _), count in sorted(counts.items()) if not count]
-    if not all_branches:
-        sys.exit("coverage: gcov has seen none of the files; was the build made with --coverage?")
+    unseen = [name for name in wanted if name not in seen]
+    if unseen:
+        sys.exit(f"coverage: gcov has not seen {', '.join(unseen)}; was it renamed, or was the "
+                 "build made without --coverage?")
     share = 100 * all_taken / all_branches
     print(f"{'all':34} {all_branches:8} {all_taken:8} {share:6.1f}")
     print("not taken:", *missing, sep="\n  ")

@@ -24,22 +24,30 @@ class LaneWriter {
     return tail_ - cursor_ < capacity;
   }
 
-  // Takes over what the receiver says that it has taken. A receipt that is not between what we knew
-  // and what we sent is a lie and is not believed: returns false. SYNC(lane.receipt): acquire,
-  // pairs with the publish of the receipt; the slot may be reused after it.
+  // Takes over what the receiver says that it has taken. A receipt beyond what we sent, or one that
+  // takes an earlier one of the same bank back, is a lie and is not believed: returns false.
+  // Another bank may begin below what we know: its life goes on from the home, and the one before
+  // may have taken more. SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the
+  // slot may be reused after it.
   bool refresh(const Atomic<std::uint64_t>* receipt) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
-    if (taken - cursor_ > tail_ - cursor_ && !is_mutant(Mutant::kReceiptBelieved)) {
+    const bool is_possible = heard_ <= taken && taken <= tail_;
+    if (!is_possible && !is_mutant(Mutant::kReceiptBelieved)) {
       lied_to_ = true;
       return false;
     }
-    cursor_ = taken;
+    heard_ = taken;
+    if (taken > cursor_) cursor_ = taken;
     return true;
   }
-  // A receipt was a lie since the last forgive().
+  // A receipt was a lie since the last listen_anew().
   [[nodiscard]] bool lied_to() const { return lied_to_; }
-  void forgive() { lied_to_ = false; }
+  // The receipts of another bank follow.
+  void listen_anew() {
+    heard_ = 0;
+    lied_to_ = false;
+  }
 
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
@@ -49,6 +57,7 @@ class LaneWriter {
  private:
   std::uint64_t tail_ = 0;    // position of the next message
   std::uint64_t cursor_ = 0;  // what we know that the receiver has taken
+  std::uint64_t heard_ = 0;   // what the bank that we read now said last
   bool lied_to_ = false;
 };
 

@@ -62,7 +62,7 @@ class SlabPool {
     ++out_;
   }
 
-  // Frees every slab of the class whose stamp has reached its generation. Returns how many.
+  // Frees every slab of the class whose stamp equals its generation. Returns how many.
   // REQUIRES: the stamps of the bank are ready.
   // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
   template <typename T>
@@ -99,9 +99,9 @@ class SlabPool {
         first, first + allocated_[slab_class], [](State state) { return state != State::kFree; }));
   }
   [[nodiscard]] std::uint32_t loaned() const { return loaned_; }
-  // A stamp was a lie since the last forgive().
+  // A stamp was a lie since the last listen_anew().
   [[nodiscard]] bool lied_to() const { return lied_to_; }
-  void forgive() { lied_to_ = false; }
+  void listen_anew() { lied_to_ = false; }
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };

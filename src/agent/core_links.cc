@@ -362,8 +362,8 @@ std::string AgentCore::why_denied(Pid pid) {
   const auto verdict = client_.route(std::to_string(pid_), std::to_string(pid));
   if (verdict && !verdict->allowed) return verdict->text;
   return "agent " + std::to_string(pid_) + " may not send to agent " + std::to_string(pid) +
-         ": this life wrote into its link what cannot be, and the link was ended; see "
-         "`link_ended` in the log of the coordinator, and attach again";
+         " in the link that this life has to it: it was opened for receipts alone, or its reader "
+         "has reported it (`link_ended` in the log of the coordinator); attach again";
 }
 
 Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {

@@ -100,7 +100,7 @@ void AgentCore::place_links() {
     const bool late = os::monotonic_ns() >= place_until_ns_;
     const auto lock = lock_send();
     out_[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
-    out_[i]->may_send = code != ErrorCode::kDenied;
+    if (code == ErrorCode::kDenied) out_[i]->may_send = false;
     missing |= !out_[i]->dead && out_[i]->may_send;
   }
   next_place_ns_ =

@@ -267,7 +267,7 @@ Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
   if (!done) {
     const ErrorCode code = done.error().code;
     if (code == ErrorCode::kBadSegment || code == ErrorCode::kProtocol) {
-      hive.log.warn("descriptor_refused", "agent={} process={} uid={} op={} text={}", caller.pid,
+      hive.log.warn("request_refused", "agent={} process={} uid={} op={} text={}", caller.pid,
                     caller.os_pid, caller.uid, in_quotes(incoming->op.substr(0, 40)),
                     in_quotes(done.error().text));
     }

@@ -35,8 +35,10 @@ Error held_error(const std::string& path, int sys_errno) {
 
 Result<LockFile> LockFile::acquire(const std::string& path) {
   for (int attempt = 0; attempt < kAcquireTries; ++attempt) {
-    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return system_failure("open lock file '" + path + "'");
+    // Whoever may read it may hold a lock that waits for ours to end.
+    if (::fchmod(fd.get(), 0600) != 0) return system_failure("lock file '" + path + "'");
     struct flock whole {};  // zeros: all of the file, and no pid as F_OFD_SETLK demands
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;

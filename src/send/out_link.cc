@@ -35,12 +35,12 @@ Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, st
 void OutLink::find_receipts() {
   receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
   receipts.stamps_ready = false;
-  forgive();
+  listen_anew();
 }
 
-void OutLink::forgive() {
-  for (shm::LaneWriter& lane : lanes) lane.forgive();
-  slabs.forgive();
+void OutLink::listen_anew() {
+  for (shm::LaneWriter& lane : lanes) lane.listen_anew();
+  slabs.listen_anew();
 }
 
 // A receiver that took this life for dead may have given the bank to another: that is no lie.

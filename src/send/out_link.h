@@ -111,7 +111,7 @@ class OutLink {
           const shm::LinkContract& contract);
 
   // Other receipts are looked at from now on.
-  void forgive();
+  void listen_anew();
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
   void collect_slabs();

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -69,6 +71,10 @@ std::vector<Input> read_corpus(const std::vector<std::string>& names) {
   std::vector<Input> inputs;
   for (const std::string& file : files) {
     std::ifstream stream(file, std::ios::binary);
+    if (!stream) {
+      std::fprintf(stderr, "beeline-fuzz: cannot read %s\n", file.c_str());
+      std::exit(2);
+    }
     inputs.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }
   return inputs;

@@ -49,7 +49,7 @@ class Feed {
   [[nodiscard]] T take() {
     T value{};
     const std::size_t count = std::min(sizeof(T), rest_.size());
-    std::memcpy(&value, rest_.data(), count);
+    if (count != 0) std::memcpy(&value, rest_.data(), count);
     rest_ = rest_.subspan(count);
     return value;
   }

@@ -118,7 +118,7 @@ class HostileFile : public HostileTest {
   // Every refusal names process and agent in the log.
   void expect_all_named(const Newcomer& villain) {
     const std::string who =
-        "event=descriptor_refused agent=" + std::to_string(villain.attached.pid) +
+        "event=request_refused agent=" + std::to_string(villain.attached.pid) +
         " process=" + std::to_string(::getpid()) + " ";
     std::size_t named = 0;
     const std::string log = hive().log();

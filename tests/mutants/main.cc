@@ -39,6 +39,10 @@ Outcome run_scenario(std::string_view name) {
   const auto tally =
       killpoints::tally_apart([&] { return killpoints::sweep_scenario(*found, std::nullopt); });
   if (tally.violations == 0) return {tally.points == 0 ? Verdict::kNoSuchTest : Verdict::kPasses};
+  const std::string_view text(tally.first.text);
+  const bool crashes = std::string_view(tally.first.kind) == "rig" ||
+                       text.starts_with("it crashes") || text.starts_with("the rig");
+  if (crashes) return {Verdict::kCrashes, ": " + std::string(text)};
   return {Verdict::kFails, std::string(": ") + tally.first.text};
 }
 

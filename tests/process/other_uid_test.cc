@@ -283,7 +283,7 @@ void touch_the_files_of_the_hive(Attacker&) {
   const std::string directory = std::getenv("BEELINE_DIR");
   EXPECT_REFUSED(::open((directory + "/state.json").c_str(), O_RDONLY), EACCES);
   EXPECT_REFUSED(::open((directory + "/beelined.log").c_str(), O_RDONLY), EACCES);
-  EXPECT_REFUSED(::open((directory + "/lock").c_str(), O_RDWR), EACCES);
+  EXPECT_REFUSED(::open((directory + "/lock").c_str(), O_RDONLY), EACCES);
   EXPECT_REFUSED(::open((directory + "/mine").c_str(), O_RDWR | O_CREAT, 0600), EACCES);
   EXPECT_REFUSED(::unlink((directory + "/socket").c_str()), EACCES);
   EXPECT_REFUSED(::chmod(directory.c_str(), 0777), EPERM);

@@ -171,13 +171,13 @@ long futex(const void* word, int operation, std::uint32_t value, const timespec*
   return ::syscall(SYS_futex, word, operation, value, limit, other, 0);
 }
 
-// A child that sleeps on the word through a read-only mapping, for a second at most; it exits with
-// 1 if it was woken and with 2 at its time-out.
-pid_t sleep_on(const Memory& memory) {
+// A child that sleeps on the word through a read-only mapping; it exits with 1 if it was woken and
+// with 2 at its time-out.
+pid_t sleep_on(const Memory& memory, std::time_t seconds) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   const std::byte* const shown = map_shared(memory.fd.get(), PROT_READ);
-  const timespec limit{1, 0};
+  const timespec limit{seconds, 0};
   const long woken = futex(shown, FUTEX_WAIT, 0, &limit);
   ::_exit(woken == 0 ? 1 : errno == ETIMEDOUT ? 2 : 3);
 }
@@ -208,13 +208,13 @@ TEST(KernelContract, FutexOnMemoryThatIsMappedForReading) {
           {EAGAIN});
   refused("a wait times out on a read-only mapping", futex(shown, FUTEX_WAIT, 0, &moment),
           {ETIMEDOUT});
-  pid_t child = sleep_on(memory);
+  pid_t child = sleep_on(memory, 60);
   await_sleeper(child);
   fact("a private wake does not meet a shared sleeper",
        futex(memory.at, FUTEX_WAKE_PRIVATE, INT_MAX) == 0);
   fact("a wake through a read-only mapping finds a sleeper of another process",
        futex(shown, FUTEX_WAKE, INT_MAX) == 1 && exit_of(child) == 1);
-  child = sleep_on(memory);
+  child = sleep_on(memory, 3);
   await_sleeper(child);
   fact("who may read a word can move its sleepers to another one: a sleep must be bounded",
        futex(shown, FUTEX_REQUEUE, 0, reinterpret_cast<const timespec*>(std::intptr_t{INT_MAX}),

@@ -127,7 +127,7 @@ TEST_F(SlabPoolTest, AStampAboveEveryGenerationIsALieAndFreesNothing) {
     EXPECT_EQ(collect(0), 0U) << lie;
   }
   EXPECT_TRUE(pool_.lied_to());
-  pool_.forgive();
+  pool_.listen_anew();
   EXPECT_FALSE(pool_.lied_to());
 }
 

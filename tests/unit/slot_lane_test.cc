@@ -275,8 +275,25 @@ TEST(LaneWriter, AReceiptThatMovesBackIsNotBelieved) {
   EXPECT_FALSE(writer.refresh(&receipt));
   EXPECT_EQ(writer.cursor(), 5U);
   EXPECT_TRUE(writer.lied_to());
-  writer.forgive();
+  writer.listen_anew();
   EXPECT_FALSE(writer.lied_to());
+}
+
+TEST(LaneWriter, AnotherBankMayBeginBelowWhatWasTaken) {
+  LaneWriter writer;
+  for (int i = 0; i < 8; ++i) writer.advance();
+  Atomic<std::uint64_t> receipt{5};
+  EXPECT_TRUE(writer.refresh(&receipt));
+  writer.listen_anew();
+  Atomic<std::uint64_t> other{3};
+  EXPECT_TRUE(writer.refresh(&other));
+  EXPECT_EQ(writer.cursor(), 5U) << "its slots may hold new messages already";
+  other.publish(6);
+  EXPECT_TRUE(writer.refresh(&other));
+  EXPECT_EQ(writer.cursor(), 6U);
+  other.publish(5);
+  EXPECT_FALSE(writer.refresh(&other)) << "within a bank nothing is taken back";
+  EXPECT_TRUE(writer.lied_to());
 }
 
 TEST(Lane, ACommitNumberIsOfTheMessageOrOfOneThatWasTakenRoundsAgo) {

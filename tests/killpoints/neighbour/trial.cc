@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@
 
 namespace beeline::killpoints {
 namespace {
+
+constexpr int kExitError = 1;
 
 // Memory that all processes share and that is zero.
 template <typename T>
@@ -48,12 +51,19 @@ pid_t start_child(Work&& work) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  work();
+  try {
+    work();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "beeline-killpoints-boost: %s\n", error.what());
+    ::_exit(kExitError);
+  }
   ::_exit(0);
 }
 
-// Whether a process was killed after this instruction; with 0 it comes to its end.
-bool kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
+enum class VictimEnd : std::uint8_t { kKilled, kOver, kError };
+
+// A process that is killed after this instruction; with 0 it comes to its end.
+VictimEnd kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
   const pid_t victim = start_child([&] {
     try {
       queue.open(trial);
@@ -67,11 +77,13 @@ bool kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
           &both, killer);
     } catch (const std::exception& error) {
       trial.note(error.what());
+      ::_exit(kExitError);
     }
   });
   int status = 0;
   ::waitpid(victim, &status, 0);
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return VictimEnd::kKilled;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? VictimEnd::kOver : VictimEnd::kError;
 }
 
 // False when the fresh process has to be ended.
@@ -115,10 +127,13 @@ void judge(const Trial& trial, bool has_ended, TrialResult& result) {
 
 void run_trial(Queue& queue, Trial& trial, int patience_ms, TrialResult& result) {
   queue.prepare(trial);
-  result.killed = kill_victim(queue, trial, result.step);
+  const VictimEnd end = kill_victim(queue, trial, result.step);
   const bool has_ended = let_use(queue, trial, patience_ms);
-  // An operation is not equally long each time: one that was over before is no trial.
+  // An operation is not equally long each time: one that was over before is no trial. One that did
+  // not even begin found what an earlier kill has left.
+  result.killed = end != VictimEnd::kOver;
   if (result.killed) judge(trial, has_ended, result);
+  if (end == VictimEnd::kError) result.errs = true;
 }
 
 // The median of a few runs.
