@@ -52,7 +52,7 @@ class LaneWriter {
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
   [[nodiscard]] std::uint64_t cursor() const { return cursor_; }
   void advance() { ++tail_; }
-  void skip_to(std::uint64_t position) { tail_ = cursor_ = position; }
+  void skip_to(std::uint64_t position) { tail_ = cursor_ = heard_ = position; }
 
  private:
   std::uint64_t tail_ = 0;    // position of the next message

@@ -117,9 +117,8 @@ class HostileFile : public HostileTest {
   }
   // Every refusal names process and agent in the log.
   void expect_all_named(const Newcomer& villain) {
-    const std::string who =
-        "event=request_refused agent=" + std::to_string(villain.attached.pid) +
-        " process=" + std::to_string(::getpid()) + " ";
+    const std::string who = "event=request_refused agent=" + std::to_string(villain.attached.pid) +
+                            " process=" + std::to_string(::getpid()) + " ";
     std::size_t named = 0;
     const std::string log = hive().log();
     for (std::size_t at = log.find(who); at != std::string::npos; at = log.find(who, at + 1)) {
