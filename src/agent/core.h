@@ -211,6 +211,7 @@ class AgentCore {
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
   void learn_owner(control::AnnouncedLink& announced);
+  void listen_to(Pid pid, std::uint64_t incarnation, os::UniqueFd bell);
   Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
                           os::UniqueFd event);
   void watch_peers();
@@ -365,10 +366,8 @@ class AgentCore {
   segment::Foreign directory_;
   shm::DirectoryView directory_view_;
   segment::Owned status_;
-  os::UniqueFd event_;
-  os::UniqueFd
-      timer_;  // with a receive_rate only: it and the eventfd are behind the fd of the user
-  os::UniqueFd ready_;
+  wake::BellSet bells_;
+  os::UniqueFd timer_;  // with a receive_rate only: it is behind the fd of the user too
   bool timer_is_set_ = false;
   std::unique_ptr<wake::Waiter> waiter_;
 

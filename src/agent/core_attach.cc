@@ -160,7 +160,7 @@ Result<void> AgentCore::join() {
     if (auto done = take_over(*attached); !done) return done;
   } else {
     receiver_->home().set_ready();
-    const auto done = client_.provide(receiver_->home().fd(), status_.fd(), event_.get(), true);
+    const auto done = client_.provide(receiver_->home().fd(), status_.fd(), bells_.own(), true);
     if (!done) return done;
   }
   attached_ = true;
@@ -206,11 +206,11 @@ Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
   auto& page = *reinterpret_cast<shm::StatusPage*>(status_.data());
   shm::init_status(page, pid_, incarnation_);
   page.capacity.relaxed_store(options.capacity);
-  auto event = os::create_event_fd();
-  if (!event) return tl::unexpected(event.error());
-  event_ = std::move(*event);
+  auto bells = wake::BellSet::create();
+  if (!bells) return tl::unexpected(bells.error());
+  bells_ = std::move(*bells);
   if (auto done = make_timer(); !done) return done;
-  waiter_ = std::make_unique<wake::Waiter>(page, event_.get(), wait_policy(options_));
+  waiter_ = std::make_unique<wake::Waiter>(page, bells_, wait_policy(options_));
   make_send_path();
   return {};
 }
@@ -236,7 +236,7 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   // Ids continue above all that the predecessor may have used.
   make_send_path();
   receiver_->home().set_ready();
-  auto done = client_.provide(receiver_->home().fd(), status_.fd(), event_.get(), false);
+  auto done = client_.provide(receiver_->home().fd(), status_.fd(), bells_.own(), false);
   if (!done) return done;
   for (std::size_t i = 0; i < out_.size(); ++i) {
     const auto opened = ask_open(*out_[i], false);

@@ -17,9 +17,10 @@ constexpr std::int64_t kNameLife = 1'000'000'000;
 
 }  // namespace
 
-// Before its link is added: where it is rung.
+// Before its link is added: where it is rung, and what it rings us with.
 void AgentCore::learn_owner(control::AnnouncedLink& announced) {
   if (!announced.process) return;
+  listen_to(announced.pid, announced.incarnation, std::move(announced.bell));
   static_cast<void>(learn_life(announced.pid, announced.incarnation, std::move(announced.status),
                                std::move(announced.event)));
 }
@@ -40,6 +41,10 @@ void AgentCore::handle(control::AnnouncedLink announced) {
   }
   next_place_ns_ = 0;  // it may have been this peer that was missing
   refresh_peer(announced.pid);
+}
+
+void AgentCore::listen_to(Pid pid, std::uint64_t incarnation, os::UniqueFd bell) {
+  if (bell.valid()) bells_.add(pid, incarnation, std::move(bell));
 }
 
 // One that has no place any more is finally dead.
@@ -234,14 +239,22 @@ void AgentCore::reap_dead_links() {
 
 void AgentCore::forget_lives() {
   const auto lock = lock_send();
-  lives_.forget([this](Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) {
+  const auto unused = [this](Pid pid, std::uint64_t incarnation) {
     for (const auto& link : receiver_->links()) {
       if (link->key.incarnation == incarnation) return false;
     }
+    for (const control::AnnouncedLink& link : postponed_) {
+      if (link.incarnation == incarnation) return false;
+    }
+    const send::OutLink* own = out_link(pid);
+    return own == nullptr || shm::AgentWord::unpack(own->known_word).incarnation > incarnation;
+  };
+  lives_.forget([&](Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) {
     const send::OutLink* own = out_link(pid);
     if (own != nullptr && shown != nullptr && own->receipts.opposite == shown) return false;
-    return own == nullptr || shm::AgentWord::unpack(own->known_word).incarnation > incarnation;
+    return unused(pid, incarnation);
   });
+  bells_.forget(unused);
 }
 
 void AgentCore::report_quarantined() {
@@ -427,6 +440,7 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
                                           std::to_string(shm::kMaxAgents));
   }
   if (opened->process) {
+    listen_to(link.peer(), opened->incarnation, std::move(opened->bell));
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
     for (const auto& from : receiver_->links()) {

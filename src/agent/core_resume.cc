@@ -57,7 +57,7 @@ Result<void> AgentCore::register_again() {
   request.incarnation = incarnation_;
   request.parent_pid = parent_;
   request.ready = true;
-  auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), event_.get());
+  auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), bells_.own());
   if (!resumed) return tl::unexpected(resumed.error());
   index_ = resumed->index;
   tree_epoch_ = 0;

@@ -1,7 +1,6 @@
 #include "src/agent/core_wait.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "src/os/timer_fd.h"
@@ -37,6 +36,7 @@ void AgentCore::last_look() {
     const bool early = os::monotonic_ns() - successor_since_ns_ < kBeltFor;
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
+  if (!bells_.complete()) belt_ns_ = kBelt;
   const std::int64_t before = os::coarse_ns();
   flooded_ = !drain_fully(kLongestLook);
   if (receiver_->all_empty()) receiver_->note_all_empty(before);
@@ -77,11 +77,8 @@ Result<void> AgentCore::make_timer() {
   if (!receive_rates_.on()) return {};
   auto timer = os::create_timer_fd();
   if (!timer) return tl::unexpected(timer.error());
-  const std::array<int, 2> both{event_.get(), timer->get()};
-  auto ready = os::create_joint_fd(both);
-  if (!ready) return tl::unexpected(ready.error());
+  if (auto watched = bells_.watch(timer->get()); !watched) return watched;
   timer_ = std::move(*timer);
-  ready_ = std::move(*ready);
   return {};
 }
 
@@ -126,7 +123,7 @@ void AgentCore::arm_again() {
 int AgentCore::event_fd() {
   waiter_->use_events();
   if (!armed_) arm_again();
-  return ready_.valid() ? ready_.get() : event_.get();
+  return bells_.joint();
 }
 
 void AgentCore::publish_pressure() {

@@ -185,7 +185,8 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
                value);
     return {};
   }
-  const std::size_t expected = 1U + (link->process ? 2U : 0U) + (link->mine ? 1U : 0U);
+  const std::size_t expected =
+      1U + (link->process ? 2U : 0U) + (link->foreign ? 1U : 0U) + (link->mine ? 1U : 0U);
   if (fds.size() != expected) return missing_fds(expected, fds.size());
   AnnouncedLink announced;
   static_cast<LinkAnnouncement&>(announced) = std::move(*link);
@@ -195,6 +196,7 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
     announced.status = std::move(fds[next++]);
     announced.event = std::move(fds[next++]);
   }
+  if (announced.foreign) announced.bell = std::move(fds[next++]);
   if (announced.mine) announced.mine_link = std::move(fds[next++]);
   announcements_.emplace_back(std::move(announced));
   return {};
@@ -291,7 +293,7 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
   if (!raw) return tl::unexpected(std::move(raw.error()));
   auto answer = typed<OpenedAnswer>(*raw);
   if (!answer) return tl::unexpected(std::move(answer.error()));
-  const std::size_t expected = answer->process ? 2 : 0;
+  const std::size_t expected = (answer->process ? 2U : 0U) + (answer->foreign ? 1U : 0U);
   if (raw->fds.size() != expected) return missing_fds(expected, raw->fds.size());
   Opened opened;
   static_cast<OpenedAnswer&>(opened) = *answer;
@@ -299,6 +301,7 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
     opened.status = std::move(raw->fds[0]);
     opened.event = std::move(raw->fds[1]);
   }
+  if (answer->foreign) opened.bell = std::move(raw->fds.back());
   return opened;
 }
 

@@ -38,7 +38,8 @@ struct Attached : AttachedAnswer {
 };
 struct Opened : OpenedAnswer {
   os::UniqueFd status;  ///< of the peer; none unless `process`
-  os::UniqueFd event;
+  os::UniqueFd event;   ///< to ring it with
+  os::UniqueFd bell;    ///< that it rings us with; none unless `foreign`
 };
 struct Resumed : ResumedAnswer {
   os::UniqueFd directory;
@@ -46,8 +47,9 @@ struct Resumed : ResumedAnswer {
 
 struct AnnouncedLink : LinkAnnouncement {
   os::UniqueFd link;
-  os::UniqueFd status;  ///< of the link's owner; none unless `process`
-  os::UniqueFd event;
+  os::UniqueFd status;     ///< of the link's owner; none unless `process`
+  os::UniqueFd event;      ///< to ring it with
+  os::UniqueFd bell;       ///< that it rings us with; none unless `foreign`
   os::UniqueFd mine_link;  ///< none unless `mine`
 };
 using Announcement =
@@ -123,8 +125,8 @@ class Client {
   /// yields what had arrived; then closed() is true.
   [[nodiscard]] std::optional<Announcement> try_next();
   /// The newest link of this owner that has been announced and not been fetched with try_next(),
-  /// with descriptors of its own; nothing if there is none, or while another call waits for its
-  /// answer. Never blocks. Any thread.
+  /// with descriptors of its own, but for `bell`; nothing if there is none, or while another call
+  /// waits for its answer. Never blocks. Any thread.
   [[nodiscard]] std::optional<AnnouncedLink> peek_link(Pid owner);
 
   /// True once the connection is broken or was never made: an agent reconnects and resumes.

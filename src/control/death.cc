@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/control/bells.h"
 #include "src/control/letters.h"
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
@@ -83,6 +84,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   life.session = 0;
   life.ended = true;
   life.fence_at_ns = 0;
+  drop_bells(hive, incarnation);
 
   const bool final = agent.temporary;
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);

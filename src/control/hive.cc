@@ -36,6 +36,7 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   record.name = node->name;
   record.role = node->role;
   record.uid = agent.uid;
+  record.life_uid = life.uid;
   record.temporary = agent.temporary;
   record.life_temporary = life.temporary;
   record.index = agent.index;

@@ -50,6 +50,6 @@ bool same_process(int pidfd, int other) {
   return !os::has_exited(pidfd) && !os::has_exited(other);
 }
 
-bool is_trusted(const Caller& caller) { return caller.uid == ::geteuid() || caller.uid == 0; }
+bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0; }
 
 }  // namespace beeline::control

@@ -18,6 +18,7 @@ namespace beeline::control {
 [[nodiscard]] bool same_process(int pidfd, int other);
 
 /// The user of the hive, or root: may do to any agent what its own user may.
-[[nodiscard]] bool is_trusted(const Caller& caller);
+[[nodiscard]] bool is_trusted(uid_t user);
+[[nodiscard]] inline bool is_trusted(const Caller& caller) { return is_trusted(caller.uid); }
 
 }  // namespace beeline::control

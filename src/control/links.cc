@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "shm/home.h"
+#include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/routing.h"
@@ -95,13 +96,14 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
                   count, in_quotes(node->name), reader, kMaxLinksToAgent, in_quotes(node->name)));
 }
 
-/// Status page and eventfd of the life that owns a link, if it has a process.
+/// The life that owns a link, if it has a process.
 const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   return life != nullptr && life->has_process() ? life : nullptr;
 }
 
 void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const Life& life) {
+  if (life.session == 0) return;  // it is told when it resumes
   const AgentNode* owner_node = hive.tree.find(link.owner);
   const Agent* owner = hive.registry.agent(link.owner);
   LinkAnnouncement announcement;
@@ -115,9 +117,15 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   announcement.opened_ns = link.opened_ns;
   std::vector<SharedFd> fds{link.fd};
   if (const Life* process = process_of(owner, link.key.incarnation)) {
-    announcement.process = true;
-    fds.push_back(process->status);
-    fds.push_back(process->event);
+    // A link without a bell is announced all the same: the link that its reader opens in turn asks
+    // for one again.
+    const auto foreign = introduce(hive, life, *process, fds);
+    announcement.process = foreign.has_value();
+    announcement.foreign = foreign.value_or(false);
+    if (!foreign) {
+      hive.log.warn("bell_failed", "agent={} peer={} text={}", reader.pid, link.owner,
+                    in_quotes(foreign.error().text));
+    }
   }
   const bool hand_over = &life == reader.successor.get() && reader.current != nullptr;
   if (hand_over) {
@@ -130,19 +138,23 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   hive.announce(life, announcement, std::move(fds));
 }
 
-OpenedAnswer describe_peer(const Agent& peer, bool may_send, std::vector<SharedFd>& fds) {
+Result<OpenedAnswer> describe_peer(Hive& hive, const Caller& caller, const Agent& peer,
+                                   std::vector<SharedFd>& fds) {
+  const Agent* asking = hive.registry.agent(caller.pid);
+  const Life* asking_life = asking == nullptr ? nullptr : asking->life(caller.incarnation);
   OpenedAnswer opened;
   opened.pid = peer.pid;
   opened.index = peer.index;
-  opened.may_send = may_send;
   // During a hand-over this is the life that the directory names; the successor shows itself by the
   // link that it opens.
   const Life* life = peer.current ? peer.current.get() : peer.successor.get();
   if (life == nullptr) return opened;
   opened.incarnation = life->incarnation;
-  if (life->has_process()) {
+  if (life->has_process() && asking_life != nullptr) {
+    const auto foreign = introduce(hive, *asking_life, *life, fds);
+    if (!foreign) return tl::unexpected(foreign.error());
     opened.process = true;
-    fds = {life->status, life->event};
+    opened.foreign = *foreign;
   }
   return opened;
 }
@@ -172,6 +184,11 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   Agent& reader = *hive.registry.agent(request.to);
   if (!known) {
     if (auto room = check_room(hive, caller.pid, request.to); !room) return room;
+  }
+  std::vector<SharedFd> peer_fds;
+  auto opened = describe_peer(hive, caller, reader, peer_fds);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
+  if (!known) {
     LinkEntry fresh{
         key,   caller.pid,      request.to, request.contract, share(std::move(fds[0])), *may_send,
         false, os::coarse_ns(), false};
@@ -183,9 +200,8 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     if (reader.current) announce_link(hive, *link, reader, *reader.current);
     if (reader.successor) announce_link(hive, *link, reader, *reader.successor);
   }
-  std::vector<SharedFd> peer_fds;
-  const OpenedAnswer opened = describe_peer(reader, link->may_send && !link->ended, peer_fds);
-  hive.answer(caller, seq, opened, std::move(peer_fds));
+  opened->may_send = link->may_send && !link->ended;
+  hive.answer(caller, seq, *opened, std::move(peer_fds));
   return {};
 }
 

@@ -71,6 +71,8 @@ std::string link_key(const shm::LinkKey& key) {
   return fmt::format("link/{}/{}", key.incarnation, key.serial);
 }
 
+std::string bell_key(const BellKey& key) { return fmt::format("bell/{}/{}", key.ringer, key.rung); }
+
 std::string build(const LifeRecord& record) {
   return text_of(Json{{"pid", record.pid},
                       {"incarnation", record.incarnation},
@@ -78,6 +80,7 @@ std::string build(const LifeRecord& record) {
                       {"name", record.name},
                       {"role", std::string(to_string(record.role))},
                       {"uid", record.uid},
+                      {"life_uid", record.life_uid},
                       {"temporary", record.temporary},
                       {"life_temporary", record.life_temporary},
                       {"index", record.index},
@@ -104,6 +107,10 @@ std::string build(const LinkRecord& record) {
                       {"ended", record.ended}});
 }
 
+std::string build(const BellKey& record) {
+  return text_of(Json{{"ringer", record.ringer}, {"rung", record.rung}});
+}
+
 std::string build_dead_letters(std::uint64_t total) { return text_of(Json{{"total", total}}); }
 
 Result<LifeRecord> parse_life(std::string_view text) {
@@ -116,6 +123,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   const auto role = role_from(fields.text("role"));
   record.role = role.value_or(Role::kAgent);
   record.uid = fields.number<uid_t>("uid");
+  record.life_uid = fields.number<uid_t>("life_uid");
   record.temporary = fields.flag("temporary");
   record.life_temporary = fields.flag("life_temporary");
   record.index = fields.number<std::uint32_t>("index");
@@ -145,6 +153,15 @@ Result<LinkRecord> parse_link(std::string_view text) {
   record.opened_ns = fields.number<std::int64_t>("opened_ns");
   record.ended = fields.flag("ended");
   if (!fields.good()) return broken("link", text);
+  return record;
+}
+
+Result<BellKey> parse_bell(std::string_view text) {
+  Fields fields(text);
+  BellKey record;
+  record.ringer = fields.number<std::uint64_t>("ringer");
+  record.rung = fields.number<std::uint64_t>("rung");
+  if (!fields.good()) return broken("bell", text);
   return record;
 }
 

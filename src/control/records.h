@@ -18,6 +18,7 @@ inline constexpr std::string_view kDeadLettersKey = "dead_letters";
 
 [[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
+[[nodiscard]] std::string bell_key(const BellKey& key);
 
 /// One life of an agent, with what it knows of the agent. fds: pidfd [, home, status, eventfd];
 /// none of a life that ended and whose home nobody needs any more.
@@ -27,7 +28,8 @@ struct LifeRecord {
   Pid parent = kNoPid;
   std::string name;
   Role role = Role::kAgent;
-  uid_t uid = 0;                // the agent
+  uid_t uid = 0;  // the agent
+  uid_t life_uid = 0;
   bool temporary = false;       // the agent
   bool life_temporary = false;  // what the agent becomes when this life is ready
   std::uint32_t index = 0;
@@ -54,10 +56,13 @@ struct LinkRecord {
 
 [[nodiscard]] std::string build(const LifeRecord& record);
 [[nodiscard]] std::string build(const LinkRecord& record);
+/// fds: the eventfd.
+[[nodiscard]] std::string build(const BellKey& record);
 [[nodiscard]] std::string build_dead_letters(std::uint64_t total);
 /// Errors: kProtocol; it was written by us, so that is a bug of ours.
 [[nodiscard]] Result<LifeRecord> parse_life(std::string_view text);
 [[nodiscard]] Result<LinkRecord> parse_link(std::string_view text);
+[[nodiscard]] Result<BellKey> parse_bell(std::string_view text);
 [[nodiscard]] std::uint64_t parse_dead_letters(std::string_view text);
 
 }  // namespace beeline::control

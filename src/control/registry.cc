@@ -63,6 +63,34 @@ LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid read
   return newest;
 }
 
+SharedFd Registry::bell(const BellKey& key) const {
+  const auto found = bells_.find(key);
+  return found == bells_.end() ? nullptr : found->second;
+}
+
+void Registry::add_bell(const BellKey& key, SharedFd event) {
+  bells_.insert_or_assign(key, std::move(event));
+  by_rung_.emplace(key.rung, key.ringer);
+}
+
+void Registry::remove_bell(const BellKey& key) {
+  bells_.erase(key);
+  by_rung_.erase({key.rung, key.ringer});
+}
+
+std::vector<BellKey> Registry::bells_of(std::uint64_t incarnation) const {
+  std::vector<BellKey> result;
+  for (auto it = bells_.lower_bound({incarnation, 0});
+       it != bells_.end() && it->first.ringer == incarnation; ++it) {
+    result.push_back(it->first);
+  }
+  for (auto it = by_rung_.lower_bound({incarnation, 0});
+       it != by_rung_.end() && it->first == incarnation; ++it) {
+    result.push_back({it->second, it->first});
+  }
+  return result;
+}
+
 std::set<Pid> Registry::peers(Pid pid) const {
   std::set<Pid> result;
   for (auto it = by_owner_.lower_bound({pid, {}}); it != by_owner_.end() && it->first == pid;

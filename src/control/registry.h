@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,7 +37,7 @@ using SharedFd = std::shared_ptr<const os::UniqueFd>;
 struct Life {
   std::uint64_t incarnation = 0;
   pid_t os_pid = 0;  // for people
-  uid_t uid = 0;     // of its connection; means nothing before it had one
+  uid_t uid = 0;     // of its connection
   SharedFd pidfd;
   SharedFd home;  // null until provided, like the next two
   SharedFd status;
@@ -99,6 +100,13 @@ struct LinkEntry {
   bool ended = false;          // its reader has found in it what cannot be; only its receipts count
 };
 
+/// One life of an agent that rings, and one that is rung, by their incarnations.
+struct BellKey {
+  std::uint64_t ringer = 0;
+  std::uint64_t rung = 0;
+  auto operator<=>(const BellKey&) const = default;
+};
+
 struct LinkKeyOrder {
   bool operator()(const shm::LinkKey& a, const shm::LinkKey& b) const {
     return std::pair(a.incarnation, a.serial) < std::pair(b.incarnation, b.serial);
@@ -127,6 +135,13 @@ class Registry {
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 
+  /// The eventfd that was made for these two; null if none was.
+  [[nodiscard]] SharedFd bell(const BellKey& key) const;
+  void add_bell(const BellKey& key, SharedFd event);
+  void remove_bell(const BellKey& key);
+  /// Those of a life, as ringer and as rung.
+  [[nodiscard]] std::vector<BellKey> bells_of(std::uint64_t incarnation) const;
+
  private:
   using Edge = std::pair<Pid, shm::LinkKey>;
   struct EdgeOrder {
@@ -144,6 +159,8 @@ class Registry {
   Edges by_owner_;
   Edges by_reader_;
   std::map<Pid, std::size_t> count_to_;
+  std::map<BellKey, SharedFd> bells_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_rung_;  // rung, ringer
 };
 
 }  // namespace beeline::control

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "shm/directory.h"
+#include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/links.h"
@@ -25,6 +28,7 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   auto life = std::make_unique<Life>();
   life->incarnation = kept.record.incarnation;
   life->os_pid = kept.record.os_pid;
+  life->uid = kept.record.life_uid;
   life->temporary = kept.record.life_temporary;
   life->ready = kept.record.ready;
   life->ended = kept.record.ended;
@@ -150,6 +154,41 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   if (needless || hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
 }
 
+/// The incarnations that have not ended, as far as the keeper's records tell.
+std::set<std::uint64_t> living_lives(Hive& hive) {
+  std::set<std::uint64_t> living;
+  for (const auto& [pid, agent] : hive.registry.agents()) {
+    for (const Life* life : {agent.current.get(), agent.successor.get()}) {
+      if (life != nullptr && !life->ended) living.insert(life->incarnation);
+    }
+  }
+  return living;
+}
+
+/// What lies between two agents. REQUIRES: the agents are restored.
+void restore_pairs(Hive& hive, KeptTable& table) {
+  const std::set<std::uint64_t> living = living_lives(hive);
+  const auto restored = [&](const std::string& key, KeptRecord& kept) {
+    if (kept.fds.size() != 1) return false;
+    if (key.starts_with("bell/")) {
+      const auto bell = parse_bell(kept.value);
+      if (!bell) return false;
+      hive.registry.add_bell(*bell, share(std::move(kept.fds[0])));
+      for (const std::uint64_t life : {bell->ringer, bell->rung}) {
+        if (!living.contains(life)) drop_bells(hive, life);
+      }
+      return true;
+    }
+    const auto link = parse_link(kept.value);
+    if (link) restore_link(hive, *link, std::move(kept.fds[0]));
+    return link.has_value();
+  };
+  for (auto& [key, kept] : table) {
+    if (!key.starts_with("link/") && !key.starts_with("bell/")) continue;
+    if (!restored(key, kept)) hive.log.warn("restore_failed", "key={}", key);
+  }
+}
+
 }  // namespace
 
 void add_king(Hive& hive) {
@@ -182,16 +221,10 @@ void restore(Hive& hive, KeptTable table) {
     lives[record->pid].push_back({std::move(*record), std::move(kept.fds)});
   }
   for (auto& [pid, of_agent] : lives) restore_agent(hive, pid, of_agent);
-  for (auto& [key, kept] : table) {
-    if (key == kDeadLettersKey) hive.dead_letters.restore_total(parse_dead_letters(kept.value));
-    if (!key.starts_with("link/")) continue;
-    const auto record = parse_link(kept.value);
-    if (!record || kept.fds.size() != 1) {
-      hive.log.warn("restore_failed", "key={}", key);
-      continue;
-    }
-    restore_link(hive, *record, std::move(kept.fds[0]));
+  if (const auto letters = table.find(std::string(kDeadLettersKey)); letters != table.end()) {
+    hive.dead_letters.restore_total(parse_dead_letters(letters->second.value));
   }
+  restore_pairs(hive, table);
   restore_dead(hive);
   hive.publish_records();
   for (auto& [pid, agent] : hive.registry.agents()) {

@@ -60,6 +60,7 @@ Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
   auto life = std::make_unique<Life>();
   life->incarnation = incarnation;
   life->os_pid = caller.os_pid;
+  life->uid = caller.uid;
   life->pidfd = std::move(pidfd);
   life->temporary = agent.temporary;
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;

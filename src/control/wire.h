@@ -168,13 +168,15 @@ struct AttachedAnswer {
   std::uint32_t in_links = 0;     ///< `link` announcements that follow
 };
 
-/// fds: status page and eventfd of the peer if `process`.
+/// fds: status page of the peer and the eventfd to ring it with if `process`, then the eventfd that
+/// it rings us with if `foreign`.
 struct OpenedAnswer {
   Pid pid = kNoPid;
   std::uint32_t index = 0;
   std::uint64_t incarnation = 0;  ///< life of the peer that the fds belong to, or the committed one
   bool may_send = false;
   bool process = false;
+  bool foreign = false;  ///< of another user: it does not get our own eventfd
 };
 
 /// fds: directory.
@@ -287,8 +289,8 @@ struct OwnLink {
   shm::LinkContract contract;
 };
 
-/// fds: the link, then status page and eventfd of its owner if `process`, then the predecessor's
-/// own link if `mine`.
+/// fds: the link, then status page of its owner and the eventfd to ring it with if `process`, then
+/// the eventfd that it rings us with if `foreign`, then the predecessor's own link if `mine`.
 struct LinkAnnouncement {
   Pid pid = kNoPid;
   std::string name;
@@ -298,6 +300,7 @@ struct LinkAnnouncement {
   shm::LinkContract contract;
   bool may_send = false;  ///< false: only the receipts of the link count
   bool process = false;
+  bool foreign = false;         ///< of another user: it does not get our own eventfd
   std::int64_t opened_ns = 0;   ///< CLOCK_MONOTONIC; nothing in it was sent before
   std::optional<OwnLink> mine;  ///< only in a hand-over
 };

@@ -190,6 +190,7 @@ void fields(V& v, OpenedAnswer& r) {
   v("incarnation", r.incarnation);
   v("may_send", r.may_send);
   v("process", r.process);
+  v("foreign", r.foreign);
 }
 template <class V>
 void fields(V& v, ResumedAnswer& r) {
@@ -270,6 +271,7 @@ void fields(V& v, LinkAnnouncement& r) {
   v("contract", r.contract);
   v("may_send", r.may_send);
   v("process", r.process);
+  v("foreign", r.foreign);
   v("opened_ns", r.opened_ns);
   v.maybe("mine", r.mine);
 }

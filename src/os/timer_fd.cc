@@ -1,6 +1,5 @@
 #include "src/os/timer_fd.h"
 
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 
 #include <chrono>
@@ -20,19 +19,6 @@ void set_timer(int fd, std::int64_t at_ns) noexcept {
   const itimerspec when{{}, to_timespec(std::chrono::nanoseconds(at_ns))};
   // Cannot fail: the time is in range and the descriptor is a timer.
   static_cast<void>(::timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, nullptr));
-}
-
-Result<UniqueFd> create_joint_fd(std::span<const int> fds) {
-  UniqueFd joint(::epoll_create1(EPOLL_CLOEXEC));
-  if (!joint.valid()) return system_failure("create epoll descriptor");
-  for (const int fd : fds) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(joint.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-      return system_failure("add fd " + std::to_string(fd) + " to an epoll descriptor");
-    }
-  }
-  return joint;
 }
 
 }  // namespace beeline::os

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include <beeline/result.h>
 
@@ -16,9 +15,5 @@ namespace beeline::os {
 /// Makes a timer readable from `at_ns` on, or not at all for 0; in both cases what it was set to
 /// before is forgotten. REQUIRES: `fd` is from create_timer_fd().
 void set_timer(int fd, std::int64_t at_ns) noexcept;
-
-/// Makes a descriptor that is readable while one of `fds` is. It owns none of them; one that is
-/// closed drops out. Errors: kSystem (EMFILE).
-[[nodiscard]] Result<UniqueFd> create_joint_fd(std::span<const int> fds);
 
 }  // namespace beeline::os

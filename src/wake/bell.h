@@ -27,8 +27,8 @@ struct Bell {
 };
 
 // Wakes the owner of `status` if it sleeps. REQUIRES: what it is to see is published and a full
-// fence lies behind it. `event_fd` is the owner's eventfd, -1 if unknown. Returns true when a
-// system call was made.
+// fence lies behind it. `event_fd` is ours to ring the owner with, -1 if unknown. Returns true when
+// a system call was made.
 //
 // SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
 // owner only if it is already in the kernel. While the word says sleeping and the wake found

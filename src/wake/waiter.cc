@@ -33,8 +33,8 @@ void nap(int round) {
   std::this_thread::sleep_for(std::chrono::nanoseconds(length));
 }
 
-Waiter::Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy)
-    : own_(&own), event_fd_(own_event_fd), policy_(usable(policy)), window_ns_(policy_.spin_ns) {
+Waiter::Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& policy)
+    : own_(&own), bells_(&bells), policy_(usable(policy)), window_ns_(policy_.spin_ns) {
   jitter_ = static_cast<std::uint32_t>(os::monotonic_ns()) | 1U;
 }
 
@@ -50,9 +50,9 @@ void Waiter::wake_up() {
   own_->sleep.relaxed_store(static_cast<std::uint32_t>(shm::Sleep::kAwake));
 }
 
-void Waiter::signal_self() { os::signal_event(event_fd_); }
+void Waiter::signal_self() { bells_->signal_self(); }
 
-void Waiter::drain_events() { os::drain_event(event_fd_); }
+void Waiter::drain_events() { bells_->drain(); }
 
 void Waiter::relax(int turn) {
 #if defined(__x86_64__)
@@ -84,7 +84,7 @@ void Waiter::block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longes
   if (left <= 0) return;
   own_->sleeps.relaxed_store(own_->sleeps.relaxed_load() + 1);
   if (how == shm::Sleep::kEvent) {
-    if (os::wait_readable(event_fd_, std::chrono::nanoseconds(left))) drain_events();
+    if (os::wait_readable(bells_->fd(), std::chrono::nanoseconds(left))) drain_events();
     return;
   }
   static_cast<void>(os::futex_wait(&own_->sleep, static_cast<std::uint32_t>(shm::Sleep::kFutex),

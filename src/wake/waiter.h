@@ -3,10 +3,11 @@
 //
 //   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block
 //
-// Two ways to block, said in the status word: a futex on the own status page, or the own eventfd,
+// Two ways to block, said in the status word: a futex on the own status page, or the own eventfds,
 // which a user may also wait on outside of the library. The futex is the faster one and forgets a
 // ring that came between the last look and the kernel; so the first block of a wait is short (2 ms)
-// and on the futex, and all later ones are on the eventfd, which remembers.
+// and on the futex, and all later ones are on the eventfds, which remember. A peer of another user
+// could move a sleeper from its futex to one of its own: who has such a peer does not use it.
 
 #include <chrono>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "shm/mutant.h"
 #include "shm/status.h"
 #include "src/os/clock.h"
+#include "src/wake/bell_set.h"
 
 namespace beeline::wake {
 
@@ -29,8 +31,8 @@ void nap(int round);
 
 class Waiter {
  public:
-  // Neither the page nor the fd is owned; both outlive the waiter. One thread.
-  Waiter(shm::StatusPage& own, int own_event_fd, const WaitPolicy& policy);
+  // Neither the page nor the bells are owned; both outlive the waiter. One thread.
+  Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& policy);
 
   // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look`
   // is cheap: lanes only. `last_look` is asked after the fence before each block and includes
@@ -41,19 +43,21 @@ class Waiter {
     if (look() || spin(deadline_ns, look)) return true;
     for (int round = 0;; ++round) {
       if (os::monotonic_ns() >= deadline_ns) return last_look();
-      const auto how = events_ || round > 0 ? shm::Sleep::kEvent : shm::Sleep::kFutex;
+      const auto how = way_to_block(round);
       say_asleep(how);
       if (!shm::is_mutant(shm::Mutant::kLastLookSkipped) && last_look()) {
         wake_up();
         return true;
       }
-      block(how, deadline_ns, longest_ns());
+      // The last look may have met the first peer of another user.
+      if (how == way_to_block(round)) block(how, deadline_ns, longest_ns());
       wake_up();
       if (look() || last_look()) return true;
     }
   }
 
-  // From now on the eventfd is signalled instead of the futex, between calls into the library too.
+  // From now on the eventfds are signalled instead of the futex, between calls into the library
+  // too.
   void use_events() { events_ = true; }
   [[nodiscard]] bool uses_events() const { return events_; }
 
@@ -62,7 +66,6 @@ class Waiter {
   void fall_asleep() { say_asleep(shm::Sleep::kEvent); }
   void wake_up();
   void signal_self();
-  // Takes the tokens out of the eventfd.
   void drain_events();
 
   [[nodiscard]] shm::StatusPage& status() { return *own_; }
@@ -91,11 +94,15 @@ class Waiter {
 
   static void relax(int turn);
   void adapt(bool found);
+  [[nodiscard]] shm::Sleep way_to_block(int round) const {
+    const bool on_events = events_ || bells_->has_foreign() || round > 0;
+    return on_events ? shm::Sleep::kEvent : shm::Sleep::kFutex;
+  }
   void say_asleep(shm::Sleep how);
   void block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longest_ns);
 
   shm::StatusPage* own_;
-  int event_fd_;
+  const BellSet* bells_;
   WaitPolicy policy_;
   std::int64_t window_ns_;
   bool events_ = false;

@@ -53,13 +53,14 @@ constexpr std::uint32_t kWobble = 32;
 // In the directory.
 constexpr std::uint32_t place_of(std::uint32_t pid) { return pid - kFirstPid; }
 
-enum class Mode : std::uint8_t { kFutex, kEvents };
+// Of another user: each has a bell of its own for the other, beside one that nobody rings.
+enum class Mode : std::uint8_t { kFutex, kEvents, kForeign };
 
 // One of the two agents: what it owns, shows to the other, and knows of it.
 class End {
  public:
   End(Mode mode, std::uint32_t pid, std::uint32_t peer)
-      : waiter_(page(), event_.get(), kHidesNothing),
+      : waiter_(page(), bells_, kHidesNothing),
         link_(send::OutLink::create("wake-stress", pid, peer, {kLife, pid}, kContract).value()),
         link_view_(link_.memory().data(), kContract),
         sender_(pid, reserved_ids_, [this](std::uint32_t, std::uint64_t) {
@@ -68,6 +69,10 @@ class End {
         }) {
     shm::init_status(page(), pid, kLife);
     if (mode == Mode::kEvents) waiter_.use_events();
+    if (mode != Mode::kForeign) return;
+    foreign_ = os::create_event_fd().value();
+    bells_.add(peer, kLife, os::duplicate(foreign_.get()).value());
+    bells_.add(peer, kLife + 1, os::create_event_fd().value());
   }
   End(const End&) = delete;
   End& operator=(const End&) = delete;
@@ -123,7 +128,10 @@ class End {
   [[nodiscard]] shm::StatusPage& page() {
     return *reinterpret_cast<shm::StatusPage*>(memory_.base());
   }
-  [[nodiscard]] Bell bell_of_other() const { return {&other_->page(), other_->event_.get()}; }
+  [[nodiscard]] Bell bell_of_other() const {
+    const os::UniqueFd& foreign = other_->foreign_;
+    return {&other_->page(), foreign.valid() ? foreign.get() : other_->bells_.own()};
+  }
   [[nodiscard]] shm::ReceiptBank& bank() { return link_.view().bank(kBank); }
 
   // What was steered, and a little to and fro about it.
@@ -133,7 +141,8 @@ class End {
   }
 
   shm::test::Memory memory_{shm::kStatusBytes};
-  os::UniqueFd event_ = os::create_event_fd().value();
+  BellSet bells_ = BellSet::create().value();
+  os::UniqueFd foreign_;
   Waiter waiter_;
   send::OutLink link_;
   shm::LinkView link_view_;
@@ -218,9 +227,13 @@ TEST_P(WakeStress, NoRingIsEverMissed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(By, WakeStress, testing::Values(Mode::kFutex, Mode::kEvents),
+INSTANTIATE_TEST_SUITE_P(By, WakeStress,
+                         testing::Values(Mode::kFutex, Mode::kEvents, Mode::kForeign),
                          [](const auto& mode) {
-                           return mode.param == Mode::kFutex ? "Futex" : "Events";
+                           const bool events = mode.param == Mode::kEvents;
+                           return mode.param == Mode::kFutex ? "Futex"
+                                  : events                   ? "Events"
+                                                             : "Foreign";
                          });
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
 #include "src/os/fd.h"
+#include "src/os/joint_fd.h"
 #include "src/os/lock_file.h"
 #include "src/os/packet_socket.h"
 #include "src/os/pid_fd.h"
@@ -87,25 +88,37 @@ TEST(TimerFdTest, IsReadableFromItsTimeOnUntilItIsSetAgain) {
   EXPECT_FALSE(is_readable(std::chrono::nanoseconds::zero()));
 }
 
-TEST(TimerFdTest, AJointDescriptorIsReadableWhileOneOfItsPartsIs) {
+TEST(JointFdTest, AJointDescriptorIsReadableWhileOneOfItsPartsIs) {
   auto timer = create_timer_fd();
   auto event = create_event_fd();
   ASSERT_TRUE(is_ok(timer));
   ASSERT_TRUE(is_ok(event));
-  const std::array<int, 2> parts{timer->get(), event->get()};
-  auto joint = create_joint_fd(parts);
+  auto joint = create_joint_fd();
   ASSERT_TRUE(is_ok(joint));
+  ASSERT_TRUE(is_ok(add_to_joint(joint->get(), timer->get())));
+  ASSERT_TRUE(is_ok(add_to_joint(joint->get(), event->get())));
   const auto is_readable = [&] { return wait_readable(joint->get(), std::chrono::nanoseconds(0)); };
   EXPECT_FALSE(is_readable());
   signal_event(event->get());
   EXPECT_TRUE(is_readable());
+  std::array<int, 2> ready{};
+  ASSERT_EQ(ready_in_joint(joint->get(), ready), 1U);
+  EXPECT_EQ(ready[0], event->get());
   EXPECT_TRUE(drain_event(event->get()));
+  EXPECT_EQ(ready_in_joint(joint->get(), ready), 0U);
   EXPECT_FALSE(is_readable());
   set_timer(timer->get(), 1);
   EXPECT_TRUE(wait_readable(joint->get(), std::chrono::seconds(60)));
   set_timer(timer->get(), 0);
   EXPECT_FALSE(is_readable());
-  EXPECT_FALSE(is_ok(create_joint_fd(std::array<int, 1>{-1})));
+  EXPECT_FALSE(is_ok(add_to_joint(joint->get(), -1)));
+  // Another holder keeps the open file there, so it is removed before it is closed.
+  const auto other = duplicate(event->get());
+  ASSERT_TRUE(is_ok(other));
+  remove_from_joint(joint->get(), event->get());
+  event->reset();
+  signal_event(other->get());
+  EXPECT_FALSE(is_readable());
 }
 
 TEST(ProcessTest, SpawnStartsAChildAndTellsHowItEnded) {

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <limits>
+#include <vector>
 
 #include "src/os/event_fd.h"
 
 namespace beeline::wake {
 namespace {
 
+constexpr std::uint32_t kPeer = 7;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLongest = 1'000'000'000'000;  // far beyond the watchdog
 constexpr WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = true};
@@ -20,9 +23,19 @@ class WaiterTest : public testing::Test {
   }
   static std::int64_t longest() { return kLongest; }
 
+  // Somebody of another user has come, and rings with what is returned.
+  os::UniqueFd add_foreign(std::uint64_t life) {
+    os::UniqueFd event = os::create_event_fd().value();
+    bells_.add(kPeer, life, os::duplicate(event.get()).value());
+    return event;
+  }
+  static bool can_be_read(int fd) {
+    return os::wait_readable(fd, std::chrono::nanoseconds::zero());
+  }
+
   shm::StatusPage page_{};
-  os::UniqueFd event_ = os::create_event_fd().value();
-  Waiter waiter_{page_, event_.get(), kNoSpin};
+  BellSet bells_ = BellSet::create().value();
+  Waiter waiter_{page_, bells_, kNoSpin};
 };
 
 TEST_F(WaiterTest, WhatIsThereIsFoundWithoutSayingThatItSleeps) {
@@ -63,12 +76,104 @@ TEST_F(WaiterTest, ADeadlineThatHasPassedEndsTheWaitWithALastLook) {
 
 TEST_F(WaiterTest, ARingThatCameEarlyIsRememberedByTheEvent) {
   waiter_.use_events();
-  os::signal_event(event_.get());
+  os::signal_event(bells_.own());
   int looks = 0;
   EXPECT_TRUE(waiter_.wait(
       kNever, [] { return false; }, [&] { return ++looks > 1; }, longest));
   EXPECT_EQ(page_.sleeps.relaxed_load(), 1U);
   EXPECT_EQ(said(), shm::Sleep::kAwake);
+}
+
+// ---- Peers of other users -----------------------------------------------------------------------
+
+TEST_F(WaiterTest, WhoHasAPeerOfAnotherUserNeverSaysThatItSleepsOnItsFutex) {
+  const os::UniqueFd peer = add_foreign(1);
+  os::signal_event(peer.get());
+  int looks = 0;
+  EXPECT_TRUE(waiter_.wait(
+      kNever, [] { return false; },
+      [&] {
+        EXPECT_NE(said(), shm::Sleep::kFutex) << "a peer can move it from its futex to another";
+        return ++looks > 1;
+      },
+      longest));
+  EXPECT_EQ(page_.sleeps.relaxed_load(), 1U);
+}
+
+TEST_F(WaiterTest, WhoMeetsAPeerOfAnotherUserInItsLastLookDoesNotBlockOnItsFutex) {
+  os::UniqueFd peer;
+  int looks = 0;
+  EXPECT_TRUE(waiter_.wait(
+      kNever, [] { return false; },
+      [&] {
+        if (!peer.valid()) peer = add_foreign(1);
+        if (looks > 0) {
+          EXPECT_NE(said(), shm::Sleep::kFutex);
+          os::signal_event(peer.get());
+        } else {
+          EXPECT_EQ(said(), shm::Sleep::kFutex) << "it had no such peer before";
+          EXPECT_EQ(page_.sleeps.relaxed_load(), 0U);
+        }
+        return ++looks > 3;
+      },
+      [&] {
+        EXPECT_EQ(said(), shm::Sleep::kEvent) << "it is about to block";
+        return kLongest;
+      }));
+}
+
+TEST_F(WaiterTest, EachBellWakesAndTheRingsOfOneAreSafeFromTheOthers) {
+  const os::UniqueFd first = add_foreign(1);
+  const os::UniqueFd second = add_foreign(2);
+  for (const int bell : {bells_.own(), first.get(), second.get()}) {
+    os::signal_event(bell);
+    for (const os::UniqueFd* hostile : {&first, &second}) {
+      if (hostile->get() != bell) os::drain_event(hostile->get());
+    }
+    int looks = 0;
+    EXPECT_TRUE(waiter_.wait(
+        kNever, [] { return false; }, [&] { return ++looks > 1; }, longest));
+    EXPECT_FALSE(can_be_read(bells_.fd())) << "it has taken the ring";
+  }
+}
+
+TEST_F(WaiterTest, WhoIsAddedLaterIsHeardByWhoWaitsOutside) {
+  const int fd = bells_.joint();
+  EXPECT_FALSE(can_be_read(fd));
+  waiter_.signal_self();
+  EXPECT_TRUE(can_be_read(fd));
+  waiter_.drain_events();
+  EXPECT_FALSE(can_be_read(fd));
+  const os::UniqueFd peer = add_foreign(1);
+  os::signal_event(peer.get());
+  EXPECT_TRUE(can_be_read(fd));
+  waiter_.drain_events();
+  EXPECT_FALSE(can_be_read(fd));
+}
+
+TEST_F(WaiterTest, WhoIsForgottenIsHeardNoMore) {
+  const os::UniqueFd gone = add_foreign(1);
+  const os::UniqueFd stays = add_foreign(2);
+  bells_.forget([](std::uint32_t pid, std::uint64_t life) { return pid == kPeer && life == 1; });
+  os::signal_event(gone.get());
+  EXPECT_FALSE(can_be_read(bells_.joint()));
+  os::signal_event(stays.get());
+  EXPECT_TRUE(can_be_read(bells_.joint()));
+  waiter_.drain_events();
+  bells_.forget([](std::uint32_t, std::uint64_t) { return true; });
+  EXPECT_FALSE(bells_.has_foreign());
+  EXPECT_EQ(bells_.fd(), bells_.own()) << "nobody is left who could steal";
+}
+
+TEST_F(WaiterTest, MoreBellsThanAreTakenAtOnceAreTakenOneTurnAfterTheOther) {
+  constexpr std::uint64_t kMany = 100;
+  std::vector<os::UniqueFd> peers;
+  for (std::uint64_t life = 1; life <= kMany; ++life) peers.push_back(add_foreign(life));
+  for (const os::UniqueFd& peer : peers) os::signal_event(peer.get());
+  std::size_t turns = 0;
+  for (; can_be_read(bells_.fd()) && turns < kMany; ++turns) waiter_.drain_events();
+  EXPECT_LT(turns, kMany) << "the fd stays readable, and nobody could sleep on it";
+  for (const os::UniqueFd& peer : peers) EXPECT_FALSE(os::drain_event(peer.get()));
 }
 
 }  // namespace
