@@ -9,6 +9,9 @@ namespace beeline::explore {
 
 inline constexpr int kEvents = 4;
 
+// Which one create_event_fd() gives to who asks next.
+void number_next_event(int number);
+
 // Before each execution that sleeps.
 void clear_events();
 

@@ -62,9 +62,16 @@ bool take_one() {
   return true;
 }
 
+// The bells of an agent without peers of other users.
+wake::BellSet bells_of(int event_fd) {
+  number_next_event(event_fd);
+  return std::move(*wake::BellSet::create());
+}
+
 template <typename LastLook>
 void sleep_until(shm::StatusPage& page, int event_fd, LastLook&& last_look) {
-  wake::Waiter waiter(page, event_fd, kNoSpin);
+  const wake::BellSet bells = bells_of(event_fd);
+  wake::Waiter waiter(page, bells, kNoSpin);
   waiter.use_events();
   waiter.wait(
       kNever, [] { return false; }, last_look, [] { return kLongest; });
@@ -144,7 +151,8 @@ Scenario space(const char* name, bool is_armed) {
          own.send(shm::Lane::kNormal, 1);
          const auto has_space = [&own] { return own.has_space(shm::Lane::kNormal); };
          if (is_armed) {  // its user waits on the fd, outside of the library
-           wake::Waiter waiter(status_a(), kEventA, kNoSpin);
+           const wake::BellSet bells = bells_of(kEventA);
+           wake::Waiter waiter(status_a(), bells, kNoSpin);
            waiter.use_events();
            waiter.fall_asleep();
            own.want_space(true);
