@@ -6,16 +6,12 @@
 
 #include <atomic>
 #include <cstring>
-#include <iostream>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "src/os/event_fd.h"
-#include "tests/fault/holdings.h"
-#include "tests/fault/syscall_sweep.h"
-#include "tests/support/hive_test.h"
-#include "tests/support/soak.h"
+#include "tests/fault/syscall_fixture.h"
 #include "tests/support/status_probe.h"
 
 namespace beeline::test {
@@ -58,43 +54,29 @@ class Sleeper {
   std::thread thread_;
 };
 
-class SyscallAgentTest : public testing::Test {
+class SyscallAgentTest : public SyscallTest {
  protected:
   void SetUp() override {
     hive_.emplace();
     coordinator_ = hive_->coordinator();
-    watchdog_.emplace(is_soak() ? 1500s : 100s, [this] {
-      if (sweep_ != nullptr) std::cerr << "hangs in " << sweep_->where() << std::endl;
-      hive_->kill_all();
-    });
+    SyscallTest::SetUp();
   }
   void TearDown() override {
     if (hive_) expect_balance_of_all(*hive_);
     if (hive_) hive_->close();
-    watchdog_.reset();
+    SyscallTest::TearDown();
     hive_.reset();
   }
 
-  // Runs `body` under the filter, with `far_` in place, and prints the table of its sweeps.
+  // With `far_` in place.
   void sweep(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
-    Injector injector;
-    SyscallSweep sweep(injector);
-    sweep_ = &sweep;
-    const auto why_not = injector.run([&] {
+    run_filtered(least_injected, [&](SyscallSweep& sweep) {
       far_ = attach("far");
       body(sweep);
       near_.reset();
       far_.reset();
     });
-    sweep_ = nullptr;
-    if (why_not) GTEST_SKIP() << *why_not;
-    std::cout << sweep.table();
-    if (!HasFailure()) {
-      EXPECT_GE(sweep.injected(), least_injected);
-    }
   }
-
-  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
 
   static AttachOptions near_options() {
     AttachOptions options = named("near");
@@ -119,13 +101,7 @@ class SyscallAgentTest : public testing::Test {
   // `near_` goes, and then everything is as it was before.
   void expect_as_before() {
     near_.reset();
-    const Deadline deadline = after(10s);
-    Leftovers now = leftovers();
-    while (now != before_ && std::chrono::steady_clock::now() < deadline) {
-      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      now = leftovers();
-    }
-    EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
+    await_as_before();
   }
 
   void attach_near(const AttachOptions& options) {
@@ -142,20 +118,11 @@ class SyscallAgentTest : public testing::Test {
     EXPECT_EQ(count, ending ? 0 : 1) << "times delivered";
     EXPECT_EQ(texts.size(), static_cast<std::size_t>(count)) << "something else was delivered";
   }
-  std::vector<std::string> taken_by_far() {
-    drain_what_fits(*far_);
-    return take_texts(*far_);
-  }
   void expect_sends_again() {
     text_ = fmt::format("message {}", ++messages_);
     const auto sent = near_->send("far", text_);
     EXPECT_TRUE(sent) << "not sent afterwards: " << to_string(sent.status);
     expect_delivery({});
-  }
-
-  static Ending ending_of(const SendResult& sent) {
-    if (sent) return std::nullopt;
-    return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
   }
 
   Operation attach_operation();
@@ -170,15 +137,8 @@ class SyscallAgentTest : public testing::Test {
   Operation request_operation();
   Operation resume_operation();
 
-  std::optional<ScratchHive> hive_;
-  pid_t coordinator_ = 0;
-  std::optional<Watchdog> watchdog_;
-  SyscallSweep* sweep_ = nullptr;
-  std::optional<Agent> far_;
   std::optional<Agent> near_;
-  Leftovers before_;
   std::uint64_t messages_ = 0;
-  std::string text_;
 };
 
 Operation SyscallAgentTest::attach_operation() {

@@ -7,47 +7,23 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 #include <fmt/format.h>
 
 #include "src/control/client.h"
 #include "src/control/state_file.h"
 #include "src/os/process.h"
-#include "tests/fault/holdings.h"
-#include "tests/fault/syscall_sweep.h"
-#include "tests/support/hive_test.h"
+#include "tests/fault/syscall_fixture.h"
 #include "tests/support/program.h"
-#include "tests/support/soak.h"
 
 namespace beeline::test {
 namespace {
 
-class SyscallDaemonTest : public testing::Test {
+class SyscallDaemonTest : public SyscallTest {
  protected:
-  void SetUp() override {
-    watchdog_.emplace(is_soak() ? 1500s : 100s, [this] {
-      if (sweep_ != nullptr) std::cerr << "hangs in " << sweep_->where() << std::endl;
-      if (hive_) hive_->kill_all();
-    });
-  }
-  void TearDown() override { watchdog_.reset(); }
-
-  void sweep(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
-    Injector injector;
-    SyscallSweep sweep(injector);
-    sweep_ = &sweep;
-    const auto why_not = injector.run([&] { body(sweep); });
-    sweep_ = nullptr;
-    if (why_not) GTEST_SKIP() << *why_not;
-    std::cout << sweep.table();
-    if (!HasFailure()) {
-      EXPECT_GE(sweep.injected(), least_injected);
-    }
-  }
-  // The same with a hive whose processes are under the filter, and an agent that stays.
+  // With a hive whose processes are under the filter, and an agent that stays.
   void sweep_hive(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
-    sweep(least_injected, [&](SyscallSweep& sweep) {
+    run_filtered(least_injected, [&](SyscallSweep& sweep) {
       hive_.emplace();
       coordinator_ = process();
       far_ = attach("far");
@@ -72,13 +48,10 @@ class SyscallDaemonTest : public testing::Test {
     if (!agent) return agent.error();
     EXPECT_GT(agent->pid(), last_pid_) << "a pid was given out twice";
     last_pid_ = std::max(last_pid_, agent->pid());
-    const auto sent = agent->send("far", text_);
-    if (sent) return {};
-    return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
+    return ending_of(agent->send("far", text_));
   }
   void expect_visited(const Ending& ending) {
-    drain_what_fits(*far_);
-    const auto texts = take_texts(*far_);
+    const auto texts = taken_by_far();
     EXPECT_EQ(std::count(texts.begin(), texts.end(), text_), ending ? 0 : 1) << "times delivered";
   }
   void expect_whole() {
@@ -93,7 +66,6 @@ class SyscallDaemonTest : public testing::Test {
   [[nodiscard]] pid_t process() const {
     return static_cast<pid_t>(hive_->status().coordinator_pid);
   }
-  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
   // Until nothing of the last visit is left.
   void settle() {
     before_ = leftovers();
@@ -104,25 +76,9 @@ class SyscallDaemonTest : public testing::Test {
       before_ = now;
     }
   }
-  void expect_as_before() {
-    const Deadline deadline = after(10s);
-    Leftovers now = leftovers();
-    while (now != before_ && std::chrono::steady_clock::now() < deadline) {
-      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      now = leftovers();
-    }
-    EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
-  }
 
-  std::optional<ScratchHive> hive_;
-  std::optional<Watchdog> watchdog_;
-  SyscallSweep* sweep_ = nullptr;
-  std::optional<Agent> far_;
-  pid_t coordinator_ = 0;
-  Leftovers before_;
   Pid last_pid_ = 0;
   std::uint64_t visits_ = 0;
-  std::string text_;
 };
 
 TEST_F(SyscallDaemonTest, TheCoordinatorServesOnWhateverFails) {
@@ -137,7 +93,7 @@ TEST_F(SyscallDaemonTest, TheCoordinatorServesOnWhateverFails) {
                      expect_visited(ending);
                      expect_whole();
                      EXPECT_EQ(process(), coordinator_) << "it has ended";
-                     expect_as_before();
+                     await_as_before();
                    },
                .whose = Injector::Whose::kOthers,
                .short_step = 1});
@@ -213,7 +169,7 @@ class Nest {
 
 TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
   const Nest nest;
-  sweep(60, [&](SyscallSweep& sweep) {
+  run_filtered(60, [&](SyscallSweep& sweep) {
     std::optional<Agent> agent;
     const auto start = [&]() -> Ending {
       auto attached = Agent::attach(named("first"));
@@ -252,7 +208,7 @@ TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
 TEST_F(SyscallDaemonTest, PidsRiseWhateverFailsInTheStateFile) {
   const Nest nest;
   const std::string path = nest.path() + "/state.json";
-  sweep(15, [&](SyscallSweep& sweep) {
+  run_filtered(15, [&](SyscallSweep& sweep) {
     Pid last = 0;
     sweep.run({.name = "state file: read, take a pid, save",
                .least_calls = 6,

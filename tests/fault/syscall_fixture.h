@@ -1,0 +1,75 @@
+#pragma once
+// What the sweeps of failing system calls share: the watchdog that names a case that hangs, the run
+// under the filter, an agent that stays, and the look for what is left.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/fault/holdings.h"
+#include "tests/fault/syscall_sweep.h"
+#include "tests/support/hive_test.h"
+#include "tests/support/soak.h"
+
+namespace beeline::test {
+
+class SyscallTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    watchdog_.emplace(is_soak() ? 1500s : 100s, [this] {
+      if (sweep_ != nullptr) std::cerr << "hangs in " << sweep_->where() << std::endl;
+      if (hive_) hive_->kill_all();
+    });
+  }
+  void TearDown() override { watchdog_.reset(); }
+
+  // Runs `body` under the filter and prints the table of its sweeps.
+  void run_filtered(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
+    Injector injector;
+    SyscallSweep sweep(injector);
+    sweep_ = &sweep;
+    const auto why_not = injector.run([&] { body(sweep); });
+    sweep_ = nullptr;
+    if (why_not) GTEST_SKIP() << *why_not;
+    std::cout << sweep.table();
+    if (!HasFailure()) {
+      EXPECT_GE(sweep.injected(), least_injected);
+    }
+  }
+
+  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
+  // What the hive has to let go of is let go of soon: then everything is as it was `before_`.
+  void await_as_before() {
+    const Deadline deadline = after(10s);
+    Leftovers now = leftovers();
+    while (now != before_ && std::chrono::steady_clock::now() < deadline) {
+      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
+      now = leftovers();
+    }
+    EXPECT_EQ(now, before_) << "left: " << describe(now) << "; before: " << describe(before_);
+  }
+
+  std::vector<std::string> taken_by_far() {
+    drain_what_fits(*far_);
+    return take_texts(*far_);
+  }
+
+  static Ending ending_of(const SendResult& sent) {
+    if (sent) return std::nullopt;
+    return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
+  }
+
+  std::optional<ScratchHive> hive_;
+  pid_t coordinator_ = 0;
+  std::optional<Watchdog> watchdog_;
+  SyscallSweep* sweep_ = nullptr;
+  std::optional<Agent> far_;
+  Leftovers before_;
+  std::string text_;
+};
+
+}  // namespace beeline::test
