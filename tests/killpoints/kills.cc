@@ -6,22 +6,12 @@
 #include <algorithm>
 #include <csignal>
 
+#include "tests/killpoints/killer.h"
 #include "tests/killpoints/rig_clock.h"
 #include "tests/killpoints/sweep.h"
 
 namespace beeline::killpoints {
 namespace {
-
-class Killer : public StepObserver {
- public:
-  explicit Killer(std::uint64_t step) : step_(step) {}
-  void after(std::uint64_t step, std::uintptr_t /*at*/) override {
-    if (step == step_) ::kill(::getpid(), SIGKILL);
-  }
-
- private:
-  std::uint64_t step_;
-};
 
 // Which instructions: all of a short operation; of a long one as many, spread evenly.
 std::vector<std::uint64_t> chosen(std::uint64_t steps, const Effort& effort) {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "src/os/pid_fd.h"
-#include "tests/killpoints/stepper.h"
+#include "tests/killpoints/killer.h"
 #include "tests/support/payload.h"
 
 namespace beeline::killpoints {
@@ -32,19 +32,6 @@ T* share(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) new (first + i) T();
   return first;
 }
-
-class Killer : public StepObserver {
- public:
-  Killer(Trial& trial, std::uint64_t step) : trial_(trial), step_(step) {}
-  void after(std::uint64_t step, std::uintptr_t /*at*/) override {
-    if (step == step_) ::kill(::getpid(), SIGKILL);
-  }
-  void finish(std::uint64_t steps) override { trial_.steps = steps; }
-
- private:
-  Trial& trial_;
-  std::uint64_t step_;
-};
 
 template <typename Work>
 pid_t start_child(Work&& work) {
@@ -67,9 +54,9 @@ VictimEnd kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
   const pid_t victim = start_child([&] {
     try {
       queue.open(trial);
-      Killer killer(trial, step);
+      Killer killer(step);
       std::pair<Queue&, Trial&> both(queue, trial);
-      step_through(
+      trial.steps = step_through(
           [](void* context) {
             const auto& [its_queue, its_trial] = *static_cast<std::pair<Queue&, Trial&>*>(context);
             its_queue.operate(its_trial);
