@@ -85,6 +85,8 @@ class DirectoryView {
   [[nodiscard]] AgentWord agent(std::uint32_t index) const {
     return AgentWord::unpack(word(index).observe());
   }
+  // Rises with each round of records. Acquire: who keeps what it reads below the count under this
+  // number may miss nothing that was published before the round.
   [[nodiscard]] std::uint64_t epoch() const { return control().current.observe() >> 1; }
   [[nodiscard]] std::uint32_t agent_count() const {
     const std::uint64_t count = control().agent_count.observe();
@@ -105,8 +107,9 @@ class DirectoryView {
         const std::uint64_t value = words[w].observe();
         std::memcpy(target + 8 * w, &value, 8);
       }
-      // The buffer that we copied is rewritten only after `current` has moved on.
-      if (control().current.observe() == before) return true;
+      // The buffer that we copied is rewritten only after `current` has moved on. relaxed: the
+      // words were observed, and no later load passes those.
+      if (control().current.relaxed_load() == before) return true;
     }
     return false;
   }
@@ -133,7 +136,7 @@ class DirectoryWriter {
                 sizeof(AgentRecord));
     control().max_payload_bytes = max_payload_bytes;
     control().created_ns = created_ns;
-    control().current.publish(epoch << 1);
+    control().current.relaxed_store(epoch << 1);  // relaxed: published by `ready`
     header.ready.publish(1);
   }
 

@@ -2,6 +2,11 @@
 // A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home
 // is never changed.
 //
+// Every load of an old segment is relaxed: it is made after the proof of its owner's death, which
+// comes after all that the owner did. One that was fenced and still runs is a hostile writer like
+// any other: each copied word is checked by itself. Every store to the new home is relaxed: its
+// header says ready later, and nobody looks at a home that does not.
+//
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
 //   slab already stamped                                 -        it was done
@@ -60,8 +65,9 @@ struct EntryCopy {
 [[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
   if (is_mutant(Mutant::kStampOverlooked)) return false;
   if (link.old_receipts == nullptr || link.old_bank == kBanks) return false;
-  if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return false;
-  return link.old_receipts->stamp(link.old_bank, slot.header.slab).observe() >= slot.generation;
+  if (link.old_receipts->bank(link.old_bank).stamps_ready.relaxed_load() == 0) return false;
+  return link.old_receipts->stamp(link.old_bank, slot.header.slab).relaxed_load() >=
+         slot.generation;
 }
 
 enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
@@ -114,22 +120,24 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   }
   if (entry.in_slab()) entry.generation = copy.slot.generation;
   std::memcpy(entry.area(), copy.slot.payload, used_bytes(copy.slot.header));
-  entry.state.publish(word.pack());
+  entry.state.relaxed_store(word.pack());
   if (copy.arrival >= home.control().next_arrival && copy.arrival < 1ULL << 40) {
     home.control().next_arrival = copy.arrival + 1;
   }
 }
 
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
-// allocated when the old ones were ready; the bank is not open yet.
+// allocated when the old ones were ready; the bank is not open yet. relaxed: published by its name
+// (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (is_mutant(Mutant::kStampsNotInherited)) return;
   if (link.old_receipts == nullptr || link.old_bank == kBanks) return;
-  if (link.old_receipts->bank(link.old_bank).stamps_ready.observe() == 0) return;
+  if (link.old_receipts->bank(link.old_bank).stamps_ready.relaxed_load() == 0) return;
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    own.stamp(bank, slab).relaxed_store(link.old_receipts->stamp(link.old_bank, slab).observe());
+    own.stamp(bank, slab)
+        .relaxed_store(link.old_receipts->stamp(link.old_bank, slab).relaxed_load());
   }
-  own.bank(bank).stamps_ready.publish(1);
+  own.bank(bank).stamps_ready.relaxed_store(1);
 }
 
 // Carries the counters over and computes `done` from the balance.
@@ -144,20 +152,20 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
   for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
     if (home.row(i).incarnation.relaxed_load() != 0) open += taken_from(home.row(i));
   }
-  home.control().retired.publish(drained - open);
-  std::uint64_t purged = from.purged.observe();
+  home.control().retired.relaxed_store(drained - open);
+  std::uint64_t purged = from.purged.relaxed_load();
   if (purged > drained - live) purged = drained - live;  // cannot be: a hostile writer
   to.purged.relaxed_store(purged);
   to.done.relaxed_store(drained - live - purged);
-  to.dead.relaxed_store(from.dead.observe());
-  to.requeued.relaxed_store(from.requeued.observe());
-  to.rejected.relaxed_store(from.rejected.observe());
-  to.expired.relaxed_store(from.expired.observe());
-  to.exhausted.relaxed_store(from.exhausted.observe());
-  to.bad_slots.relaxed_store(from.bad_slots.observe());
-  to.late_replies.relaxed_store(from.late_replies.observe());
-  to.copies_dropped.relaxed_store(from.copies_dropped.observe());
-  home.control().reserved_ids.publish(old.control().reserved_ids.observe());
+  to.dead.relaxed_store(from.dead.relaxed_load());
+  to.requeued.relaxed_store(from.requeued.relaxed_load());
+  to.rejected.relaxed_store(from.rejected.relaxed_load());
+  to.expired.relaxed_store(from.expired.relaxed_load());
+  to.exhausted.relaxed_store(from.exhausted.relaxed_load());
+  to.bad_slots.relaxed_store(from.bad_slots.relaxed_load());
+  to.late_replies.relaxed_store(from.late_replies.relaxed_load());
+  to.copies_dropped.relaxed_store(from.copies_dropped.relaxed_load());
+  home.control().reserved_ids.relaxed_store(old.control().reserved_ids.relaxed_load());
 }
 
 }  // namespace beeline::shm

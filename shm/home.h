@@ -142,13 +142,14 @@ class BasicHome {
   [[nodiscard]] const HomeLayout& layout() const { return layout_; }
   [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
 
-  // What is allocated, never more than what can be: the words may be another process's.
+  // What is allocated, never more than what can be: the words may be another process's. relaxed:
+  // read by the owner, or after its death was proven.
   [[nodiscard]] std::uint32_t rows_allocated() const {
-    const std::uint32_t rows = control().rows_allocated.observe();
+    const std::uint32_t rows = control().rows_allocated.relaxed_load();
     return rows < kMaxRows ? rows : kMaxRows;
   }
   [[nodiscard]] std::uint32_t entries_allocated() const {
-    const std::uint32_t entries = control().entries_allocated.observe();
+    const std::uint32_t entries = control().entries_allocated.relaxed_load();
     return entries < capacity_ ? entries : capacity_;
   }
 
@@ -229,8 +230,8 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   return order_key(policy, rank_step_us, header.sent_ns, header.rank);
 }
 
-// Opens a vacant row: cursors first, then the name. SYNC(home.row): release, pairs with the
-// successor's observe.
+// Opens a vacant row: cursors first, then the name. SYNC(home.row): release, for a successor that
+// looks after death.
 inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
                      std::uint64_t normal_cursor, std::uint64_t urgent_cursor,
                      std::int64_t seen_empty_ns = 0) {
@@ -242,16 +243,19 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
   row.incarnation.publish(key.incarnation);
 }
 
+// relaxed, as everything that counts rows: read by the owner, or after its death was proven.
 [[nodiscard]] inline std::uint64_t taken_from(const InRow& row) {
-  return row.cursors[0].observe() + row.cursors[1].observe();
+  return row.cursors[0].relaxed_load() + row.cursors[1].relaxed_load();
 }
 
 // Closes a row and keeps what it counted. Killed anywhere, the row counts exactly once: see
-// drained_total().
+// drained_total(). REQUIRES: no entry refers to it.
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
   if (is_mutant(Mutant::kRetiredBeforeRow)) control.retired.publish(total);
-  row.retired.publish(total);
+  // relaxed: the fence of the last entry's counter (Inbox::add) keeps it behind the cursors, the
+  // publish before the total.
+  row.retired.relaxed_store(total);
   control.retired.publish(total);
   row.incarnation.publish(0);
   row.retired.publish(0);
@@ -260,13 +264,13 @@ inline void close_row(HomeControl& control, InRow& row) {
 // Messages that this inbox, its predecessors included, has ever taken from lanes.
 template <typename T>
 [[nodiscard]] std::uint64_t drained_total(const BasicHome<T>& home) {
-  const std::uint64_t retired = home.control().retired.observe();
+  const std::uint64_t retired = home.control().retired.relaxed_load();
   std::uint64_t total = retired;
   for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
     const InRow& row = home.row(i);
-    if (row.incarnation.observe() == 0) continue;
+    if (row.incarnation.relaxed_load() == 0) continue;
     // Killed inside close_row() after the total was stored: the row is counted already.
-    if (retired != 0 && row.retired.observe() == retired) continue;
+    if (retired != 0 && row.retired.relaxed_load() == retired) continue;
     total += taken_from(row);
   }
   return total;

@@ -39,7 +39,8 @@ class Inbox {
   // Entries [from, to) are allocated and free now. REQUIRES: the index was grown to hold them.
   void add_entries(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = i - 1;
-    home_.control().entries_allocated.publish(to);
+    // relaxed: what lies there is zero, which is free; the fence of grow_index() stands between.
+    home_.control().entries_allocated.relaxed_store(to);
   }
 
   // Room for one more message. Entries that are not allocated yet count as room, so a caller that
@@ -62,7 +63,6 @@ class Inbox {
                     std::int64_t sent_ns, std::uint16_t mark) {
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
-    crash_fence();  // the entry was freed before; its fields change only after that
     const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
     if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
     if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
@@ -160,7 +160,8 @@ class Inbox {
     word.state = EntryState::kQueued;
     if (word.attempts != 255) ++word.attempts;
     entry.header.flags = unmatched(entry.header.flags);
-    entry.state.publish(word.pack());
+    // relaxed: one word says all, and a successor takes the mark of an awaited answer out as well.
+    entry.state.relaxed_store(word.pack());
     --leased_;
     add(home_.control().counters.requeued, 1);
     enter_queue(at);
@@ -240,7 +241,10 @@ class Inbox {
               });
   }
 
-  void grow_index(std::uint64_t size) { index_.grow(size); }
+  void grow_index(std::uint64_t size) {
+    index_.grow(size);
+    crash_fence();  // nothing is counted that the index has no room for
+  }
 
   [[nodiscard]] const Home& home() const { return home_; }
   [[nodiscard]] const OrderIndex& index() const { return index_; }
@@ -307,6 +311,8 @@ class Inbox {
     if ((entry.header.flags & kFlagCopy) != 0) --copies_;
   }
 
+  // Frees an entry. REQUIRES: the caller counts it with add(), whose fence stands between this
+  // store and whatever is put there next.
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
     if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());

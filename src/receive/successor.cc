@@ -14,7 +14,8 @@ namespace {
 shm::InheritedLink* link_of_row(const shm::HomeView& old, std::uint32_t row,
                                 std::vector<shm::InheritedLink>& links) {
   if (row >= old.rows_allocated()) return nullptr;
-  const shm::LinkKey key{old.row(row).incarnation.observe(), old.row(row).serial.relaxed_load()};
+  const shm::LinkKey key{old.row(row).incarnation.relaxed_load(),
+                         old.row(row).serial.relaxed_load()};
   for (shm::InheritedLink& link : links) {
     if (link.key == key) return &link;
   }
@@ -43,11 +44,13 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
 bool OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    if (shm::LinkKey{row.incarnation.observe(), row.serial.relaxed_load()} != link.key) continue;
+    if (shm::LinkKey{row.incarnation.relaxed_load(), row.serial.relaxed_load()} != link.key)
+      continue;
     if (is_mutant(shm::Mutant::kCursorNotInherited)) return true;
-    link.cursors[0] = row.cursors[0].observe();
-    link.cursors[1] = row.cursors[1].observe();
-    link.seen_empty_ns = std::clamp<std::int64_t>(row.seen_empty_ns.observe(), 0, os::coarse_ns());
+    link.cursors[0] = row.cursors[0].relaxed_load();
+    link.cursors[1] = row.cursors[1].relaxed_load();
+    link.seen_empty_ns =
+        std::clamp<std::int64_t>(row.seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
     return true;
   }
   return false;
@@ -68,7 +71,7 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
   const std::size_t bank = views.back().find_bank(inherited.key);
   if (bank == shm::kBanks) return {};
   // Stamps that the predecessor announced without having them are none.
-  const bool stamps = views.back().bank(bank).stamps_ready.observe() != 0;
+  const bool stamps = views.back().bank(bank).stamps_ready.relaxed_load() != 0;
   const std::uint64_t offset = views.back().layout().stamp_offset(bank);
   if (stamps) {
     const auto done = receipts.back().verify(offset, shm::LinkLayout::kStampRowBytes);
@@ -137,8 +140,8 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
     }
   }
   shm::inherit_counters(home, old.view(), live, shm::drained_total(old.view()));
-  receiver.note_all_empty(
-      std::clamp<std::int64_t>(old.view().control().all_empty_ns.observe(), 0, os::coarse_ns()));
+  receiver.note_all_empty(std::clamp<std::int64_t>(old.view().control().all_empty_ns.relaxed_load(),
+                                                   0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;
   memory.inbox().rebuild();
   receiver.adopt_entries();

@@ -14,9 +14,8 @@ shm::Link receipts_link() { return {segment("link B>A", 1), contract_of(2)}; }
 
 // A bank served `old_key` and is given to A's link `new_key`, while A looks for it.
 Scenario reuse(const char* name, const shm::LinkKey& old_key, const shm::LinkKey& new_key) {
-  Scenario scenario;
-  scenario.name = name;
-  scenario.proves = "who finds its bank sees the cursors and stamps that it was opened with";
+  Scenario scenario(name, "1 bank, 2 links",
+                    "who finds its bank sees the cursors and stamps that it was opened with");
   scenario.set_up = [old_key] {
     const shm::Link link = fresh_link("link B>A", contract_of(2));
     shm::open_bank(link.bank(0), old_key, kOldCursor, kOldCursor);
@@ -49,9 +48,8 @@ Scenario reuse(const char* name, const shm::LinkKey& old_key, const shm::LinkKey
 
 // A successor opens its bank with the stamps of its predecessor, while A looks for it.
 Scenario inherited() {
-  Scenario scenario;
-  scenario.name = "bank-inherited";
-  scenario.proves = "who finds the bank of a successor sees the stamps that it inherited";
+  Scenario scenario("bank-inherited", "1 bank, 2 lives",
+                    "who finds the bank of a successor sees the stamps that it inherited");
   scenario.set_up = [] {
     const shm::Link old = fresh_link("old link B>A", contract_of(2));
     const shm::Link link = fresh_link("link B>A", contract_of(2));

@@ -40,9 +40,8 @@ void fresh_writer() {
 }
 
 Scenario records() {
-  Scenario scenario;
-  scenario.name = "records";
-  scenario.proves = "a record that is read while its buffer is written anew is whole";
+  Scenario scenario("records", "1 record, 2 rounds",
+                    "a record that is read while its buffer is written anew is whole");
   scenario.set_up = [] { fresh_writer(); };
   scenario.threads = {
       {"coordinator",
@@ -65,9 +64,8 @@ Scenario records() {
 // hive::attach: records, count, word. A sender that finds a new word in its receiver's place asks
 // the record whose place it is now (SendPath::place_was_given_away).
 Scenario place() {
-  Scenario scenario;
-  scenario.name = "place";
-  scenario.proves = "who sees a new word or a new count sees the record that belongs to it";
+  Scenario scenario("place", "2 records, 1 round",
+                    "who sees a new word or a new count sees the record that belongs to it");
   scenario.set_up = [] { fresh_writer(); };
   scenario.threads = {
       {"coordinator",
@@ -96,12 +94,34 @@ Scenario place() {
   return scenario;
 }
 
+// AgentCore::superiors: what was read of the tree is kept under its epoch.
+Scenario tree() {
+  Scenario scenario("tree", "2 records, 2 rounds",
+                    "who keeps the tree under an epoch has missed nothing that came before it");
+  scenario.set_up = [] { fresh_writer(); };
+  scenario.threads = {
+      {"coordinator",
+       [] {
+         const shm::AgentRecord records[2] = {record_of(1), record_of(2)};
+         writer->publish(records, 2);
+         writer->set_agent_count(2);
+         writer->publish(records, 2);
+       }},
+      {"agent",
+       [] {
+         const std::uint64_t epoch = directory().epoch();
+         const std::uint32_t count = directory().agent_count();
+         check(epoch < kEpoch + 3 || count == 2, "an agent of an earlier round is missing");
+       }},
+  };
+  scenario.least = 2;
+  return scenario;
+}
+
 // A tool opens a segment through the descriptor of its owner, at any time.
 Scenario header(const char* name, std::function<void()> clear, std::function<void()> make,
                 std::function<const shm::SegmentHeader&()> find) {
-  Scenario scenario;
-  scenario.name = name;
-  scenario.proves = "a segment that says ready is complete";
+  Scenario scenario(name, "1 segment", "a segment that says ready is complete");
   scenario.set_up = [clear, find] {
     clear();
     auto* bytes = reinterpret_cast<std::byte*>(const_cast<shm::SegmentHeader*>(&find()));
@@ -127,6 +147,7 @@ Scenario header(const char* name, std::function<void()> clear, std::function<voi
 void add_directory_scenarios(Scenarios& all, Depth /*depth*/) {
   all.push_back(records());
   all.push_back(place());
+  all.push_back(tree());
   all.push_back(header(
       "header-link", [] { static_cast<void>(fresh_link("link A>B", contract_of(2))); },
       [] {

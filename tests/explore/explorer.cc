@@ -36,8 +36,10 @@ Result Explorer::explore(const Scenario& scenario, std::uint64_t most) {
   return result;
 }
 
-Result Explorer::explore_all_orders(const Scenario& scenario, std::uint64_t most) {
+Result Explorer::explore_all_orders(const Scenario& scenario, std::uint64_t most,
+                                    std::uint32_t preemptions) {
   all_orders_ = true;
+  most_preemptions_ = preemptions;
   const Result result = explore(scenario, most);
   all_orders_ = false;
   return result;
@@ -82,6 +84,7 @@ void Explorer::start(const Scenario& scenario) {
   fence_causes_ = {};
   fences_.clear();
   was_killed_ = impossible_ = false;
+  preemptions_ = 0;
   const std::uint32_t nothing = memory_.keep(View());
   for (std::size_t i = 0; i < scenario.threads.size(); ++i) {
     Thread& thread = threads_[i];
@@ -151,7 +154,7 @@ bool Explorer::is_complete(const Scenario& scenario) {
 }
 
 void Explorer::may_switch() {
-  if (!all_orders_) return;
+  if (!all_orders_ || preemptions_ == most_preemptions_) return;
   std::array<int, kMaxThreads> ready{current_};
   std::uint32_t count = 1;
   for (int i = 0; i < static_cast<int>(scenario_->threads.size()); ++i) {
@@ -160,6 +163,7 @@ void Explorer::may_switch() {
   }
   const std::uint32_t pick = path_.choose(count);
   if (pick == 0) return;
+  ++preemptions_;
   next_ = ready[pick];
   rest(State::kReady);
 }
@@ -180,6 +184,11 @@ void Explorer::wake(std::size_t location) {
   for (Thread& thread : threads_) {
     const bool waits = thread.state == State::kAsleep || thread.state == State::kBlocked;
     if (waits && thread.waits_for == location) thread.state = State::kReady;
+    const bool polls = all_orders_ && thread.state == State::kPolling;
+    const auto saw = [location](const Read& read) { return read.location == location; };
+    if (polls && std::any_of(thread.polled.begin(), thread.polled.end(), saw)) {
+      thread.state = State::kReady;
+    }
   }
 }
 
@@ -247,9 +256,11 @@ void Explorer::begin_poll() {
   self().polled.clear();
 }
 
-void Explorer::end_poll(bool satisfied) {
+bool Explorer::end_poll(bool satisfied) {
   self().polls = false;
-  if (!satisfied) rest(State::kPolling);
+  if (satisfied) return false;
+  rest(State::kPolling);
+  return true;
 }
 
 void Explorer::check(bool good, const char* text) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/explore/fiber.h"
@@ -29,13 +30,19 @@ struct ModelThread {
 };
 
 struct Scenario {
-  const char* name;
+  Scenario(std::string its_name, std::string its_bound, const char* what)
+      : name(std::move(its_name)), bound(std::move(its_bound)), proves(what) {}
+
+  std::string name;
+  std::string bound;  // how much meets; nothing else bounds what is explored
   const char* proves;
   std::function<void()> set_up;  // before each execution; nothing is explored in it
   std::vector<ModelThread> threads;
   std::function<void()> judge;  // after each execution that ended; looks at what is there then
   int victim = -1;              // the thread that is killed at each of its steps
   std::uint64_t least = 1;      // executions below which the scenario has lost its meaning
+  // Explored without reduction as well, in all orders with at most so many preemptions.
+  std::uint32_t preemptions = 0;
 };
 
 struct Result {
@@ -52,9 +59,12 @@ class Explorer {
   // Explores until the first failure, or until `most` executions.
   [[nodiscard]] Result explore(const Scenario& scenario, std::uint64_t most);
 
-  // The same without any reduction: each thread may go on after each step. Slow; it is there to
-  // show that the reduction loses nothing.
-  [[nodiscard]] Result explore_all_orders(const Scenario& scenario, std::uint64_t most);
+  // The same without any reduction: each thread may go on after each step, but a running one is
+  // interrupted at most `preemptions` times. Slow; it is there to show that the reduction loses
+  // nothing.
+  static constexpr std::uint32_t kNoBound = UINT32_MAX;
+  [[nodiscard]] Result explore_all_orders(const Scenario& scenario, std::uint64_t most,
+                                          std::uint32_t preemptions = kNoBound);
 
   // What the words of shm/ and the model of the kernel do (atomic.h, kernel.h).
   [[nodiscard]] std::uint64_t load(const void* at, std::size_t size, Order order, Place place);
@@ -73,7 +83,8 @@ class Explorer {
   void read_plain(const void* at, std::size_t bytes);
   void check(bool good, const char* text);
   void begin_poll();
-  void end_poll(bool satisfied);
+  // Whether the thread has to look again.
+  [[nodiscard]] bool end_poll(bool satisfied);
   void wait_for_death(int thread);
   [[nodiscard]] bool was_killed() const { return was_killed_; }
 
@@ -155,6 +166,8 @@ class Explorer {
   bool is_counted_ = false;
   bool impossible_ = false;  // the way of the kill contradicts what others have seen
   bool all_orders_ = false;
+  std::uint32_t most_preemptions_ = kNoBound;
+  std::uint32_t preemptions_ = 0;
   int next_ = -1;  // with all orders: who goes on
   std::string failure_;
   bool tracing_ = false;
@@ -164,11 +177,13 @@ class Explorer {
 [[nodiscard]] Explorer& explorer();
 
 // Waits until `satisfied()`: looks once, and where the answer is no, other executions show the look
-// that finds yes. One that never comes is a failure.
+// that finds yes. (Without reduction it looks again when what it saw changes.) One that never comes
+// is a failure.
 template <typename Satisfied>
 void await(Satisfied&& satisfied) {
-  explorer().begin_poll();
-  explorer().end_poll(satisfied());
+  do {
+    explorer().begin_poll();
+  } while (explorer().end_poll(satisfied()));
 }
 
 inline void check(bool good, const char* text) { explorer().check(good, text); }

@@ -1,31 +1,13 @@
 // Messages on their way: lanes that wrap, slabs that are used again, interned strings.
 
-#include <optional>
-
-#include "tests/explore/engine.h"
+#include "tests/explore/pair.h"
 #include "tests/explore/scenarios.h"
 
 namespace beeline::explore {
 
 namespace {
 
-// A's link to B and B's link to A, with a bank for A's link in the first place.
-struct Pair {
-  std::optional<Sender> sender;
-  std::optional<Receiver> receiver;
-  std::uint64_t taken = 0;  // messages that B has
-};
 Pair pair;
-
-void fresh_pair(std::uint32_t slots) {
-  const shm::LinkContract contract = contract_of(slots);
-  const shm::Link a = fresh_link("link A>B", contract);
-  const shm::Link b = fresh_link("link B>A", contract);
-  shm::open_bank(b.bank(0), kLinkA, 0, 0);
-  pair = {};
-  pair.sender.emplace(a, view_of(b));
-  pair.receiver.emplace(view_of(a), b);
-}
 
 void send_all(shm::Lane lane, std::uint64_t count) {
   for (std::uint64_t number = 1; number <= count; ++number) {
@@ -45,10 +27,9 @@ void take_all(shm::Lane lane, std::uint64_t count, std::uint64_t batch) {
 }
 
 Scenario lane(const char* name, std::uint32_t slots, std::uint64_t count, std::uint64_t batch) {
-  Scenario scenario;
-  scenario.name = name;
-  scenario.proves = "a lane that wraps delivers each message once, in order, whole";
-  scenario.set_up = [slots] { fresh_pair(slots); };
+  Scenario scenario(name, ring(slots, count),
+                    "a lane that wraps delivers each message once, in order, whole");
+  scenario.set_up = [slots] { pair = fresh_pair(slots); };
   scenario.threads = {
       {"sender", [count] { send_all(shm::Lane::kNormal, count); }},
       {"receiver", [count, batch] { take_all(shm::Lane::kNormal, count, batch); }},
@@ -59,10 +40,9 @@ Scenario lane(const char* name, std::uint32_t slots, std::uint64_t count, std::u
 
 // The sender is killed anywhere; what it had published is taken, and nothing else is seen.
 Scenario killed_sender() {
-  Scenario scenario;
-  scenario.name = "lane-killed";
-  scenario.proves = "of a killed sender all that it published arrives, and nothing half written";
-  scenario.set_up = [] { fresh_pair(2); };
+  Scenario scenario("lane-killed", ring(2, 3),
+                    "of a killed sender all that it published arrives, and nothing half written");
+  scenario.set_up = [] { pair = fresh_pair(2); };
   scenario.threads = {
       {"sender",
        [] {
@@ -93,10 +73,9 @@ Scenario killed_sender() {
 }
 
 Scenario two_lanes() {
-  Scenario scenario;
-  scenario.name = "two-lanes";
-  scenario.proves = "a fifo inbox merges both lanes in the order in which they were sent";
-  scenario.set_up = [] { fresh_pair(2); };
+  Scenario scenario("two-lanes", "2 lanes, " + ring(2, 4),
+                    "a fifo inbox merges both lanes in the order in which they were sent");
+  scenario.set_up = [] { pair = fresh_pair(2); };
   scenario.threads = {
       {"sender",
        [] {
@@ -121,11 +100,10 @@ Scenario two_lanes() {
 
 // Every message lies in the one slab that there is.
 Scenario slab(std::uint64_t count) {
-  Scenario scenario;
-  scenario.name = "slab";
-  scenario.proves = "a slab is written again only after its reader has finished it";
+  Scenario scenario("slab", "1 slab, " + ring(2, count),
+                    "a slab is written again only after its reader has finished it");
   scenario.set_up = [] {
-    fresh_pair(2);
+    pair = fresh_pair(2);
     pair.sender->slabs.set_allocated(0, 1);
     std::byte* memory = pair.sender->own.slab(0);
     std::memset(memory, 0, 16);
@@ -178,10 +156,9 @@ Scenario slab(std::uint64_t count) {
 }
 
 Scenario strings() {
-  Scenario scenario;
-  scenario.name = "strings";
-  scenario.proves = "a string below a count that was observed is whole (REQUIRES of read_string)";
-  scenario.set_up = [] { fresh_pair(2); };
+  Scenario scenario("strings", "2 strings",
+                    "a string below a count that was observed is whole (REQUIRES of read_string)");
+  scenario.set_up = [] { pair = fresh_pair(2); };
   scenario.threads = {
       {"owner",
        [] {
@@ -205,8 +182,10 @@ Scenario strings() {
 
 void add_lane_scenarios(Scenarios& all, Depth depth) {
   all.push_back(lane("lane", 2, 3, 1));
+  all.back().preemptions = depth == Depth::kLong ? 5 : 3;
   all.push_back(lane("lane-batch", 2, 3, 2));
   all.push_back(killed_sender());
+  all.back().preemptions = depth == Depth::kLong ? 3 : 2;
   all.push_back(two_lanes());
   all.push_back(slab(2));
   all.push_back(strings());

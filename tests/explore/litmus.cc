@@ -158,9 +158,7 @@ bool known_programs() {
   }
   for (const Litmus& program : all) {
     std::set<std::string> found;
-    Scenario scenario;
-    scenario.name = program.name;
-    scenario.proves = "the model";
+    Scenario scenario(program.name, "", "the model");
     scenario.set_up = clear_memory;
     for (std::size_t i = 0; i < program.threads.size(); ++i) {
       scenario.threads.push_back({kNames[i], program.threads[i]});
@@ -229,9 +227,7 @@ bool random_programs(int count) {
       }
     }
     std::set<std::string> found;
-    Scenario scenario;
-    scenario.name = "random";
-    scenario.proves = "the reduction";
+    Scenario scenario("random", "", "the reduction");
     scenario.set_up = clear_memory;
     for (int thread = 0; thread < threads; ++thread) {
       const auto& own = steps[static_cast<std::size_t>(thread)];

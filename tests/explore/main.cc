@@ -4,8 +4,7 @@
 //   beeline-explore ROOT [--long] [--site FILE:LINE]
 //
 // ROOT is the root of the repository, whose sources name the sites. --long explores deeper forms
-// too, and tries the sites that are listed as exceptions. --site weakens one site and shows what
-// becomes of it.
+// too. --site weakens one site and shows what becomes of it.
 
 #include <cstdio>
 #include <string>

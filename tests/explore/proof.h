@@ -1,6 +1,6 @@
 #pragma once
 // The proof: every scenario holds as the source is, and for every order in the source there is one
-// that fails without it, or a reason why there is none.
+// that fails without it.
 
 #include <string>
 #include <vector>
@@ -20,11 +20,11 @@ class Proof {
 
  private:
   [[nodiscard]] bool run_clean();
+  [[nodiscard]] bool run_unreduced();
   [[nodiscard]] bool run_weakened();
   // The scenario that fails when the site is weak, -1 if none does.
   [[nodiscard]] int find_failure(std::size_t site, Result& result) const;
 
-  Depth depth_;
   Scenarios scenarios_;
   std::vector<std::vector<bool>> reached_;  // by each scenario: the sites
   std::uint64_t executions_ = 0;

@@ -1,6 +1,8 @@
 #pragma once
 // Every place in the source that asks for an order: a publish, an observe, a fence. Found in the
-// text, so that none can be forgotten; weakened one by one, so that each is shown necessary.
+// text, so that none can be forgotten; weakened one by one, so that each is shown necessary. A
+// place is a line, so a line holds one order at most. An order that runs and was not found is an
+// error.
 
 #include <string>
 #include <vector>
@@ -12,37 +14,45 @@ namespace beeline::explore {
 struct Site {
   std::string file;  // from the root of the repository
   int line = 0;
-  std::string function;
   std::string text;  // the line itself
 };
 
 class Sites {
  public:
-  // Reads the sources below `root`. False, with a message, when there are none.
+  // Reads the sources below `root`. False, with a message, when there are none, or one of them
+  // spells an order in a way that cannot be weakened.
   [[nodiscard]] bool read(const std::string& root);
 
   [[nodiscard]] std::size_t count() const { return sites_.size(); }
   [[nodiscard]] const Site& operator[](std::size_t site) const { return sites_[site]; }
   [[nodiscard]] std::string name(std::size_t site) const;
   // The site that stands there, or -1.
-  [[nodiscard]] int find(Place place) const;
+  [[nodiscard]] int find(Place place);
 
   // Called at every strong access: notes that the site was reached, and says whether it is the one
   // that is weakened now.
   [[nodiscard]] bool is_weak(Place place) {
     const int site = find(place);
-    if (site < 0) return false;
+    if (site < 0) {
+      note_unknown(place);
+      return false;
+    }
     reached_[static_cast<std::size_t>(site)] = true;
     return site == weak_;
   }
   void weaken(int site) { weak_ = site; }  // -1: none
   [[nodiscard]] const std::vector<bool>& reached() const { return reached_; }
   void forget_reached() { reached_.assign(sites_.size(), false); }
+  // Where an order was asked for in one of the files, and the text showed none.
+  [[nodiscard]] const std::vector<std::string>& unknown() const { return unknown_; }
 
  private:
-  void read_file(const std::string& root, const std::string& file);
+  [[nodiscard]] bool read_file(const std::string& root, const std::string& file);
+  void note_unknown(Place place);
 
+  std::vector<std::string> files_;
   std::vector<Site> sites_;
+  std::vector<std::string> unknown_;
   std::vector<bool> reached_;
   int weak_ = -1;
 };

@@ -1,10 +1,8 @@
 // The real sleeper and the real ring. There is no time here, so whoever is not rung sleeps for
 // ever, and the explorer says so.
 
-#include <optional>
-
-#include "tests/explore/engine.h"
 #include "tests/explore/kernel.h"
+#include "tests/explore/pair.h"
 #include "tests/explore/scenarios.h"
 
 namespace beeline::explore {
@@ -16,10 +14,7 @@ constexpr int kEventB = 1;
 constexpr std::int64_t kLongest = 1'000'000'000'000;  // of one block; it never passes here
 constexpr wake::WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
 
-struct Meeting {
-  std::optional<Sender> sender;
-  std::optional<Receiver> receiver;
-  std::uint64_t taken = 0;
+struct Meeting : Pair {
   std::uint64_t accepted = 0;  // its send() has returned
 };
 Meeting meeting;
@@ -40,15 +35,9 @@ void fresh_meeting(std::uint32_t slots) {
   static_cast<void>(fresh_status("status A"));
   static_cast<void>(fresh_status("status B"));
   notice().relaxed_store(0);
-  const shm::LinkContract contract = contract_of(slots);
-  const shm::Link a = fresh_link("link A>B", contract);
-  const shm::Link b = fresh_link("link B>A", contract);
-  shm::open_bank(b.bank(0), kLinkA, 0, 0);
-  meeting = {};
-  meeting.sender.emplace(a, view_of(b));
+  meeting = {fresh_pair(slots), 0};
   meeting.sender->page = &status_b();
   meeting.sender->event_fd = kEventB;
-  meeting.receiver.emplace(view_of(a), b);
   meeting.receiver->page = &status_a();
   meeting.receiver->event_fd = kEventA;
 }
@@ -85,9 +74,7 @@ void receive(std::uint64_t count) {
 }
 
 Scenario sleeping(const char* name, std::uint64_t count) {
-  Scenario scenario;
-  scenario.name = name;
-  scenario.proves = "a receiver that goes to sleep misses no message";
+  Scenario scenario(name, ring(4, count), "a receiver that goes to sleep misses no message");
   scenario.set_up = [] { fresh_meeting(4); };
   scenario.threads = {
       {"sender",
@@ -102,9 +89,8 @@ Scenario sleeping(const char* name, std::uint64_t count) {
 
 // The sender dies between publish and ring; the coordinator learns of it and rings.
 Scenario killed_before_ring() {
-  Scenario scenario;
-  scenario.name = "sleep-killed";
-  scenario.proves = "what a killed sender published is found, since its death rings";
+  Scenario scenario("sleep-killed", ring(4, 2),
+                    "what a killed sender published is found, since its death rings");
   scenario.set_up = [] { fresh_meeting(4); };
   scenario.threads = {
       {"sender",
@@ -140,9 +126,7 @@ Scenario killed_before_ring() {
 
 // The sender waits for room in a full lane.
 Scenario space(const char* name, bool is_armed) {
-  Scenario scenario;
-  scenario.name = name;
-  scenario.proves = "a sender that waits for space is rung when there is some";
+  Scenario scenario(name, ring(1, 2), "a sender that waits for space is rung when there is some");
   scenario.set_up = [] { fresh_meeting(1); };
   scenario.threads = {
       {"sender",

@@ -54,7 +54,7 @@ TEST(Row, AClosedRowIsUsedAgainForAnotherLink) {
 constexpr int kCloseStores = 4;
 void close_until(HomeControl& control, InRow& row, int stores) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
-  if (stores > 0) row.retired.publish(total);
+  if (stores > 0) row.retired.relaxed_store(total);
   if (stores > 1) control.retired.publish(total);
   if (stores > 2) row.incarnation.publish(0);
   if (stores > 3) row.retired.publish(0);
