@@ -9,6 +9,7 @@
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
+//   leased or dead, and never committed                  -        cannot be: a hostile writer
 //   slab already stamped                                 -        it was done
 //   queued                                               queued   same attempts
 //   leased                                               queued   attempts + 1 = redelivered
@@ -86,6 +87,11 @@ enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
   const std::uint64_t since = next_arrival - copy.arrival;
   const bool committed = is_committed(copy.word, link.cursors[lane], since);
   if (!committed && !is_mutant(Mutant::kUncommittedInherited)) return Inherit::kNothing;
+  // Nothing is leased or buried before it is committed: such an entry may lie in its lane as well.
+  EntryWord as_queued = copy.word;
+  as_queued.state = EntryState::kQueued;
+  const bool was_queued = copy.word.state == EntryState::kQueued;
+  if (!was_queued && !is_committed(as_queued, link.cursors[lane], since)) return Inherit::kBad;
   SlotCopy wire = copy.slot;  // as it was in the lane: without the receiver's own flags
   wire.header.flags &= kWireFlags;
   if (check_slot(wire, link.owner_pid, link.layout, link.verified) != SlotFault::kNone) {

@@ -23,7 +23,7 @@ namespace beeline::shm {
   const ByteView bytes(copy);
   if (auto finding = verify_header(bytes)) return finding;
   if (!is_ready(bytes)) return std::nullopt;
-  switch (kind_of(bytes)) {
+  switch (kind_of(bytes)) {  // NEVER: verify_header() lets no other kind pass
     case SegmentKind::kLink:
       return verify_link(bytes, taken);
     case SegmentKind::kHome:
@@ -32,7 +32,7 @@ namespace beeline::shm {
       return verify_status(bytes, taken);
     case SegmentKind::kDirectory:
       return verify_directory(bytes, taken);
-    case SegmentKind::kNone:
+    case SegmentKind::kNone:  // NEVER: the same
       break;
   }
   return std::nullopt;

@@ -231,7 +231,7 @@ class ExpectedPage {
   if (auto finding = verify_owner(bytes)) return finding;
   if (auto finding = verify_sections(bytes)) return finding;
   ExpectedPage expected;
-  switch (kind_of(bytes)) {
+  switch (kind_of(bytes)) {  // NEVER: verify_identity() lets no other kind pass
     case SegmentKind::kLink: {
       const LinkContract contract = contract_of(bytes);
       if (contract_error(contract) != nullptr) {
@@ -257,7 +257,7 @@ class ExpectedPage {
     case SegmentKind::kDirectory:
       expected.make_directory();
       break;
-    case SegmentKind::kNone:
+    case SegmentKind::kNone:  // NEVER: the same
       return broken("header.kind", offsetof(SegmentHeader, kind), 0, 4);
   }
   return verify_geometry(bytes, expected);

@@ -138,7 +138,7 @@ struct LaneShape {
   const MessageHeader& header = copy.header;
   const auto field = [at](std::size_t offset) { return at + offsetof(Slot, header) + offset; };
   const bool type_is_bad = header.type > extents.strings;
-  switch (fault) {
+  switch (fault) {  // NEVER: check_slot() knows no other fault
     case SlotFault::kNone:
       return std::nullopt;
     case SlotFault::kForeignId:

@@ -170,7 +170,8 @@ class World {
       }
       return say(caller, text, std::move(fds));
     }
-    std::string text = build(make_request(feed_, caller), feed_.take<std::uint8_t>());
+    const Request request = make_request(feed_, caller);
+    std::string text = build(request, feed_.take<std::uint8_t>());
     if (how % 8 == 1 && !text.empty()) {  // almost a request
       text[feed_.below(static_cast<std::uint32_t>(text.size()))] =
           static_cast<char>(feed_.take<std::uint8_t>());

@@ -1,59 +1,17 @@
-// Runs a target without libFuzzer: its corpus, then mutations that follow from a seed alone. Shows
-// the seed; the same seed does the same again. What it lacks against libFuzzer is the guidance by
-// coverage, so it is for every run of the tests, and libFuzzer (preset `fuzz`) for long ones.
-//
-//   beeline-fuzz TARGET [--runs N] [--seed N] [--only N] [FILE...]
-
-#include <fcntl.h>
-#include <unistd.h>
+#include "tests/fuzz/driver.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "tests/fuzz/target.h"
 
 namespace beeline::fuzz {
 namespace {
-
-using Input = std::vector<std::uint8_t>;
-
-constexpr std::size_t kMaxInput = 4096;
-
-struct Options {
-  std::string target;
-  std::uint64_t runs = 1000;
-  std::uint64_t seed = 1;
-  std::int64_t only = -1;  // one mutation alone
-  std::vector<std::string> files;
-};
-
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (word == "--runs" && has_value) {
-      options.runs = std::stoull(argv[++i]);
-    } else if (word == "--seed" && has_value) {
-      options.seed = std::stoull(argv[++i]);
-    } else if (word == "--only" && has_value) {
-      options.only = std::stoll(argv[++i]);
-    } else if (options.target.empty()) {
-      options.target = word;
-    } else {
-      options.files.push_back(word);
-    }
-  }
-  return options;
-}
 
 // Files, and those in folders, sorted: the same order everywhere.
 std::vector<Input> read_corpus(const std::vector<std::string>& names) {
@@ -124,6 +82,8 @@ Input mutate(const std::vector<Input>& corpus, std::mt19937_64& random) {
   return input;
 }
 
+}  // namespace
+
 int run(const Options& options) {
   const TargetFunction target = find_target(options.target);
   if (target == nullptr) {
@@ -131,7 +91,8 @@ int run(const Options& options) {
     list_targets();
     return 2;
   }
-  const std::vector<Input> corpus = read_corpus(options.files);
+  std::vector<Input> corpus = read_corpus(options.files);
+  for (auto& [name, input] : seeds_of(options.target)) corpus.push_back(std::move(input));
   std::printf("%s: %zu inputs of the corpus, then %llu mutations from seed %llu\n",
               options.target.c_str(), corpus.size(), static_cast<unsigned long long>(options.runs),
               static_cast<unsigned long long>(options.seed));
@@ -151,7 +112,4 @@ int run(const Options& options) {
   return 0;
 }
 
-}  // namespace
 }  // namespace beeline::fuzz
-
-int main(int argc, char** argv) { return beeline::fuzz::run(beeline::fuzz::parse(argc, argv)); }

@@ -13,9 +13,9 @@
 namespace beeline::fuzz {
 namespace {
 
-// A saved file with these bytes; the descriptor keeps it.
-os::UniqueFd save(std::span<const std::byte> bytes) {
-  auto fd = os::create_memfd("fuzz", std::max<std::size_t>(bytes.size(), 1));
+// A saved file of `size` bytes that starts with these; the descriptor keeps it.
+os::UniqueFd save(std::span<const std::byte> bytes, std::size_t size) {
+  auto fd = os::create_memfd("fuzz", std::max<std::size_t>(size, 1));
   FUZZ_DEMAND(fd);
   // Pages of zeros stay holes, as in a file that shm-dump has saved.
   static constexpr std::array<std::byte, shm::kPage> kZeros{};
@@ -28,8 +28,16 @@ os::UniqueFd save(std::span<const std::byte> bytes) {
   return std::move(*fd);
 }
 
-void show(std::span<const std::byte> bytes, std::vector<dump::Segment> others) {
-  const os::UniqueFd file = save(bytes);
+os::UniqueFd save(std::span<const std::byte> bytes) { return save(bytes, bytes.size()); }
+
+// As long as its header says that it is: the input holds the first pages, zeros follow.
+os::UniqueFd save_pages(std::span<const std::byte> bytes) {
+  constexpr std::uint64_t kLongest = 4 << 20;
+  const std::uint64_t said = shm::ByteView(bytes).u64(offsetof(shm::SegmentHeader, size_bytes));
+  return save(bytes, said > bytes.size() && said <= kLongest ? said : bytes.size());
+}
+
+void show(const os::UniqueFd& file, std::vector<dump::Segment> others) {
   dump::Source source = dump::saved_file("/proc/self/fd/" + std::to_string(file.get()));
   auto loaded = dump::load_segment(source);
   if (!loaded) {
@@ -53,7 +61,7 @@ BEELINE_FUZZ_TARGET(dump) {
                                               test::sample_status(), test::sample_directory()};
   Feed feed(input);
   const auto choice = feed.take<std::uint8_t>();
-  if (choice >= 0xf0) return show(std::as_bytes(feed.rest()), {});
+  if (choice >= 0xf0) return show(save_pages(std::as_bytes(feed.rest())), {});
   const std::size_t which = choice % sound.size();
   Sample sample = sound[which];
   scribble(feed, sample.bytes(), 64);
@@ -65,7 +73,7 @@ BEELINE_FUZZ_TARGET(dump) {
   auto loaded = dump::load_segment(dump::saved_file("/proc/self/fd/" + std::to_string(file.get())));
   FUZZ_DEMAND(loaded);
   others.push_back(std::move(*loaded));
-  show(sample.bytes(), std::move(others));
+  show(save(sample.bytes()), std::move(others));
 }
 
 }  // namespace

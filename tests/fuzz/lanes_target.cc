@@ -38,8 +38,10 @@ class Script {
       perform(
           static_cast<Step>(feed_.take<std::uint8_t>() % static_cast<std::uint8_t>(Step::kCount)));
     }
+    room_.demand_sound_home();
     room_.honest_sends();
     room_.drain_and_finish();
+    room_.demand_sound_home();
     if (asked_.entry != shm::kNoEntry) {
       room_.victim().done(room_.victim().take_reply(asked_));
       room_.drain_and_finish();

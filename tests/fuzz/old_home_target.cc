@@ -8,7 +8,8 @@
 namespace beeline::fuzz {
 namespace {
 
-static_assert(test::kReader == kVictimPid && test::kSender == kHostilePid);
+static_assert(test::kReader == kVictimPid && test::kSender == kHostilePid &&
+              test::kReaderLife < kVictimLife);
 
 // A segment with the bytes of a sample.
 segment::Owned make_segment(test::Sample& sample) {
@@ -37,8 +38,8 @@ BEELINE_FUZZ_TARGET(old_home) {
 
   Room room;
   // The predecessor's own link to the hostile peer: banks and stamps as the input has them.
-  send::OutLink mine =
-      need(send::OutLink::create("fuzz", kVictimPid, kHostilePid, {kVictimLife - 1, 4}, kContract));
+  send::OutLink mine = need(
+      send::OutLink::create("fuzz", kVictimPid, kHostilePid, {test::kReaderLife, 4}, kContract));
   const shm::LinkLayout link_layout(kContract);
   const std::span<std::byte> mine_bytes(mine.memory().data(), mine.memory().size());
   FUZZ_DEMAND(mine.memory().allocate(link_layout.stamps, shm::LinkLayout::kStampsBytes));
@@ -68,18 +69,20 @@ BEELINE_FUZZ_TARGET(old_home) {
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
   FUZZ_DEMAND(predecessor.add_receipts(need(os::duplicate(mine.memory().fd())), kVictimPid,
                                        kHostilePid, mine.key(), kContract, inherited));
-  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link->position[lane] = inherited.cursors[lane];
-  }
-  inherited.verified = link->verified;
-  inherited.new_row = link->row;
-  FUZZ_DEMAND(receive::ensure_stamps(link->sink));
-  shm::inherit_stamps(*link->sink.own, link->sink.bank, inherited);
+  shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
+                inherited.cursors[0], inherited.cursors[1]);
+  FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited, true));
+  FUZZ_DEMAND(!link->quarantined);
+  FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
   predecessor.links.push_back(inherited);
   const auto done = receive::inherit_home(room.victim(), predecessor.home, predecessor.links);
   FUZZ_DEMAND(done || !done.error().text.empty());
   if (!done) return;
   room.victim().settle_adopted();
+  const shm::Home& home = room.victim().home().home();
+  for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
+    FUZZ_DEMAND(home.entry(i).word().state <= shm::EntryState::kDead);
+  }
   room.honest_sends();
   room.drain_and_finish();
   room.demand_all_honest();

@@ -1,5 +1,6 @@
 #include "tests/fuzz/room.h"
 
+#include "shm/verify_home.h"
 #include "src/os/clock.h"
 
 namespace beeline::fuzz {
@@ -98,8 +99,9 @@ void Room::look_at(std::uint32_t at) {
   FUZZ_DEMAND(victim_->type(at).view().size() <= sizeof(receive::TypeText::text));
   FUZZ_DEMAND(victim_->channel(at).view().size() <= shm::kMaxStringLength);
   static_cast<void>(receive::Receiver::end_of_life(entry));
-  if (shm::pid_of_message(entry.header.id) != kHonestPid) return;
-  FUZZ_DEMAND(link != nullptr && link->owner_pid == kHonestPid);
+  // Who sent it is whoever owns the link.
+  FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid);
+  if (link->owner_pid != kHonestPid) return;
   std::uint64_t number = 0;
   FUZZ_DEMAND(payload.size() == sizeof(number));
   std::memcpy(&number, payload.data(), sizeof(number));
@@ -141,6 +143,14 @@ void Room::drain_and_finish() {
     victim_->done(at);
   }
   victim_->audit_lanes();
+}
+
+void Room::demand_sound_home() {
+  const segment::Owned& memory = victim_->home().memory();
+  const std::span<const std::byte> bytes(memory.data(), memory.size());
+  const auto finding = shm::verify_home(shm::ByteView(bytes), shm::Taken::kAtRest);
+  if (finding) std::fprintf(stderr, "the home breaks %s\n", finding->invariant);
+  FUZZ_DEMAND(!finding);
 }
 
 void Room::demand_all_honest() {

@@ -15,7 +15,8 @@ namespace beeline::fuzz {
 inline constexpr std::uint32_t kVictimPid = 9;
 inline constexpr std::uint32_t kHostilePid = 7;
 inline constexpr std::uint32_t kHonestPid = 8;
-inline constexpr std::uint64_t kVictimLife = 5000;
+inline constexpr std::uint64_t kVictimLife =
+    6000;  // after test::kReaderLife, whose home it may inherit
 inline constexpr shm::LinkKey kHostileKey{1000, 1};
 inline constexpr shm::LinkKey kHonestKey{2000, 1};
 inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
@@ -60,6 +61,8 @@ class Room {
   bool finish_one(std::uint8_t how);
   // Nothing of the honest peer is left anywhere.
   void demand_all_honest();
+  // All invariants of the home of the victim hold.
+  void demand_sound_home();
 
  private:
   void look_at(std::uint32_t entry);

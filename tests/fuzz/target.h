@@ -8,18 +8,29 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace beeline::fuzz {
 
 using Bytes = std::span<const std::uint8_t>;
+using Input = std::vector<std::uint8_t>;
 using TargetFunction = void (*)(Bytes);
+
+// Longest input: the first two pages of a segment, which hold all of a small link, and a byte.
+inline constexpr std::size_t kMaxInput = 2 * 4096 + 1;
 
 // Null when there is none of that name.
 [[nodiscard]] TargetFunction find_target(std::string_view name);
 // Their names, one a line.
 void list_targets();
+
+// What a target starts from besides its corpus: sound inputs and single lies, by names that say
+// what they are. They are made, not stored, so that they follow the layout and the packets.
+[[nodiscard]] std::map<std::string, Input> seeds_of(std::string_view target);
 
 struct TargetRegistration {
   TargetRegistration(const char* name, TargetFunction function);

@@ -243,12 +243,12 @@ TEST_F(HostileReader, AStampForASlabThatWasNeverLentIsNotBelieved) {
 
 // ---- Wakes --------------------------------------------------------------------------------------
 
-// Whoever sleeps on its status word is moved to a word of ours, where nobody wakes it; and whatever
-// others have put into its eventfd is taken out.
-void steal_wakes(const Villain& villain, std::uint32_t& our_word) {
-  static_cast<void>(::syscall(SYS_futex, &villain.victim_status().sleep, FUTEX_REQUEUE, 0, INT_MAX,
-                              &our_word, 0));
-  static_cast<void>(os::drain_event(villain.victim_event()));
+// Whoever sleeps on its status word is moved to a word of ours, where nobody wakes it. Returns how
+// many were.
+std::uint64_t steal_sleepers(const Villain& villain, std::uint32_t& our_word) {
+  const long moved =
+      ::syscall(SYS_futex, &villain.victim_status().sleep, FUTEX_REQUEUE, 0, INT_MAX, &our_word, 0);
+  return moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
 }
 
 BEELINE_ROLE(thief) {
@@ -257,8 +257,25 @@ BEELINE_ROLE(thief) {
   Villain villain("thief", "victim");
   // Shared memory: the kernel moves nobody from a shared word to a private one.
   SharedMemory ours(4096);
+  auto& word = ours.as<std::uint32_t>();
+  // The victim begins each wait on its status word. A message of ours makes it begin one, until we
+  // have caught it there: a theft of nothing would prove nothing.
+  const Deadline deadline = patience();
+  std::uint64_t stolen = 0;
+  while (stolen == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+        << "the victim was never found asleep on its status word; can FUTEX_REQUEUE be called?";
+    if (villain.taken() == villain.next_position()) villain.say("wake up");
+    stolen += steal_sleepers(villain, word);
+  }
   board.attacked.raise();
-  while (board.arrived.count() < kHonestMessages) steal_wakes(villain, ours.as<std::uint32_t>());
+  while (board.arrived.count() < kHonestMessages) {
+    stolen += steal_sleepers(villain, word);
+    // And what others have put into its eventfd is taken out.
+    static_cast<void>(os::drain_event(villain.victim_event()));
+  }
+  board.stolen.store(stolen);
+  board.left.raise();
 }
 
 TEST_F(HostilePeer, StolenWakesDelayAndLoseNothing) {
@@ -267,6 +284,8 @@ TEST_F(HostilePeer, StolenWakesDelayAndLoseNothing) {
   auto victim = attach(options);
   ASSERT_TRUE(victim);
   run(*victim, "thief");
+  EXPECT_TRUE(scene().left.await(1, patience()));
+  EXPECT_GE(scene().stolen.load(), 1U) << "the victim slept on, and nobody could wake it";
   end(*victim);
 }
 
@@ -287,6 +306,9 @@ BEELINE_ROLE(trapper) {
   ASSERT_TRUE(board.arrived.await(kHonestMessages, patience()));
   villain.status().sleep.publish(0xffffffff);
   ASSERT_TRUE(board.is_over.await(1, patience()));
+  std::uint64_t count = 0;
+  ASSERT_EQ(::read(villain.event(), &count, sizeof(count)), 8);
+  EXPECT_EQ(count, most) << "it was not full all the time, so it was no trap";
 }
 
 TEST_F(HostilePeer, ABellThatIsATrapHoldsNobody) {

@@ -18,6 +18,7 @@ struct HostileBoard {
   Event left;               // the villain will do nothing more
   std::uint32_t attackers;  // how many are to raise `attacked`, set before anybody starts
   std::atomic<std::uint32_t> honest_pid;
+  std::atomic<std::uint64_t> stolen;  // sleepers that were taken away from whoever wakes them
 };
 
 inline constexpr std::uint32_t kHonestMessages = 400;

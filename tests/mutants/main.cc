@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "tests/killpoints/rig_clock.h"
@@ -98,22 +99,34 @@ bool expect(const SeededBug& bug, Mutant mutant, Verdict wanted) {
   return is_right;
 }
 
-int main_of(std::string_view only) {
-  killpoints::install_stepper();
-  std::size_t wrong = 0;
+struct Score {
   std::size_t caught = 0;
-  for (const SeededBug& bug : kSeededBugs) {
+  std::size_t wrong = 0;
+};
+
+Score check_all(std::span<const SeededBug> bugs, std::string_view only) {
+  Score score;
+  for (const SeededBug& bug : bugs) {
     if (!only.empty() && only != bug.name) continue;
-    if (!expect(bug, Mutant::kNone, Verdict::kPasses)) ++wrong;
+    if (!expect(bug, Mutant::kNone, Verdict::kPasses)) ++score.wrong;
     if (!expect(bug, bug.mutant, Verdict::kFails)) {
-      ++wrong;
+      ++score.wrong;
     } else {
-      ++caught;
+      ++score.caught;
     }
   }
-  std::printf("%zu seeded bugs caught, %zu things wrong\n", caught, wrong);
-  if (caught + wrong == 0) std::fprintf(stderr, "beeline-mutants: no such bug\n");
-  return wrong == 0 && caught != 0 ? 0 : 1;
+  return score;
+}
+
+int main_of(std::string_view only) {
+  killpoints::install_stepper();
+  const Score tests = check_all(kSeededBugs, only);
+  const Score targets = check_all(kFuzzedBugs, only);
+  const std::size_t wrong = tests.wrong + targets.wrong;
+  std::printf("%zu seeded bugs caught, %zu of them by a fuzz target too; %zu things wrong\n",
+              tests.caught, targets.caught, wrong);
+  if (tests.caught + wrong == 0) std::fprintf(stderr, "beeline-mutants: no such bug\n");
+  return wrong == 0 && tests.caught != 0 ? 0 : 1;
 }
 
 }  // namespace

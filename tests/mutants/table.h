@@ -65,4 +65,15 @@ inline constexpr std::array kSeededBugs = {
 static_assert(kSeededBugs.size() + 1 == static_cast<std::size_t>(Mutant::kCount));
 static_assert(kSeededBugs.size() >= 25);
 
+// Those that a fuzz target has to find as well (fuzz_test.cc).
+inline constexpr std::string_view kLanesTarget = "FuzzTargets.LanesComeToTheirEnd";
+inline constexpr std::string_view kOldHomeTarget = "FuzzTargets.OldHomesComeToTheirEnd";
+inline constexpr std::array kFuzzedBugs = {
+    SeededBug{Mutant::kForeignIdAccepted, "foreign_id_accepted", kLanesTarget},
+    SeededBug{Mutant::kLengthUnchecked, "length_unchecked", kLanesTarget},
+    SeededBug{Mutant::kSlabUnchecked, "slab_unchecked", kLanesTarget},
+    SeededBug{Mutant::kReceiptBelieved, "receipt_believed", kLanesTarget},
+    SeededBug{Mutant::kStateUnchecked, "state_unchecked", kOldHomeTarget},
+};
+
 }  // namespace beeline::mutants

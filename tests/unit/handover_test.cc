@@ -104,6 +104,14 @@ TEST_F(Handover, EveryLivingStateIsTaken) {
   }
 }
 
+// Its message is still in the lane, and would come twice.
+TEST_F(Handover, WhatWasHandledAndNeverCommittedIsBad) {
+  for (const EntryState state : {EntryState::kLeased, EntryState::kDead}) {
+    EXPECT_EQ(judge(state, kNormalCursor - 1, inline_message(1)), Inherit::kTake);
+    EXPECT_EQ(judge(state, kNormalCursor, inline_message(1)), Inherit::kBad) << to_string(state);
+  }
+}
+
 TEST_F(Handover, AQueuedEntryStaysAsItWas) {
   poke(2, {EntryState::kQueued, 4, kOldRow, 9}, inline_message(1, "payload"), 0, 42);
   const EntryWord word = inherit(2);

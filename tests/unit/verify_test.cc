@@ -96,6 +96,55 @@ TEST(Verify, SegmentsOfTheDefaultSizesPass) {
   EXPECT_EQ(name_of(shm::verify_segment(home.bytes())), "nothing");
 }
 
+// What is rare, and right.
+TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
+  const auto passes = [](Sample (*make)(), const std::function<void(Sample&)>& act) {
+    Sample sample = make();
+    act(sample);
+    EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAtRest)), "nothing");
+  };
+  passes(test::sample_directory, [](Sample& sample) {  // a name that fills its field
+    std::memset(sample.data() + shm::DirectoryLayout::kRecords0 + 3 * sizeof(shm::AgentRecord) +
+                    offsetof(shm::AgentRecord, name),
+                'x', shm::kNameBytes);
+  });
+  passes(test::sample_link,
+         poke32(kLink.control + offsetof(shm::LinkControl, string_count), shm::kMaxStrings));
+  passes(test::sample_link, [](Sample& sample) {  // of four slots two were never used
+    sample.poke<std::uint64_t>(normal_slot(2), 0);
+    sample.poke<std::uint64_t>(normal_slot(3), 0);
+  });
+  passes(test::sample_home, [](Sample& sample) {  // a late answer, and a copy
+    const shm::Home home(sample.data(), test::kSmallInbox);
+    const std::uint64_t leased = entry_in(sample, shm::EntryState::kLeased);
+    shm::Entry& entry =
+        home.entry(static_cast<std::uint32_t>((leased - kHome.entry_at(0)) / sizeof(shm::Entry)));
+    entry.header.flags =
+        shm::kFlagCopy | shm::kFlagExtended | shm::kFlagUnasked | shm::kFlagStashed;
+  });
+  passes(test::sample_home, [](Sample& sample) {  // one was taken from the middle of the order
+    std::vector<std::uint32_t> free_stack(test::kSmallInbox);
+    shm::Inbox inbox(shm::Home(sample.data(), test::kSmallInbox), free_stack);
+    const std::uint32_t first = inbox.best();
+    std::uint32_t last = first;
+    inbox.index().for_each([&](const shm::IndexNode& node) {
+      last = node.entry();
+      return true;
+    });
+    inbox.take(last);
+  });
+}
+
+TEST(ByteView, APartIsCutToWhatLiesInside) {
+  const std::array<std::byte, 10> bytes{};
+  const shm::ByteView view{std::span(bytes)};
+  EXPECT_EQ(view.part(2, 3).size(), 3U);
+  EXPECT_EQ(view.part(8, 3).size(), 2U);
+  EXPECT_EQ(view.part(10, 1).size(), 0U);
+  EXPECT_EQ(view.part(~0ULL, ~0ULL).size(), 0U);
+  EXPECT_EQ(view.part(0, ~0ULL).size(), 10U);
+}
+
 TEST(Verify, AHomeThatIsNotReadyIsJudgedByItsHeaderAlone) {
   Sample sample = test::sample_home();
   sample.poke<std::uint64_t>(offsetof(shm::SegmentHeader, ready), 0);
@@ -119,6 +168,13 @@ TEST(Verify, BrokenHeadersAreNamed) {
   const auto section = [](std::uint64_t i, std::size_t field) {
     return shm::section_at(i) + field;
   };
+  // Elements of no size fit anywhere, however many.
+  const auto endless = [&](std::uint64_t i) {
+    return [=](Sample& sample) {
+      sample.poke<std::uint32_t>(section(i, offsetof(shm::Section, stride)), 0);
+      sample.poke<std::uint64_t>(section(i, offsetof(shm::Section, count)), 1ULL << 40);
+    };
+  };
   expect_named(test::sample_link,
                {{"header.magic", poke64(0, 1)},
                 {"header.version", poke16(offsetof(Header, layout_minor), 1)},
@@ -138,11 +194,13 @@ TEST(Verify, BrokenHeadersAreNamed) {
                 {"section.overlap", poke64(section(3, offsetof(shm::Section, offset)), 512)},
                 {"section.layout", poke32(section(6, offsetof(shm::Section, stride)), 64)},
                 {"section.layout", poke64(section(15, offsetof(shm::Section, offset)), 8)},
-                {"link.contract", poke64(section(3, offsetof(shm::Section, count)), 3)}});
+                {"link.contract", poke64(section(3, offsetof(shm::Section, count)), 3)},
+                {"link.contract", endless(3)}});
   expect_named(test::sample_home,
                {{"header.peer", poke32(offsetof(Header, peer_pid), 1)},
                 {"header.serial", poke32(offsetof(Header, serial), 1)},
-                {"home.capacity", poke64(section(2, offsetof(shm::Section, count)), 15)}});
+                {"home.capacity", poke64(section(2, offsetof(shm::Section, count)), 15)},
+                {"home.capacity", endless(2)}});
 }
 
 TEST(Verify, BrokenLinksAreNamed) {
@@ -394,6 +452,7 @@ TEST(Verify, BrokenDirectoriesAreNamed) {
                 {"record.name", poke64(record(1, offsetof(Record, name)), 0)},
                 {"record.name_end", poke<char>(record(1, offsetof(Record, name) + 9), 'x')},
                 {"record.name_text", poke<char>(record(1, offsetof(Record, name)), '\x1b')},
+                {"record.name_text", poke<char>(record(1, offsetof(Record, name)), '\x7f')},
                 {"record.unique", poke32(record(2, 0), 7)}});
   expect_named(test::sample_directory,
                {{"record.parent_exists", poke32(record(3, offsetof(Record, parent_pid)), 8)}},

@@ -214,6 +214,56 @@ TEST(Wire, AWrongFieldIsNamedWithWhatWasFound) {
   EXPECT_EQ(wrong_text(R"({"op":"dance","seq":1})"), "unknown op \"dance\"");
 }
 
+TEST(Wire, AFieldOfAnotherTypeIsNamedAndShownUpToFortyBytes) {
+  EXPECT_EQ(wrong_text(R"({"op":"provide","seq":1,"ready":1})"),
+            "provide: field \"ready\" must be true or false, found 1");
+  EXPECT_NE(wrong_text(R"({"op":"attach","seq":1,"layout":"1.0","name":"x","role":7})")
+                .find("must be one of kernel, daemon"),
+            std::string::npos);
+  const std::string shown = "[\"" + std::string(38, 'x');
+  EXPECT_EQ(wrong_text(R"({"op":"escalate","seq":1,"text":[")" + std::string(60, 'x') + "\"]}"),
+            "escalate: field \"text\" must be a string, found " + shown + "...");
+}
+
+// What an agent is told by something that is no coordinator.
+TEST(Wire, AWrongFieldOfAnAnswerIsNamed) {
+  const auto wrong = [](const std::string& text) {
+    const auto parsed = parse_from_coordinator(text);
+    if (parsed) return std::string("it was taken");
+    EXPECT_EQ(parsed.error().code, ErrorCode::kProtocol);
+    return parsed.error().text;
+  };
+  ListAnswer list;
+  list.agents.resize(1);
+  const std::string sound = build(Answer(list), 1);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = sound;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in " << sound;
+    return wrong(text.replace(at, from.size(), to));
+  };
+  ASSERT_TRUE(parse_from_coordinator(sound));
+  EXPECT_NE(with(R"("state":"vacant")", R"("state":"asleep")").find("must be a state of an agent"),
+            std::string::npos);
+  EXPECT_NE(with(R"("state":"vacant")", R"("state":3)").find("must be a state of an agent"),
+            std::string::npos);
+  EXPECT_NE(
+      with(R"("activity":"idle")", R"("activity":"busy")").find("must be an activity of an agent"),
+      std::string::npos);
+  EXPECT_NE(with(R"("activity":"idle")", R"("activity":[])").find("must be an activity"),
+            std::string::npos);
+  EXPECT_NE(with(R"("os_pid":0)", R"("os_pid":-2147483649)").find("-2147483648 to 2147483647"),
+            std::string::npos);
+  EXPECT_NE(with(R"("os_pid":0)", R"("os_pid":0.5)").find("must be a whole number"),
+            std::string::npos);
+  EXPECT_EQ(wrong(R"({"op":"list","seq":1,"agents":{},"next":-1})"),
+            "list: field \"agents\" must be an array, found {}");
+  EXPECT_NE(wrong(R"({"op":"list","seq":1,"agents":[7],"next":-1})").find("must be an object"),
+            std::string::npos);
+  EXPECT_EQ(wrong(R"({"op":"error","seq":1,"code":5,"text":""})"),
+            "error: field \"code\" must be an error code, found 5");
+}
+
 TEST(Wire, TextThatIsNotUtf8DoesNotStopTheBuilder) {
   const std::string text = build(Answer(ErrorAnswer{ErrorCode::kInvalid, "\xff"}), 1);
   EXPECT_TRUE(parse_from_coordinator(text).has_value());

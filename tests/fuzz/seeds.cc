@@ -1,0 +1,259 @@
+// What the targets start from: packets of every kind and a session of two agents, the first pages
+// of real segments, and single lies into sound ones.
+
+#include <bit>
+#include <initializer_list>
+#include <utility>
+
+#include "src/control/wire.h"
+#include "tests/fuzz/target.h"
+#include "tests/unit/verify_samples.h"
+
+namespace beeline::fuzz {
+namespace {
+
+using Seeds = std::map<std::string, Input>;
+
+// Bytes in the order in which a Feed hands them out.
+class Tape {
+ public:
+  template <typename T>
+  Tape& put(T value) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&value);
+    input_.insert(input_.end(), bytes, bytes + sizeof(T));
+    return *this;
+  }
+  Tape& bytes(std::initializer_list<std::uint8_t> values) {
+    input_.insert(input_.end(), values);
+    return *this;
+  }
+  // As scribble() reads it.
+  template <typename T>
+  Tape& write(std::uint64_t offset, T value) {
+    static_assert(std::has_single_bit(sizeof(T)));
+    put(static_cast<std::uint32_t>(offset));
+    put(static_cast<std::uint8_t>(std::countr_zero(sizeof(T))));
+    return put(static_cast<std::uint64_t>(value));
+  }
+  [[nodiscard]] const Input& input() const { return input_; }
+
+ private:
+  Input input_;
+};
+
+Input input_of(const std::string& text) { return {text.begin(), text.end()}; }
+
+// The first pages of a segment behind a byte that says so, without the zeros at the end.
+Input first_pages(test::Sample sample) {
+  const auto bytes = sample.bytes();
+  std::size_t length = std::min<std::size_t>(bytes.size(), kMaxInput - 1);
+  while (bytes[length - 1] == std::byte{0}) --length;
+  Input input{0xff};
+  for (const std::byte each : bytes.first(length)) {
+    input.push_back(std::to_integer<std::uint8_t>(each));
+  }
+  return input;
+}
+
+// ---- Control ------------------------------------------------------------------------------------
+
+// One packet for each alternative, with the values that it has by default.
+template <typename Variant, std::size_t... kIndex>
+void add_packets(Seeds& seeds, const char* kind, std::index_sequence<kIndex...> /*all*/) {
+  const auto add = [&](const Variant& value) {
+    std::string text;
+    if constexpr (std::is_same_v<Variant, control::AnnouncedValue>) {
+      text = control::build(value);
+    } else {
+      text = control::build(value, 7);
+    }
+    seeds["packet_" + std::string(kind) + "_" + std::to_string(value.index())] = input_of(text);
+  };
+  (add(Variant(std::in_place_index<kIndex>)), ...);
+}
+template <typename Variant>
+void add_packets(Seeds& seeds, const char* kind) {
+  add_packets<Variant>(seeds, kind, std::make_index_sequence<std::variant_size_v<Variant>>());
+}
+
+// Steps as the target reads them: who, how, descriptors, which request, its fields, its number.
+class Session {
+ public:
+  Session& attach(std::uint32_t who, std::uint8_t name) {
+    constexpr std::uint8_t kKing = 2;
+    return step(who, {0}, 0, {name, kKing, 0, 1});
+  }
+  // Home and status page as they should be, and ready.
+  Session& provide(std::uint32_t who) { return step(who, {1, 1, 1}, 1, {0}); }
+  Session& open(std::uint32_t who, std::uint8_t to, std::uint8_t serial) {
+    return step(who, {2, serial, to, 1}, 3, {to, serial, 1, 1});
+  }
+  // One without descriptors. The last step: all of its fields are zero.
+  Session& ask(std::uint32_t who, std::uint32_t request) { return step(who, {0}, request, {}); }
+  [[nodiscard]] const Input& input() const { return script_.input(); }
+
+ private:
+  Session& step(std::uint32_t who, std::initializer_list<std::uint8_t> descriptors,
+                std::uint32_t request, std::initializer_list<std::uint8_t> fields) {
+    constexpr std::uint8_t kWhole = 2;  // neither random bytes nor a damaged request
+    script_.put(who).put(kWhole).bytes(descriptors).put(request).bytes(fields);
+    script_.put(std::uint8_t{1});
+    return *this;
+  }
+  Tape script_;
+};
+
+Seeds control_seeds() {
+  Seeds seeds;
+  add_packets<control::Request>(seeds, "request");
+  add_packets<control::Answer>(seeds, "answer");
+  add_packets<control::AnnouncedValue>(seeds, "announcement");
+  control::ListAnswer list;
+  list.agents.resize(2);
+  seeds["packet_list_of_two"] = input_of(control::build(control::Answer(list), 8));
+  control::LinkAnnouncement link;
+  link.mine.emplace();
+  seeds["packet_link_with_mine"] = input_of(control::build(control::AnnouncedValue(link)));
+  seeds["packet_nested_too_deep"] = input_of(R"({"op":"list","seq":1,"from":[[[[[[[[[0]]]]]]]]]})");
+  seeds["packet_with_a_quote_in_a_string"] =
+      input_of(R"({"op":"escalate","seq":1,"text":"\"{[\\"})");
+
+  constexpr std::uint8_t kInnocent = 2;  // the first pid after the king
+  seeds["session_attach_provide_open"] =
+      Session().attach(0, 0).provide(0).open(0, kInnocent, 1).input();
+  seeds["session_of_two"] =
+      Session().attach(0, 0).attach(1, 1).provide(0).provide(1).open(0, 4, 1).open(1, 3, 1).input();
+  // What the last step lacks is zero.
+  for (std::uint32_t request = 4; request < std::variant_size_v<control::Request>; ++request) {
+    seeds["session_then_request_" + std::to_string(request)] =
+        Session().attach(0, 0).provide(0).ask(0, request).input();
+  }
+  seeds["session_attached_twice"] = Session().attach(0, 0).attach(0, 0).attach(1, 0).input();
+  return seeds;
+}
+
+// ---- Directory ----------------------------------------------------------------------------------
+
+Seeds directory_seeds() {
+  using shm::AgentRecord;
+  using shm::DirectoryControl;
+  using Layout = shm::DirectoryLayout;
+  constexpr std::uint8_t kAnywhere = 0;  // the writes go wherever their offsets say
+  constexpr std::uint64_t kCurrent = Layout::kControl + offsetof(DirectoryControl, current);
+  constexpr std::uint64_t kCount = Layout::kControl + offsetof(DirectoryControl, agent_count);
+  const auto record = [](std::uint64_t index, std::size_t field) {
+    return Layout::kRecords0 + index * sizeof(AgentRecord) + field;
+  };
+  const auto lie = [&] { return Tape().put(kAnywhere); };
+  constexpr std::size_t kParent = offsetof(AgentRecord, parent_pid);
+  constexpr std::size_t kPid = offsetof(AgentRecord, pid);
+  constexpr std::size_t kName = offsetof(AgentRecord, name);
+  Seeds seeds;
+  seeds["sound"] = lie().input();
+  seeds["other_buffer"] = lie().write(kCurrent, std::uint64_t{71 << 1 | 1}).input();
+  seeds["count_beyond_all"] = lie().write(kCount, ~std::uint64_t{0}).input();
+  seeds["count_zero"] = lie().write(kCount, std::uint64_t{0}).input();
+  seeds["own_parent"] = lie().write(record(2, kParent), std::uint32_t{9}).input();
+  seeds["circle_of_parents"] = lie()
+                                   .write(record(1, kParent), std::uint32_t{11})
+                                   .write(record(2, kParent), std::uint32_t{7})
+                                   .input();
+  seeds["parent_that_is_nobody"] = lie().write(record(3, kParent), std::uint32_t{77}).input();
+  seeds["one_pid_twice"] = lie().write(record(3, kPid), std::uint32_t{9}).input();
+  seeds["pid_zero"] = lie().write(record(1, kPid), std::uint32_t{0}).input();
+  seeds["state_that_is_none"] = lie().write(Layout::kWords + 8, std::uint8_t{0xff}).input();
+  Tape name = lie();
+  for (std::size_t at = 0; at < shm::kNameBytes; at += 8) {
+    name.write(record(3, kName) + at, std::uint64_t{0x7878787878787878});
+  }
+  seeds["name_without_end"] = name.input();
+  seeds["name_with_a_slash_and_bytes_that_are_no_text"] =
+      lie().write(record(3, kName), std::uint64_t{0xff2fc0}).input();
+  return seeds;
+}
+
+// ---- Old home -----------------------------------------------------------------------------------
+
+Seeds old_home_seeds() {
+  constexpr std::uint8_t kRowsAndEntries = 1;
+  constexpr auto kNoState =
+      static_cast<std::uint8_t>(static_cast<unsigned>(shm::EntryState::kDead) + 1);
+  Tape states;
+  states.put(kRowsAndEntries);
+  // Writes into rows come first; these change nothing.
+  for (int i = 0; i < 8; ++i) {
+    states.write(sizeof(shm::InRow) + offsetof(shm::InRow, reserved), std::uint8_t{0});
+  }
+  for (std::uint64_t i = 0; i < test::kSmallInbox; ++i) {
+    states.write(i * sizeof(shm::Entry), kNoState);
+  }
+  return {{"sound", Tape().put(std::uint8_t{2}).input()},
+          {"entries_in_a_state_that_is_none", states.input()}};
+}
+
+// ---- Segments -----------------------------------------------------------------------------------
+
+Seeds segment_seeds() {
+  return {{"pages_of_a_link", first_pages(test::sample_link())},
+          {"pages_of_a_home", first_pages(test::sample_home())},
+          {"pages_of_a_status", first_pages(test::sample_status())},
+          {"pages_of_a_directory", first_pages(test::sample_directory())}};
+}
+
+// In the order in which the targets know the samples: link, home, status, directory.
+Seeds damaged_segment_seeds() {
+  const shm::LinkLayout link(test::kSmallContract);
+  const shm::HomeLayout home(test::kSmallInbox);
+  const auto in = [](std::uint8_t sample) { return Tape().put(sample); };
+  const auto in_slot = [&](std::size_t field) {
+    return link.normal + offsetof(shm::Slot, header) + field;
+  };
+  constexpr std::uint64_t kSection0 = offsetof(shm::SegmentHeader, sections);
+  Seeds seeds;
+  seeds["link_slot_longer_than_its_room"] =
+      in(0).write(in_slot(offsetof(shm::MessageHeader, length)), std::uint32_t{65}).input();
+  seeds["link_slot_in_a_slab_that_is_none"] =
+      in(0).write(in_slot(offsetof(shm::MessageHeader, flags)), shm::kFlagSlab).input();
+  seeds["link_commit_ahead"] = in(0).write(link.normal, std::uint64_t{1'000'000}).input();
+  seeds["link_string_longer_than_its_field"] =
+      in(0).write(link.strings + shm::kStringBytes, std::uint8_t{0xff}).input();
+  seeds["link_more_slabs_than_there_are"] =
+      in(0)
+          .write(link.control + offsetof(shm::LinkControl, slabs_allocated), ~std::uint32_t{0})
+          .input();
+  seeds["home_entry_in_a_row_that_is_none"] =
+      in(1).write(home.entries, std::uint64_t{0xffff} << 16 | 1).input();
+  seeds["home_more_entries_than_there_are"] =
+      in(1)
+          .write(home.control + offsetof(shm::HomeControl, entries_allocated), ~std::uint32_t{0})
+          .input();
+  seeds["home_index_that_runs_backwards"] =
+      in(1).write(home.control + offsetof(shm::HomeControl, index), ~std::uint64_t{0}).input();
+  seeds["status_sleep_that_is_none"] =
+      in(2).write(offsetof(shm::StatusPage, sleep), ~std::uint32_t{0}).input();
+  seeds["directory_count_beyond_all"] =
+      in(3)
+          .write(shm::DirectoryLayout::kControl + offsetof(shm::DirectoryControl, agent_count),
+                 ~std::uint64_t{0})
+          .input();
+  seeds["header_section_beyond_the_end"] =
+      in(0).write(kSection0 + offsetof(shm::Section, offset), ~std::uint64_t{0}).input();
+  seeds["header_section_count_that_overflows"] =
+      in(0).write(kSection0 + offsetof(shm::Section, count), ~std::uint64_t{0} / 2).input();
+  return seeds;
+}
+
+}  // namespace
+
+Seeds seeds_of(std::string_view target) {
+  if (target == "control") return control_seeds();
+  if (target == "directory") return directory_seeds();
+  if (target == "old_home") return old_home_seeds();
+  if (target == "verify") return damaged_segment_seeds();
+  if (target != "dump") return {};
+  Seeds seeds = segment_seeds();
+  seeds.merge(damaged_segment_seeds());
+  return seeds;
+}
+
+}  // namespace beeline::fuzz

@@ -1,0 +1,37 @@
+// The short form of the fuzz targets as tests: each target runs in a process of its own and comes
+// to its end. With a seeded bug of kFuzzedBugs it must not.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/fuzz/driver.h"
+
+namespace beeline::fuzz {
+namespace {
+
+constexpr unsigned kPatience = 60;  // seconds, far more than it takes
+
+// What became of the process; nothing if all inputs were run.
+std::string run_apart(const std::string& target, std::uint64_t runs) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kPatience);
+    Options options;
+    options.target = target;
+    options.runs = runs;
+    options.files = {std::string(BEELINE_FUZZ_CORPUS) + "/" + target};
+    ::_exit(run(options));
+  }
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) return "it was not run";
+  if (WIFSIGNALED(status)) return "ended by signal " + std::to_string(WTERMSIG(status));
+  if (WEXITSTATUS(status) != 0) return "exit status " + std::to_string(WEXITSTATUS(status));
+  return {};
+}
+
+TEST(FuzzTargets, LanesComeToTheirEnd) { EXPECT_EQ(run_apart("lanes", 500), ""); }
+TEST(FuzzTargets, OldHomesComeToTheirEnd) { EXPECT_EQ(run_apart("old_home", 100), ""); }
+
+}  // namespace
+}  // namespace beeline::fuzz

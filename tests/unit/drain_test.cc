@@ -1,0 +1,453 @@
+// The way from the lanes into the table: whose turn it is, and what there is room for.
+
+#include "src/os/event_fd.h"
+#include "tests/unit/receiver_peers.h"
+
+namespace beeline::receive {
+namespace {
+
+using shm::Lane;
+using test::kOrdinaryRoom;
+using test::Peer;
+
+class DrainTest : public test::ReceiverTest {
+ protected:
+  // Takes all ordinary places of the table; the messages wait.
+  void fill_table() {
+    Peer& filler = join(99);
+    filler.say_often(kOrdinaryRoom);
+    receiver_->drain_all();
+    ASSERT_EQ(filler.receipt(), kOrdinaryRoom);
+    filler_ = &filler;
+  }
+  static std::shared_ptr<limit::TokenBucket> bucket(std::uint32_t tokens) {
+    return std::make_shared<limit::TokenBucket>(limit::kMinRate, tokens);
+  }
+  Peer* filler_ = nullptr;
+};
+
+// ---- Whose turn it is ---------------------------------------------------------------------------
+
+TEST_F(DrainTest, OneTurnLooksAtEightActiveLinksAndAtThirtyTwoOthers) {
+  start({}, 64);
+  for (std::uint32_t pid = 100; pid < 145; ++pid) join(pid).say();
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(finish_all(), 40U);
+  EXPECT_TRUE(receiver_->drain_all());
+  EXPECT_EQ(finish_all(), 5U) << "and all of them before anybody sleeps";
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_FALSE(receiver_->drain_all());
+}
+
+TEST_F(DrainTest, ALinkThatWasQuietComesToTheFrontWithItsFirstMessage) {
+  Peer& first = join(100);
+  Peer& second = join(101);
+  for (std::uint32_t pid = 102; pid < 112; ++pid) join(pid);
+  first.say();
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(receiver_->links().front().get(), first.link);
+  second.say();
+  EXPECT_TRUE(receiver_->drain_all());
+  EXPECT_EQ(receiver_->links().front().get(), second.link);
+}
+
+TEST_F(DrainTest, TheLinksOfOneAgentCanBeDrainedAlone) {
+  Peer& wanted = join(100);
+  Peer& other = join(101);
+  wanted.say();
+  other.say();
+  EXPECT_TRUE(receiver_->drain_from(100));
+  EXPECT_EQ(wanted.receipt(), 1U);
+  EXPECT_EQ(other.receipt(), 0U);
+  EXPECT_FALSE(receiver_->drain_from(100));
+  EXPECT_FALSE(receiver_->drain_from(77)) << "nobody";
+}
+
+TEST_F(DrainTest, AnEarlierLifeOfTheSameAgentIsDrainedFirstWhateverLiesBetween) {
+  Peer& oldest = join(100, 1000);
+  join(100, 2000);  // the life between said nothing
+  Peer& newest = join(100, 3000);
+  newest.say();
+  oldest.say();
+  EXPECT_FALSE(newest.link->open());
+  EXPECT_TRUE(receiver_->drain_from(100));  // newest first in the list: it has to wait
+  EXPECT_EQ(oldest.receipt(), 1U);
+  EXPECT_EQ(newest.receipt(), 0U);
+  EXPECT_TRUE(receiver_->drain_from(100));
+  EXPECT_EQ(newest.receipt(), 1U);
+}
+
+TEST_F(DrainTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
+  Peer& mute = join(100, 1000);
+  Peer& liar = join(100, 2000);
+  Peer& newest = join(100, 3000);
+  for (Peer* peer : {&mute, &liar, &newest}) peer->say();
+  mute.link->may_send = false;
+  receiver_->quarantine(*liar.link, "a test says so");
+  EXPECT_FALSE(mute.link->open());
+  EXPECT_FALSE(liar.link->open());
+  EXPECT_TRUE(receiver_->drain_all());
+  EXPECT_EQ(newest.receipt(), 1U);
+  EXPECT_EQ(mute.receipt() + liar.receipt(), 0U);
+}
+
+// Without a place for receipts its owner could not go on, unless it is gone.
+TEST_F(DrainTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
+  Peer& peer = join(100);
+  const std::uint64_t id = peer.say();
+  receiver_->close_receipts(*peer.link);
+  EXPECT_FALSE(peer.link->open());
+  EXPECT_FALSE(receiver_->drain_all());
+  peer.link->owner_gone = true;
+  EXPECT_FALSE(peer.link->faded()) << "it holds a message";
+  EXPECT_TRUE(receiver_->drain_all());
+  EXPECT_FALSE(peer.link->faded()) << "the inbox refers to it";
+  EXPECT_EQ(finish_one(), id);
+  EXPECT_TRUE(peer.link->faded());
+}
+
+TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceSomethingWasTaken) {
+  Peer& peer = join(100);
+  segment::Owned memory =
+      test::must(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes));
+  auto& page = *reinterpret_cast<shm::StatusPage*>(memory.data());
+  shm::init_status(page, peer.pid, 1000);
+  page.sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+  const os::UniqueFd event = test::must(os::create_event_fd());
+  peer.link->bell = {&page, event.get()};
+  peer.say();
+  receiver_->drain_all();
+  EXPECT_FALSE(os::drain_event(event.get())) << "it does not wait";
+  peer.own.view().control().space.publish(1);
+  receiver_->drain_all();
+  EXPECT_FALSE(os::drain_event(event.get())) << "nothing was taken";
+  peer.say();
+  receiver_->drain_all();
+  EXPECT_TRUE(os::drain_event(event.get()));
+  receiver_->ring_all_for_space();
+  EXPECT_TRUE(os::drain_event(event.get()));
+}
+
+// ---- Rates --------------------------------------------------------------------------------------
+
+TEST_F(DrainTest, ARateHoldsTheNormalLaneBackAndNoOther) {
+  Peer& rated = join(100);
+  Peer& other = join(101);
+  rated.link->rate = bucket(2);
+  rated.say_often(5);
+  other.say();
+  EXPECT_EQ(receiver_->next_token_ns(), Receiver::kNever);
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(rated.receipt(), 2U);
+  EXPECT_EQ(other.receipt(), 1U);
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_TRUE(rated.link->held_back);
+  const std::int64_t next = receiver_->next_token_ns();
+  EXPECT_GT(next, os::coarse_ns());
+  EXPECT_NE(next, Receiver::kNever);
+  rated.say(Lane::kUrgent);
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(rated.receipt(Lane::kUrgent), 1U);
+  EXPECT_EQ(rated.receipt(), 2U);
+  receiver_->quarantine(*rated.link, "a test says so");
+  EXPECT_EQ(receiver_->next_token_ns(), Receiver::kNever) << "nothing comes from it any more";
+}
+
+TEST_F(DrainTest, NobodyWaitsForATokenForAnEmptyLane) {
+  Peer& rated = join(100);
+  rated.link->rate = bucket(1);
+  rated.say();
+  receiver_->drain_turn();
+  rated.say(Lane::kUrgent);
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_TRUE(rated.link->held_back);
+  EXPECT_EQ(receiver_->next_token_ns(), Receiver::kNever);
+}
+
+// ---- Order of a sender --------------------------------------------------------------------------
+
+class FifoDrainTest : public DrainTest {
+ protected:
+  FifoDrainTest() { start({.policy = shm::OrderPolicy::kFifo}); }
+};
+
+TEST_F(FifoDrainTest, TakesBothLanesInTheOrderInWhichTheSenderSent) {
+  Peer& peer = join(100);
+  std::vector<std::uint64_t> sent;
+  for (const Lane lane : {Lane::kNormal, Lane::kUrgent, Lane::kUrgent, Lane::kNormal}) {
+    sent.push_back(peer.say(lane));
+  }
+  receiver_->drain_turn();
+  for (const std::uint64_t id : sent) EXPECT_EQ(finish_one(), id);
+}
+
+TEST_F(FifoDrainTest, TakesSoManyInOneTurn) {
+  start({.policy = shm::OrderPolicy::kFifo}, 64);
+  Peer& peer = join(100);
+  peer.say_often(32);
+  peer.say(Lane::kUrgent);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(), 32U);
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 0U);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 1U);
+}
+
+TEST_F(FifoDrainTest, WithoutATokenTheUrgentLaneGoesOnAlone) {
+  Peer& peer = join(100);
+  peer.link->rate = bucket(1);
+  peer.say_often(2);
+  peer.say(Lane::kUrgent);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(), 1U);
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 1U);
+}
+
+TEST_F(FifoDrainTest, DataWithoutRoomHoldsNoOrderUp) {
+  fill_table();
+  Peer& above = join(100);
+  above.link->is_superior = true;
+  above.say();
+  above.order(0, 0);
+  receiver_->drain_turn();
+  EXPECT_EQ(above.receipt(), 0U) << "there is no room";
+  EXPECT_EQ(above.receipt(Lane::kUrgent), 1U);
+}
+
+TEST_F(FifoDrainTest, AnOrderThatLiesEndsTheLinkAlthoughDataWaitsBeforeIt) {
+  fill_table();
+  Peer& above = join(100);
+  above.link->is_superior = true;
+  above.say();
+  shm::MessageHeader header = above.sound();
+  header.flags = shm::kFlagControl;
+  header.length = shm::kInlineBytes + 1;
+  above.publish(header, Lane::kUrgent);
+  receiver_->drain_turn();
+  EXPECT_TRUE(above.link->quarantined);
+  EXPECT_EQ(above.receipt() + above.receipt(Lane::kUrgent), 0U);
+}
+
+// ---- Room ---------------------------------------------------------------------------------------
+
+TEST_F(DrainTest, LinksThatFoundNoRoomGetPlacesInTurnAndNobodyOvertakesThem) {
+  fill_table();
+  Peer& second = join(100);
+  Peer& first = join(101);  // the last that joined is looked at first
+  first.say_often(2);
+  second.say();
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_TRUE(first.link->queued && second.link->queued);
+  Peer& late = join(102);
+  late.say();
+  const auto one_place = [&] {
+    ASSERT_NE(finish_one(), 0U);
+    EXPECT_TRUE(receiver_->drain_turn());
+  };
+  one_place();
+  EXPECT_EQ(first.receipt(), 1U);
+  EXPECT_EQ(second.receipt() + late.receipt(), 0U);
+  one_place();
+  EXPECT_EQ(second.receipt(), 1U) << "the first has had its place, and waits behind";
+  one_place();
+  one_place();
+  EXPECT_EQ(first.receipt(), 2U);
+  EXPECT_EQ(late.receipt(), 1U);
+}
+
+TEST_F(DrainTest, WhoeverGotNothingStaysTheFirst) {
+  fill_table();
+  Peer& second = join(100);
+  Peer& first = join(101);
+  first.say();
+  second.say();
+  receiver_->drain_turn();
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_FALSE(receiver_->drain_from(100));
+  finish_one();
+  receiver_->drain_turn();
+  EXPECT_EQ(first.receipt(), 1U);
+  EXPECT_EQ(second.receipt(), 0U);
+}
+
+TEST_F(DrainTest, CopiesGiveWayToMessages) {
+  Peer& child = join(100);
+  for (std::uint32_t i = 0; i < kOrdinaryRoom; ++i) child.show_copy();
+  receiver_->drain_turn();
+  ASSERT_EQ(child.receipt(), kOrdinaryRoom);
+  Peer& peer = join(101);
+  const std::uint64_t id = peer.say();
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(), 1U);
+  EXPECT_EQ(counters().copies_dropped.observe(), kOrdinaryRoom);
+  EXPECT_EQ(finish_one(), id);
+  EXPECT_EQ(finish_one(), 0U);
+}
+
+TEST_F(DrainTest, CopiesThatAreBeingReadStay) {
+  Peer& child = join(100);
+  for (std::uint32_t i = 0; i < kOrdinaryRoom; ++i) child.show_copy();
+  receiver_->drain_turn();
+  for (std::uint32_t i = 0; i < kOrdinaryRoom; ++i) ASSERT_NE(receiver_->take(), shm::kNoEntry);
+  Peer& peer = join(101);
+  peer.say();
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_EQ(counters().copies_dropped.observe(), 0U);
+}
+
+TEST_F(DrainTest, CopiesThatMakeNotEnoughRoomGoAllTheSame) {
+  Peer& child = join(100);
+  child.say_often(kOrdinaryRoom - 1);
+  child.show_copy();
+  child.say(Lane::kUrgent);
+  receiver_->drain_turn();
+  ASSERT_EQ(child.receipt(), kOrdinaryRoom - 1) << "the urgent one went first and left no room";
+  ASSERT_NE(finish_one(), 0U);
+  receiver_->drain_turn();
+  ASSERT_EQ(child.receipt(), kOrdinaryRoom);
+  child.say(Lane::kUrgent);
+  child.say(Lane::kUrgent);
+  receiver_->drain_turn();  // one place is left
+  Peer& peer = join(101);
+  peer.say();
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_EQ(counters().copies_dropped.observe(), 1U);
+  EXPECT_EQ(peer.receipt(), 0U);
+}
+
+// Nobody but a child may show copies. They are dropped at the end of the turn, not before.
+TEST_F(DrainTest, CopiesOfAStrangerAreNeverShownAndGiveTheirRoomBack) {
+  Peer& stranger = join(100);
+  stranger.link->relation = Relation::kOther;
+  for (std::uint32_t i = 0; i < kOrdinaryRoom; ++i) stranger.show_copy();
+  const std::uint64_t id = stranger.say();
+  receiver_->drain_turn();
+  EXPECT_EQ(stranger.receipt(), kOrdinaryRoom);
+  EXPECT_EQ(counters().copies_dropped.observe(), kOrdinaryRoom);
+  receiver_->drain_turn();
+  EXPECT_EQ(finish_one(), id);
+}
+
+TEST_F(DrainTest, AnUrgentMessageWithoutRoomWaitsInItsLaneAndInNoQueue) {
+  fill_table();
+  Peer& peer = join(100);
+  peer.say(Lane::kUrgent);
+  peer.say(Lane::kUrgent);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 1U) << "the last place is for orders";
+  EXPECT_FALSE(peer.link->queued);
+  ASSERT_NE(finish_one(), 0U);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 2U);
+}
+
+TEST_F(DrainTest, AFullLaneWithoutTheAnswerIsNotLetIn) {
+  fill_table();
+  Peer& peer = join(100);
+  PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
+  receiver_->expect(pending);
+  peer.say_often(test::kContract.normal_slots);
+  EXPECT_FALSE(receiver_->drain_turn());
+  EXPECT_EQ(peer.receipt(), 0U);
+  receiver_->forget(pending);
+}
+
+TEST_F(DrainTest, AnAnswerThatSomebodyWaitsForIsLetInWithWhatLiesBeforeIt) {
+  fill_table();
+  Peer& peer = join(100);
+  PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
+  pending.is_blocking = true;
+  receiver_->expect(pending);
+  peer.say();
+  shm::MessageHeader answer = peer.sound();
+  answer.reply_to = pending.request_id;
+  peer.publish(answer);
+  peer.say();
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(), 2U) << "both, and not what lies behind the answer";
+  ASSERT_NE(pending.entry, shm::kNoEntry);
+  const std::uint32_t at = receiver_->take_reply(pending);
+  EXPECT_EQ(receiver_->entry(at).header.id, answer.id);
+  receiver_->done(at);
+  receiver_->forget(pending);
+}
+
+TEST_F(DrainTest, AnAnswerThatNobodyIsBlockedByLeavesTheLastPlaceToOrders) {
+  fill_table();
+  Peer& peer = join(100);
+  PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
+  receiver_->expect(pending);
+  peer.say();
+  shm::MessageHeader answer = peer.sound();
+  answer.reply_to = pending.request_id;
+  peer.publish(answer);
+  receiver_->drain_turn();
+  EXPECT_EQ(peer.receipt(), 1U);
+  EXPECT_EQ(pending.entry, shm::kNoEntry);
+  Peer& above = join(101);
+  above.link->is_superior = true;
+  above.order(0, 0);
+  receiver_->drain_turn();
+  EXPECT_EQ(above.receipt(Lane::kUrgent), 1U) << "the last place was for this";
+  receiver_->forget(pending);
+}
+
+// ---- Orders to cancel ---------------------------------------------------------------------------
+
+// Their places are needed by the very message that they are about: they are obeyed all the same.
+TEST_F(DrainTest, OrdersGiveTheirPlacesToTheMessagesThatTheyWaitFor) {
+  fill_table();
+  ASSERT_NE(finish_one(), 0U);  // one ordinary place: 3 are free
+  Peer& peer = join(100);
+  const std::uint16_t cancel = peer.intern(kCancelOrder);
+  const std::uint64_t doomed = shm::make_message_id(100, 3);
+  peer.order(cancel, doomed);
+  peer.order(cancel, shm::make_message_id(100, 77));
+  ASSERT_EQ(peer.say(), doomed);
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 2U);
+  EXPECT_EQ(peer.receipt(), 0U) << "the orders have the places";
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_EQ(peer.receipt(), 1U);
+  EXPECT_NE(receiver_->find_dead(doomed), shm::kNoEntry);
+}
+
+TEST_F(DrainTest, AnOrderGivesItsPlaceToAnAnswerThatSomebodyIsBlockedBy) {
+  fill_table();
+  filler_->say(Lane::kUrgent);
+  receiver_->drain_turn();  // one place is left, for orders
+  PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
+  pending.is_blocking = true;
+  receiver_->expect(pending);
+  Peer& above = join(100);
+  above.link->is_superior = true;
+  above.order(above.intern(kCancelOrder), shm::make_message_id(100, 77));
+  shm::MessageHeader answer = above.sound();
+  answer.reply_to = pending.request_id;
+  above.publish(answer);
+  receiver_->drain_turn();
+  ASSERT_EQ(above.receipt(Lane::kUrgent), 1U);
+  ASSERT_EQ(pending.entry, shm::kNoEntry) << "the table is full";
+  receiver_->drain_turn();
+  EXPECT_NE(pending.entry, shm::kNoEntry);
+  receiver_->forget(pending);
+}
+
+TEST_F(DrainTest, SixteenOrdersOfALinkSearchAtATime) {
+  start({}, 64);
+  Peer& peer = join(100);
+  const std::uint16_t cancel = peer.intern(kCancelOrder);
+  for (std::uint64_t i = 0; i < 16; ++i) peer.order(cancel, shm::make_message_id(100, 100 + i));
+  receiver_->drain_from(100);
+  ASSERT_EQ(peer.receipt(Lane::kUrgent), 16U);
+  EXPECT_TRUE(receiver_->is_searching());
+  peer.order(cancel, shm::make_message_id(100, 200));
+  EXPECT_FALSE(receiver_->drain_from(100)) << "it waits in its lane";
+  receiver_->drain_all();  // they have found nothing, and nothing can come
+  EXPECT_FALSE(receiver_->is_searching());
+  EXPECT_TRUE(receiver_->drain_from(100));
+  EXPECT_EQ(peer.receipt(Lane::kUrgent), 17U);
+}
+
+}  // namespace
+}  // namespace beeline::receive

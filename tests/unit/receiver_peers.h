@@ -1,0 +1,165 @@
+#pragma once
+// A receiver and the peers whose links it reads, in one process. The segments are real ones, sealed
+// and mapped read-only; a peer writes into its own what a test wants.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/os/clock.h"
+#include "src/receive/receiver.h"
+#include "src/send/out_link.h"
+
+namespace beeline::receive::test {
+
+inline constexpr std::uint32_t kReaderPid = 9;
+inline constexpr std::uint64_t kReaderLife = 5000;
+inline constexpr std::uint32_t kCapacity = 16;  // of the inbox: 14 ordinary messages, 2 urgent ones
+inline constexpr std::uint32_t kOrdinaryRoom = 14;
+inline constexpr shm::LinkContract kContract{32, 16, shm::kMinMaxPayload};
+
+// What a test cannot do without: it fails where there is none.
+template <typename T>
+[[nodiscard]] T must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().text);
+  return std::move(*result);
+}
+
+[[nodiscard]] inline send::OutLink make_link(std::uint32_t owner, std::uint32_t reader,
+                                             const shm::LinkKey& key) {
+  return must(send::OutLink::create("test", owner, reader, key, kContract));
+}
+
+// The reader's mapping of a link that somebody else owns.
+[[nodiscard]] inline segment::Foreign map_link(const send::OutLink& link, std::uint32_t owner) {
+  return must(
+      segment::Foreign::accept(must(os::duplicate(link.memory().fd())),
+                               shm::link_identity(kContract, owner, link.peer(), link.key()),
+                               shm::LinkLayout(kContract).first_extent));
+}
+
+struct Peer {
+  Peer(std::uint32_t pid_of_it, std::uint64_t life, std::uint32_t serial)
+      : pid(pid_of_it),
+        own(make_link(pid, kReaderPid, {life, 1})),
+        back(make_link(kReaderPid, pid, {kReaderLife, serial})) {}
+
+  [[nodiscard]] shm::MessageHeader sound() const {
+    shm::MessageHeader header{};
+    header.id = shm::make_message_id(pid, counter + 1);
+    header.sent_ns = os::coarse_ns();
+    header.rank = shm::kRankNormal;
+    header.slab = shm::kNoSlab;
+    return header;
+  }
+  // Returns the id.
+  std::uint64_t publish(const shm::MessageHeader& header, shm::Lane lane = shm::Lane::kNormal,
+                        const void* area = nullptr, std::uint64_t generation = 0) {
+    static constexpr char kNothing[shm::kInlineBytes] = {};
+    std::uint64_t& position = positions[static_cast<std::size_t>(lane)];
+    shm::publish_slot(own.view().slot(lane, position), position, header, generation,
+                      area == nullptr ? kNothing : area);
+    ++position;
+    ++counter;
+    return header.id;
+  }
+  std::uint64_t say(shm::Lane lane = shm::Lane::kNormal) { return publish(sound(), lane); }
+  void say_often(std::uint32_t times) {
+    for (std::uint32_t i = 0; i < times; ++i) say();
+  }
+  // An order: a control message of the given type in the urgent lane.
+  std::uint64_t order(std::uint16_t type, std::uint64_t about) {
+    shm::MessageHeader header = sound();
+    header.flags = shm::kFlagControl;
+    header.type = type;
+    header.reply_to = about;
+    return publish(header, shm::Lane::kUrgent);
+  }
+  // A copy of what it sent to a sibling.
+  std::uint64_t show_copy() {
+    shm::MessageHeader header = sound();
+    header.flags = shm::kFlagCopy | shm::kFlagExtended;
+    shm::Extension extension{};
+    extension.cause = shm::make_message_id(pid, counter + 1);
+    char area[shm::kInlineBytes] = {};
+    std::memcpy(area, &extension, sizeof(extension));
+    return publish(header, shm::Lane::kNormal, area);
+  }
+  // Announces a string and returns its number.
+  std::uint16_t intern(std::string_view text) { return must_intern(own, text); }
+  // How far the reader says that it has taken a lane.
+  [[nodiscard]] std::uint64_t receipt(shm::Lane lane = shm::Lane::kNormal) const {
+    return back.view().bank(link->sink.bank).cursors[static_cast<std::size_t>(lane)].observe();
+  }
+
+  static std::uint16_t must_intern(send::OutLink& link, std::string_view text) {
+    const auto number = link.intern(text);
+    if (!number) throw std::runtime_error("a string cannot be interned");
+    return *number;
+  }
+
+  std::uint32_t pid;
+  send::OutLink own;   // what it shows the reader
+  send::OutLink back;  // what the reader shows it: receipts
+  InLink* link = nullptr;
+  std::uint64_t positions[shm::kLanes] = {0, 0};
+  std::uint64_t counter = 0;
+};
+
+class ReceiverTest : public testing::Test {
+ protected:
+  ReceiverTest() { start({}); }
+
+  // A new receiver; those before it are gone.
+  void start(shm::HomeOptions options, std::uint32_t capacity = kCapacity) {
+    receiver_.reset();
+    peers_.clear();
+    options.capacity = capacity;
+    receiver_ = std::make_unique<Receiver>(
+        must(HomeMemory::create("test", kReaderPid, kReaderLife, options)));
+  }
+
+  // A peer whose link is open.
+  Peer& join(std::uint32_t pid, std::uint64_t life = 1000) {
+    peers_.push_back(
+        std::make_unique<Peer>(pid, life, static_cast<std::uint32_t>(peers_.size() + 1)));
+    Peer& peer = *peers_.back();
+    auto link = std::make_unique<InLink>(map_link(peer.own, pid), kContract);
+    link->key = peer.own.key();
+    link->owner_pid = pid;
+    link->relation = Relation::kChild;
+    link->row = must(receiver_->home().vacant_row());
+    shm::open_row(receiver_->home().home().row(link->row), link->key, pid, 0, 0, 0);
+    const std::size_t bank = shm::vacant_bank(peer.back.view());
+    link->sink = {&peer.back.view(), &peer.back.memory(), bank};
+    shm::open_bank(peer.back.view().bank(bank), link->key, 0, 0);
+    peer.link = &receiver_->add(std::move(link));
+    return peer;
+  }
+
+  // Takes one message, finishes it and returns its id; 0 if there is none.
+  std::uint64_t finish_one() {
+    const std::uint32_t at = receiver_->take();
+    if (at == shm::kNoEntry) return 0;
+    const std::uint64_t id = receiver_->entry(at).header.id;
+    receiver_->done(at);
+    return id;
+  }
+  std::uint32_t finish_all() {
+    std::uint32_t count = 0;
+    while (finish_one() != 0) ++count;
+    return count;
+  }
+  [[nodiscard]] const shm::InboxCounters& counters() const {
+    return receiver_->home().home().control().counters;
+  }
+
+  std::vector<std::unique_ptr<Peer>> peers_;  // outlive the receiver, which looks at their memory
+  std::unique_ptr<Receiver> receiver_;
+};
+
+}  // namespace beeline::receive::test

@@ -1,0 +1,310 @@
+// A successor reads its predecessor's home and receipts as from a hostile writer: what is sound in
+// them goes on, what is not counts as none, and only a fault of our own ends the take-over.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "src/receive/successor.h"
+#include "tests/unit/receiver_peers.h"
+
+namespace beeline::receive {
+namespace {
+
+using shm::Lane;
+using test::kContract;
+using test::kReaderLife;
+using test::kReaderPid;
+using test::must;
+using test::Peer;
+
+constexpr std::uint32_t kPeerPid = 100;
+constexpr int kNotOpen = 1 << 20;  // no process has so many files
+
+// The receiver of the fixture is the predecessor, with one peer.
+class SuccessorTest : public test::ReceiverTest {
+ protected:
+  SuccessorTest() { begin({}); }
+
+  void begin(shm::HomeOptions options, std::uint32_t capacity = test::kCapacity) {
+    start(options, capacity);
+    peer_ = &join(kPeerPid);
+    receiver_->home().set_ready();
+    next_ = std::make_unique<Receiver>(
+        must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, small_inbox())));
+  }
+  static shm::HomeOptions small_inbox() {
+    shm::HomeOptions options;
+    options.capacity = test::kCapacity;
+    return options;
+  }
+  [[nodiscard]] const shm::Home& old() const { return receiver_->home().home(); }
+  [[nodiscard]] Result<OldHome> accept(std::uint32_t pid = kReaderPid) const {
+    return OldHome::accept(must(os::duplicate(receiver_->home().fd())), pid, kReaderLife);
+  }
+  [[nodiscard]] Predecessor predecessor() const { return {must(accept()), kReaderLife, 4}; }
+  // What the successor knows of the peer's link before it has read anything.
+  [[nodiscard]] shm::InheritedLink inherited() const {
+    shm::InheritedLink link;
+    link.key = peer_->own.key();
+    link.owner_pid = kPeerPid;
+    link.layout = shm::LinkLayout(kContract);
+    return link;
+  }
+  // The peer's link, as the successor maps it; receipts go to a new link of its own.
+  InLink& continue_peer(shm::InheritedLink& known) {
+    auto link = std::make_unique<InLink>(test::map_link(peer_->own, kPeerPid), kContract);
+    link->key = known.key;
+    link->owner_pid = kPeerPid;
+    link->row = must(next_->home().vacant_row());
+    shm::open_row(next_->home().home().row(link->row), link->key, kPeerPid, known.cursors[0],
+                  known.cursors[1]);
+    return next_->add(std::move(link));
+  }
+  Result<void> add_receipts(Predecessor& before, shm::InheritedLink& link) const {
+    return before.add_receipts(must(os::duplicate(peer_->back.memory().fd())), kReaderPid, kPeerPid,
+                               peer_->back.key(), kContract, link);
+  }
+  // Everything from the old home to the new one.
+  Result<void> take_over() {
+    Predecessor before = predecessor();
+    shm::InheritedLink link = inherited();
+    EXPECT_TRUE(before.home.read_row(link));
+    InLink& in_link = continue_peer(link);
+    EXPECT_TRUE(continue_link(*next_, in_link, link, true));
+    before.links.push_back(link);
+    return inherit_home(*next_, before.home, before.links);
+  }
+  [[nodiscard]] std::uint64_t next_id() {
+    const std::uint32_t at = next_->take();
+    return at == shm::kNoEntry ? 0 : next_->entry(at).header.id;
+  }
+
+  Peer* peer_ = nullptr;
+  std::unique_ptr<Receiver> next_;
+};
+
+// ---- The old home -------------------------------------------------------------------------------
+
+TEST_F(SuccessorTest, AHomeIsKnownByItsSizeAndItsHeader) {
+  const auto home = accept();
+  ASSERT_TRUE(home) << home.error().text;
+  EXPECT_EQ(home->capacity(), test::kCapacity);
+  const auto foreign = accept(kReaderPid + 1);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().code, ErrorCode::kBadSegment);
+  old().header().ready.publish(0);
+  EXPECT_FALSE(accept()) << "a copy that was never finished is nobody's home";
+}
+
+TEST_F(SuccessorTest, AFileThatFitsNoInboxIsNoHome) {
+  const auto file = [](std::uint16_t major) {
+    auto made = must(segment::Owned::create("home", 3 * shm::kPage, shm::kPage));
+    auto& header = *reinterpret_cast<shm::SegmentHeader*>(made.data());
+    shm::init_header(header, shm::home_identity(16, kReaderPid, kReaderLife));
+    header.layout_major = major;
+    return made;
+  };
+  const auto code_of = [](const segment::Owned& memory) {
+    const auto home = OldHome::accept(must(os::duplicate(memory.fd())), kReaderPid, kReaderLife);
+    return std::string(home ? "accepted" : to_string(home.error().code));
+  };
+  EXPECT_EQ(code_of(file(shm::kLayoutMajor)), to_string(ErrorCode::kBadSegment));
+  EXPECT_EQ(code_of(file(shm::kLayoutMajor + 1)), to_string(ErrorCode::kWrongVersion));
+}
+
+TEST_F(SuccessorTest, ARowSaysHowFarItsLinkWasTaken) {
+  peer_->say_often(3);
+  peer_->say(Lane::kUrgent);
+  receiver_->drain_all();
+  shm::InheritedLink link = inherited();
+  ASSERT_TRUE(must(accept()).read_row(link));
+  EXPECT_EQ(link.cursors[0], 3U);
+  EXPECT_EQ(link.cursors[1], 1U);
+  EXPECT_GT(link.seen_empty_ns, 0);
+  shm::InheritedLink unknown = inherited();
+  ++unknown.key.serial;
+  EXPECT_FALSE(must(accept()).read_row(unknown));
+  EXPECT_EQ(unknown.cursors[0], 0U);
+}
+
+TEST_F(SuccessorTest, ATimeInARowIsNeitherNegativeNorToCome) {
+  shm::InheritedLink link = inherited();
+  old().row(peer_->link->row).seen_empty_ns.relaxed_store(INT64_MAX);
+  ASSERT_TRUE(must(accept()).read_row(link));
+  EXPECT_LE(link.seen_empty_ns, os::coarse_ns());
+  old().row(peer_->link->row).seen_empty_ns.relaxed_store(INT64_MIN);
+  ASSERT_TRUE(must(accept()).read_row(link));
+  EXPECT_EQ(link.seen_empty_ns, 0);
+}
+
+// ---- Receipts -----------------------------------------------------------------------------------
+
+TEST_F(SuccessorTest, ReceiptsAreFoundInTheOldLinkToThePeer) {
+  Predecessor before = predecessor();
+  shm::InheritedLink link = inherited();
+  ASSERT_TRUE(add_receipts(before, link));
+  EXPECT_EQ(link.old_receipts, &before.views.back());
+  EXPECT_EQ(link.old_bank, peer_->link->sink.bank);
+}
+
+TEST_F(SuccessorTest, WithoutALinkWithoutABankAndFromALiarThereAreNoReceipts) {
+  Predecessor before = predecessor();
+  shm::InheritedLink link = inherited();
+  EXPECT_TRUE(before.add_receipts({}, kReaderPid, kPeerPid, {}, kContract, link));
+  EXPECT_EQ(link.old_receipts, nullptr) << "there was no link";
+  EXPECT_TRUE(before.add_receipts(must(os::duplicate(peer_->back.memory().fd())), kReaderPid,
+                                  kPeerPid + 1, peer_->back.key(), kContract, link));
+  EXPECT_EQ(link.old_receipts, nullptr) << "it is not what it was said to be";
+  ++link.key.serial;
+  EXPECT_TRUE(add_receipts(before, link));
+  EXPECT_EQ(link.old_bank, shm::kBanks) << "no bank bears this name";
+}
+
+TEST_F(SuccessorTest, StampsWithoutMemoryAreNone) {
+  Predecessor before = predecessor();
+  shm::InheritedLink link = inherited();
+  peer_->back.view().bank(peer_->link->sink.bank).stamps_ready.publish(1);
+  EXPECT_TRUE(add_receipts(before, link));
+  EXPECT_EQ(link.old_bank, shm::kBanks);
+  const auto& layout = peer_->back.view().layout();
+  ASSERT_TRUE(peer_->back.memory().allocate(layout.stamps, shm::LinkLayout::kStampsBytes));
+  EXPECT_TRUE(add_receipts(before, link));
+  EXPECT_EQ(link.old_bank, peer_->link->sink.bank);
+}
+
+TEST_F(SuccessorTest, AFileThatCannotBeLookedAtIsAFaultOfOurOwn) {
+  Predecessor before = predecessor();
+  shm::InheritedLink link = inherited();
+  const auto done = before.add_receipts(os::UniqueFd(kNotOpen), kReaderPid, kPeerPid,
+                                        peer_->back.key(), kContract, link);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kSystem);
+}
+
+// ---- The peer's link ----------------------------------------------------------------------------
+
+TEST_F(SuccessorTest, ALinkGoesOnWhereTheOldHomeHadTakenIt) {
+  peer_->say_often(3);
+  receiver_->drain_all();
+  shm::InheritedLink link = inherited();
+  ASSERT_TRUE(must(accept()).read_row(link));
+  InLink& in_link = continue_peer(link);
+  in_link.known_since_ns = 77;
+  ASSERT_TRUE(continue_link(*next_, in_link, link, false));
+  EXPECT_EQ(in_link.position[0], 3U);
+  EXPECT_EQ(in_link.seen_empty_ns, link.seen_empty_ns);
+  EXPECT_EQ(in_link.known_since_ns, 77) << "the predecessor did not know it";
+  ASSERT_TRUE(continue_link(*next_, in_link, link, true));
+  EXPECT_EQ(in_link.known_since_ns, 0);
+  EXPECT_EQ(link.new_row, in_link.row);
+}
+
+TEST_F(SuccessorTest, AnOwnerThatLiesAboutItsMemoryIsQuarantinedAndTheRestGoesOn) {
+  peer_->own.view().control().slabs_allocated[0].publish(8);
+  shm::InheritedLink link = inherited();
+  InLink& in_link = continue_peer(link);
+  EXPECT_TRUE(continue_link(*next_, in_link, link, true));
+  EXPECT_TRUE(in_link.quarantined);
+  EXPECT_STREQ(in_link.fault, kLieAboutMemory);
+}
+
+TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
+  static_cast<void>(peer_->intern("a type"));
+  shm::InheritedLink link = inherited();
+  InLink& in_link = continue_peer(link);
+  const int fd = in_link.memory.fd();
+  const os::UniqueFd kept = must(os::duplicate(fd));
+  ASSERT_EQ(::close(fd), 0);
+  const auto done = continue_link(*next_, in_link, link, true);
+  ASSERT_EQ(::dup3(kept.get(), fd, O_CLOEXEC), fd);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::kNoMemory);
+  EXPECT_FALSE(in_link.quarantined) << "that is no fault of the peer";
+}
+
+TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
+  peer_->say_often(2);
+  receiver_->drain_all();
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  peer_->back.view().stamp(peer_->link->sink.bank, 5).publish(9);
+  Predecessor before = predecessor();
+  shm::InheritedLink link = inherited();
+  ASSERT_TRUE(before.home.read_row(link));
+  ASSERT_TRUE(add_receipts(before, link));
+  EXPECT_TRUE(continue_receipts({}, link)) << "no link to the peer yet: nothing to do";
+  const send::OutLink fresh = test::make_link(kReaderPid, kPeerPid, {kReaderLife + 1, 1});
+  const ReceiptSink sink{&fresh.view(), &fresh.memory(), 0};
+  ASSERT_TRUE(continue_receipts(sink, link));
+  EXPECT_EQ(fresh.view().find_bank(link.key), 0U);
+  EXPECT_EQ(fresh.view().bank(0).cursors[0].observe(), 2U);
+  EXPECT_EQ(fresh.view().stamp(0, 5).observe(), 9U);
+  const segment::Owned small = must(segment::Owned::create("small", shm::kPage, shm::kPage));
+  const ReceiptSink elsewhere{&fresh.view(), &small, 1};
+  const auto done = continue_receipts(elsewhere, link);
+  ASSERT_FALSE(done) << "there is no memory for its stamps";
+  EXPECT_EQ(done.error().code, ErrorCode::kNoMemory);
+  link.old_bank = shm::kBanks;
+  EXPECT_TRUE(continue_receipts(elsewhere, link)) << "without old stamps it needs none";
+}
+
+// ---- The inbox ----------------------------------------------------------------------------------
+
+TEST_F(SuccessorTest, EntriesThatLeadNowhereAreLeftBehind) {
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 5; ++i) ids.push_back(peer_->say());
+  receiver_->drain_all();
+  std::vector<std::uint32_t> entries(5);
+  for (std::uint32_t at = 0; at < test::kCapacity; ++at) {
+    const std::uint64_t id = old().entry(at).header.id;
+    if (id != 0) entries[shm::counter_of_message(id) - 1] = at;
+  }
+  const auto change = [&](std::size_t message, auto&& how) {
+    shm::Entry& entry = old().entry(entries[message]);
+    shm::EntryWord word = entry.word();
+    how(word);
+    entry.state.publish(word.pack());
+  };
+  change(0, [](shm::EntryWord& word) { word.row = 5; });                     // a vacant row
+  change(1, [](shm::EntryWord& word) { word.row = shm::kNoRow - 1; });       // beyond all rows
+  change(2, [](shm::EntryWord& word) { word.position += 1000; });            // was never committed
+  change(3, [](shm::EntryWord& word) { word.state = shm::EntryState(7); });  // no state
+  const auto done = take_over();
+  ASSERT_TRUE(done) << done.error().text;
+  EXPECT_EQ(next_id(), ids[4]);
+  EXPECT_EQ(next_id(), 0U);
+}
+
+TEST_F(SuccessorTest, WhatItsSenderHasTakenBackMeanwhileIsADeadLetterAndIsSaidSo) {
+  shm::MessageHeader header = peer_->sound();
+  header.flags = shm::kFlagRequiresAck;
+  const std::uint64_t id = peer_->publish(header);
+  const std::uint64_t leased = peer_->say();
+  Peer& other = join(kPeerPid + 1);
+  const std::uint64_t forgotten = other.say();  // the successor is not told of this link
+  receiver_->drain_all();
+  for (std::uint32_t at = receiver_->take(); at != shm::kNoEntry; at = receiver_->take()) {
+    if (receiver_->entry(at).header.id == id) receiver_->home().inbox().mark_cancelled(at);
+  }
+  ASSERT_NE(forgotten, 0U);
+  const auto done = take_over();
+  ASSERT_TRUE(done) << done.error().text;
+  EXPECT_NE(next_->find_dead(id), shm::kNoEntry);
+  const auto refused = next_->take_refused();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].id, id);
+  EXPECT_EQ(refused[0].reason, shm::DeadReason::kCancelled);
+  EXPECT_EQ(next_id(), leased) << "what was being handled comes again";
+  EXPECT_EQ(next_id(), 0U);
+}
+
+TEST_F(SuccessorTest, AnInboxThatIsTooSmallForTheOldOneEndsTheTakeOver) {
+  begin({}, 4 * test::kCapacity);
+  peer_->say_often(test::kCapacity + 1);
+  receiver_->drain_all();
+  const auto done = take_over();
+  ASSERT_FALSE(done);
+  EXPECT_FALSE(done.error().text.empty());
+}
+
+}  // namespace
+}  // namespace beeline::receive
