@@ -269,8 +269,9 @@ Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t
       handle(std::move(*next));
       continue;
     }
+    if (client_.closed()) return fail(ErrorCode::kClosed, "attach: the coordinator went away");
     const auto left = std::chrono::nanoseconds(deadline - os::monotonic_ns());
-    if (client_.closed() || left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
+    if (left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
       return fail(ErrorCode::kTimeout,
                   "attach: " + std::to_string(links.size()) + " of " + std::to_string(count) +
                       " links of the predecessor were announced in time; attach again");

@@ -200,7 +200,11 @@ void AgentCore::fade_links() {
 
 void AgentCore::handle(const control::FadedAnnouncement& faded) {
   receive::InLink* link = receiver_->find({faded.incarnation, faded.serial});
-  if (link == nullptr || !link->fading) return;
+  if (link == nullptr) return;
+  if (!link->fading) {  // after a resume: what its owner has left in it is still to be drained
+    link->owner_gone = true;
+    return;
+  }
   const Pid pid = link->owner_pid;
   {
     const auto lock = lock_send();
@@ -304,7 +308,10 @@ Result<Peer> AgentCore::peer(std::string_view name) {
                      now.looked_ns < known->second.looked_ns + kNameLife;
   // Not everybody has registered with a new coordinator yet: who is missing is not replaced.
   if (open && (fresh || os::monotonic_ns() < place_until_ns_)) return *open;
-  const Pid found = find_pid(name);
+  Pid found = find_pid(name);
+  // A coordinator that is gone has published nobody new.
+  if (found == 0) handle_announcements();
+  if (found == 0 && client_.closed() && resume(options_.control_timeout)) found = find_pid(name);
   if (found == 0) {
     return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
                                          hive_ + "\"; `beeline tree` shows who is there");

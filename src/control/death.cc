@@ -87,6 +87,10 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   drop_bells(hive, incarnation);
 
   const bool final = agent.temporary;
+  const AgentNode* node = hive.tree.find(agent.pid);
+  // Before the record: whoever dies over it leaves it to the next coordinator to tell.
+  const bool to_tell = was_current || final;
+  if (to_tell && hive.registry.agent(node->parent) != nullptr) agent.untold_end = incarnation;
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   if (!was_current) discard_successor(hive, agent);
   if (agent.current && (was_current || final)) {
@@ -98,7 +102,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
                 in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
                 shm::to_string(hive.tree.find(agent.pid)->state));
-  if (was_current || final) tell_parent(hive, agent, incarnation);
+  if (to_tell) tell_parent(hive, agent, incarnation);
   // It may have died between publish and wake, and its senders may wait for space.
   hive.ring_peers(agent.pid);
 }
@@ -119,7 +123,13 @@ void tell_deaths(Hive& hive, Agent& agent) {
   if (!agent.current || agent.current->session == 0) return;
   std::deque<DiedAnnouncement> untold;
   std::swap(untold, agent.untold);
-  for (const DiedAnnouncement& died : untold) hive.announce(*agent.current, died);
+  for (const DiedAnnouncement& died : untold) {
+    hive.announce(*agent.current, died);
+    Agent* child = hive.registry.agent(died.pid);
+    if (child == nullptr || child->untold_end != died.incarnation) continue;
+    child->untold_end = 0;
+    warn_if_failed(hive, hive.keep_agent(*child));
+  }
 }
 
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {

@@ -295,6 +295,12 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
   for (const LinkEntry* link : unfaded_links_to(hive, agent.pid)) {
     announce_link(hive, *link, agent, life);
   }
+  // Their owners have left: who missed that in the old directory does not find it in this one.
+  for (const LinkEntry* link : hive.registry.links_to(agent.pid)) {
+    if (link->faded) {
+      hive.announce(life, FadedAnnouncement{link->key.incarnation, link->key.serial});
+    }
+  }
 }
 
 void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation) {

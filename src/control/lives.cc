@@ -273,6 +273,10 @@ Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
   for (const std::uint32_t serial : request.empty) {
     LinkEntry* link = hive.registry.link({caller.incarnation, serial});
     if (link == nullptr || link->faded) continue;
+    // One that comes back to us has not been told of it, and looks for receipts in it first.
+    const Agent* reader = hive.registry.agent(link->reader);
+    const Life* reading = reader == nullptr ? nullptr : reader->living();
+    if (reading != nullptr && reading->has_process() && reading->session == 0) continue;
     link->faded = true;
     if (auto kept = hive.keep_link(*link); !kept) return kept;
   }

@@ -90,7 +90,8 @@ std::string build(const LifeRecord& record) {
                       {"ready", record.ready},
                       {"ended", record.ended},
                       {"dead", record.dead},
-                      {"taken_over", record.taken_over}});
+                      {"taken_over", record.taken_over},
+                      {"untold_end", record.untold_end}});
 }
 
 std::string build(const LinkRecord& record) {
@@ -134,6 +135,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.ended = fields.flag("ended");
   record.dead = fields.flag("dead");
   record.taken_over = fields.flag("taken_over");
+  record.untold_end = fields.number<std::uint64_t>("untold_end");
   if (!fields.good() || !role) return broken("life", text);
   return record;
 }

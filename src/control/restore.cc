@@ -108,6 +108,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.temporary = newest.temporary;
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;
+  made.untold_end = newest.untold_end;
   Agent& agent = hive.registry.add_agent(std::move(made));
   restore_lives(hive, agent, lives);
 
@@ -189,6 +190,20 @@ void restore_pairs(Hive& hive, KeptTable& table) {
   }
 }
 
+/// The deaths that the last coordinator could tell nobody of: parents hear of them when they
+/// resume.
+void restore_untold(Hive& hive) {
+  for (const auto& [pid, agent] : hive.registry.agents()) {
+    if (agent.untold_end == 0) continue;
+    const AgentNode* node = hive.tree.find(pid);
+    Agent* parent = hive.registry.agent(node->parent);
+    // It may live again by now.
+    const bool dead = node->state == shm::AgentState::kDead;
+    const auto state = dead ? shm::AgentState::kDead : shm::AgentState::kAway;
+    if (parent != nullptr) parent->untold.push_back({pid, node->name, agent.untold_end, state});
+  }
+}
+
 }  // namespace
 
 void add_king(Hive& hive) {
@@ -226,6 +241,7 @@ void restore(Hive& hive, KeptTable table) {
   }
   restore_pairs(hive, table);
   restore_dead(hive);
+  restore_untold(hive);
   hive.publish_records();
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (agent.current) hive.ring(*agent.current);

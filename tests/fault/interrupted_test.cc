@@ -50,6 +50,22 @@ TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
   EXPECT_TRUE(attach_in_the_end("half"));
 }
 
+// It took all and left before the sender was registered with the new coordinator.
+TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
+  auto sender = attach("sender");
+  auto taker = attach("taker");
+  ASSERT_TRUE(sender && taker);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(sender->send("taker", "message"));
+  taker.reset();
+  ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+  taker = attach_in_the_end("taker");
+  ASSERT_TRUE(taker);
+  drain_what_fits(*taker);
+  EXPECT_EQ(take_texts(*taker).size(), 3U);
+  taker.reset();
+  EXPECT_EQ(sender->detach(after(10s)), 0U) << "messages that were taken count as not taken";
+}
+
 TEST_F(InterruptedTest, ANameStaysWithTheAgentThatHasIt) {
   auto agent = attach("taken");
   ASSERT_TRUE(agent);

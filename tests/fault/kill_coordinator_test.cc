@@ -1,0 +1,183 @@
+// The coordinator is killed before each system call and each store into a segment that it makes
+// while it starts with a state to restore, serves an agent from attach to detach, and handles a
+// death and a hand-over. After each kill the next coordinator goes on: agents come back, whoever
+// asked is served in the end, nothing is lost, and nothing is left.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/fault/kill_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+AttachOptions mortal_options() {
+  AttachOptions options = named("mortal", "far");
+  options.start_coordinator = false;
+  options.inbox_capacity = 64;
+  options.normal_slots = 16;
+  return options;
+}
+
+// Sends a message, holds one that it was sent, leaves one in its lanes, and waits for its end.
+BEELINE_ROLE(mortal) {
+  auto& board = context.board<VictimBoard>();
+  auto agent = attach(mortal_options());
+  if (!agent) return;
+  ASSERT_TRUE(send_noted(*agent, board.ledger, peer_of(*agent, "far"), {kGuest, kFar, 0, 0}, kSmall,
+                         patience()));
+  board.go.raise();
+  const Message held = next_message(*agent);
+  (void)note_receipt(board.ledger, kGuest, held);
+  board.ready.raise();
+  for (;;) ::pause();
+}
+
+class KillCoordinatorTest : public KillFixture {
+ protected:
+  void SetUp() override {
+    {
+      const KillAim::Setting trapped;
+      start_kills();
+    }
+    if (HasFatalFailure()) return;
+    // An agent may know the last life of a peer that is away: its status page and two descriptors.
+    slack_ = {.fds = 2, .segments = 1};
+    near_ = attach("near");
+    ASSERT_TRUE(near_);
+    expect_conversation();
+  }
+  void TearDown() override {
+    aim_.disarm();
+    guest_.reset();
+    KillFixture::TearDown();
+  }
+
+  void sweep(const std::string& name, std::uint64_t least_calls, std::uint64_t least_stores,
+             const std::function<void(std::uint64_t)>& act) {
+    sweep_.run({.name = name,
+                .least_calls = least_calls,
+                .least_stores = least_stores,
+                .act =
+                    [this, act](std::uint64_t at) {
+                      act(at);
+                      aim_.disarm();
+                    },
+                .check = [this] { expect_whole(); }});
+  }
+
+  void expect_whole() {
+    await_served();
+    if (HasFailure()) return;
+    coordinator_ = coordinator_now();
+    expect_conversation();
+    expect_balance(*far_);
+    expect_balance(*near_);
+    EXPECT_EQ(far_->counters().quarantined_links, 0U);
+    expect_balance_of_all(hive());
+    await_as_before();
+  }
+
+  // Asks again until the answer comes: the coordinator may have died over the question.
+  template <typename Question>
+  void await_answer(Question&& question) {
+    const Deadline deadline = patience();
+    for (auto answer = question(); !answer; answer = question()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << answer.error().text;
+    }
+  }
+  // Both agents are registered with the coordinator of now.
+  void await_served() {
+    await_answer([this] { return far_->siblings(); });
+    await_answer([this] { return near_->siblings(); });
+  }
+
+  void send(Agent& from, const std::string& to, std::uint32_t sender, std::uint32_t receiver) {
+    await_answer([&] { return from.peer(to); });
+    if (HasFatalFailure()) return;
+    EXPECT_TRUE(
+        send_noted(from, ledger(), *from.peer(to), {sender, receiver, 0, 0}, kSmall, patience()));
+  }
+  // Until `guest_` and the two others have taken all.
+  void take_all() {
+    const Deadline deadline = patience();
+    while (!ledger().missing(1).empty()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << describe(ledger().missing(1)[0]);
+      (void)guest_->receive({.timeout = 1ms, .filter = kNobody});
+      (void)take_noted(*guest_, ledger(), kGuest);
+      (void)take_noted(*near_, ledger(), kVictim);
+      (void)take_noted(*far_, ledger(), kFar);
+    }
+  }
+
+  void restart(std::uint64_t at) {
+    send(*far_, "near", kFar, kVictim);
+    send(*near_, "far", kVictim, kFar);
+    aim_.aim(at, 0, hive().keeper());
+    aim_.arm();
+    ASSERT_EQ(::kill(coordinator_, SIGKILL), 0);
+    await_served();
+  }
+  void visit(std::uint64_t at) {
+    aim_.aim(at, coordinator_);
+    aim_.arm();
+    guest_ = attach_again(named("guest"));
+    ASSERT_TRUE(guest_);
+    send(*guest_, "far", kGuest, kFar);
+    send(*far_, "guest", kFar, kGuest);
+    take_all();
+    guest_.reset();
+    await_served();
+  }
+  void death(std::uint64_t at) {
+    const std::uint32_t go = board().go.count() + 1;
+    const std::uint32_t ready = board().ready.count() + 1;
+    const std::size_t place = troupe().start("mortal");
+    ASSERT_TRUE(board().go.await(go, patience()));
+    send(*far_, "mortal", kFar, kGuest);
+    ASSERT_TRUE(board().ready.await(ready, patience()));
+    send(*far_, "mortal", kFar, kGuest);
+    while (far_->next_notice()) {
+    }
+    aim_.aim(at, coordinator_);
+    aim_.arm();
+    troupe().kill(place);
+    await_notice();
+    guest_ = attach_again(mortal_options());
+    ASSERT_TRUE(guest_);
+    take_all();
+    guest_.reset();
+    await_notice();
+    await_served();
+  }
+  // Its parent is told of the death.
+  void await_notice() {
+    const Deadline deadline = patience();
+    for (;;) {
+      const auto notice = far_->next_notice();
+      if (notice && notice->kind == Notice::Kind::kChildAway) return;
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nobody was told of the death";
+      (void)far_->receive({.timeout = 10ms, .filter = kNobody, .stop_on_notice = true});
+    }
+  }
+
+  std::optional<Agent> guest_;
+};
+
+TEST_F(KillCoordinatorTest, ACoordinatorThatStarts) {
+  sweep("coordinator: restart", 140, 60, [this](std::uint64_t at) { restart(at); });
+  finish_sweep(50);
+}
+
+TEST_F(KillCoordinatorTest, ACoordinatorThatServes) {
+  sweep("coordinator: attach, open, detach", 100, 55, [this](std::uint64_t at) { visit(at); });
+  finish_sweep(50);
+}
+
+TEST_F(KillCoordinatorTest, ACoordinatorThatHandlesADeathAndAHandOver) {
+  sweep("coordinator: death, hand-over", 110, 110, [this](std::uint64_t at) { death(at); });
+  finish_sweep(50);
+}
+
+}  // namespace
+}  // namespace beeline::test

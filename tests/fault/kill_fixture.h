@@ -1,0 +1,157 @@
+#pragma once
+// What the sweeps of kills share: an agent that stays, the other end of its conversation, which
+// lives again after each kill, and the look for what is lost or left.
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include "tests/fault/holdings.h"
+#include "tests/fault/kill_sweep.h"
+#include "tests/fault/ledger_mail.h"
+#include "tests/fault/victim.h"
+#include "tests/support/hive_test.h"
+#include "tests/support/soak.h"
+
+namespace beeline::test {
+
+class KillFixture : public HiveTest {
+ protected:
+  // With `far_` in place; it waits on its eventfd.
+  void start_kills() {
+    start(World::kProcesses, is_soak() ? 3000s : 100s, sizeof(VictimBoard));
+    if (HasFatalFailure()) return;
+    coordinator_ = coordinator_now();
+    far_ = attach("far");
+    ASSERT_TRUE(far_);
+    far_fd_ = far_->fd();
+  }
+  void TearDown() override {
+    near_.reset();
+    far_.reset();
+    if (HasFailure()) std::cout << "in " << sweep_.where() << '\n' << hive().log();
+    HiveTest::TearDown();
+  }
+
+  [[nodiscard]] VictimBoard& board() { return memory_.as<VictimBoard>(); }
+  [[nodiscard]] Ledger& ledger() { return board().ledger; }
+  [[nodiscard]] pid_t coordinator_now() {
+    return static_cast<pid_t>(hive().status().coordinator_pid);
+  }
+
+  void finish_sweep(std::uint64_t least_kills) {
+    std::cout << sweep_.table();
+    if (!HasFailure()) {
+      EXPECT_GE(sweep_.kills(), least_kills);
+    }
+  }
+
+  // Attaches as soon as the coordinator has learnt that the last life is over.
+  static std::optional<Agent> attach_again(const AttachOptions& options) {
+    const Deadline deadline = patience();
+    for (;;) {
+      auto agent = Agent::attach(options);
+      if (agent) return std::move(*agent);
+      const bool soon = agent.error().code == ErrorCode::kAlreadyRunning ||
+                        agent.error().code == ErrorCode::kClosed;
+      if (soon && std::chrono::steady_clock::now() < deadline) continue;
+      ADD_FAILURE() << "attach " << options.name << " does not succeed: " << agent.error().text;
+      return std::nullopt;
+    }
+  }
+
+  // A message each way, and all that was accepted before is delivered.
+  void expect_conversation() {
+    ASSERT_TRUE(send_noted(*far_, ledger(), peer_of(*far_, near_->name()), {kFar, kVictim, 0, 0},
+                           kSmall, patience()));
+    ASSERT_TRUE(send_noted(*near_, ledger(), peer_of(*near_, "far"), {kVictim, kFar, 0, 0}, kInSlab,
+                           patience()));
+    await_all_received();
+    expect_no_fault();
+    await_links_of_the_dead_gone();
+  }
+  // The links of lives that have ended are drained, and the coordinator has let go of them: one is
+  // left in each direction.
+  void await_links_of_the_dead_gone() {
+    auto client = hive().client();
+    const auto is_over = [&](const Agent& agent) {
+      const auto links = client.links_to(agent.pid());
+      return links && links->size() <= 1;
+    };
+    drain_until(*far_, [&] { return is_over(*far_); });
+    drain_until(*near_, [&] { return is_over(*near_); });
+  }
+  void await_all_received() {
+    const Deadline deadline = patience();
+    while (!ledger().missing(1).empty() && std::chrono::steady_clock::now() < deadline) {
+      for (auto* agent : {&far_, &near_}) {
+        if (!*agent) continue;
+        (void)(*agent)->receive({.timeout = 1ms, .filter = kNobody});
+        (void)take_noted(**agent, ledger(), agent == &far_ ? kFar : kVictim);
+      }
+    }
+    for (const MissingMessage& each : ledger().missing(5)) {
+      ADD_FAILURE() << describe(each) << '\n'
+                    << ledger().story(each.sender, each.receiver, each.sequence);
+    }
+  }
+  void expect_no_fault() {
+    for (const FaultRecord& each : ledger().faults()) {
+      ADD_FAILURE() << describe(each) << '\n'
+                    << ledger().story(each.sender, each.receiver, each.sequence);
+    }
+  }
+
+  // Each inbox of the hive adds up; `near_` goes, and then nothing is left of what was killed.
+  void expect_nothing_left() {
+    expect_balance(*far_);
+    EXPECT_EQ(far_->counters().quarantined_links, 0U);
+    expect_balance_of_all(hive());
+    near_.reset();
+    (void)take_noted(*far_, ledger(), kFar);
+    await_as_before();
+  }
+  // What goes after an end goes soon; from then on there is never more than there was at the least.
+  void await_as_before() {
+    const auto fits = [this](const Leftovers& now) {
+      return now.fds <= least_.fds + slack_.fds &&
+             now.segments <= least_.segments + slack_.segments &&
+             now.keeper_fds <= least_.keeper_fds && now.coordinator_fds <= least_.coordinator_fds;
+    };
+    const Deadline deadline = after(10s);
+    Leftovers now = leftovers();
+    while (!fits(now) && std::chrono::steady_clock::now() < deadline) {
+      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
+      now = leftovers();
+    }
+    EXPECT_TRUE(fits(now)) << "left: " << describe(now) << "; before: " << describe(least_)
+                           << "; segments here:" << list_segments();
+    least_ = {std::min(least_.fds, now.fds), std::min(least_.segments, now.segments),
+              std::min(least_.keeper_fds, now.keeper_fds),
+              std::min(least_.coordinator_fds, now.coordinator_fds)};
+  }
+  static std::string list_segments() {
+    std::ifstream maps("/proc/self/maps");
+    std::string text;
+    for (std::string line; std::getline(maps, line);) {
+      const std::size_t at = line.find("beeline-");
+      if (at != std::string::npos) text += "\n  " + line.substr(at);
+    }
+    return text;
+  }
+  [[nodiscard]] Leftovers leftovers() { return leftovers_of(hive().keeper(), coordinator_); }
+
+  KillAim aim_;
+  KillSweep sweep_{aim_};
+  std::optional<Agent> far_;
+  std::optional<Agent> near_;
+  int far_fd_ = -1;
+  pid_t coordinator_ = 0;
+  static constexpr std::size_t kMany = 1'000'000;
+  Leftovers least_{kMany, kMany, kMany, kMany};
+  Leftovers slack_;  // what may be there or not, once
+};
+
+}  // namespace beeline::test
