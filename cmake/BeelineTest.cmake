@@ -12,6 +12,12 @@
 
 set(BEELINE_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the timeout of every test")
 
+# beeline_set_timeout(<seconds> <test>...): the same for tests that are no GoogleTest programs.
+function(beeline_set_timeout seconds)
+  math(EXPR timeout "${seconds} * ${BEELINE_TEST_TIMEOUT_SCALE}")
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${timeout})
+endfunction()
+
 # Everything the tsan preset builds.
 add_custom_target(tsan-tests)
 

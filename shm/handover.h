@@ -17,8 +17,9 @@
 //   dead                                                 dead
 //
 // The successor's receipts start from the old home's cursors and the old stamps, so a sender never
-// sees one move back. Killed at any point, nothing has changed: the new home is not ready and
-// nobody has been told.
+// sees one move back. A predecessor that lied in them harms neither: cursors that cannot be are
+// replaced here, and stamps that cannot be are void to their sender (SlabPool::inherit). Killed at
+// any point, nothing has changed: the new home is not ready and nobody has been told.
 
 #include "shm/inbox.h"
 #include "shm/lane.h"
@@ -29,7 +30,9 @@ namespace beeline::shm {
 struct InheritedLink {
   LinkKey key;
   std::uint32_t owner_pid = 0;
-  std::uint64_t cursors[kLanes] = {0, 0};  // from the old row; 0 when the predecessor had no row
+  std::uint64_t cursors[kLanes] = {0, 0};   // from the old row; 0 when the predecessor had no row
+  std::uint64_t receipts[kLanes] = {0, 0};  // from the old bank, read before the old row: what an
+                                            // honest predecessor wrote there is never beyond that
   std::int64_t seen_empty_ns = 0;  // from the old row; what is in the lanes was sent after it
   const LinkView* old_receipts =
       nullptr;                    // predecessor's own link to the owner; null when there was none
@@ -69,6 +72,34 @@ struct EntryCopy {
   if (link.old_receipts->bank(link.old_bank).stamps_ready.relaxed_load() == 0) return false;
   return link.old_receipts->stamp(link.old_bank, slot.header.slab).relaxed_load() >=
          slot.generation;
+}
+
+// How many messages were ever published in a lane, as its slots say.
+[[nodiscard]] inline std::uint64_t published_ever(const LinkView& link, Lane lane) {
+  const std::uint32_t capacity = link.capacity(lane);
+  std::uint64_t most = 0;
+  for (std::uint32_t i = 0; i < capacity; ++i) {
+    const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // a number alone
+    if (commit > most && (commit - 1) % capacity == i) most = commit;
+  }
+  return most;
+}
+
+// Replaces cursors that cannot be: beyond what was published, so far behind that their messages
+// were written over, or behind the receipts, which their sender believes. It is not to be blamed
+// for them, nor is the successor, whose receipts begin with them. The receipts count instead, or,
+// where they cannot be either, all as taken. `in` is the in-link.
+inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
+  for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
+    const std::uint64_t published = published_ever(in, lane);
+    const auto can_be = [&](std::uint64_t cursor) {
+      return cursor <= published && published - cursor <= in.capacity(lane);
+    };
+    std::uint64_t& cursor = link.cursors[static_cast<std::size_t>(lane)];
+    const std::uint64_t receipt = link.receipts[static_cast<std::size_t>(lane)];
+    if (can_be(receipt) && (receipt > cursor || !can_be(cursor))) cursor = receipt;
+    if (!can_be(cursor)) cursor = published;
+  }
 }
 
 enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };

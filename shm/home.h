@@ -59,7 +59,7 @@ struct InboxCounters {
   Atomic<std::uint64_t> rejected;
   Atomic<std::uint64_t> expired;
   Atomic<std::uint64_t> exhausted;
-  Atomic<std::uint64_t> bad_slots;       // links quarantined
+  Atomic<std::uint64_t> bad_slots;       // links quarantined, in all lives of the agent
   Atomic<std::uint64_t> late_replies;    // answers that nobody waited for any more
   Atomic<std::uint64_t> copies_dropped;  // of siblings' messages, let go because there was no room
   std::uint64_t reserved[6];
@@ -226,7 +226,7 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
 // The key of a message: a control message goes before all others.
 [[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
                                                const MessageHeader& header) {
-  if ((header.flags & kFlagControl) != 0) return INT64_MIN;
+  if (is_order(header)) return INT64_MIN;
   return order_key(policy, rank_step_us, header.sent_ns, header.rank);
 }
 

@@ -51,6 +51,12 @@ struct AgentWord {
   friend constexpr bool operator==(const AgentWord&, const AgentWord&) = default;
 };
 
+// Whether this life, which was ready once, is over: another one counts, takes over from it, or may.
+[[nodiscard]] constexpr bool has_ended(const AgentWord& word, std::uint64_t incarnation) {
+  if (word.incarnation != incarnation) return word.incarnation > incarnation;
+  return word.state != AgentState::kRunning && word.state != AgentState::kVacant;
+}
+
 // Message id = sender pid (24 bits) and the sender's counter (40 bits, from 1).
 [[nodiscard]] constexpr std::uint64_t make_message_id(std::uint32_t pid, std::uint64_t counter) {
   return static_cast<std::uint64_t>(pid) << kMessageCounterBits |

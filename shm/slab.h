@@ -8,9 +8,11 @@
 //
 // The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can
 // free a slab twice or leak it. A stamp that is higher than any generation given out is a lie and
-// is ignored.
+// is ignored. A new life of the receiver has its stamps from the one before, lies and all: those
+// are void, and their slabs are finished unless their messages still lie in a lane.
 
 #include <algorithm>
+#include <bitset>
 
 #include "shm/link.h"
 
@@ -43,7 +45,9 @@ class SlabPool {
       if (state_[slab] == State::kFree) {
         state_[slab] = State::kLoaned;
         ++loaned_;
-        return {slab, ++generation_[slab]};
+        ++generation_[slab];
+        if (is_void(slab, generation_[slab])) ++generation_[slab];
+        return {slab, generation_[slab]};
       }
     }
     return {};
@@ -72,6 +76,7 @@ class SlabPool {
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
       if (state_[slab] != State::kOut) continue;
       const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
+      if (is_void(slab, stamped)) continue;
       const bool above = stamped > generation_[slab];
       if (above) lied_to_ = true;
       if (stamped != generation_[slab] && !(above && is_mutant(Mutant::kStampAboveBelieved))) {
@@ -82,6 +87,25 @@ class SlabPool {
       ++freed;
     }
     return freed;
+  }
+
+  // The bank is that of a new life of the receiver: what cannot be in it was taken over from the
+  // life before, and is void. Who takes over believes a stamp that is too high as well, so those
+  // slabs are free but for the `unread`, whose messages no life has taken.
+  // REQUIRES: the stamps of the bank are ready; no slab was collected from it yet. They were stored
+  // before the bank got its name, so finding it has ordered them.
+  template <typename T>
+  void inherit(const BasicLink<T>& opposite, std::size_t bank,
+               const std::bitset<kMaxSlabs>& unread) {
+    void_.fill(0);
+    for (std::uint32_t slab = 0; slab < layout_.total_slabs(); ++slab) {
+      const std::uint64_t stamped = opposite.stamp(bank, slab).relaxed_load();
+      if (stamped <= generation_[slab]) continue;
+      void_[slab] = stamped;
+      if (state_[slab] != State::kOut || unread[slab]) continue;
+      state_[slab] = State::kFree;
+      --out_;
+    }
   }
 
   // `count` slabs of the class are allocated now.
@@ -106,9 +130,14 @@ class SlabPool {
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
 
+  [[nodiscard]] bool is_void(std::uint32_t slab, std::uint64_t stamped) const {
+    return stamped != 0 && void_[slab] == stamped;
+  }
+
   LinkLayout layout_;
   std::array<State, kMaxSlabs> state_{};
   std::array<std::uint64_t, kMaxSlabs> generation_{};
+  std::array<std::uint64_t, kMaxSlabs> void_{};  // stamps that count as none, 0 = no such
   std::array<std::uint32_t, kSlabClasses> allocated_{};
   std::array<std::uint32_t, kSlabClasses> next_{};
   std::uint32_t out_ = 0;

@@ -66,6 +66,16 @@ struct MessageHeader {
   std::uint32_t slab;  // slab number in the link, kNoSlab = inline
 };
 static_assert(sizeof(MessageHeader) == 48);
+
+[[nodiscard]] constexpr bool is_order(const MessageHeader& header) {
+  return (header.flags & kFlagControl) != 0;
+}
+[[nodiscard]] constexpr bool is_copy(const MessageHeader& header) {
+  return (header.flags & kFlagCopy) != 0;
+}
+[[nodiscard]] constexpr bool is_ack(const MessageHeader& header) {
+  return (header.flags & kFlagAck) != 0;
+}
 static_assert(offsetof(MessageHeader, sent_ns) == 16);
 static_assert(offsetof(MessageHeader, length) == 32);
 static_assert(offsetof(MessageHeader, slab) == 44);

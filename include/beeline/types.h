@@ -280,6 +280,8 @@ struct InboxCounters {
   std::uint64_t dead = 0;    ///< dead letters that are kept
   std::uint64_t purged = 0;  ///< dead letters that were let go
   std::uint64_t requeued = 0;
+  /// Links of peers from which nothing more is taken, because they hold what cannot be; since the
+  /// first life of this agent. `beeline status` counts those of the hive since it was started.
   std::uint64_t quarantined_links = 0;
   std::uint64_t late_replies = 0;  ///< answers that nobody waited for any more
   /// Acknowledgements that those who asked for them were not told: they read nothing (256 wait for

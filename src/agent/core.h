@@ -292,9 +292,18 @@ class AgentCore {
   }
 
   // What lies in the lanes is a successor's once this life has ended.
-  bool drain_turn() { return !has_ended() && receiver_->drain_turn(); }
-  bool drain_all() { return !has_ended() && receiver_->drain_all(); }
-  bool drain_from(Pid pid) { return !has_ended() && receiver_->drain_from(pid); }
+  bool drain_turn() { return still_counts() && receiver_->drain_turn(); }
+  bool drain_all() { return still_counts() && receiver_->drain_all(); }
+  bool drain_from(Pid pid) { return still_counts() && receiver_->drain_from(pid); }
+  // Looks at our own word in the directory, one load: whoever lost its connection for good is told
+  // of its end by nobody else.
+  [[nodiscard]] bool still_counts() {
+    if (has_ended()) return false;
+    const auto word = shm::AgentWord::unpack(directory_view_.word(index_).observe());
+    if (!shm::has_ended(word, incarnation_)) return true;
+    end_life();
+    return false;
+  }
   // All that lies in the lanes. It ends after the first turn that is over later than this, however
   // much others go on sending.
   static constexpr std::int64_t kLongestDrain = 1'000'000'000;
@@ -409,6 +418,7 @@ class AgentCore {
   std::int64_t resume_pause_ns_ = 0;
   std::int64_t next_place_ns_ = std::numeric_limits<std::int64_t>::max();  // when to open again
   std::int64_t place_until_ns_ = 0;
+  std::int64_t next_report_ns_ = 0;      // when to say again what was not taken, 0 = nothing
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   bool flooded_ = false;                 // the last look found no end
   std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us

@@ -98,6 +98,8 @@ Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& option
     core->options_ = options;
     const auto done = core->join();
     if (done) return core;
+    // Whoever attaches next under this name need not wait until the connection is seen to be gone.
+    if (core->pid_ != 0) static_cast<void>(core->client_.detach({}));
     // The coordinator died meanwhile: what it knew of us ends with this attempt, the next one asks
     // its successor.
     if (done.error().code != ErrorCode::kClosed || os::monotonic_ns() >= deadline) {
@@ -288,7 +290,6 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   inherited.owner_pid = announced.pid;
   inherited.layout = shm::LinkLayout(announced.contract);
   inherited.seen_empty_ns = opened_at(announced);
-  const bool was_known = predecessor.home.read_row(inherited);
   if (announced.mine) {
     const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
     if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid,
@@ -297,10 +298,12 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
       return done;
     }
   }
+  const bool was_known = predecessor.home.read_row(inherited);
   learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody
+  shm::make_cursors_sound(inherited, shm::LinkView(memory->data(), announced.contract));
   const auto row = receiver_->home().vacant_row();
   if (!row) return tl::unexpected(row.error());
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],

@@ -115,7 +115,7 @@ std::uint64_t AgentCore::not_taken() {
   const auto lock = lock_send();
   std::uint64_t count = 0;
   for (const auto& link : out_) {
-    if (link != nullptr && !link->dead) count += link->still_awaited();
+    if (link != nullptr && !link->dead && !link->ended) count += link->still_awaited();
   }
   return count;
 }

@@ -15,6 +15,9 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
+// Between attempts to tell a coordinator that does not read.
+constexpr std::int64_t kReportPause = 100'000'000;
+
 }  // namespace
 
 // Before its link is added: where it is rung, and what it rings us with.
@@ -83,7 +86,8 @@ void AgentCore::accept_postponed() {
 void AgentCore::accept_link(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   const auto refuse = [&](const Error& error) {
-    static_cast<void>(client_.report({error.text, announced.pid, key.incarnation, key.serial}));
+    const auto told = client_.report({error.text, announced.pid, key.incarnation, key.serial});
+    if (!told && told.error().code == ErrorCode::kFull) postponed_.push_back(std::move(announced));
   };
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     return refuse({ErrorCode::kInvalid, 0, wrong});
@@ -264,11 +268,16 @@ void AgentCore::forget_lives() {
 void AgentCore::report_quarantined() {
   receiver_->audit_lanes();
   quarantine_false_receipts();
+  if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
+  next_report_ns_ = 0;
   for (const auto& link : receiver_->links()) {
-    if (!link->quarantined || link->reported) continue;
+    if (!link->quarantined() || link->reported) continue;
     link->reported =
         client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
             .has_value();
+    if (link->reported) continue;
+    next_report_ns_ = os::monotonic_ns() + kReportPause;
+    return;
   }
 }
 
@@ -290,6 +299,8 @@ void AgentCore::handle(const control::EndedAnnouncement& ended) {
   send::OutLink* own = out_link(ended.pid);
   if (own != nullptr && own->key() == shm::LinkKey{ended.incarnation, ended.serial}) {
     own->may_send = false;
+    own->ended = true;
+    own->fault = ended.what;
   }
 }
 
@@ -377,13 +388,19 @@ Result<Peer> AgentCore::find_peer(Pid pid) {
   return opened;
 }
 
-// The rule that forbids it, in the coordinator's words.
+// What its reader has found in our link, or the rule that forbids it, in the coordinator's words.
 std::string AgentCore::why_denied(Pid pid) {
+  const send::OutLink* link = out_link(pid);
+  if (link != nullptr && link->ended) {
+    const std::string fault = link->fault.empty() ? "" : ": \"" + link->fault + "\"";
+    return "agent " + std::to_string(pid) + " has ended the link that agent " +
+           std::to_string(pid_) + " has to it, because of what it found there" + fault +
+           "; `link_ended` in the log of the coordinator says it too; attach again";
+  }
   const auto verdict = client_.route(std::to_string(pid_), std::to_string(pid));
   if (verdict && !verdict->allowed) return verdict->text;
   return "agent " + std::to_string(pid_) + " may not send to agent " + std::to_string(pid) +
-         " in the link that this life has to it: it was opened for receipts alone, or its reader "
-         "has reported it (`link_ended` in the log of the coordinator); attach again";
+         " in the link that this life has to it: it was opened for receipts alone; attach again";
 }
 
 Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
@@ -457,6 +474,7 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
   {
     const auto lock = lock_send();
     link.may_send = opened->may_send;
+    link.ended |= opened->ended;
     send_path_.set_place(link, opened->index);
   }
   mark_sibling(link);

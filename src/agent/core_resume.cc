@@ -59,10 +59,10 @@ Result<void> AgentCore::register_again() {
   request.ready = true;
   auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), bells_.own());
   if (!resumed) return tl::unexpected(resumed.error());
-  index_ = resumed->index;
   tree_epoch_ = 0;
   // Nobody's place in the new directory is known before the coordinator has named it.
   if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
+  index_ = resumed->index;
   for (const auto& link : receiver_->links()) {
     link->owner_place = nullptr;
     link->fading = false;    // asked again

@@ -161,6 +161,7 @@ SendResult AgentCore::log_escalation(std::span<const std::byte> payload) {
   constexpr std::size_t kMost = 2000;
   const auto* text = reinterpret_cast<const char*>(payload.data());
   const auto done = client_.escalate({text, std::min(payload.size(), kMost)});
+  if (!done && done.error().code == ErrorCode::kFull) return {SendStatus::kFull, 0, 0};
   if (!done) return {SendStatus::kNoRoute, 0, 0};
   return {SendStatus::kOk, 0, 0};
 }

@@ -60,6 +60,9 @@ std::int64_t AgentCore::longest_block() const {
   if (!client_.closed() && next_place_ns_ != std::numeric_limits<std::int64_t>::max()) {
     longest = std::clamp(next_place_ns_ - os::monotonic_ns(), kShortest, longest);
   }
+  if (!client_.closed() && next_report_ns_ != 0) {
+    longest = std::clamp(next_report_ns_ - os::monotonic_ns(), kShortest, longest);
+  }
   if (token_ns_ != kNoToken) {
     longest = std::clamp(token_ns_ - os::monotonic_ns(), kShortest, longest);
   }

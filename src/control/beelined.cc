@@ -108,6 +108,13 @@ Result<os::UniqueFd> open_log(const std::string& path) {
 Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
                        Reporter& reporter) {
   if (auto kernel = os::require_kernel(); !kernel) return kernel;
+  std::optional<gid_t> group;
+  if (!options.group.empty()) {
+    const auto found = control::find_group(options.group);
+    if (!found) return tl::unexpected(found.error());
+    group = *found;
+    if (auto reachable = control::check_reachable(paths, *group); !reachable) return reachable;
+  }
   auto lock = control::acquire_hive(paths);
   if (!lock) return tl::unexpected(std::move(lock.error()));
   const std::string path = log_path(options, paths);
@@ -119,11 +126,7 @@ Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
   keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
   keeper_options.coordinator.log_path = path;
   keeper_options.max_payload_bytes = options.max_payload;
-  if (!options.group.empty()) {
-    const auto group = control::find_group(options.group);
-    if (!group) return tl::unexpected(group.error());
-    keeper_options.group = *group;
-  }
+  keeper_options.group = group;
   keeper_options.on_ready = [&] { reporter.ready(); };
   keeper_options.on_fork = [&] { reporter.forget(); };
   auto keeper = control::Keeper::open(std::move(keeper_options), std::move(*lock));

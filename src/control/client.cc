@@ -124,6 +124,14 @@ Result<std::uint64_t> Client::post(const Request& request, std::span<const int> 
   return seq;
 }
 
+Result<void> Client::post_now(const Request& request) {
+  if (!socket_.valid()) return fail(ErrorCode::kClosed, "not connected to the coordinator");
+  auto sent = socket_.try_send(build(request, next_seq_++), {});
+  if (!sent && sent.error().code != ErrorCode::kFull) return broken(std::move(sent.error()));
+  if (sent && *sent) return {};
+  return fail(ErrorCode::kFull, "the coordinator has not read what was sent to it; try later");
+}
+
 Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {
   const std::lock_guard lock(*mutex_);
   const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
@@ -307,10 +315,7 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
 
 Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial) {
   const std::lock_guard lock(*mutex_);
-  if (auto sent = post(FadeRequest{incarnation, serial}); !sent) {
-    return tl::unexpected(std::move(sent.error()));
-  }
-  return {};
+  return post_now(FadeRequest{incarnation, serial});
 }
 
 Result<void> Client::detach(std::vector<std::uint32_t> empty) {
@@ -336,8 +341,7 @@ Result<Resumed> Client::resume(ResumeRequest wanted, int home, int status, int e
 
 Result<void> Client::report(const ReportRequest& wanted) {
   const std::lock_guard lock(*mutex_);
-  if (auto sent = post(wanted); !sent) return tl::unexpected(std::move(sent.error()));
-  return {};
+  return post_now(wanted);
 }
 
 Result<void> Client::escalate(std::string text) {

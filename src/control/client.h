@@ -97,14 +97,15 @@ class Client {
   /// kNoAgent, kPeerDead, kDenied (the text is the rule's), kBadSegment, kFull.
   [[nodiscard]] Result<Opened> open(const OpenRequest& request, int link);
   /// Says that an in-link of a life that ended is drained and unmapped. Does not wait: the answer
-  /// is a FadedAnnouncement. Keep the cursor of the link until it comes, because a restarted
-  /// coordinator announces the link again; after a resume send the open fades again.
+  /// is a FadedAnnouncement; kFull: no room in the socket now. Keep the cursor of the link until it
+  /// comes, because a restarted coordinator announces the link again; after a resume send the open
+  /// fades again.
   [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial);
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
   /// ended (fenced, or somebody took over).
   [[nodiscard]] Result<Resumed> resume(ResumeRequest request, int home, int status, int event);
-  /// Does not wait and is not answered.
+  /// Does not wait and is not answered. kFull: no room in the socket now, try later.
   [[nodiscard]] Result<void> report(const ReportRequest& request);
   [[nodiscard]] Result<void> escalate(std::string text);
   /// The same. Tools ask with the functions of letters_client.h.
@@ -147,6 +148,8 @@ class Client {
   void collect();
   /// Sends a request without waiting for its answer; returns its seq.
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
+  /// The same where the socket has room, else kFull; the connection stays.
+  Result<void> post_now(const Request& request);
   Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::int64_t end_ns);
   /// Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
   Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);

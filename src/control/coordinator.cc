@@ -38,6 +38,13 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
   if (!server) return give_up(log, server.error());
   auto state = StateFile::open(facts.paths.state);
   if (!state) return give_up(log, state.error());
+  state->avoid_below(static_cast<Pid>(kept_number(table, kPidsKey)));
+  if (!state->broken().empty()) {
+    log.warn("state_broken",
+             "text=\"{} could not be parsed and is {} now: pids go on from {}, and agents of an "
+             "earlier keeper cannot come back\"",
+             facts.paths.state, state->broken(), state->reserved());
+  }
   const std::uint64_t epoch = std::max(state->epoch(), old_epoch(table) + 1);
   auto directory = DirectorySegment::create(facts.paths.hive, epoch, facts.max_payload_bytes);
   if (!directory) return give_up(log, directory.error());

@@ -102,6 +102,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
                 in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
                 shm::to_string(hive.tree.find(agent.pid)->state));
+  hive.gate.settle_one(hive.log, LogGate::who(agent.pid, 0));
   if (to_tell) tell_parent(hive, agent, incarnation);
   // It may have died between publish and wake, and its senders may wait for space.
   hive.ring_peers(agent.pid);

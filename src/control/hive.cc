@@ -22,6 +22,11 @@ shm::AgentState state_of(const Agent& agent) {
 
 }  // namespace
 
+bool Hive::may_log(const Caller& caller, std::string_view event, const LogGate::Limit& limit) {
+  const std::uint64_t who = LogGate::who(caller.pid, caller.uid);
+  return gate.admits(log, who, event, os::monotonic_ns(), limit);
+}
+
 std::uint64_t Hive::next_incarnation() {
   last_incarnation = std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
   return last_incarnation;
@@ -69,8 +74,14 @@ Result<void> Hive::keep_agent(const Agent& agent) {
 }
 
 Result<void> Hive::keep_link(const LinkEntry& link) {
-  const LinkRecord record{link.key,      link.owner, link.reader,    link.contract,
-                          link.may_send, link.faded, link.opened_ns, link.ended};
+  const LinkRecord record{.key = link.key,
+                          .owner = link.owner,
+                          .reader = link.reader,
+                          .contract = link.contract,
+                          .may_send = link.may_send,
+                          .faded = link.faded,
+                          .opened_ns = link.opened_ns,
+                          .ended = link.ended};
   const int fd = link.fd->get();
   return keeper.keep(link_key(link.key), build(record), {&fd, 1});
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <beeline/result.h>
@@ -19,6 +20,7 @@
 #include "src/control/hive_paths.h"
 #include "src/control/keeper_client.h"
 #include "src/control/log.h"
+#include "src/control/log_gate.h"
 #include "src/control/registry.h"
 #include "src/control/state_file.h"
 #include "src/control/tree.h"
@@ -101,6 +103,7 @@ struct Hive {
   KeeperClient& keeper;
   Outbox& outbox;
   Log& log;
+  LogGate gate;
   StateFile state;
   DirectorySegment directory;
   SharedFd directory_fd;
@@ -114,9 +117,13 @@ struct Hive {
   std::vector<Fence> fences;
   std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
-  std::uint64_t quarantined_links = 0;
+  std::uint64_t quarantined_links = 0;  // since the keeper was started
   bool going_down = false;
   std::string down_reason;
+
+  /// May the caller cause one more line of this event?
+  [[nodiscard]] bool may_log(const Caller& caller, std::string_view event,
+                             const LogGate::Limit& limit = LogGate::kRefusals);
 
   /// A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();

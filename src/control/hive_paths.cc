@@ -1,7 +1,9 @@
 #include "src/control/hive_paths.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +21,7 @@ namespace beeline::control {
 namespace {
 
 constexpr auto kLock = "/lock";
+constexpr mode_t kGroupMode = 0750;  // of the directory, where a group may join
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -123,7 +126,32 @@ Result<void> prepare_directory(const HivePaths& paths) {
 Result<void> check_directory(const HivePaths& paths) {
   struct stat found {};
   if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) return {};
+  const bool may_join = ::faccessat(AT_FDCWD, paths.socket.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+  if (found.st_uid != ::geteuid() && (found.st_mode & 022) == 0 && may_join) return {};
   return check_owner(paths.directory);
+}
+
+Result<void> check_reachable(const HivePaths& paths, gid_t group) {
+  for (std::size_t end = paths.directory.find('/', 1); end != std::string::npos;
+       end = paths.directory.find('/', end + 1)) {
+    const std::string above = paths.directory.substr(0, end);
+    struct stat found {};
+    const bool is_there = ::stat(above.c_str(), &found) == 0;
+    if (!is_there && errno != ENOENT) {
+      return os::system_failure(fmt::format("cannot look at directory {}", above));
+    }
+    // One that is not there yet we make for ourselves alone; an access list decides for itself.
+    const mode_t needed = found.st_gid == group ? 010 : 01;
+    if (is_there && (found.st_mode & needed) != 0) continue;
+    if (is_there && ::getxattr(above.c_str(), "system.posix_acl_access", nullptr, 0) > 0) continue;
+    return fail(ErrorCode::kDenied,
+                fmt::format("the group {} cannot reach the hive at {}: {} is closed to it (mode "
+                            "{:o}); set BEELINE_DIR, for the hive and for all who join it, to a "
+                            "directory below one that the group may pass, /srv/hive for example",
+                            group, paths.directory, above,
+                            is_there ? found.st_mode & 07777 : mode_t{0700}));
+  }
+  return {};
 }
 
 Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_t group) {
@@ -131,13 +159,25 @@ Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_
     const std::string& path;
     mode_t mode;
   };
-  for (const Part& part : {Part{paths.directory, 0750}, Part{socket, 0660}}) {
+  for (const Part& part : {Part{paths.directory, kGroupMode}, Part{socket, 0660}}) {
     if (::chown(part.path.c_str(), static_cast<uid_t>(-1), group) != 0 ||
         ::chmod(part.path.c_str(), part.mode) != 0) {
       return os::system_failure(fmt::format("cannot open {} to group {}", part.path, group));
     }
   }
   return {};
+}
+
+Result<void> admit_nobody(const HivePaths& paths) {
+  struct stat found {};
+  if (::stat(paths.directory.c_str(), &found) == 0 && (found.st_mode & 07777) != kGroupMode) {
+    return {};
+  }
+  if (::chmod(paths.directory.c_str(), 0700) == 0 &&
+      ::chown(paths.directory.c_str(), static_cast<uid_t>(-1), ::getegid()) == 0) {
+    return {};
+  }
+  return os::system_failure(fmt::format("cannot close {} to all groups", paths.directory));
 }
 
 Result<gid_t> find_group(const std::string& name) {

@@ -30,14 +30,22 @@ struct HivePaths {
 /// what was found, kSystem.
 [[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
 
-/// Whether prepare_directory() would take it as it is; one that is not there is good. Changes
-/// nothing. Errors: kDenied, kSystem.
+/// Whether prepare_directory() would take it as it is, or another user runs a hive there that we
+/// may join; one that is not there is good. Changes nothing. Errors: kDenied, kSystem.
 [[nodiscard]] Result<void> check_directory(const HivePaths& paths);
+
+/// Whether the members of a group can pass all directories above that of the hive. Errors: kDenied
+/// with the one that they cannot pass, kSystem.
+[[nodiscard]] Result<void> check_reachable(const HivePaths& paths, gid_t group);
 
 /// Lets the members of a group reach what lies in the directory, and connect to `socket`. Errors:
 /// kSystem (EPERM: we are no member of it).
 [[nodiscard]] Result<void> admit_group(const HivePaths& paths, const std::string& socket,
                                        gid_t group);
+
+/// Takes back what admit_group() did to a directory that was left by a hive of before. Errors:
+/// kSystem.
+[[nodiscard]] Result<void> admit_nobody(const HivePaths& paths);
 
 /// The group of that name or number. Errors: kInvalid.
 [[nodiscard]] Result<gid_t> find_group(const std::string& name);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "src/control/hive_holder.h"
+#include "src/control/state_file.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
@@ -64,11 +65,9 @@ Result<void> Keeper::listen() {
   ::umask(before);
   if (!listener) return tl::unexpected(std::move(listener.error()));
   listener_ = std::move(*listener);
-  if (options_.group) {
-    if (auto admitted = admit_group(options_.paths, fresh, *options_.group); !admitted) {
-      return admitted;
-    }
-  }
+  auto admitted = options_.group ? admit_group(options_.paths, fresh, *options_.group)
+                                 : admit_nobody(options_.paths);
+  if (!admitted) return admitted;
   if (std::rename(fresh.c_str(), options_.paths.socket.c_str()) != 0) {
     return os::system_failure(fmt::format("cannot create {}", options_.paths.socket));
   }
@@ -229,7 +228,9 @@ void Keeper::finish() {
 void Keeper::remove_files() {
   const HivePaths& paths = options_.paths;
   const std::string old_log = Log::old_path(paths.log);
-  for (const std::string& path : {paths.socket, paths.state, paths.log, old_log, paths.lock}) {
+  const std::string bad_state = StateFile::bad_path(paths.state);
+  for (const std::string& path :
+       {paths.socket, paths.state, bad_state, paths.log, old_log, paths.lock}) {
     (void)::unlink(path.c_str());
   }
   (void)::rmdir(paths.directory.c_str());

@@ -15,8 +15,8 @@ struct KeptRecord {
 };
 
 /// Everything that outlives a coordinator, by key: `agent/<pid>/<incarnation>`,
-/// `link/<incarnation>/<serial>`, `bell/<ringer>/<rung>`, `directory`, `dead_letters`. Keys hold no
-/// line breaks.
+/// `link/<incarnation>/<serial>`, `bell/<ringer>/<rung>`, `directory`, `dead_letters`,
+/// `ended_links`, `pids`. Keys hold no line breaks.
 using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (fds beside it), drop KEY,

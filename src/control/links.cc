@@ -8,6 +8,7 @@
 #include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
+#include "src/control/records.h"
 #include "src/control/routing.h"
 #include "src/os/clock.h"
 
@@ -20,6 +21,8 @@ constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead inca
 // of the reader has a row for each and is told of all at once.
 constexpr std::size_t kMaxLinksToAgent = shm::kMaxAgents + shm::kMaxAgents / 2;
 static_assert(kMaxLinksToAgent < shm::kMaxRows);
+
+constexpr std::size_t kMostOfReport = 200;  // bytes of what a reader says of a link
 
 ErrorCode code_of(Rule rule) {
   switch (rule) {
@@ -189,9 +192,13 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
   auto opened = describe_peer(hive, caller, reader, peer_fds);
   if (!opened) return tl::unexpected(std::move(opened.error()));
   if (!known) {
-    LinkEntry fresh{
-        key,   caller.pid,      request.to, request.contract, share(std::move(fds[0])), *may_send,
-        false, os::coarse_ns(), false};
+    LinkEntry fresh{.key = key,
+                    .owner = caller.pid,
+                    .reader = request.to,
+                    .contract = request.contract,
+                    .fd = share(std::move(fds[0])),
+                    .may_send = *may_send,
+                    .opened_ns = os::coarse_ns()};
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));
   }
@@ -201,6 +208,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     if (reader.successor) announce_link(hive, *link, reader, *reader.successor);
   }
   opened->may_send = link->may_send && !link->ended;
+  opened->ended = link->ended;
   hive.answer(caller, seq, *opened, std::move(peer_fds));
   return {};
 }
@@ -219,6 +227,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     const Agent* owner = hive.registry.agent(link->owner);
     const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
     if (life != nullptr && !life->ended) {
+      if (!hive.may_log(caller, "fade_refused")) return;
       hive.log.warn("fade_refused", "link={}/{} owner={} reader={} reason=\"its owner lives\"",
                     key.incarnation, key.serial, link->owner, caller.pid);
       return;
@@ -242,17 +251,19 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
 }
 
 void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
-  const std::string what = in_quotes(request.what.substr(0, 200));
+  const std::string found = request.what.substr(0, kMostOfReport);
+  const std::string what = in_quotes(found);
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
   // Nobody but its reader can know what a link holds: else agents could end the links of others.
   if (link == nullptr || link->reader != caller.pid || link->owner != request.pid) {
+    if (!hive.may_log(caller, "report_refused")) return;
     hive.log.warn("report_refused", "reporter={} process={} owner={} link={}/{} what={}",
                   caller.pid, caller.os_pid, request.pid, key.incarnation, key.serial, what);
     return;
   }
   if (std::exchange(link->ended, true)) return;
-  ++hive.quarantined_links;
+  const std::string total = build_number(++hive.quarantined_links);
   const Agent* owner = hive.registry.agent(link->owner);
   const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
   const AgentNode* node = hive.tree.find(link->owner);
@@ -260,15 +271,15 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
                 link->owner, in_quotes(node == nullptr ? "" : node->name),
                 life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
                 what);
-  if (auto kept = hive.keep_link(*link); !kept) {
-    hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+  for (const auto& kept : {hive.keep_link(*link), hive.keeper.keep(kEndedLinksKey, total, {})}) {
+    if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
   }
   if (life == nullptr) return;
   EndedAnnouncement ended;
   ended.pid = link->reader;
   ended.incarnation = key.incarnation;
   ended.serial = key.serial;
-  ended.what = request.what.substr(0, 200);
+  ended.what = found;
   hive.announce(*life, ended);
 }
 

@@ -10,6 +10,7 @@
 #include "src/control/identity.h"
 #include "src/control/links.h"
 #include "src/control/names.h"
+#include "src/control/records.h"
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
@@ -90,11 +91,23 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   return life;
 }
 
+/// The keeper knows what is reserved as well: its word counts if the file is lost or broken.
+Result<Pid> take_pid(Hive& hive) {
+  const Pid before = hive.state.reserved();
+  auto pid = hive.state.take_pid();
+  const Pid reserved = hive.state.reserved();
+  if (!pid || reserved == before) return pid;
+  if (auto kept = hive.keeper.keep(kPidsKey, build_number(reserved), {}); !kept) {
+    return tl::unexpected(kept.error());
+  }
+  return pid;
+}
+
 Result<Agent*> make_agent(Hive& hive, const Caller& caller, const AttachRequest& request,
                           Pid parent) {
   const auto index = hive.directory.take_index();
   if (!index) return tl::unexpected(index.error());
-  const auto pid = hive.state.take_pid();
+  const auto pid = take_pid(hive);
   if (!pid) {
     hive.directory.give_back(*index);
     return tl::unexpected(pid.error());

@@ -52,7 +52,7 @@ Result<void> do_detach(Call& call, const DetachRequest& request) {
 }
 Result<void> do_resume(Call& call, const ResumeRequest& request) {
   auto resumed = resume(call.hive, call.caller, call.seq, request, std::move(call.fds));
-  if (!resumed) {
+  if (!resumed && call.hive.may_log(call.caller, "resume_refused")) {
     call.hive.log.warn("resume_refused", "agent={} incarnation={} process={} code={} text={}",
                        request.pid, request.incarnation, call.caller.os_pid,
                        to_string(resumed.error().code), in_quotes(resumed.error().text));
@@ -66,6 +66,11 @@ Result<void> do_report(Call& call, const ReportRequest& request) {
 }
 
 Result<void> do_escalate(Call& call, const EscalateRequest& request) {
+  if (!call.hive.may_log(call.caller, "escalation", LogGate::kEscalations)) {
+    return fail(ErrorCode::kFull,
+                fmt::format("PID {} has escalated to the coordinator too often; try later",
+                            call.caller.pid));
+  }
   call.hive.log.warn("escalation", "agent={} text={}", call.caller.pid,
                      in_quotes(request.text.substr(0, kMaxLoggedText)));
   call.hive.answer(call.caller, call.seq, OkAnswer{});
@@ -266,7 +271,8 @@ Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
                                       : Result<void>(tl::unexpected(incoming->request.error()));
   if (!done) {
     const ErrorCode code = done.error().code;
-    if (code == ErrorCode::kBadSegment || code == ErrorCode::kProtocol) {
+    const bool is_fault = code == ErrorCode::kBadSegment || code == ErrorCode::kProtocol;
+    if (is_fault && hive.may_log(caller, "request_refused")) {
       hive.log.warn("request_refused", "agent={} process={} uid={} op={} text={}", caller.pid,
                     caller.os_pid, caller.uid, in_quotes(incoming->op.substr(0, 40)),
                     in_quotes(done.error().text));

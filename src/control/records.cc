@@ -112,7 +112,7 @@ std::string build(const BellKey& record) {
   return text_of(Json{{"ringer", record.ringer}, {"rung", record.rung}});
 }
 
-std::string build_dead_letters(std::uint64_t total) { return text_of(Json{{"total", total}}); }
+std::string build_number(std::uint64_t number) { return text_of(Json{{"number", number}}); }
 
 Result<LifeRecord> parse_life(std::string_view text) {
   Fields fields(text);
@@ -167,9 +167,11 @@ Result<BellKey> parse_bell(std::string_view text) {
   return record;
 }
 
-std::uint64_t parse_dead_letters(std::string_view text) {
-  Fields fields(text);
-  return fields.number<std::uint64_t>("total");
+std::uint64_t kept_number(const KeptTable& table, std::string_view key) {
+  const auto found = table.find(std::string(key));
+  if (found == table.end()) return 0;
+  Fields fields(found->second.value);
+  return fields.number<std::uint64_t>("number");
 }
 
 }  // namespace beeline::control

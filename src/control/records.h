@@ -8,13 +8,16 @@
 
 #include <beeline/result.h>
 
+#include "src/control/keeper_table.h"
 #include "src/control/registry.h"
 #include "src/control/tree.h"
 
 namespace beeline::control {
 
 inline constexpr std::string_view kDirectoryKey = "directory";
-inline constexpr std::string_view kDeadLettersKey = "dead_letters";
+inline constexpr std::string_view kDeadLettersKey = "dead_letters";  // how many there were
+inline constexpr std::string_view kEndedLinksKey = "ended_links";    // how many there were
+inline constexpr std::string_view kPidsKey = "pids";  // the first that was never reserved
 
 [[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
@@ -59,11 +62,12 @@ struct LinkRecord {
 [[nodiscard]] std::string build(const LinkRecord& record);
 /// fds: the eventfd.
 [[nodiscard]] std::string build(const BellKey& record);
-[[nodiscard]] std::string build_dead_letters(std::uint64_t total);
+[[nodiscard]] std::string build_number(std::uint64_t number);
 /// Errors: kProtocol; it was written by us, so that is a bug of ours.
 [[nodiscard]] Result<LifeRecord> parse_life(std::string_view text);
 [[nodiscard]] Result<LinkRecord> parse_link(std::string_view text);
 [[nodiscard]] Result<BellKey> parse_bell(std::string_view text);
-[[nodiscard]] std::uint64_t parse_dead_letters(std::string_view text);
+/// 0 if there is none.
+[[nodiscard]] std::uint64_t kept_number(const KeptTable& table, std::string_view key);
 
 }  // namespace beeline::control

@@ -146,10 +146,15 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
                   record.key.serial, record.owner, record.reader);
     return;
   }
-  const LinkEntry& link = hive.registry.add_link(
-      {record.key, record.owner, record.reader, record.contract, share(std::move(fd)),
-       record.may_send, record.faded, record.opened_ns, record.ended});
-  if (record.ended) ++hive.quarantined_links;
+  const LinkEntry& link = hive.registry.add_link({.key = record.key,
+                                                  .owner = record.owner,
+                                                  .reader = record.reader,
+                                                  .contract = record.contract,
+                                                  .fd = share(std::move(fd)),
+                                                  .may_send = record.may_send,
+                                                  .faded = record.faded,
+                                                  .opened_ns = record.opened_ns,
+                                                  .ended = record.ended});
   // The last coordinator may have ended after the record that made the link needless.
   const bool needless = record.faded && !needed_as_mine(hive, link);
   if (needless || hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
@@ -236,9 +241,8 @@ void restore(Hive& hive, KeptTable table) {
     lives[record->pid].push_back({std::move(*record), std::move(kept.fds)});
   }
   for (auto& [pid, of_agent] : lives) restore_agent(hive, pid, of_agent);
-  if (const auto letters = table.find(std::string(kDeadLettersKey)); letters != table.end()) {
-    hive.dead_letters.restore_total(parse_dead_letters(letters->second.value));
-  }
+  hive.dead_letters.restore_total(kept_number(table, kDeadLettersKey));
+  hive.quarantined_links = kept_number(table, kEndedLinksKey);
   restore_pairs(hive, table);
   restore_dead(hive);
   restore_untold(hive);

@@ -31,6 +31,12 @@ constexpr int kMaxLastPackets = 4096;
 constexpr std::uint64_t kIdBits = 56;  // as many as an incarnation has
 constexpr std::uint64_t kIdMask = (1ULL << kIdBits) - 1;
 
+// Of two times, of which 0 is none.
+std::int64_t earlier(std::int64_t a_ns, std::int64_t b_ns) {
+  if (a_ns == 0 || b_ns == 0) return std::max(a_ns, b_ns);
+  return std::min(a_ns, b_ns);
+}
+
 }  // namespace
 
 Server::~Server() = default;
@@ -78,7 +84,8 @@ int Server::run(Hive& hive) {
     turn(timeout_ms(next_ns, busy));
     busy = takeover_.step(hive);
     close_doomed();
-    next_ns = end_overdue(hive, os::monotonic_ns());
+    next_ns =
+        earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
     busy = busy || !doomed_.empty();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
@@ -337,6 +344,7 @@ bool Server::all_flushed() const {
 void Server::go_down() {
   if (quit_at_ns_ == 0) {
     quit_at_ns_ = os::monotonic_ns() + kLastWordsNs;
+    hive_->gate.settle_all(log_);
     log_.info("going_down", "reason={}", in_quotes(hive_->down_reason));
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
     for (auto& [pid, agent] : hive_->registry.agents()) {

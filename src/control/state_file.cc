@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -30,21 +31,21 @@ std::uint64_t number(const nlohmann::json& object, const char* name, std::uint64
   return std::min(found->get<std::uint64_t>(), limit);
 }
 
-// Empty where there is no such file. One that is there and cannot be read now is an error: whoever
-// began anew would give out pids a second time.
-Result<std::string> read_state(const std::string& path) {
+// Nothing where there is no such file. One that is there and cannot be read now is an error:
+// whoever began anew would give out pids a second time.
+Result<std::optional<std::string>> read_state(const std::string& path) {
   constexpr std::size_t kMostBytes = 4096;
   os::UniqueFd fd;
   do {
     fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   } while (!fd.valid() && errno == EINTR);
-  if (!fd.valid() && errno == ENOENT) return std::string();
+  if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
   if (!fd.valid()) return os::system_failure(fmt::format("cannot open {}", path));
   std::string text(kMostBytes, '\0');
   const auto length = os::read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)));
   if (!length) return tl::unexpected(length.error());
   text.resize(*length);
-  return text;
+  return std::optional(std::move(text));
 }
 
 Result<void> write_state(const std::string& path, std::string_view text) {
@@ -52,16 +53,25 @@ Result<void> write_state(const std::string& path, std::string_view text) {
   do {
     fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   } while (!fd.valid() && errno == EINTR);
-  while (fd.valid() && !text.empty()) {
-    const ssize_t length = ::write(fd.get(), text.data(), text.size());
-    if (length >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(length));
-    } else if (errno != EINTR) {
-      break;
-    }
-  }
-  if (text.empty()) return {};
-  return os::system_failure(fmt::format("cannot write {}", path));
+  if (!fd.valid()) return os::system_failure(fmt::format("cannot write {}", path));
+  auto written = os::write_at(fd.get(), 0, std::as_bytes(std::span(text)));
+  if (!written)
+    written.error().text = fmt::format("cannot write {}: {}", path, written.error().text);
+  return written;
+}
+
+struct Remembered {
+  Pid next_pid = 0;
+  std::uint64_t epoch = 0;
+};
+
+// Nothing where it says nothing that could be ours.
+std::optional<Remembered> parse_state(std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  const Remembered found{static_cast<Pid>(number(json, "next_pid", shm::kMaxPid + 1ULL)),
+                         number(json, "epoch", kMaxEpoch)};
+  return found.next_pid == 0 ? std::nullopt : std::optional(found);
 }
 
 }  // namespace
@@ -70,13 +80,15 @@ Result<StateFile> StateFile::open(std::string path) {
   StateFile state(std::move(path));
   const auto text = read_state(state.path_);
   if (!text) return tl::unexpected(text.error());
-  std::uint64_t last_epoch = 0;
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object()) {
-    state.first_pid_ =
-        std::max(kKingPid + 1, static_cast<Pid>(number(json, "next_pid", shm::kMaxPid + 1ULL)));
-    last_epoch = number(json, "epoch", kMaxEpoch);
+  const auto found = *text ? parse_state(**text) : Remembered();
+  if (!found) {
+    state.broken_ = bad_path(state.path_);
+    if (std::rename(state.path_.c_str(), state.broken_.c_str()) != 0) {
+      return os::system_failure(fmt::format("cannot move {} aside", state.path_));
+    }
   }
+  const auto [next_pid, last_epoch] = found.value_or(Remembered());
+  state.first_pid_ = std::max(kKingPid + 1, next_pid);
   state.next_pid_ = state.reserved_ = state.first_pid_;
   state.epoch_ = std::max(last_epoch + 1, static_cast<std::uint64_t>(os::boot_us()));
   if (auto saved = state.save(); !saved) return tl::unexpected(std::move(saved.error()));
@@ -99,8 +111,6 @@ Result<Pid> StateFile::take_pid() {
   }
   return next_pid_++;
 }
-
-void StateFile::avoid(Pid pid) noexcept { next_pid_ = std::max(next_pid_, pid + 1); }
 
 Result<void> StateFile::save() const {
   const std::string fresh = path_ + ".new";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -10,9 +11,9 @@
 namespace beeline::control {
 
 /// What a hive must remember even if keeper and coordinator are lost together: which pids may be in
-/// use and how high the epoch was. Pids are reserved in blocks, so a write is rare. A lost or
-/// broken file is replaced: pids then start again, and agents of an earlier keeper cannot come
-/// back.
+/// use and how high the epoch was. Pids are reserved in blocks, so a write is rare. A lost file is
+/// replaced, and so is one that cannot be parsed, which is moved aside: agents of an earlier keeper
+/// cannot come back then, and pids start again above those that the keeper knows (avoid()).
 class StateFile {
  public:
   /// Reads the file if there is one and reserves the first block. `epoch()` is higher than in any
@@ -23,7 +24,17 @@ class StateFile {
   [[nodiscard]] Result<Pid> take_pid();
 
   /// Makes sure that take_pid() stays above this pid, which an agent brought along.
-  void avoid(Pid pid) noexcept;
+  void avoid(Pid pid) noexcept { avoid_below(pid + 1); }
+  void avoid_below(Pid pid) noexcept { next_pid_ = std::max(next_pid_, pid); }
+
+  /// Pids below this one were given out or may be, in this run or an earlier one.
+  [[nodiscard]] Pid reserved() const noexcept { return std::max(reserved_, next_pid_); }
+
+  /// Where a file is moved that cannot be parsed.
+  [[nodiscard]] static std::string bad_path(const std::string& path) { return path + ".bad"; }
+
+  /// Where a file lies that could not be parsed; empty if there was none.
+  [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
 
   /// Pids below this one were reserved by earlier runs.
   [[nodiscard]] Pid first_pid() const noexcept { return first_pid_; }
@@ -34,6 +45,7 @@ class StateFile {
   Result<void> save() const;
 
   std::string path_;
+  std::string broken_;
   Pid first_pid_ = kKingPid + 1;
   Pid next_pid_ = kKingPid + 1;
   Pid reserved_ = kKingPid + 1;  // the first that is not reserved

@@ -228,10 +228,10 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
 void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
                           shm::DeadReason reason, std::uint32_t attempts) {
   // What was only meant for the dead to know: nobody misses it.
-  if ((slot.header.flags & (shm::kFlagCopy | shm::kFlagAck)) != 0) return;
+  if (is_copy(slot.header) || is_ack(slot.header)) return;
   DeadLetter letter;
   letter.type = read_text(link.fd->get(), link.contract, slot.header.type);
-  if ((slot.header.flags & shm::kFlagControl) != 0 && letter.type == kCancelOrder) return;
+  if (is_order(slot.header) && letter.type == kCancelOrder) return;
   letter.from = link.owner;
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
@@ -262,7 +262,7 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
 
 void TakeoverWorker::finish(Hive& hive) {
   if (letters_ != 0) {
-    const std::string total = build_dead_letters(hive.dead_letters.total());
+    const std::string total = build_number(hive.dead_letters.total());
     if (auto kept = hive.keeper.keep(kDeadLettersKey, total, {}); !kept) {
       hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
     }

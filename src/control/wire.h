@@ -177,6 +177,7 @@ struct OpenedAnswer {
   bool may_send = false;
   bool process = false;
   bool foreign = false;  ///< of another user: it does not get our own eventfd
+  bool ended = false;    ///< the peer has found in the link what cannot be, and reads it no more
 };
 
 /// fds: directory.
@@ -226,7 +227,7 @@ struct StatusAnswer {
   std::uint64_t links = 0;
   std::uint64_t clients = 0;
   std::uint64_t dropped_clients = 0;
-  std::uint64_t quarantined_links = 0;
+  std::uint64_t quarantined_links = 0;  ///< ended by their readers, since the hive was started
   std::uint64_t dead_letters = 0;       ///< taken over so far
   std::uint64_t dead_letters_kept = 0;  ///< still held
 };

@@ -191,6 +191,7 @@ void fields(V& v, OpenedAnswer& r) {
   v("may_send", r.may_send);
   v("process", r.process);
   v("foreign", r.foreign);
+  v("ended", r.ended);
 }
 template <class V>
 void fields(V& v, ResumedAnswer& r) {

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <span>
+#include <utility>
 
 #include "src/os/error.h"
+#include "src/os/memfd.h"
 
 namespace beeline::os {
 namespace {
@@ -29,6 +32,11 @@ Error held_error(const std::string& path, int sys_errno) {
   return system_error(ErrorCode::kAlreadyRunning, sys_errno,
                       "lock '" + path + "': another process holds it and wrote: " + holder +
                           "; use that one, or end it first");
+}
+
+tl::unexpected<Error> about(const std::string& what, Error error) {
+  error.text = what + ": " + error.text;
+  return tl::unexpected(std::move(error));
 }
 
 }  // namespace
@@ -58,15 +66,8 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
 
 Result<void> LockFile::write_text(std::string_view text) {
   if (!held()) return fail(ErrorCode::kClosed, "write lock file: it is not held");
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t written =
-        ::pwrite(fd_.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (written > 0) {
-      done += static_cast<std::size_t>(written);
-    } else if (errno != EINTR) {
-      return system_failure("write lock file '" + path_ + "'");
-    }
+  if (auto written = write_at(fd_.get(), 0, std::as_bytes(std::span(text))); !written) {
+    return about("lock file '" + path_ + "'", std::move(written.error()));
   }
   if (::ftruncate(fd_.get(), static_cast<off_t>(text.size())) == 0) return {};
   return system_failure("cut lock file '" + path_ + "'");
@@ -77,17 +78,9 @@ Result<std::string> LockFile::read_text(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid()) return system_failure("open lock file '" + path + "'");
   std::string text(kMaxTextBytes, '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t length = ::read(fd.get(), text.data() + done, text.size() - done);
-    if (length == 0) break;
-    if (length > 0) {
-      done += static_cast<std::size_t>(length);
-    } else if (errno != EINTR) {
-      return system_failure("read lock file '" + path + "'");
-    }
-  }
-  text.resize(done);
+  auto length = read_at(fd.get(), 0, std::as_writable_bytes(std::span(text)));
+  if (!length) return about("lock file '" + path + "'", std::move(length.error()));
+  text.resize(*length);
   return text;
 }
 

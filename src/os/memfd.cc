@@ -209,6 +209,18 @@ Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes, std::span<std::b
   return done;
 }
 
+Result<void> write_at(int fd, std::uint64_t offset_bytes, std::span<const std::byte> from) {
+  std::size_t done = 0;
+  while (done < from.size()) {
+    const ssize_t part = ::pwrite(fd, from.data() + done, from.size() - done,
+                                  static_cast<off_t>(offset_bytes + done));
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return system_failure("write a file");
+    done += static_cast<std::size_t>(part);
+  }
+  return {};
+}
+
 Result<std::uint64_t> allocated_bytes(int fd) {
   const auto status = status_of(fd);
   if (!status) return tl::unexpected<Error>(status.error());

@@ -61,6 +61,10 @@ inline constexpr std::uint64_t kReserveBytes = 32 << 20;
 [[nodiscard]] Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes,
                                           std::span<std::byte> to);
 
+/// Writes all of it there. Errors: kSystem.
+[[nodiscard]] Result<void> write_at(int fd, std::uint64_t offset_bytes,
+                                    std::span<const std::byte> from);
+
 /// How many bytes of memory the file has now. Errors: kSystem.
 [[nodiscard]] Result<std::uint64_t> allocated_bytes(int fd);
 

@@ -3,9 +3,9 @@
 namespace beeline::receive {
 
 PendingReply* Answers::waiting_for(std::uint32_t from, const shm::MessageHeader& header) const {
-  const bool is_ack = (header.flags & shm::kFlagAck) != 0;
+  const bool for_ack = is_ack(header);
   for (PendingReply* pending : pending_) {
-    if (pending->entry != shm::kNoEntry || pending->from != from || pending->for_ack != is_ack) {
+    if (pending->entry != shm::kNoEntry || pending->from != from || pending->for_ack != for_ack) {
       continue;
     }
     if (pending->request_id == header.reply_to) return pending;

@@ -53,14 +53,15 @@ struct InLink {
   std::uint32_t live = 0;       // inbox entries whose payload, type or row is in this link
   bool owner_gone = false;      // the life that owns it has ended: needs no receipts
   bool fading = false;          // the coordinator was asked to let go of it
-  bool quarantined = false;     // its owner wrote what cannot be; nothing more is taken from it
-  const char* fault = nullptr;  // what that was
+  const char* fault = nullptr;  // what its owner wrote that cannot be, null = nothing; see below
   bool reported = false;        // the coordinator was told of it
   std::uint64_t received = 0;
   std::shared_ptr<limit::TokenBucket> rate;  // of the normal lane, null = none; see Rates
   bool held_back = false;                    // the last look at it found messages and no token
   bool queued = false;                       // it found no room in the table; its turn comes
 
+  // Its owner wrote what cannot be: nothing more is taken from it.
+  [[nodiscard]] bool quarantined() const { return fault != nullptr; }
   // True when a message waits in the lane.
   [[nodiscard]] bool has_message(shm::Lane lane) const {
     const std::uint64_t at = position[static_cast<std::size_t>(lane)];
@@ -75,10 +76,10 @@ struct InLink {
   }
   // Whether messages may be taken now.
   [[nodiscard]] bool open() const {
-    return may_send && !quarantined && (sink.valid() || owner_gone) && !older_hold_messages();
+    return may_send && !quarantined() && (sink.valid() || owner_gone) && !older_hold_messages();
   }
   // Messages lie in it that are to be taken, now or later.
-  [[nodiscard]] bool holds_messages() const { return may_send && !quarantined && has_message(); }
+  [[nodiscard]] bool holds_messages() const { return may_send && !quarantined() && has_message(); }
   // Any of its owner's earlier lives has left some: there may be an empty one in between.
   [[nodiscard]] bool older_hold_messages() const {
     for (const InLink* link = older; link != nullptr; link = link->older) {

@@ -7,22 +7,6 @@
 
 namespace beeline::receive {
 
-namespace {
-
-[[nodiscard]] bool is_order(const shm::MessageHeader& header) {
-  return (header.flags & shm::kFlagControl) != 0;
-}
-
-[[nodiscard]] bool is_copy(const shm::MessageHeader& header) {
-  return (header.flags & shm::kFlagCopy) != 0;
-}
-
-[[nodiscard]] bool is_ack(const shm::MessageHeader& header) {
-  return (header.flags & shm::kFlagAck) != 0;
-}
-
-}  // namespace
-
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.

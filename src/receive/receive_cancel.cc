@@ -15,8 +15,7 @@ constexpr std::ptrdiff_t kMostOrders = 16;  // of one link in the table
 }  // namespace
 
 bool Receiver::is_cancel_order(InLink& link, const shm::MessageHeader& header) {
-  return (header.flags & shm::kFlagControl) != 0 && (header.flags & shm::kFlagCopy) == 0 &&
-         link.known_type(header.type) == KnownType::kCancel;
+  return is_order(header) && !is_copy(header) && link.known_type(header.type) == KnownType::kCancel;
 }
 
 // Whether a message that goes before all data lies in the urgent lane.
@@ -92,7 +91,7 @@ bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
     return true;
   }
   if (!is_scanned(order)) return false;
-  return link->quarantined || !link->has_message(shm::Lane::kNormal);
+  return link->quarantined() || !link->has_message(shm::Lane::kNormal);
 }
 
 bool Receiver::is_scanned(const CancelOrder& order) const {

@@ -20,7 +20,7 @@ bool Receiver::drop_copies() {
   constexpr std::size_t kMost = 32;  // at a time
   std::vector<std::uint32_t> copies;
   home_->inbox().index().for_each([&](const shm::IndexNode& node) {
-    if ((entry(node.entry()).header.flags & shm::kFlagCopy) != 0) copies.push_back(node.entry());
+    if (is_copy(entry(node.entry()).header)) copies.push_back(node.entry());
     return copies.size() < kMost;
   });
   for (const std::uint32_t at : copies) {

@@ -92,9 +92,9 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
     count = drain_merged(link, budget, normal_budget);
   } else {
     count = drain_lane(link, shm::Lane::kUrgent, budget);
-    if (!link.quarantined) count += drain_lane(link, shm::Lane::kNormal, normal_budget);
+    if (!link.quarantined()) count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
-  if (count == 0 && !link.quarantined) return false;
+  if (count == 0 && !link.quarantined()) return false;
   settle_put();
   if (link.rate != nullptr) {
     const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
@@ -140,7 +140,7 @@ std::uint32_t Receiver::drain_merged(InLink& link, std::uint32_t budget,
     if (!lane) break;
     if (!put_next(link, *lane)) {
       // Data without room holds no order up, nor what lies before the order.
-      if (link.quarantined || *lane == shm::Lane::kUrgent || !holds_order(link)) break;
+      if (link.quarantined() || *lane == shm::Lane::kUrgent || !holds_order(link)) break;
       lane = shm::Lane::kUrgent;
       if (!put_next(link, *lane)) break;
     }
@@ -200,15 +200,15 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
 // sender may take back what it has sent.
 void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
   shm::MessageHeader& header = copy.header;
-  if (!ranks_by_relation_ && (header.flags & shm::kFlagControl) == 0) return;
+  if (!ranks_by_relation_ && !is_order(header)) return;
   const KnownType type = link.known_type(header.type);
   if (!link.is_superior && type != KnownType::kCancel) {
     header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
   }
   if (!ranks_by_relation_) return;
-  const bool copied = (header.flags & shm::kFlagCopy) != 0;
-  header.rank =
-      copied ? kLow : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
+  header.rank = is_copy(header)
+                    ? kLow
+                    : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
 }
 
 bool Receiver::make_room(InLink& link, shm::Lane lane) {
@@ -243,7 +243,7 @@ shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
     const shm::Slot& slot = link.view.slot(lane, at);
     if (!shm::is_published(slot, at)) break;
     const auto header = slot.header.load<shm::MessageHeader>();
-    if (link.is_superior && (header.flags & shm::kFlagControl) != 0) return shm::Room::kControl;
+    if (link.is_superior && is_order(header)) return shm::Room::kControl;
     const PendingReply* waiting = answers_.waiting_for(link.owner_pid, header);
     if (waiting == nullptr) continue;
     if (at == first && waiting->is_blocking) return shm::Room::kControl;  // it is taken at once

@@ -52,15 +52,14 @@ void Receiver::close_receipts(InLink& link) {
 }
 
 void Receiver::quarantine(InLink& link, const char* fault) {
-  if (link.quarantined) return;
-  link.quarantined = true;
+  if (link.quarantined()) return;
   link.fault = fault;
   add_one(home_->home().control().counters.bad_slots);
 }
 
 void Receiver::audit_lanes() {
   for (const auto& link : links_) {
-    if (!link->may_send || link->quarantined) continue;
+    if (!link->may_send || link->quarantined()) continue;
     for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
       const std::uint64_t at = link->position[static_cast<std::size_t>(lane)];
       // A predecessor that was fenced alive may have taken more than its home told us.
@@ -104,7 +103,7 @@ std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
 bool Receiver::drop_unfit(std::uint32_t at) {
   const shm::Entry& entry = home_->home().entry(at);
-  if ((entry.header.flags & shm::kFlagCopy) != 0 && entry.word().attempts != 0) {
+  if (is_copy(entry.header) && entry.word().attempts != 0) {
     drop_copy(at);  // a copy is looked at once
     return true;
   }
@@ -225,7 +224,7 @@ TypeText Receiver::type(std::uint32_t at) const {
     std::copy(part.begin(), part.end(), type.text + type.length);
     type.length = static_cast<unsigned char>(type.length + part.size());
   };
-  if ((entry(at).header.flags & shm::kFlagCopy) != 0) append(kSiblingTraffic);
+  if (is_copy(entry(at).header)) append(kSiblingTraffic);
   append(string_of(at, entry(at).header.type).view());
   return type;
 }

@@ -79,6 +79,9 @@ Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std
     if (!done) return {};
   }
   inherited.old_bank = bank;
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    inherited.receipts[lane] = views.back().bank(bank).cursors[lane].observe();
+  }
   return {};
 }
 

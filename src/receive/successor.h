@@ -20,7 +20,7 @@ class OldHome {
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
-  // False, and nothing changed, when it had no row for it.
+  // False, and nothing changed, when it had no row for it. To be called after add_receipts().
   bool read_row(shm::InheritedLink& link) const;
 
  private:

@@ -38,6 +38,29 @@ void OutLink::find_receipts() {
   listen_anew();
 }
 
+// What the life before has said is heard to its end first: what it took is taken.
+void OutLink::turn_to(const shm::LinkView& opposite, std::uint64_t incarnation) {
+  if (receipts.opposite != nullptr) static_cast<void>(not_taken());
+  const auto unread = unread_slabs();
+  receipts.opposite = &opposite;
+  find_receipts();
+  if (incarnation != first_life && find_stamps()) {
+    slabs.inherit(opposite, receipts.bank, unread);
+  }
+}
+
+std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {
+  std::bitset<shm::kMaxSlabs> unread;
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    const shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
+    for (std::uint64_t at = writer.cursor(); at < writer.tail(); ++at) {
+      const auto header = view_.slot(lane, at).header.load<shm::MessageHeader>();
+      if ((header.flags & shm::kFlagSlab) != 0) unread.set(header.slab);
+    }
+  }
+  return unread;
+}
+
 void OutLink::listen_anew() {
   for (shm::LaneWriter& lane : lanes) lane.listen_anew();
   slabs.listen_anew();

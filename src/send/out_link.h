@@ -3,6 +3,7 @@
 // and where the receiver is found.
 
 #include <algorithm>
+#include <bitset>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +62,8 @@ class OutLink {
 
   // Finds the receiver's bank for this link after its link became known.
   void find_receipts();
+  // The receipts of this life of the receiver count from now on.
+  void turn_to(const shm::LinkView& opposite, std::uint64_t incarnation);
   // A receipt or a stamp in the bank that is named for this link cannot be true.
   [[nodiscard]] bool was_lied_to();
   // Takes over what the receipts say now and lets go of them: their owner has ended, and its link
@@ -94,10 +97,13 @@ class OutLink {
   Receipts receipts;
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
+  std::uint64_t first_life = 0;  // of the receiver, when this link was opened
   std::uint32_t directory_index = 0;
   // The receiver's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* place = nullptr;
   bool may_send = true;     // false: only our receipts count
+  bool ended = false;       // its reader has reported it, and takes nothing more from it
+  std::string fault;        // what was reported, where we were told
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
@@ -112,6 +118,8 @@ class OutLink {
 
   // Other receipts are looked at from now on.
   void listen_anew();
+  // Slabs of messages that the receiver has not taken, as far as its receipts said.
+  [[nodiscard]] std::bitset<shm::kMaxSlabs> unread_slabs() const;
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
   void collect_slabs();

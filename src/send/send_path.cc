@@ -62,8 +62,8 @@ Outcome SendPath::place_payload(OutLink& link, const Parcel& parcel,
     }
     return Outcome::kOk;
   }
-  const bool is_copy = (letter.header.flags & shm::kFlagCopy) != 0;
-  const auto loan = is_copy ? link.take_copy_slab(payload.size()) : link.take_slab(payload.size());
+  const auto loan =
+      is_copy(letter.header) ? link.take_copy_slab(payload.size()) : link.take_slab(payload.size());
   if (!loan) return outcome_of(loan.error());
   std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
   put_in_slab(link, *loan, extension, letter);
@@ -176,6 +176,9 @@ void SendPath::set_place(OutLink& link, std::uint32_t index) {
   link.directory_index = index;
   link.place = &directory_.word(index);
   link.dead = false;
+  if (link.first_life == 0) {
+    link.first_life = shm::AgentWord::unpack(link.place->observe()).incarnation;
+  }
   refresh(link);
 }
 
@@ -202,8 +205,7 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
   // The receipts of a life count, whether it has a process or not: what it took is taken.
   if (life.link != nullptr && life.link != link.receipts.opposite) {
-    link.receipts.opposite = life.link;
-    link.find_receipts();
+    link.turn_to(*life.link, agent.incarnation);
   }
   if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
       place_was_given_away(link)) {

@@ -154,7 +154,7 @@ void Room::demand_sound_home() {
 }
 
 void Room::demand_all_honest() {
-  FUZZ_DEMAND(!from_honest_->quarantined);
+  FUZZ_DEMAND(!from_honest_->quarantined());
   FUZZ_DEMAND(!from_honest_->has_message());
   FUZZ_DEMAND(finished_ == sent_);
 }

@@ -63,7 +63,7 @@ void HostileTest::receive_all_honest(Agent& victim) {
 }
 
 void HostileTest::await_log(std::initializer_list<std::string> parts) {
-  const Deadline deadline = after(20s);
+  const Deadline deadline = patience();
   for (;;) {
     std::istringstream log(hive().log());
     for (std::string line; std::getline(log, line);) {

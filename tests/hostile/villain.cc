@@ -17,13 +17,15 @@ constexpr std::uint32_t kCapacity = 16;  // of its inbox, which nobody fills
 
 }  // namespace
 
-Villain::Villain(const std::string& name, const std::string& victim) {
-  join(name, victim);
+Villain::Villain(const std::string& name, const std::string& victim, Stay stay) {
+  join(name, victim, stay);
   open_link(victim);
   await_link_back();
 }
 
-void Villain::join(const std::string& name, const std::string& victim) {
+shm::Home Villain::home() const { return {home_.data(), kCapacity}; }
+
+void Villain::join(const std::string& name, const std::string& victim, Stay stay) {
   control::ClientOptions options;
   options.start = false;
   auto client = control::Client::connect(options);
@@ -32,7 +34,7 @@ void Villain::join(const std::string& name, const std::string& victim) {
   control::AttachRequest request;
   request.name = name;
   request.parent = victim;
-  request.temporary = true;
+  request.temporary = stay == Stay::kTemporary;
   auto attached = client_.attach(request);
   ASSERT_TRUE(attached) << attached.error().text;
   attached_ = std::move(*attached);

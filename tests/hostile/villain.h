@@ -17,9 +17,11 @@ namespace beeline::test {
 
 class Villain {
  public:
+  // Whether its name ends with it, or another life may follow.
+  enum class Stay : std::uint8_t { kTemporary, kForGood };
   // Attaches as a child of `victim`, opens a link to it, and waits for the link back. Fails the
   // test when that is not possible.
-  Villain(const std::string& name, const std::string& victim);
+  Villain(const std::string& name, const std::string& victim, Stay stay = Stay::kTemporary);
 
   [[nodiscard]] Pid pid() const { return attached_.pid; }
   [[nodiscard]] Pid victim() const { return victim_; }
@@ -27,8 +29,11 @@ class Villain {
   // Its link to the victim: all of it may be written.
   [[nodiscard]] const shm::Link& link() const { return link_; }
   [[nodiscard]] const segment::Owned& memory() const { return memory_; }
+  // Its own home, which nobody but its next life reads.
+  [[nodiscard]] shm::Home home() const;
   // The victim's link to it.
   [[nodiscard]] const shm::LinkView& shown() const { return shown_; }
+  [[nodiscard]] const shm::LinkKey& shown_key() const { return shown_key_; }
   // Its own status page and eventfd, which the victim looks at and rings.
   [[nodiscard]] shm::StatusPage& status() const {
     return *reinterpret_cast<shm::StatusPage*>(status_.data());
@@ -60,7 +65,7 @@ class Villain {
   [[nodiscard]] bool has_ended();
 
  private:
-  void join(const std::string& name, const std::string& victim);
+  void join(const std::string& name, const std::string& victim, Stay stay);
   void open_link(const std::string& victim);
   void await_link_back();
 

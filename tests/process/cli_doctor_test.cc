@@ -1,10 +1,13 @@
 // beeline doctor, and what happens on a kernel that lacks something.
 
+#include <grp.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "src/control/hive_paths.h"
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -79,6 +82,12 @@ TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
   EXPECT_TRUE(contains(nobody.err, "no-such-group")) << nobody.err;
   EXPECT_FALSE(is_up());
   const std::string group = std::to_string(::getegid());
+  const Outcome closed = run({"beeline", "up", "--group", group});
+  EXPECT_NE(closed.code, 0) << "the folder above the hive has mode 700";
+  EXPECT_TRUE(contains(closed.err, folder_)) << closed.err;
+  EXPECT_TRUE(contains(closed.err, "set BEELINE_DIR")) << closed.err;
+  EXPECT_FALSE(is_up());
+  ASSERT_EQ(::chmod(folder_.c_str(), 0710), 0);
   (void)good({"up", "--group", group});
   struct stat found {};
   ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
@@ -86,6 +95,40 @@ TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
   ASSERT_EQ(::stat((directory_ + "/socket").c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0660U);
   EXPECT_EQ(found.st_gid, ::getegid());
+}
+
+TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatOneWithAGroupLeftOpen) {
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0750), 0);
+  (void)good({"up"});
+  struct stat found {};
+  ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700U);
+}
+
+// The hive of another user that admits us is no fault of this machine.
+TEST_F(CliDoctor, AMemberOfTheGroupIsToldThatTheDirectoryIsGood) {
+  if (::geteuid() != 0) GTEST_SKIP() << "other users can be played by root alone";
+  constexpr uid_t kMember = 65533;
+  constexpr gid_t kGroup = 65500;
+  ASSERT_EQ(::chmod(folder_.c_str(), 0711), 0);
+  (void)good({"up", "--group", std::to_string(kGroup)});
+  const auto check_as = [&](std::vector<gid_t> groups) {
+    const pid_t member = ::fork();
+    if (member == 0) {
+      const bool is_other = ::setgroups(groups.size(), groups.data()) == 0 &&
+                            ::setresgid(kMember, kMember, kMember) == 0 &&
+                            ::setresuid(kMember, kMember, kMember) == 0;
+      const auto paths = control::find_hive("");
+      const bool is_good = is_other && paths && control::check_directory(*paths);
+      ::_exit(is_good ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(member, &status, 0), member);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  };
+  EXPECT_TRUE(check_as({kGroup}));
+  EXPECT_FALSE(check_as({})) << "who is no member cannot join";
 }
 
 }  // namespace

@@ -183,6 +183,39 @@ TEST_F(RestartTest, ADeathIsTakenOverOnceItsSendersHaveEnded) {
   EXPECT_TRUE(eventually([&] { return client.status()->dead_letters == 1; }));
 }
 
+// ---- Pids ---------------------------------------------------------------------------------------
+
+// Of the dead, those whom nobody needs are forgotten after a while, and their pids with them: so
+// pids go on above all that the file had reserved, not above those that are still known.
+TEST_F(RestartTest, AStateFileThatCannotBeParsedGivesNoPidOutTwice) {
+  for (const std::string broken : {"{\"next_pid\": ", "", "[]", "{}"}) {
+    SCOPED_TRACE("state.json: '" + broken + "'");
+    start();
+    TestAgent lead = agent(named("lead"));
+    const std::string path = root_ + "/hive/state.json";
+    std::ostringstream before;
+    before << std::ifstream(path).rdbuf();
+    const std::string key = "\"next_pid\":";
+    ASSERT_NE(before.str().find(key), std::string::npos) << before.str();
+    const auto reserved = std::stoul(before.str().substr(before.str().find(key) + key.size()));
+    EXPECT_GT(reserved, lead.pid());
+    std::ofstream(path, std::ios::trunc) << broken;
+    ASSERT_NO_FATAL_FAILURE(restart_coordinator());
+    EXPECT_GE(agent(temporary("")).pid(), reserved);
+    std::ifstream aside(path + ".bad");
+    ASSERT_TRUE(aside.good()) << "what was found there is kept for people to look at";
+    std::ostringstream text;
+    text << aside.rdbuf();
+    EXPECT_EQ(text.str(), broken);
+    std::ifstream file(root_ + "/beelined.log");
+    std::ostringstream log;
+    log << file.rdbuf();
+    EXPECT_NE(log.str().find("event=state_broken"), std::string::npos);
+    EXPECT_TRUE(is_ok(connect().down()));
+    std::filesystem::remove(root_ + "/beelined.log");
+  }
+}
+
 // ---- The tree -----------------------------------------------------------------------------------
 
 TEST_F(RestartTest, OrphansOfTheDeadKeepTheirBranch) {

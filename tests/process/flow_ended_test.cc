@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "shm/link.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -21,7 +23,10 @@ struct EndedBoard {
   Event looked;
 };
 
-class FlowEnded : public HiveTest {};
+class FlowEnded : public HiveTest {
+ protected:
+  void end_and_succeed(const std::string& role);
+};
 INSTANTIATE_TEST_SUITE_P(As, FlowEnded, testing::Values(World::kProcesses), world_name);
 
 constexpr int kMessages = 20;
@@ -72,6 +77,35 @@ BEELINE_ROLE(fenced) {
   board.looked.raise();
 }
 
+// The same, but it can make no connection any more: nobody tells it, and its word in the directory
+// says it alone.
+BEELINE_ROLE(fenced_for_good) {
+  auto& board = context.board<EndedBoard>();
+  auto agent = attach("fenced");
+  ASSERT_TRUE(agent);
+  Message held = next_message(*agent);
+  ASSERT_TRUE(held.valid());
+  board.attached.raise();
+  ASSERT_TRUE(board.cut.await(1, patience()));
+  shut_all_sockets();
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  files.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  board.cut.raise();
+  ASSERT_TRUE(board.sent.await(1, patience()));
+  const std::uint64_t before = agent->counters().drained;
+  EXPECT_FALSE(agent->try_receive()) << "it lies in the lanes for the next life";
+  EXPECT_EQ(agent->counters().drained, before);
+  EXPECT_EQ(agent->receive({.timeout = kPatience}).error().code, ErrorCode::kClosed);
+  const auto end = agent->next_notice();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->kind, Notice::Kind::kShutdown);
+  held.done();
+  EXPECT_EQ(agent->detach(), 0U);
+  board.looked.raise();
+}
+
 // The next life, as soon as the coordinator has ended the one before.
 std::optional<Agent> attach_successor(Agent& other) {
   const Deadline deadline = patience();
@@ -87,11 +121,12 @@ std::optional<Agent> attach_successor(Agent& other) {
   }
 }
 
-TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) {
+// `role` loses its connection while it holds one message, and its successor gets all.
+void FlowEnded::end_and_succeed(const std::string& role) {
   auto& shared = board<EndedBoard>();
   auto sender = attach("sender");
   ASSERT_TRUE(sender);
-  troupe().start("fenced");
+  troupe().start(role);
   const Peer to = peer_of(*sender, "fenced");
   ASSERT_TRUE(sender->send(to, "held"));
   ASSERT_TRUE(shared.attached.await(1, patience()));
@@ -118,6 +153,35 @@ TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) {
   EXPECT_FALSE(successor->try_receive());
   troupe().wait_all(patience());
   expect_balance(*successor);
+}
+
+TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) { end_and_succeed("fenced"); }
+TEST_P(FlowEnded, NorDoesOneThatCannotAskTheCoordinator) { end_and_succeed("fenced_for_good"); }
+
+// ---- An attach that fails -----------------------------------------------------------------------
+
+struct RefusedBoard {
+  Event refused;
+  Event taken;
+};
+
+// The hive knows of it, and has given it a pid, when it finds that its limit is too high.
+BEELINE_ROLE(refused) {
+  auto& board = context.board<RefusedBoard>();
+  AttachOptions options = named("wanted");
+  options.max_payload_bytes = shm::kMaxMaxPayload;
+  EXPECT_FALSE(Agent::attach(options));
+  board.refused.raise();
+  ASSERT_TRUE(board.taken.await(1, patience()));
+}
+
+TEST_P(FlowEnded, TheNameOfAnAttachThatFailedIsFreeAtOnce) {
+  auto& shared = board<RefusedBoard>();
+  troupe().start("refused");
+  ASSERT_TRUE(shared.refused.await(1, patience()));
+  EXPECT_TRUE(attach("wanted"));
+  shared.taken.raise();
+  troupe().wait_all(patience());
 }
 
 // ---- Acknowledgements while the coordinator hangs -----------------------------------------------

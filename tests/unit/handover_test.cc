@@ -409,5 +409,39 @@ TEST_F(WholeHandover, APredecessorKilledWhileClosingARowIsCountedOnce) {
   }
 }
 
+// What the old home says of a lane, what the old receipts say, and where the successor begins.
+TEST_F(Handover, CursorsThatCannotBeAreReplaced) {
+  test::LinkMemory in;
+  const std::uint64_t room = in.view.capacity(Lane::kNormal);
+  const std::uint64_t published = 2 * room + 3;
+  for (std::uint64_t at = 0; at < published; ++at) {
+    const SlotCopy copy = inline_message(at + 1, "message");
+    publish_slot(in.link.slot(Lane::kNormal, at), at, copy.header, 0, copy.payload);
+  }
+  struct Case {
+    std::uint64_t home, receipt, begins;
+  };
+  const Case cases[] = {
+      {published, 0, published},                // all was taken
+      {published - room, 0, published - room},  // nothing was, and the lane is full
+      {published - 5, published - 5, published - 5},
+      {published - 5, published - 6, published - 5},  // killed between the two
+      {published - 6, published - 5, published - 5},
+      {published + 1, published - 1, published - 1},
+      {published + 1, published + 1, published},
+      {published - room - 1, published - 2, published - 2},
+      {0, 0, published},
+      {~0ULL, ~0ULL, published},
+  };
+  for (const Case& each : cases) {
+    inherited_.cursors[0] = each.home;
+    inherited_.receipts[0] = each.receipt;
+    make_cursors_sound(inherited_, in.view);
+    EXPECT_EQ(inherited_.cursors[0], each.begins) << each.home << ", " << each.receipt;
+    EXPECT_EQ(inherited_.cursors[1], 0U) << "nothing was published in the urgent lane";
+    inherited_.cursors[1] = 0;
+  }
+}
+
 }  // namespace
 }  // namespace beeline::shm

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bitset>
 #include <optional>
 #include <random>
 #include <set>
@@ -298,6 +299,36 @@ TEST_F(SlabPoolTest, NoOrderOfLoansStampsAndLiesLeaksASlabOrFreesItTwice) {
     story.end();
     if (HasFailure()) return;
   }
+}
+
+// A new life of the receiver begins with the stamps of the one before, which lied.
+TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
+  const SlabPool::Loan taken = send_one(0);
+  const SlabPool::Loan unread = send_one(0);
+  const SlabPool::Loan honest = send_one(0);
+  for (const SlabPool::Loan& lied : {taken, unread}) {
+    receipts_.link.stamp(kBank, lied.slab).publish(lied.generation + 1);
+  }
+  std::bitset<kMaxSlabs> unread_slabs;
+  unread_slabs.set(unread.slab);
+  pool_.inherit(receipts_.view, kBank, unread_slabs);
+  EXPECT_EQ(pool_.out(), 2U) << "the liar has said that it finished what it took";
+  EXPECT_EQ(collect(0), 0U) << "the new life has finished nothing yet";
+  EXPECT_FALSE(pool_.lied_to());
+  receiver_stamps(unread);
+  receiver_stamps(honest);
+  EXPECT_EQ(collect(0), 2U);
+  EXPECT_EQ(pool_.out(), 0U);
+  // No later message gets the generation that is stamped already.
+  for (std::uint32_t i = 0; i < pool_layout_.classes[0].count; ++i) {
+    const SlabPool::Loan next = send_one(0);
+    EXPECT_FALSE(next.slab == taken.slab && next.generation == taken.generation + 1);
+  }
+  EXPECT_EQ(collect(0), 0U);
+  EXPECT_FALSE(pool_.lied_to());
+  receipts_.link.stamp(kBank, taken.slab).publish(~0ULL);
+  EXPECT_EQ(collect(0), 0U);
+  EXPECT_TRUE(pool_.lied_to()) << "this lie is its own";
 }
 
 }  // namespace

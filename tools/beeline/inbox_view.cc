@@ -135,7 +135,7 @@ class InboxReader {
     line.from = all_.agent_name(pid);
     if (line.from.empty()) line.from = fmt::format("pid {}", pid);
     line.type = dump::string_of(link, header.type);
-    if ((header.flags & shm::kFlagCopy) != 0) line.type.insert(0, kSiblingTraffic);
+    if (is_copy(header)) line.type.insert(0, kSiblingTraffic);
     line.channel = dump::string_of(link, header.channel);
     line.rank = header.rank;
     line.bytes = header.length;

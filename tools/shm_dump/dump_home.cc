@@ -86,10 +86,10 @@ std::string note_of(const LiveEntry& entry) {
   if ((entry.header.flags & shm::kFlagStashed) != 0) add("aside");
   if ((entry.header.flags & shm::kFlagUnasked) != 0) add("unasked");
   if ((entry.header.flags & shm::kFlagRevived) != 0) add("was-dead");
-  if ((entry.header.flags & shm::kFlagCopy) != 0) add("copy");
+  if (is_copy(entry.header)) add("copy");
   if ((entry.header.flags & shm::kFlagCut) != 0) add("cut");
-  if ((entry.header.flags & shm::kFlagAck) != 0) add("ack");
-  if ((entry.header.flags & shm::kFlagControl) != 0) add("control");
+  if (is_ack(entry.header)) add("ack");
+  if (is_order(entry.header)) add("control");
   if ((entry.header.flags & shm::kFlagUrgentLane) != 0) add("urgent-lane");
   if ((entry.header.flags & shm::kFlagRequiresAck) != 0) add("requires-ack");
   return note;

@@ -1,0 +1,140 @@
+// What a liar leaves behind: its next life is honest, inherits its receipts, and is neither blamed
+// for them nor held up by them. And what the owner of a link is told that its reader has ended.
+
+#include <cstring>
+
+#include "src/os/process.h"
+#include "tests/hostile/stage.h"
+
+namespace beeline::test {
+namespace {
+
+constexpr std::size_t kHeirBytes = 1000;  // a payload of this size lies in a slab
+constexpr std::uint32_t kHeirMessages =
+    600;  // more than the link has slabs, and than its lane holds
+constexpr int kHeirs = 2;
+
+// ---- The heir of a liar -------------------------------------------------------------------------
+
+// Takes all that it is sent and finishes every slab with a number that was never lent.
+BEELINE_ROLE(stamper) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("reader", "victim", Villain::Stay::kForGood);
+  shm::ReceiptBank& bank = villain.link().bank(villain.open_receipts());
+  const auto done =
+      villain.memory().allocate(villain.link().layout().stamps, shm::LinkLayout::kStampsBytes);
+  ASSERT_TRUE(done) << done.error().text;
+  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+    villain.link().stamp(0, slab).publish(~0ULL - slab);
+  }
+  bank.stamps_ready.publish(1);
+  // Its home says truly how far it has taken the lane, so that nothing comes again.
+  const shm::Home home = villain.home();
+  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 0, 0, 0);
+  home.control().rows_allocated.publish(1);
+  board.attacked.raise();
+  std::uint64_t at = 0;
+  while (board.is_over.count() == 0) {
+    if (shm::is_published(villain.shown().slot(shm::Lane::kNormal, at), at)) ++at;
+    home.row(0).cursors[0].publish(at);
+    bank.cursors[0].publish(at);
+    os::yield();
+  }
+}
+
+std::vector<std::byte> numbered(std::uint32_t number) {
+  std::vector<std::byte> payload(kHeirBytes);
+  std::memcpy(payload.data(), &number, sizeof(number));
+  return payload;
+}
+
+// An honest agent under the name of the liar: all that is sent to it comes, once and in order.
+BEELINE_ROLE(heir) {
+  auto& board = context.board<HostileBoard>();
+  auto agent = attach("reader", "victim");
+  ASSERT_TRUE(agent);
+  board.honest.raise();
+  for (std::uint32_t next = 1; next <= kHeirMessages;) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid()) << "messages so far: " << next - 1;
+    std::uint32_t number = 0;
+    ASSERT_EQ(message.payload().size(), kHeirBytes);
+    std::memcpy(&number, message.payload().data(), sizeof(number));
+    if (number != 0) {  // else it was sent to the liar, who had not taken it
+      ASSERT_EQ(number, next);
+      ++next;
+    }
+    message.done();
+  }
+  EXPECT_EQ(agent->counters().quarantined_links, 0U) << "the victim has lied to nobody";
+  board.served.raise();
+}
+
+class HostileHeir : public HostileTest {};
+
+TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  const std::size_t liar = troupe().start("stamper");
+  drain_until(*victim, [&] { return scene().attacked.count() != 0; });  // it answers links
+  const Peer reader = peer_of(*victim, "reader");
+  const Deadline deadline = patience();
+  while (victim->counters().quarantined_links == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nobody notices the liar";
+    static_cast<void>(victim->send(reader, numbered(0)));
+    static_cast<void>(victim->receive({.timeout = 1ms, .filter = kNobody}));
+  }
+  scene().is_over.raise();
+  troupe().wait(liar, patience());
+  // Each heir has its receipts from the one before.
+  for (std::uint32_t life = 1; life <= kHeirs; ++life) {
+    const std::size_t heir = troupe().start("heir");
+    drain_until(*victim, [&] { return scene().honest.count() == life; });
+    for (std::uint32_t number = 1; number <= kHeirMessages; ++number) {
+      const SendResult sent = victim->send_until(reader, numbered(number), patience());
+      ASSERT_TRUE(sent) << "life " << life << ", message " << number << ": "
+                        << to_string(sent.status);
+    }
+    drain_until(*victim, [&] { return scene().served.count() == life; });
+    troupe().wait(heir, patience());
+  }
+  EXPECT_EQ(victim->counters().quarantined_links, 1U) << "the liar's link alone";
+  EXPECT_EQ(hive().status().quarantined_links, 1U);
+  expect_balance(*victim);
+}
+
+// ---- The owner of an ended link -----------------------------------------------------------------
+
+// Takes nothing, and says of the victim's link what is not true: it may, of a link that it reads.
+BEELINE_ROLE(accuser) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("accuser", "victim");
+  board.honest.raise();
+  ASSERT_TRUE(board.arrived.await(1, patience()));
+  const shm::LinkKey& key = villain.shown_key();
+  ASSERT_TRUE(
+      villain.client().report({"a slot of straw", villain.victim(), key.incarnation, key.serial}));
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostileHeir, TheOwnerOfAnEndedLinkIsToldWhyAndDoesNotWaitForItsReader) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  troupe().start("accuser");
+  drain_until(*victim, [&] { return scene().honest.count() != 0; });
+  const Peer accuser = peer_of(*victim, "accuser");
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(victim->send(accuser, "never read"));
+  scene().arrived.raise();
+  drain_until(*victim, [&] { return victim->send(accuser, "x").status == SendStatus::kDenied; });
+  const auto again = victim->peer("accuser");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, ErrorCode::kDenied);
+  EXPECT_NE(again.error().text.find("a slot of straw"), std::string::npos) << again.error().text;
+  // The reader lives and will take nothing: a wait would last until the deadline.
+  EXPECT_EQ(victim->detach(patience()), 0U);
+  scene().is_over.raise();
+  troupe().wait_all(patience());
+}
+
+}  // namespace
+}  // namespace beeline::test

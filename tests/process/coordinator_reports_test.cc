@@ -1,0 +1,131 @@
+// What agents report to the coordinator, and what it tells of it: in its log, which no single agent
+// can fill, to the owner of a link that was ended, and in its status.
+
+#include "coordinator_fixture.h"
+
+namespace beeline::control {
+namespace {
+
+class ReportsTest : public CoordinatorTest {
+ protected:
+  static AttachRequest temporary(std::string name) {
+    AttachRequest request = named(std::move(name));
+    request.temporary = true;
+    return request;
+  }
+  [[nodiscard]] std::vector<std::string> lines_with(const std::string& part) const {
+    std::ifstream log(root_ + "/beelined.log");
+    std::vector<std::string> found;
+    for (std::string line; std::getline(log, line);) {
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    }
+    return found;
+  }
+  /// Posts a report; one for which the socket has no room now is posted again.
+  static Result<void> report(TestAgent& reporter, const ReportRequest& wanted) {
+    Result<void> done;
+    (void)eventually([&] {
+      done = reporter.client.report(wanted);
+      return done || done.error().code != ErrorCode::kFull;
+    });
+    return done;
+  }
+  /// `reader` ends the link of `owner` to it.
+  static void end_link(TestAgent& reader, TestAgent& owner) {
+    ASSERT_TRUE(is_ok(owner.open(reader.pid())));
+    const auto link = reader.next<AnnouncedLink>();
+    ASSERT_TRUE(link.has_value());
+    ASSERT_TRUE(
+        is_ok(reader.client.report({"a bad slot", link->pid, link->incarnation, link->serial})));
+    const auto told = owner.next<EndedAnnouncement>();
+    ASSERT_TRUE(told.has_value());
+    EXPECT_EQ(told->what, "a bad slot");
+  }
+};
+
+TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
+  constexpr std::size_t kReports = 2000;
+  start();
+  TestAgent lead = agent(named("lead"));
+  TestAgent liar = agent(temporary("liar"));
+  ASSERT_NO_FATAL_FAILURE(end_link(lead, liar));
+  const ReportRequest lie{std::string(200, 'x'), lead.pid(), lead.attached.incarnation, 99};
+  for (std::size_t i = 0; i < kReports; ++i) ASSERT_TRUE(is_ok(report(liar, lie)));
+  // Another one still gets its line.
+  ASSERT_TRUE(is_ok(report(lead, {"mine", liar.pid(), 1, 1})));
+  const std::string by_liar = "event=report_refused reporter=" + std::to_string(liar.pid()) + " ";
+  const std::string by_lead = "event=report_refused reporter=" + std::to_string(lead.pid()) + " ";
+  ASSERT_TRUE(is_ok(liar.client.detach({})));
+  EXPECT_TRUE(eventually([&] { return lines_with(by_lead).size() == 1; }));
+  const std::size_t written = lines_with(by_liar).size();
+  EXPECT_GE(written, 1U);
+  EXPECT_LE(written, 100U) << "of " << kReports << " lines that say the same";
+  EXPECT_EQ(lines_with("event=link_ended").size(), 1U);
+  std::size_t left_out = 0;
+  for (const std::string& line : lines_with(
+           "event=lines_left_out agent=" + std::to_string(liar.pid()) + " of=report_refused")) {
+    left_out += std::stoul(line.substr(line.find("count=") + 6));
+  }
+  EXPECT_EQ(written + left_out, kReports) << "each line is there, or counted";
+}
+
+TEST_F(ReportsTest, WhoEscalatesAllTheTimeIsRefused) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  Result<void> last;
+  for (int i = 0; i < 1000 && last; ++i) last = lead.client.escalate("help");
+  EXPECT_TRUE(has_error(last, ErrorCode::kFull, "too often"));
+  TestAgent other = agent(named("other"));
+  EXPECT_TRUE(is_ok(other.client.escalate("help")));
+}
+
+TEST_F(ReportsTest, ACoordinatorThatDoesNotReadHoldsNoReporterUp) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const std::int32_t coordinator = lead.client.status()->coordinator_pid;
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  Result<void> last;
+  for (int i = 0; i < 100'000 && last; ++i) last = lead.client.report({"nothing", 1, 1, 1});
+  EXPECT_TRUE(has_error(last, ErrorCode::kFull));
+  EXPECT_TRUE(has_error(lead.client.fade(1, 1), ErrorCode::kFull));
+  EXPECT_FALSE(lead.client.closed()) << "the connection is as good as before";
+  ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
+  EXPECT_TRUE(is_ok(lead.client.status()));
+  EXPECT_TRUE(is_ok(lead.client.report({"nothing", 1, 1, 1})));
+}
+
+TEST_F(ReportsTest, WhoOpensALinkThatWasEndedIsToldSo) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  TestAgent owner = agent(named("owner"));
+  ASSERT_NO_FATAL_FAILURE(end_link(reader, owner));
+  const auto again = owner.open(reader.pid(), true, 1U);
+  ASSERT_TRUE(is_ok(again));
+  EXPECT_TRUE(again->ended);
+  EXPECT_FALSE(again->may_send);
+}
+
+TEST_F(ReportsTest, TheNumberOfEndedLinksOutlivesLinksAndCoordinator) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  {
+    TestAgent owner = agent(temporary("owner"));
+    ASSERT_NO_FATAL_FAILURE(end_link(reader, owner));
+    ASSERT_TRUE(is_ok(owner.client.detach({})));
+    ASSERT_TRUE(is_ok(reader.client.fade(owner.attached.incarnation, 1)));
+    ASSERT_TRUE(reader.next<FadedAnnouncement>().has_value());
+  }
+  Client client = connect();
+  EXPECT_EQ(client.status()->links, 0U);
+  EXPECT_EQ(client.status()->quarantined_links, 1U);
+  const auto before = client.status();
+  ASSERT_EQ(::kill(before->coordinator_pid, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] {
+    auto fresh = Client::connect();
+    const auto now = fresh ? fresh->status() : Result<StatusAnswer>(fail(ErrorCode::kClosed, ""));
+    return now && now->restarts > before->restarts && now->quarantined_links == 1;
+  }));
+}
+
+}  // namespace
+}  // namespace beeline::control
