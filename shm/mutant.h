@@ -47,6 +47,11 @@ enum class Mutant : unsigned char {
   kForkInherits,     // a child can write what its parent says
   kWakeOne,          // one of those that sleep on a word is woken
   kLastLookSkipped,  // who goes to sleep does not look once more
+  // Fences between a store of ours and a load of theirs.
+  kSendFenceMissing,       // a sender looks for a sleeper before its message can be seen
+  kSleepFenceMissing,      // a sleeper looks for a message before it can be seen to sleep
+  kWantSpaceFenceMissing,  // a sender looks for room before it can be seen to wait for it
+  kReceiptFenceMissing,    // a receiver looks for who waits before its receipt can be seen
   kCount
 };
 

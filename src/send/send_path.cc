@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shm/mutant.h"
 #include "src/os/clock.h"
 
 namespace beeline::send {
@@ -162,7 +163,7 @@ Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
   put(link, lane, letter);
   link.awaited[index] = link.lanes[index].tail();
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
-  shm::full_fence();
+  if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
   // messages: the successor may have gone to sleep in between.
   follow(link);
@@ -230,7 +231,7 @@ void SendPath::want_space(OutLink& link, SpaceFor whom, bool wanted) {
   link.space_for = wanted ? link.space_for | bit : link.space_for & ~bit;
   link.view().control().space.relaxed_store(link.space_for != 0 ? 1 : 0);
   // SYNC(link.space): pairs with the receiver's fence between its receipt and its load of `space`.
-  if (wanted) shm::full_fence();
+  if (wanted && !shm::is_mutant(shm::Mutant::kWantSpaceFenceMissing)) shm::full_fence();
 }
 
 }  // namespace beeline::send

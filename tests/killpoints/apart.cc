@@ -1,6 +1,5 @@
 // Work in a process of its own, and what comes back of it.
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "tests/killpoints/shared.h"
 #include "tests/killpoints/sweep.h"
 
 namespace beeline::killpoints {
@@ -16,24 +16,6 @@ namespace {
 // Seconds; far more than anything takes.
 constexpr unsigned kJudgePatience = 60;
 constexpr unsigned kPartPatience = 900;
-
-// Memory that a child fills and its parent reads.
-template <typename T>
-class Shared {
- public:
-  Shared()
-      : at_(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) {
-    if (at_ == MAP_FAILED) throw std::bad_alloc();
-    new (at_) T();
-  }
-  ~Shared() { ::munmap(at_, sizeof(T)); }
-  Shared(const Shared&) = delete;
-  Shared& operator=(const Shared&) = delete;
-  T& operator*() const { return *static_cast<T*>(at_); }
-
- private:
-  void* at_;
-};
 
 // Empty when the child came to its end.
 template <typename Work>

@@ -66,12 +66,17 @@ struct State {
   std::uint64_t first_step = 0;
   std::uint64_t steps = 0;  // how many
   std::uintptr_t at = 0;    // where the first of them led to
+  // The C library has stored it, and the state before, in one call: how many states a copy passes
+  // through depends on the processor.
+  bool same_copy = false;
 };
 
 // Looks after each instruction whether the image has changed, and keeps each state that it was in.
 // In memory that a child shares with its parent: either may record, and both can read.
 class StateRecorder : public StepObserver {
  public:
+  static constexpr std::size_t kMostStates = 1024;
+
   // With the state of now.
   explicit StateRecorder(const Image& image);
   ~StateRecorder() override;
@@ -82,31 +87,32 @@ class StateRecorder : public StepObserver {
   void finish(std::uint64_t steps) override;
 
   [[nodiscard]] std::size_t count() const { return book_->count; }
+  // The same, a copy by the C library counted as one.
+  [[nodiscard]] std::size_t count_outside_copies() const;
   [[nodiscard]] std::uint64_t steps() const { return book_->steps; }
   [[nodiscard]] const State& state(std::size_t i) const { return book_->states[i]; }
   [[nodiscard]] const std::byte* bytes(std::size_t i) const { return memory_ + i * image_.bytes(); }
   // The state that stood after `step` instructions.
   [[nodiscard]] std::size_t at_step(std::uint64_t step) const;
-  // Whether `image`, of the same size, is in one of the states.
-  [[nodiscard]] bool knows(const Image& image) const;
   [[nodiscard]] bool overflowed() const { return book_->overflowed; }
 
  private:
-  static constexpr std::size_t kMostStates = 1024;
   struct Book {
     std::size_t count = 0;
     std::uint64_t steps = 0;
     bool overflowed = false;
     State states[kMostStates];
   };
-  void keep(std::uint64_t step, std::uintptr_t at);
+  void keep(std::uint64_t step, std::uintptr_t at, bool same_copy);
   [[nodiscard]] std::size_t mapped_bytes() const {
     return sizeof(Book) + kMostStates * image_.bytes();
   }
 
   Image image_;
   Book* book_;
-  std::byte* memory_;  // behind the book
+  std::byte* memory_;        // behind the book
+  std::uintptr_t next_ = 0;  // the instruction that will have been retired
+  bool in_copy_ = false;     // the C library has stored, and has not returned
 };
 
 }  // namespace beeline::killpoints

@@ -120,11 +120,16 @@ void Taker::take_everything(Finding& finding) {
   complain(finding, "I7: there is always something more to take");
 }
 
-// For whoever takes over a lease counts as a delivery, so it does here.
+// For whoever takes over a lease counts as a delivery, so it does here. What was taken back while
+// it was held becomes a dead letter.
 void Taker::finish_leases(Finding& finding) {
   for (std::uint32_t at = 0; at < life_.home().entries_allocated(); ++at) {
     const shm::EntryWord word = life_.home().entry(at).word();
     if (word.state != shm::EntryState::kLeased) continue;
+    if (life_.receiver->is_cancelled(at)) {
+      life_.receiver->requeue(at);
+      continue;
+    }
     Message* message = nullptr;
     if (auto wrong = look_at(at, message); !wrong.empty()) return complain(finding, wrong);
     finding.fates[ledger_.place(*message)] = live(static_cast<std::uint8_t>(word.attempts + 1));

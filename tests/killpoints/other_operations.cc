@@ -26,9 +26,7 @@ Operation take_over() {
               throw RigError{"the take-over did not come to its end"};
             }
           },
-          "empty one half full wrapped mixed table-full handed-over fifo strict",
-          false,
-          true};
+          "empty one half full wrapped mixed table-full handed-over fifo strict"};
 }
 
 // The sender has ended, everything is done, and the coordinator has said that the link is gone.
@@ -45,7 +43,9 @@ Operation forget_link() {
           },
           [](Rig& rig) { rig.receiver().remove(*rig.receiver().links().front()); },
           [](Rig& /*rig*/) {},
-          "empty one half full wrapped"};
+          "empty one half full wrapped",
+          false,
+          false};
 }
 
 Operation publish_records(std::string name, std::uint32_t newcomers, std::uint32_t rounds) {
@@ -68,7 +68,9 @@ Operation publish_records(std::string name, std::uint32_t newcomers, std::uint32
           },
           [](Rig& rig) { static_cast<void>(rig.world.directory().publish()); },
           [](Rig& rig) { rig.note_records(); },
-          "empty handed-over"};
+          "empty handed-over",
+          false,
+          false};
 }
 
 Operation set_word() {
@@ -80,7 +82,9 @@ Operation set_word() {
             rig.world.directory().set_word(life.index, {life.incarnation, shm::AgentState::kAway});
           },
           [](Rig& rig) { rig.note_records(); },
-          "empty handed-over"};
+          "empty handed-over",
+          false,
+          false};
 }
 
 }  // namespace

@@ -1,36 +1,10 @@
-// Both ends at once: both killed, each at an instruction of its own; or one standing still at an
-// instruction while the other runs.
-
-#include <algorithm>
+// Both ends at once, both killed, each at an instruction of its own.
 
 #include "tests/killpoints/rig_clock.h"
 #include "tests/killpoints/sweep.h"
 
 namespace beeline::killpoints {
 namespace {
-
-// Runs something of the other end at one instruction.
-class Pauser : public StepObserver {
- public:
-  Pauser(std::uint64_t step, const std::function<void()>& meanwhile)
-      : step_(step), meanwhile_(meanwhile) {}
-  void after(std::uint64_t step, std::uintptr_t /*at*/) override {
-    if (step != step_) return;
-    meanwhile_();
-    stop_stepping();
-  }
-
- private:
-  std::uint64_t step_;
-  const std::function<void()>& meanwhile_;
-};
-
-// The instructions that led to each state.
-std::vector<std::uint64_t> steps_of(const StateRecorder& recorder) {
-  std::vector<std::uint64_t> steps;
-  for (std::size_t i = 0; i < recorder.count(); ++i) steps.push_back(recorder.state(i).first_step);
-  return steps;
-}
 
 // The sender's half, stepped once.
 class PairSweep {
@@ -50,7 +24,11 @@ class PairSweep {
   }
 
   [[nodiscard]] std::size_t sender_states() const { return recorder_.count(); }
-  [[nodiscard]] std::vector<std::uint64_t> sender_steps() const { return steps_of(recorder_); }
+  [[nodiscard]] std::size_t sender_states_outside_copies() const {
+    return recorder_.count_outside_copies();
+  }
+  // Of a copy the first state counts, and it alone.
+  [[nodiscard]] bool counts(std::size_t i) const { return !recorder_.state(i).same_copy; }
   // All of the receiver's instructions from sender state `i`. In a process of its own.
   [[nodiscard]] Tally from(std::size_t i);
 
@@ -85,7 +63,7 @@ Tally PairSweep::from(std::size_t i) {
   step_through(*pair_.receiver, *rig_, recorder);
   pair_.receiver->after(*rig_);
   const Course course{base.fates, rig_->ledger.fates(), pair_.receiver->leases};
-  tally.states = recorder.count();
+  tally.states = counts(i) ? recorder.count_outside_copies() : 0;
   Fates last = base.fates;
   for (std::size_t j = 0; j < recorder.count(); ++j) {
     restore(i);
@@ -105,33 +83,6 @@ Tally PairSweep::from(std::size_t i) {
   return tally;
 }
 
-// `paused` stands still after `step` instructions while the other end runs from start to end.
-Tally pause_at(const Pair& pair, const Operation& paused, const Operation& other,
-               std::uint64_t step) {
-  Tally tally;
-  const auto rig = arrange(pair);
-  const std::function<void()> meanwhile = [&] { other.operate(*rig); };
-  Pauser pauser(step, meanwhile);
-  if (step == 0) meanwhile();
-  step_through(paused, *rig, pauser);
-  pair.sender->after(*rig);
-  pair.receiver->after(*rig);
-  const Fates after = rig->ledger.fates();
-  const Finding finding = judge_living(*rig, after);
-  auto wrong = finding.text;
-  if (wrong.empty()) wrong = judge_fates(rig->ledger, {after, after}, finding.fates, after);
-  if (!wrong.empty()) tally.violate(pair.name, "pause", step, 0, paused.name + " stood: " + wrong);
-  ++tally.pauses;
-  return tally;
-}
-
-std::vector<std::uint64_t> receiver_steps(const Pair& pair) {
-  const auto rig = arrange(pair);
-  StateRecorder recorder(rig->world.receiver().image());
-  step_through(*pair.receiver, *rig, recorder);
-  return steps_of(recorder);
-}
-
 }  // namespace
 
 Tally sweep_pair(const Pair& pair, const Effort& effort) {
@@ -141,16 +92,12 @@ Tally sweep_pair(const Pair& pair, const Effort& effort) {
   for (std::size_t i = 0; i < sweep.sender_states(); ++i) {
     tally.add(tally_apart([&] { return sweep.from(i); }));
   }
-  const auto pause = [&](const Operation& paused, const Operation& other,
-                         const std::vector<std::uint64_t>& steps) {
-    const std::size_t count = std::min(steps.size(), effort.pauses);
-    for (std::size_t n = 0; n < count; ++n) {
-      const std::uint64_t step = steps[n * steps.size() / count];
-      tally.add(tally_apart([&] { return pause_at(pair, paused, other, step); }));
-    }
-  };
-  pause(*pair.sender, *pair.receiver, sweep.sender_steps());
-  pause(*pair.receiver, *pair.sender, receiver_steps(pair));
+  tally.sender_states = sweep.sender_states_outside_copies();
+  for (const Operation* const paused : {pair.sender, pair.receiver}) {
+    Tally pauses = pause_in(pair, *paused, effort);
+    pauses.states = 0;  // those of the pair are counted
+    tally.add(pauses);
+  }
   tally.seconds = cpu_seconds() - start;
   return tally;
 }

@@ -15,7 +15,7 @@ void print_violation(const Row& row) {
   if (first.at != 0) fmt::print(", before beeline-killpoints+0x{:x}", first.at);
   fmt::print("\n  {}\n", first.text);
   if (row.tally.violations > 1) fmt::print("  and {} more\n", row.tally.violations - 1);
-  if (row.is_pair) {
+  if (row.is_pair()) {
     fmt::print("  again: beeline-killpoints --scenario {}\n", row.name);
   } else {
     fmt::print("  again: beeline-killpoints --scenario {} --at {}\n", row.name, first.step);
@@ -28,12 +28,14 @@ nlohmann::json json_of(const Row& row) {
                          {"seconds", tally.seconds},
                          {"violations", tally.violations},
                          {"states", tally.states}};
-  if (row.is_pair) {
+  if (row.is_pair()) {
     json["pairs"] = tally.pairs;
     json["pauses"] = tally.pauses;
+    json["sender_states"] = tally.sender_states;
   } else {
     json["points"] = tally.points;
     json["kills"] = tally.kills;
+    json["killed_whole"] = tally.whole != 0;
   }
   if (tally.violations != 0) {
     json["first"] = {{"kind", tally.first.kind},
@@ -63,6 +65,8 @@ void print_table(const Summary& summary) {
     if (row.tally.violations != 0) print_violation(row);
   }
   for (const std::string& text : summary.shortfalls) fmt::print("SHORTFALL {}\n", text);
+  fmt::print("{} of {} scenarios were killed for real at every instruction\n", total.whole,
+             summary.scenarios);
   fmt::print("{} violations, {:.1f} s, {:.1f} s of CPU\n", total.violations, summary.wall_seconds,
              summary.cpu_seconds);
   std::fflush(stdout);
@@ -76,6 +80,7 @@ void print_json(const Summary& summary) {
                                {"points", total.points},
                                {"states", total.states},
                                {"kills", total.kills},
+                               {"killed_whole", total.whole},
                                {"pairs", total.pairs},
                                {"pauses", total.pauses},
                                {"violations", total.violations},

@@ -9,9 +9,11 @@
 namespace beeline::killpoints {
 
 struct Row {
-  std::string name;  // of a scenario, or of a pair of operations
-  bool is_pair = false;
+  std::string name;                    // of a scenario, or of a pair of operations
+  const Scenario* scenario = nullptr;  // null: a pair
   Tally tally;
+
+  [[nodiscard]] bool is_pair() const { return scenario == nullptr; }
 };
 
 struct Summary {

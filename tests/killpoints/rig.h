@@ -46,9 +46,10 @@ class Rig {
   std::optional<shm::SlabPool::Loan> loan;
   std::vector<std::uint64_t> finished;  // ids
   receive::PendingReply pending;
-  Life* next = nullptr;     // a life that is being built
-  bool faded = false;       // the coordinator has forgotten the sender's link
-  std::vector<Book> books;  // the directory before the operation, and after it
+  Life* next = nullptr;       // a life that is being built
+  bool faded = false;         // the coordinator has forgotten the sender's link
+  bool is_contended = false;  // the other end runs meanwhile: what is full may have room
+  std::vector<Book> books;    // the directory before the operation, and after it
 
   [[nodiscard]] Life& sender() { return world.sender(); }
   [[nodiscard]] receive::Receiver& receiver() { return *world.receiver().receiver; }

@@ -74,6 +74,23 @@ const std::vector<Pair>& pairs() {
   return all;
 }
 
+const std::vector<Standstill>& standstills() {
+  static const std::vector<Standstill> all = [] {
+    std::vector<Standstill> found;
+    for (const Operation& paused : operations()) {
+      if (!paused.meets_peer) continue;
+      const bool sends = paused.actor == Actor::kSender;
+      const Operation& other = operation_named(sends ? "finish-all" : "send-inline");
+      const std::string base = paused.bases.substr(0, paused.bases.find(' '));
+      const std::string name = paused.name + "~" + other.name + "/" + base;
+      const Operation& receiver = sends ? other : paused;
+      found.push_back({{name, &base_named(base), sends ? &paused : &other, &receiver}, &paused});
+    }
+    return found;
+  }();
+  return all;
+}
+
 namespace {
 
 // What lies on the stack below us is copied here and there where a payload is short; it shall be

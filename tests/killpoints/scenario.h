@@ -34,8 +34,10 @@ struct Operation {
   Step after;           // the ledger follows
   std::string bases{};  // names of those that it is swept from, a space between two
   bool leases = false;  // what it finishes it leases before
-  // The C library copies into the segment: how many stores that takes depends on the processor.
-  bool copies = false;
+  // The other end can run while this one stands still. Not so where it has ended, and where there
+  // is none: whoever reads a directory sees of a coordinator that stands still what the sweep
+  // reads.
+  bool meets_peer = true;
 };
 
 struct Scenario {
@@ -52,6 +54,12 @@ struct Pair {
   const Operation* receiver = nullptr;
 };
 
+// One of a pair is stopped while the other runs.
+struct Standstill {
+  Pair pair;
+  const Operation* paused = nullptr;
+};
+
 [[nodiscard]] const std::vector<Base>& bases();
 [[nodiscard]] std::vector<Operation> sender_operations();
 [[nodiscard]] std::vector<Operation> receiver_operations();
@@ -59,6 +67,8 @@ struct Pair {
 
 [[nodiscard]] const std::vector<Scenario>& scenarios();
 [[nodiscard]] const std::vector<Pair>& pairs();
+// Of every operation with an end that can go on meanwhile.
+[[nodiscard]] const std::vector<Standstill>& standstills();
 
 // A world in which everything is ready for the operation. Messages that it sends are planned.
 [[nodiscard]] std::unique_ptr<Rig> arrange(const Scenario& scenario);

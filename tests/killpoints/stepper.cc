@@ -52,6 +52,7 @@ void stop_stepping() { g_stop = true; }
   g_observer = &observer;
   g_steps = 0;
   g_stop = false;
+  observer.start();
   asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
   call(context);
   asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");

@@ -12,6 +12,8 @@ namespace beeline::killpoints {
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
+  // Before the first one, outside of the handler.
+  virtual void start() {}
   virtual void after(std::uint64_t step, std::uintptr_t at) = 0;
   // After the last one, outside of the handler.
   virtual void finish(std::uint64_t /*steps*/) {}

@@ -106,7 +106,7 @@ void Swept::judge_directory(Tally& tally) const {
 }
 
 void Swept::judge_all(Tally& tally, std::optional<std::uint64_t> only) {
-  tally.states = recorder_.count();
+  tally.states = recorder_.count_outside_copies();
   const auto violate = [&](std::size_t i, const std::string& text) {
     tally.violate(scenario_.name, "kill", recorder_.state(i).first_step, recorder_.state(i).at,
                   text);
@@ -150,7 +150,9 @@ void Tally::add(const Tally& other) {
   if (violations == 0) first = other.first;
   points += other.points;
   states += other.states;
+  sender_states += other.sender_states;
   kills += other.kills;
+  whole += other.whole;
   pairs += other.pairs;
   pauses += other.pauses;
   violations += other.violations;

@@ -20,8 +20,12 @@ struct Violation {
 
 struct Tally {
   std::uint64_t points = 0;  // instructions after which the state was judged
-  std::uint64_t states = 0;  // that differ
+  // That differ, a copy by the C library counted as one; of a pair: the receiver's, from each of
+  // the sender's.
+  std::uint64_t states = 0;
+  std::uint64_t sender_states = 0;  // of a pair
   std::uint64_t kills = 0;
+  std::uint64_t whole = 0;  // scenarios in which every instruction was killed
   std::uint64_t pairs = 0;
   std::uint64_t pauses = 0;
   std::uint64_t violations = 0;
@@ -33,23 +37,27 @@ struct Tally {
   void add(const Tally& other);
 };
 
+inline constexpr std::uint64_t kEvery = UINT64_MAX;
+
 struct Effort {
-  // Real kills of a scenario: at every instruction of an operation that is not longer than the
-  // first number; at so many of a longer one, spread evenly; and fewer of a very long one.
-  std::uint64_t kill_all_below = 160;
+  // Real kills: at every instruction of a scenario that is not longer than the first number, and in
+  // the shortest of each operation; elsewhere at so many, spread evenly.
+  std::uint64_t kill_all_below = 1'000;
   std::uint64_t kills = 24;
-  std::uint64_t kill_steps = 8'000;  // instructions stepped in all for them, two kills at least
-  std::size_t pauses = 6;            // of each end of a pair, spread over its states
+  std::uint64_t pauses = 6;  // of each end of a pair, spread over its states
 };
 
 // Every instruction of the operation: the state that it leaves is judged as if both were killed
 // there, or one of them.
 [[nodiscard]] Tally sweep_scenario(const Scenario& scenario, std::optional<std::uint64_t> only);
-// Processes that kill themselves at an instruction of the operation, by SIGKILL.
-[[nodiscard]] Tally kill_in_scenario(const Scenario& scenario, const Effort& effort);
+// Processes that kill themselves at an instruction of the operation, by SIGKILL: at `most` of them.
+[[nodiscard]] Tally kill_in_scenario(const Scenario& scenario, std::uint64_t most);
 // Every state that the sender's operation leaves, and every instruction of the receiver's from it:
 // both are dead. Then both orders of one standing still while the other runs, and both live.
 [[nodiscard]] Tally sweep_pair(const Pair& pair, const Effort& effort);
+// One of the two stands still in some of its states, while the other runs.
+[[nodiscard]] Tally pause_in(const Pair& pair, const Operation& paused, const Effort& effort);
+[[nodiscard]] Tally sweep_standstill(const Standstill& standstill, const Effort& effort);
 
 // What is compared after each instruction of the scenario: all that its actor can write.
 [[nodiscard]] Image image_of_actor(Rig& rig, Actor actor);

@@ -19,6 +19,7 @@
 
 #include "tests/killpoints/rig_clock.h"
 #include "tests/killpoints/stepper.h"
+#include "tests/killpoints/store_buffer.h"
 #include "tests/killpoints/sweep.h"
 #include "tests/mutants/table.h"
 
@@ -33,13 +34,19 @@ struct Outcome {
 };
 
 Outcome run_scenario(std::string_view name) {
+  killpoints::Tally tally;
+  const auto matches = [&](const auto& one) { return one.name == name; };
   const auto& all = killpoints::scenarios();
-  const auto found = std::find_if(
-      all.begin(), all.end(), [&](const killpoints::Scenario& one) { return one.name == name; });
-  if (found == all.end()) return {Verdict::kNoSuchTest};
-  const auto tally =
-      killpoints::tally_apart([&] { return killpoints::sweep_scenario(*found, std::nullopt); });
-  if (tally.violations == 0) return {tally.points == 0 ? Verdict::kNoSuchTest : Verdict::kPasses};
+  const auto& races = killpoints::races();
+  const auto scenario = std::find_if(all.begin(), all.end(), matches);
+  const auto race = std::find_if(races.begin(), races.end(), matches);
+  if (scenario != all.end()) {
+    tally = killpoints::tally_apart([&] { return sweep_scenario(*scenario, std::nullopt); });
+  } else if (race != races.end()) {
+    tally = killpoints::tally_apart([&] { return sweep_race(*race); });
+  }
+  if (tally.violations == 0)
+    return {tally.points + tally.pauses == 0 ? Verdict::kNoSuchTest : Verdict::kPasses};
   const std::string_view text(tally.first.text);
   const bool crashes = std::string_view(tally.first.kind) == "rig" ||
                        text.starts_with("it crashes") || text.starts_with("the rig");

@@ -1,6 +1,7 @@
 #pragma once
 // Each seeded bug of shm/mutant.h, and the test that has to catch it: a scenario of the kill-point
-// sweep (operation/state), or tests of GoogleTest (Suite.Name, as a filter).
+// sweep (operation/state), a race (store_buffer.h), or tests of GoogleTest (Suite.Name, as a
+// filter).
 
 #include <array>
 #include <string_view>
@@ -60,6 +61,10 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kWakeOne, "wake_one", "FutexTest.WakesAllWhoWait"},
     SeededBug{Mutant::kLastLookSkipped, "last_look_skipped",
               "WaiterTest.WhatCameBeforeItSaidThatItSleepsIsFoundWithoutSleeping"},
+    SeededBug{Mutant::kSendFenceMissing, "send_fence_missing", "sleep/sender-stands"},
+    SeededBug{Mutant::kSleepFenceMissing, "sleep_fence_missing", "sleep/receiver-stands"},
+    SeededBug{Mutant::kWantSpaceFenceMissing, "want_space_fence_missing", "space/sender-stands"},
+    SeededBug{Mutant::kReceiptFenceMissing, "receipt_fence_missing", "space/receiver-stands"},
 };
 
 static_assert(kSeededBugs.size() + 1 == static_cast<std::size_t>(Mutant::kCount));
