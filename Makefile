@@ -34,9 +34,11 @@ soak: setup
 	scripts/fuzz 300
 	scripts/coverage
 
-bench: build
-	build/bin/beeline-bench latency
-	build/bin/beeline-bench throughput
+# Every measurement and a page of them in build/bench-results, within ten minutes.
+bench:
+	scripts/setup bench
+	$(MAKE) build
+	scripts/bench build
 
 format:
 	scripts/format

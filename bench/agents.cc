@@ -4,17 +4,31 @@
 
 namespace beeline::bench {
 
-Result<Player> Player::join(Board& board, Side side, const Case& what) {
+std::string name_of(Side side) {
+  if (side == Side::kPing) return "ping";
+  return number_of(side) == 1 ? "pong" : "pong-" + std::to_string(number_of(side));
+}
+
+AttachOptions options_of(Side side, const Case& what) {
   AttachOptions options;
-  options.name = side == Side::kPing ? "ping" : "pong";
+  options.name = name_of(side);
   options.temporary = true;
   options.start_coordinator = false;
   options.wait = what.mode;
+  return options;
+}
+
+Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options) {
   auto agent = Agent::attach(options);
+  if (agent) meet(board, side, kAttached);
+  return agent;
+}
+
+Result<Player> Player::join(Board& board, Side side, const Case& what) {
+  auto agent = attach_side(board, side, options_of(side, what));
   if (!agent) return tl::unexpected(agent.error());
-  meet(board, side, kAttached);
   // Either side opens its link: what it has taken, it says in its own.
-  auto peer = agent->peer(side == Side::kPing ? "pong" : "ping");
+  auto peer = agent->peer(name_of(side == Side::kPing ? Side::kPong : Side::kPing));
   if (!peer) return tl::unexpected(peer.error());
   Player player(std::move(*agent), *peer, what);
   if (auto linked = player.greet(side); !linked) return tl::unexpected(linked.error());
@@ -35,6 +49,16 @@ bool Player::receive_end() {
   return error_.empty();
 }
 
+bool Player::receive_sampled(Board& board, std::uint64_t number) {
+  if (number % kLooksPerSample != 0) return receive(number);
+  const std::uint64_t before = agent_.counters().drained;
+  const bool good = receive(number);
+  const std::uint64_t taken = agent_.counters().drained - before;
+  board.looks += taken != 0 ? 1 : 0;
+  board.looked_at += taken;
+  return good;
+}
+
 bool Player::send_loan(std::uint64_t number) {
   auto loan = agent_.loan(peer_, what_.size);
   if (!loan && loan.error().code == ErrorCode::kFull) {
@@ -46,6 +70,21 @@ bool Player::send_loan(std::uint64_t number) {
     const SendResult sent = agent_.send(*loan);
     if (sent.status != SendStatus::kFull) return note(sent);
   }
+}
+
+bool Player::try_send(std::uint64_t number) {
+  SendResult sent;
+  if (what_.carry == Carry::kLane) {
+    const std::span<std::byte> payload(buffer_.data(), what_.size);
+    write_whole(payload, number);
+    sent = agent_.send(peer_, payload);
+  } else {
+    auto loan = agent_.loan(peer_, what_.size);
+    if (!loan) return loan.error().code != ErrorCode::kFull && note(loan.error().text);
+    if (what_.carry == Carry::kLoan) write_whole(loan->bytes(), number);
+    sent = agent_.send(*loan);
+  }
+  return sent.status != SendStatus::kFull && note(sent);
 }
 
 bool Player::note(const SendResult& result) {

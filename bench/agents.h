@@ -1,5 +1,5 @@
 #pragma once
-// The two agents of a run, one in each process, and how they hand a payload to each other.
+// The agents of a run, one in each process, and how two of them hand a payload to each other.
 
 #include <array>
 #include <chrono>
@@ -9,16 +9,30 @@
 #include "bench/case.h"
 #include "bench/pair.h"
 #include "bench/payload.h"
+#include "src/os/event_fd.h"
 
 namespace beeline::bench {
 
 /// Payloads up to this size travel in the lane, see Agent::send(); larger ones are loans.
 inline constexpr std::size_t kLanePayload = 64;
 
+/// The clock is read once for so many messages of a stream.
+inline constexpr std::uint64_t kMessagesPerClock = 64;
+
+/// Of so many looks into the lanes one is looked at itself.
+inline constexpr std::uint64_t kLooksPerSample = 512;
+
+/// The name of a side as an agent: "ping", "pong", "pong-2" and so on.
+[[nodiscard]] std::string name_of(Side side);
+
+/// Attaches, and waits until all sides have. Errors: those of Agent::attach().
+[[nodiscard]] Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options);
+[[nodiscard]] AttachOptions options_of(Side side, const Case& what);
+
 class Player {
  public:
-  /// Attaches, opens the link to the other side once that has attached too, and exchanges a first
-  /// message. Errors: those of Agent::attach() and Agent::peer().
+  /// Attaches, opens the link between ping and the other side once that has attached too, and
+  /// exchanges a first message. Errors: those of Agent::attach() and Agent::peer().
   [[nodiscard]] static Result<Player> join(Board& board, Side side, const Case& what);
 
   [[nodiscard]] Agent& agent() { return agent_; }
@@ -34,18 +48,29 @@ class Player {
     return note(agent_.send_until(peer_, payload, Deadline::max()));
   }
 
+  /// The same, without waiting for space. False: there was none, or error() says why.
+  [[nodiscard]] bool try_send(std::uint64_t number);
+
   /// Waits for the payload of `number`, reads it as the case says and finishes it. False: it was
   /// the end, or something else than expected; error() tells.
   [[nodiscard]] bool receive(std::uint64_t number) {
-    Result<Message> message = agent_.receive();
+    Result<Message> message = next();
     if (!message) return note(message.error().text);
-    const auto payload = message->payload();
-    const bool whole = payload.size() == what_.size &&
-                       (what_.carry == Carry::kUntouched || read_whole(payload, number));
-    const bool end = payload.empty();
+    const bool whole = is_whole(*message, number);
+    const bool end = message->payload().empty();
     message->done();
     return whole || (!end && note("a payload is not what was sent"));
   }
+  /// Reads the payload as the case says. True when it is that of `number`.
+  [[nodiscard]] bool is_whole(const Message& message, std::uint64_t number) const {
+    const auto payload = message.payload();
+    return payload.size() == what_.size &&
+           (what_.carry == Carry::kUntouched || read_whole(payload, number));
+  }
+
+  /// The same for the stream of throughput: one look of kLooksPerSample is a sample of how many
+  /// messages it takes from the lane, see Board::looks.
+  [[nodiscard]] bool receive_sampled(Board& board, std::uint64_t number);
 
   /// An empty payload: the other side's receive() returns false.
   [[nodiscard]] bool send_end() {
@@ -66,6 +91,14 @@ class Player {
       : agent_(std::move(agent)), peer_(peer), what_(what) {}
   /// A first message each way, after which both know both links.
   [[nodiscard]] Result<void> greet(Side side);
+  /// The next message, waited for as the case says.
+  [[nodiscard]] Result<Message> next() {
+    if (!what_.events) return agent_.receive();
+    for (;;) {
+      if (auto message = agent_.try_receive()) return std::move(*message);
+      static_cast<void>(os::wait_readable(agent_.fd(), std::chrono::nanoseconds::max()));
+    }
+  }
   bool send_loan(std::uint64_t number);
   bool note(const SendResult& result);
   bool note(std::string text);

@@ -21,12 +21,26 @@ enum class Carry : std::uint8_t {
 };
 
 /// What the machine's own limit is measured with.
-enum class LimitKind : std::uint8_t { kCacheLine, kFutex };
+enum class LimitKind : std::uint8_t { kCacheLine, kFutex, kEventFd };
 
-/// The two CPUs of a run.
+/// Who plays in a run. One process plays ping and one pong; in a run of more, those from number 2
+/// on play with pong.
+enum class Side : std::uint8_t { kPing = 0, kPong = 1 };
+
+[[nodiscard]] constexpr std::size_t number_of(Side side) { return static_cast<std::size_t>(side); }
+[[nodiscard]] constexpr Side side_of(std::size_t number) { return static_cast<Side>(number); }
+
+/// The CPUs of a run. Sides that have none of their own share that of pong.
 struct Cpus {
   int ping = 0;
   int pong = 0;
+  std::vector<int> more{};  ///< of the sides from number 2 on
+
+  [[nodiscard]] int of(Side side) const {
+    if (side == Side::kPing) return ping;
+    const std::size_t at = number_of(side) - 2;
+    return side == Side::kPong || at >= more.size() ? pong : more[at];
+  }
   [[nodiscard]] bool shared() const { return ping == pong; }
 };
 
@@ -35,10 +49,16 @@ struct Case {
   WaitMode mode = WaitMode::kSpin;
   Carry carry = Carry::kLane;
   double seconds = 0.3;
-  Cpus cpus;
+  double rate = 0.0;        ///< round trips that are due in a second; 0: the next after the last
+  bool events = false;      ///< the agents wait on Agent::fd()
+  bool broadcast = false;   ///< fan-out by Agent::broadcast()
+  std::size_t depth = 0;    ///< of the inbox
+  std::size_t members = 2;  ///< processes
+  Cpus cpus{};
 
-  /// Who sleeps is limited by the futex, who spins by the cache line.
+  /// Who sleeps is limited by what it sleeps on, who spins by the cache line.
   [[nodiscard]] LimitKind limit() const {
+    if (events) return LimitKind::kEventFd;
     return mode == WaitMode::kSleep ? LimitKind::kFutex : LimitKind::kCacheLine;
   }
 };
@@ -68,8 +88,11 @@ struct Outcome {
   /// Fewer rounds or messages than this say nothing: others use the CPUs.
   static constexpr std::uint64_t kFewest = 100;
 
-  Percentiles rtt_ns;           // latency and limit
-  double messages_per_s = 0.0;  // throughput
+  Percentiles rtt_ns;              // of what was timed one by one
+  Percentiles late_ns;             // how late what was due was sent
+  double messages_per_s = 0.0;     // of what was timed together
+  double messages_per_look = 0.0;  // that the receiver took from its lanes, where it found any
+  std::uint64_t clock_ns = 0;      // what the clock reads of one round take, p50
   LimitPair limit;
   std::uint64_t count = 0;  // rounds or messages
   int attempts = 1;         // more than one: the earlier ones were not stable
@@ -90,7 +113,15 @@ struct Outcome {
 }
 
 [[nodiscard]] constexpr std::string_view to_string(LimitKind kind) {
-  return kind == LimitKind::kFutex ? "futex" : "cache line";
+  switch (kind) {
+    case LimitKind::kCacheLine:
+      return "cache line";
+    case LimitKind::kFutex:
+      return "futex";
+    case LimitKind::kEventFd:
+      return "eventfd";
+  }
+  return "unknown";
 }
 
 [[nodiscard]] constexpr std::string_view to_string(WaitMode mode) {

@@ -65,6 +65,13 @@ class Histogram {
     return static_cast<std::size_t>((shift << kHalfBits) + (value >> shift));
   }
 
+  /// How many values lie in a counter. REQUIRES: index < kCounters.
+  [[nodiscard]] std::uint64_t count_at(std::size_t index) const { return counters_[index]; }
+
+  /// The lowest value that shares the counter.
+  [[nodiscard]] static constexpr std::uint64_t lowest_of(std::size_t index) {
+    return index == 0 ? 0 : highest_of(index - 1) + 1;
+  }
   /// The highest value that shares the counter.
   [[nodiscard]] static constexpr std::uint64_t highest_of(std::size_t index) {
     if (index < 2 * kHalf) return index;
@@ -72,16 +79,15 @@ class Histogram {
     return ((index - (shift << kHalfBits) + 1) << shift) - 1;
   }
 
- private:
   static constexpr std::uint64_t kHalfBits = 10;
   static constexpr std::size_t kHalf = std::size_t{1} << kHalfBits;
+  static constexpr std::size_t kCounters = (40 - kHalfBits + 1) * kHalf;
 
+ private:
   static constexpr std::uint64_t shift_of(std::uint64_t value) {
     const auto width = static_cast<std::uint64_t>(std::bit_width(value));
     return width > kHalfBits + 1 ? width - kHalfBits - 1 : 0;
   }
-
-  static constexpr std::size_t kCounters = (40 - kHalfBits + 1) * kHalf;
 
   std::array<std::uint64_t, kCounters> counters_{};
   std::uint64_t count_ = 0;

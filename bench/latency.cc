@@ -1,16 +1,22 @@
 #include "bench/latency.h"
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "bench/agents.h"
 #include "bench/rounds.h"
+#include "bench/schedule.h"
 
 namespace beeline::bench {
 namespace {
 
 constexpr double kWarmUpSeconds = 0.02;
 
-Result<void> ping(Board& board, Player& player, double seconds) {
+Result<void> ping(Board& board, Player& player, const Case& what) {
   std::uint64_t number = 0;
   const auto round = [&](std::uint32_t) {
     ++number;
@@ -18,7 +24,10 @@ Result<void> ping(Board& board, Player& player, double seconds) {
   };
   time_rounds(kWarmUpSeconds, board.rounds, round);
   board.rounds.clear();
-  if (player.error()) time_rounds(seconds, board.rounds, round);
+  if (player.error() && what.rate == 0.0) time_rounds(what.seconds, board.rounds, round);
+  if (player.error() && what.rate > 0.0) {
+    if (auto timed = time_schedule(board, player, what, number); !timed) return timed;
+  }
   if (player.error()) static_cast<void>(player.send_end());
   return player.error();
 }
@@ -28,6 +37,73 @@ Result<void> pong(Player& player) {
   return player.error();
 }
 
+/// What rows have in common that belong on one line of a picture.
+std::string how_text(const Case& what) {
+  std::string text(to_string(what.mode));
+  if (what.carry == Carry::kUntouched) text += ", untouched";
+  if (what.rate > 0.0) text += fmt::format(", {}/s", what.rate);
+  return text;
+}
+
+void fill(Row& row, const Case& what, const Outcome& outcome) {
+  row["size"] = what.size;
+  row["payload"] = to_string(what.carry);
+  row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
+  row["ratio_p50"] = ratio_of(outcome);
+  row["how"] = how_text(what);
+  if (what.rate == 0.0) return;
+  row["rate"] = what.rate;
+  row["sent_late_ns"] = percentiles_json(outcome.late_ns);
+}
+
+class Latency final : public Benchmark {
+ public:
+  Latency()
+      : Benchmark(
+            {.name = "latency",
+             .help = "Round trips of messages between two agents, next to the limit",
+             .about = "round trip of a message, ns; limit: p50 of the bare round trip, in "
+                      "the same run",
+             .columns = {{"size", "/size", 8, 1.0, 0, true},
+                         {"payload", "/payload"},
+                         {"mode", "/mode", 8},
+                         {"rate/s", "/rate", 7},
+                         {"p50", "/rtt_ns/p50"},
+                         {"p99", "/rtt_ns/p99"},
+                         {"p99.9", "/rtt_ns/p999"},
+                         {"max", "/rtt_ns/max"},
+                         {"limit", "/limit_rtt_ns/p50"},
+                         {"ratio", "/ratio_p50", 6, 1.0, 2}},
+             .plots = {{.title = "Round trip, p50",
+                        .x = "/size",
+                        .x_label = "bytes of payload",
+                        .y_label = "ns",
+                        .group = "/how",
+                        .lines = {{"message", "/rtt_ns/p50"}, {"limit", "/limit_rtt_ns/p50"}}}}}) {}
+
+  void add_flags(CLI::App& command) override {
+    flags_.add_run(command).add_modes(command).add_sizes(command).add_carry(command);
+    flags_.add_rate(command).add_hist(command);
+  }
+
+  Result<void> run(Sink& out) override {
+    auto rows = flags_.sized({16, 64, 1024});
+    if (!flags_.has_sizes()) {
+      rows.push_back(rows.back());
+      rows.back().size = 1 << 20;
+      rows.back().carry = Carry::kUntouched;
+    }
+    for (Case& row : rows) {
+      row.seconds = flags_.seconds_or(0.3);
+      row.rate = flags_.rate();
+    }
+    // One size, one row.
+    auto modes = std::vector{WaitMode::kSpin};
+    if (!flags_.has_sizes()) modes.push_back(WaitMode::kSleep);
+    return run_rows_in_hive(out, flags_, flags_.cases(rows, modes), run_latency, fill);
+  }
+};
+
 }  // namespace
 
 Result<Outcome> run_latency(SharedBoard& board, const Case& what) {
@@ -36,9 +112,11 @@ Result<Outcome> run_latency(SharedBoard& board, const Case& what) {
     if (!joined) return tl::unexpected(joined.error());
     auto player = std::make_shared<Player>(std::move(*joined));
     return [player, &what](Board& own, Side plays) {
-      return plays == Side::kPing ? ping(own, *player, what.seconds) : pong(*player);
+      return plays == Side::kPing ? ping(own, *player, what) : pong(*player);
     };
   });
 }
+
+std::unique_ptr<Benchmark> make_latency() { return std::make_unique<Latency>(); }
 
 }  // namespace beeline::bench

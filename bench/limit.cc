@@ -1,9 +1,15 @@
 #include "bench/limit.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <limits>
+#include <string>
 
+#include "bench/machine.h"
 #include "bench/rounds.h"
+#include "bench/run.h"
+#include "src/os/event_fd.h"
 #include "src/os/futex.h"
 
 namespace beeline::bench {
@@ -12,57 +18,117 @@ namespace {
 constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kWarmUpRounds = 100;
 
-void store(LoneWord& word, LimitKind kind, std::uint32_t value) {
-  word.value.store(value, std::memory_order_release);
-  if (kind == LimitKind::kFutex) (void)os::futex_wake_all(&word.value);
+/// One direction: the word, and where the reader sleeps.
+struct Way {
+  LoneWord& word;
+  LimitKind kind;
+  int event;
+};
+
+void store(Way way, std::uint32_t value) {
+  way.word.value.store(value, std::memory_order_release);
+  if (way.kind == LimitKind::kFutex) (void)os::futex_wake_all(&way.word.value);
+  if (way.kind == LimitKind::kEventFd) {
+    const std::uint64_t one = 1;
+    (void)!::write(way.event, &one, sizeof one);
+  }
 }
 
 /// Waits until the word is no longer `old`; returns what it is.
-std::uint32_t await_change(const LoneWord& word, LimitKind kind, std::uint32_t old) {
+std::uint32_t await_change(Way way, std::uint32_t old) {
   for (;;) {
-    const std::uint32_t value = word.value.load(std::memory_order_acquire);
+    const std::uint32_t value = way.word.value.load(std::memory_order_acquire);
     if (value != old) return value;
-    if (kind == LimitKind::kFutex) {
-      (void)os::futex_wait(&word.value, old, std::chrono::nanoseconds::max());
+    if (way.kind == LimitKind::kFutex) {
+      (void)os::futex_wait(&way.word.value, old, std::chrono::nanoseconds::max());
+    }
+    if (way.kind == LimitKind::kEventFd) {
+      (void)os::wait_readable(way.event, std::chrono::nanoseconds::max());
+      (void)os::drain_event(way.event);
     }
   }
 }
+
+Way to_pong(Board& board, LimitKind kind) { return {board.ping, kind, board.events[1]}; }
+Way to_ping(Board& board, LimitKind kind) { return {board.pong, kind, board.events[0]}; }
 
 }  // namespace
 
 void play_limit_ping(Board& board, LimitKind kind, double seconds, Histogram& histogram) {
   std::uint32_t last = 0;
   const auto round = [&](std::uint32_t number) {
-    store(board.ping, kind, number);
-    last = await_change(board.pong, kind, last);
+    store(to_pong(board, kind), number);
+    last = await_change(to_ping(board, kind), last);
     return true;
   };
   for (std::uint32_t number = 1; number <= kWarmUpRounds; ++number) round(number);
   time_rounds(seconds, histogram,
               [&](std::uint32_t number) { return round(kWarmUpRounds + number); });
-  store(board.ping, kind, kEnd);
+  store(to_pong(board, kind), kEnd);
 }
 
 void play_limit_pong(Board& board, LimitKind kind) {
   for (std::uint32_t last = 0;;) {
-    last = await_change(board.ping, kind, last);
+    last = await_change(to_pong(board, kind), last);
     if (last == kEnd) return;
-    store(board.pong, kind, last);
+    store(to_ping(board, kind), last);
   }
 }
 
 void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
                 std::uint32_t point) {
   // Each side resets the word that it writes, so that a second limit of a run starts as the first.
-  LoneWord& own = side == Side::kPing ? board.ping : board.pong;
-  own.value.store(0, std::memory_order_relaxed);
+  if (side == Side::kPing) board.ping.value.store(0, std::memory_order_relaxed);
+  if (side == Side::kPong) board.pong.value.store(0, std::memory_order_relaxed);
   meet(board, side, point);
-  if (side == Side::kPing) {
-    play_limit_ping(board, kind, seconds, histogram);
-  } else {
-    play_limit_pong(board, kind);
-  }
+  if (side == Side::kPing) play_limit_ping(board, kind, seconds, histogram);
+  if (side == Side::kPong) play_limit_pong(board, kind);
   meet(board, side, point + 1);
 }
+
+Result<Outcome> run_limit(SharedBoard& board, const Case& what) {
+  return run_case(board, what, [&](Board&, Side) -> Result<Measure> {
+    return [&](Board& shared, Side side) -> Result<void> {
+      play_limit(shared, side, what.limit(), what.seconds, shared.rounds, kLimitItself);
+      return {};
+    };
+  });
+}
+
+namespace {
+
+class Limit final : public Benchmark {
+ public:
+  Limit()
+      : Benchmark({.name = "limit",
+                   .help = "What the machine can do: a word that goes to the other CPU and back",
+                   .about = "round trip of a word, ns",
+                   .columns = {{"mode", "/mode", 8},
+                               {"by", "/limit_by", 10},
+                               {"p50", "/limit_rtt_ns/p50"},
+                               {"p99", "/limit_rtt_ns/p99"},
+                               {"p99.9", "/limit_rtt_ns/p999"},
+                               {"max", "/limit_rtt_ns/max"}}}) {}
+
+  void add_flags(CLI::App& command) override {
+    flags_.add_run(command).add_modes(command).add_hist(command);
+  }
+
+  Result<void> run(Sink& out) override {
+    Case what;
+    what.carry = Carry::kUntouched;
+    what.seconds = flags_.seconds_or(0.3);
+    const auto cases = flags_.cases({what}, {WaitMode::kSpin, WaitMode::kSleep});
+    return run_rows(out, flags_, cases, run_limit,
+                    [](Row& row, const Case&, const Outcome& outcome) {
+                      row["limit_rtt_ns"] = percentiles_json(outcome.rtt_ns);
+                      row["machine"] = machine_json();
+                    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_limit() { return std::make_unique<Limit>(); }
 
 }  // namespace beeline::bench

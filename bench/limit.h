@@ -3,7 +3,11 @@
 //
 //   cache line  both sides spin on a line that only the other side writes
 //   futex       both sides sleep on a word that only the other side writes
+//   eventfd     both sides sleep in poll() on an eventfd that only the other side writes
 
+#include <memory>
+
+#include "bench/benchmark.h"
 #include "bench/pair.h"
 
 namespace beeline::bench {
@@ -13,8 +17,14 @@ void play_limit_ping(Board& board, LimitKind kind, double seconds, Histogram& hi
 /// Returns when the ping side has ended.
 void play_limit_pong(Board& board, LimitKind kind);
 
-/// Either side, between the meeting points `point` and `point` + 1.
+/// Every side, between the meeting points `point` and `point` + 1.
 void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
                 std::uint32_t point);
+
+/// Nothing but the limit, into Board::rounds.
+[[nodiscard]] Result<Outcome> run_limit(SharedBoard& board, const Case& what);
+
+/// The sub-command: nothing but the limit, and what the machine is.
+[[nodiscard]] std::unique_ptr<Benchmark> make_limit();
 
 }  // namespace beeline::bench

@@ -1,41 +1,53 @@
 #pragma once
-// Two processes, one on each CPU, and the memory that they share for the measurement itself: the
-// words of the limit, their meeting points, and what they found out.
+// The processes of a run, each on its CPU, and the memory that they share for the measurement
+// itself: the words of the limit, their meeting points, and what they found out. Mostly two; more
+// where many send to one.
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include <beeline/result.h>
 
 #include "bench/case.h"
 #include "bench/histogram.h"
+#include "src/os/fd.h"
 
 namespace beeline::bench {
 
-enum class Side : std::uint8_t { kPing = 0, kPong = 1 };
+inline constexpr std::size_t kMostMembers = 64;
 
 /// A word that shares its cache lines with nothing.
 struct alignas(256) LoneWord {
   std::atomic<std::uint32_t> value{0};
 };
 
-/// Lies in memory that both processes and their parent map. Zeroed before each run.
+/// Lies in memory that all processes of a run and their parent map. Zeroed before each run.
 struct Board {
   LoneWord ping;  // written by the ping side, read by the pong side
   LoneWord pong;
-  std::array<LoneWord, 2> reached;  // the last meeting point of each side
-  std::array<std::array<char, 512>, 2> failure{};
+  LoneWord order;     // written by the ping side: what the others are to do next
+  LoneWord arrivals;  // rises with each arrival at a meeting point, where more than two meet
+  std::array<LoneWord, kMostMembers> reached;  // the last meeting point of each side
+  std::array<std::array<char, 512>, kMostMembers> failure{};
+
+  std::size_t members = 2;            // processes of this run
+  std::array<int, 2> events{-1, -1};  // eventfds, read by ping and by pong; the same in all
 
   Histogram limit_before;
   Histogram limit_after;
   Histogram rounds;
+  Histogram late;  // of what was due at a fixed time
   std::uint64_t messages = 0;
   std::int64_t elapsed_ns = 0;
+  std::uint64_t clock_ns = 0;
+  std::uint64_t looks = 0;      // a sample of those that found messages in a lane
+  std::uint64_t looked_at = 0;  // messages that they took
 };
 
-/// Owns the shared memory of the runs.
+/// Owns the shared memory of the runs, and the eventfds of their limit.
 class SharedBoard {
  public:
   /// Errors: kSystem.
@@ -44,23 +56,27 @@ class SharedBoard {
   SharedBoard& operator=(SharedBoard&&) = delete;
   ~SharedBoard();
 
-  /// Makes everything zero. REQUIRES: no run.
-  void clear();
+  /// Makes everything zero, for a run of so many processes. REQUIRES: no run, 2 <= members <=
+  /// kMostMembers.
+  void clear(std::size_t members = 2);
   [[nodiscard]] Board& operator*() const { return *board_; }
   [[nodiscard]] Board* operator->() const { return board_; }
 
  private:
-  explicit SharedBoard(Board* board) : board_(board) {}
+  SharedBoard(Board* board, os::UniqueFd ping, os::UniqueFd pong)
+      : board_(board), events_{std::move(ping), std::move(pong)} {}
   Board* board_;
+  std::array<os::UniqueFd, 2> events_;
 };
 
-/// The first two usable CPUs that are not threads of one core; one CPU twice if there is no other.
+/// Usable CPUs of different cores, the lowest first, as far as there are any; one CPU twice if
+/// there is no other.
 [[nodiscard]] Cpus default_cpus();
 
 /// Keeps the calling process on the CPU. Errors: kInvalid (not usable).
 [[nodiscard]] Result<void> pin(int cpu);
 
-/// Where the two sides of a run wait for each other, in this order. After a limit point comes one
+/// Where the sides of a run wait for each other, in this order. After a limit point comes one
 /// more, at its end.
 inline constexpr std::uint32_t kAttached = 1;
 inline constexpr std::uint32_t kLimitBefore = 2;
@@ -69,11 +85,13 @@ inline constexpr std::uint32_t kLimitItself = 5;
 inline constexpr std::uint32_t kDone = 7;
 inline constexpr std::uint32_t kLimitAfter = 8;
 
-/// Waits until the other side has come to this meeting point too.
+/// Waits until all others have come to this meeting point too. Two wait awake; more of them sleep,
+/// since they may share a CPU.
 void meet(Board& board, Side side, std::uint32_t point);
 
-/// Runs `play` in two new processes and waits for both. If one fails, the other is killed; neither
-/// outlives this process, nor `seconds` by much. Errors: what a side returned, kSystem.
+/// Runs `play` in new processes, as many as Board::members says, and waits for all. If one fails,
+/// the others are killed; none outlives this process, nor `seconds` by much. Errors: what a side
+/// returned, kSystem.
 [[nodiscard]] Result<void> run_pair(Board& board, double seconds,
                                     const std::function<Result<void>(Side)>& play);
 

@@ -1,134 +1,140 @@
 #include "bench/report.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "bench/benchmarks.h"
+#include "bench/page.h"
+#include "bench/plot.h"
+#include "src/os/error.h"
 
 namespace beeline::bench {
 namespace {
 
-using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
-void print(const std::string& line) {
-  std::fputs((line + "\n").c_str(), stdout);
-  std::fflush(stdout);
-}
-
-/// 65536 as "64 KiB".
-std::string bytes_text(std::size_t bytes) {
-  if (bytes != 0 && bytes % (1U << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes != 0 && bytes % (1U << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
-  return fmt::format("{} B", bytes);
-}
-
-std::string note_of(const Outcome& outcome) {
-  if (outcome.count < Outcome::kFewest) {
-    return fmt::format("  UNSTABLE: only {} of them in the last of {} runs, others use the CPUs",
-                       outcome.count, outcome.attempts);
+/// The files that a path means: itself, or those of a directory that hold rows.
+std::vector<std::string> files_of(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".jsonl") files.push_back(entry.path().string());
   }
-  if (!outcome.stable()) {
-    return fmt::format("  UNSTABLE: limit {} before, {} after, in the last of {} runs",
-                       outcome.limit.before, outcome.limit.after, outcome.attempts);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<void> read_rows(const std::string& file, RowsByTest& rows) {
+  std::ifstream in(file);
+  if (!in) return os::system_failure("cannot read " + file);
+  std::size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.empty()) continue;
+    Row row = Row::parse(line, nullptr, false);
+    if (!row.is_object() || !row.contains("test") || !row.at("test").is_string()) {
+      return fail(ErrorCode::kInvalid,
+                  fmt::format("{}:{}: not a row of beeline-bench --json: a JSON object with a "
+                              "\"test\"",
+                              file, number));
+    }
+    rows[row.at("test").get<std::string>()].push_back(std::move(row));
   }
-  if (outcome.attempts == 1) return "";
-  return fmt::format("  run {}: those before were not stable", outcome.attempts);
+  return {};
 }
 
-double ratio(const Outcome& outcome) {
-  const double limit = outcome.limit.middle();
-  return limit > 0.0 ? static_cast<double>(outcome.rtt_ns.p50) / limit : 0.0;
+void print_tables(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
+                  const RowsByTest& rows) {
+  for (const auto& benchmark : benchmarks) {
+    const Description& about = benchmark->description();
+    const auto those = rows.find(about.name);
+    if (those == rows.end()) continue;
+    std::string text =
+        fmt::format("{}: {}\n\n{}\n", about.name, about.about, head_line(about.columns));
+    for (const Row& row : those->second) text += row_line(about.columns, row) + "\n";
+    std::fputs((text + "\n").c_str(), stdout);
+  }
 }
 
-double rounded(double value) { return static_cast<double>(static_cast<long>(value * 1e3)) / 1e3; }
+class Report final : public Benchmark {
+ public:
+  Report()
+      : Benchmark({.name = "report",
+                   .help = "Tables, and a page with pictures, of rows written with --json",
+                   .about = ""}) {}
 
-Json percentiles_json(const Percentiles& rtt) {
-  return {{"p50", rtt.p50}, {"p99", rtt.p99}, {"p999", rtt.p999}, {"max", rtt.max}};
-}
+  void add_flags(CLI::App& command) override {
+    command.add_option("rows", paths_, "Files of rows, or directories of *.jsonl")->required();
+    command.add_option("--out", out_, "The page; by default report.html in the first directory");
+  }
+
+  Result<void> run(Sink& out) override {
+    RowsByTest rows;
+    for (const std::string& path : paths_) {
+      for (const std::string& file : files_of(path)) {
+        if (auto read = read_rows(file, rows); !read) return read;
+      }
+    }
+    if (rows.empty()) return fail(ErrorCode::kInvalid, "there are no rows in " + paths_.front());
+    const auto benchmarks = all_benchmarks();
+    print_tables(benchmarks, rows);
+    auto pictures = draw_all(benchmarks, rows, out);
+    if (!pictures) return tl::unexpected(pictures.error());
+    const std::string page = page_file();
+    std::ofstream file(page);
+    file << page_text(benchmarks, rows, *pictures);
+    if (!file.flush()) return os::system_failure("cannot write " + page);
+    std::fputs(("page: " + page + "\n").c_str(), stdout);
+    return {};
+  }
+
+ private:
+  using Pictures = std::map<std::string, std::vector<std::string>>;
+
+  static Result<Pictures> draw_all(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
+                                   const RowsByTest& rows, const Sink& out) {
+    Pictures pictures;
+    if (!has_gnuplot()) {
+      out.remark("no pictures: there is no gnuplot; scripts/setup bench installs it");
+      return pictures;
+    }
+    for (const auto& benchmark : benchmarks) {
+      const Description& about = benchmark->description();
+      const auto those = rows.find(about.name);
+      if (those == rows.end()) continue;
+      for (const Plot& plot : about.plots) {
+        const std::string name = fmt::format("{}{}_", about.name, pictures[about.name].size());
+        const std::string script = plot_script(plot, those->second, name);
+        if (script.empty()) continue;
+        auto picture = draw(script);
+        if (!picture) return tl::unexpected(picture.error());
+        pictures[about.name].push_back(std::move(*picture));
+      }
+    }
+    return pictures;
+  }
+
+  [[nodiscard]] std::string page_file() const {
+    if (!out_.empty()) return out_;
+    std::error_code error;
+    const fs::path first(paths_.front());
+    return (fs::is_directory(first, error) ? first : first.parent_path()) / "report.html";
+  }
+
+  std::vector<std::string> paths_;
+  std::string out_;
+};
 
 }  // namespace
 
-void Report::open(const Cpus& cpus) const {
-  std::string where =
-      fmt::format("two processes, pinned to CPU {} and CPU {}", cpus.ping, cpus.pong);
-  if (cpus.shared()) {
-    where =
-        fmt::format("two processes on one CPU, {}: nobody spins, the limit is a futex", cpus.ping);
-  }
-  if (json_) {
-    std::fputs((where + "\n").c_str(), stderr);
-    return;
-  }
-  print(where);
-  switch (test_) {
-    case Test::kLimit:
-      print("\nround trip of a word, ns\n");
-      print(fmt::format("{:8}  {:10} {:>9} {:>9} {:>9} {:>9}", "mode", "by", "p50", "p99", "p99.9",
-                        "max"));
-      break;
-    case Test::kLatency:
-      print("\nround trip of a message, ns; limit: p50 of the bare round trip, in the same run\n");
-      print(fmt::format("{:>8} {:9} {:8} {:>9} {:>9} {:>9} {:>9}   {:>9} {:>6}", "size", "payload",
-                        "mode", "p50", "p99", "p99.9", "max", "limit", "ratio"));
-      break;
-    case Test::kThroughput:
-      print("\nmessages one way; limit: p50 of the bare round trip in the same run, ns\n");
-      print(fmt::format("{:>8} {:9} {:8} {:>12} {:>10}   {:>9}", "size", "payload", "mode",
-                        "million/s", "ns each", "limit"));
-      break;
-  }
-}
-
-void Report::add(const Case& what, const Outcome& outcome) const {
-  if (json_) {
-    add_json(what, outcome);
-    return;
-  }
-  const Percentiles& rtt = outcome.rtt_ns;
-  const std::string head = fmt::format("{:>8} {:9} {:8}", bytes_text(what.size),
-                                       to_string(what.carry), to_string(what.mode));
-  const double limit = outcome.limit.middle();
-  switch (test_) {
-    case Test::kLimit:
-      print(fmt::format("{:8}  {:10} {:9} {:9} {:9} {:9}{}", to_string(what.mode),
-                        to_string(what.limit()), rtt.p50, rtt.p99, rtt.p999, rtt.max,
-                        note_of(outcome)));
-      break;
-    case Test::kLatency:
-      print(fmt::format("{} {:9} {:9} {:9} {:9}   {:9.0f} {:6.2f}{}", head, rtt.p50, rtt.p99,
-                        rtt.p999, rtt.max, limit, ratio(outcome), note_of(outcome)));
-      break;
-    case Test::kThroughput:
-      print(fmt::format("{} {:12.2f} {:10.1f}   {:9.0f}{}", head, outcome.messages_per_s / 1e6,
-                        1e9 / outcome.messages_per_s, limit, note_of(outcome)));
-      break;
-  }
-}
-
-void Report::add_json(const Case& what, const Outcome& outcome) const {
-  Json row;
-  if (test_ != Test::kLimit) row["size"] = what.size;
-  row["mode"] = to_string(what.mode);
-  if (test_ == Test::kLatency) row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
-  if (test_ == Test::kThroughput) {
-    row["messages_per_s"] = static_cast<std::uint64_t>(outcome.messages_per_s);
-  }
-  if (test_ == Test::kLimit) {
-    row["limit_rtt_ns"] = percentiles_json(outcome.rtt_ns);
-  } else {
-    row["limit_rtt_ns"] = {{"p50", outcome.limit.middle()}};
-    row["payload"] = to_string(what.carry);
-  }
-  if (test_ == Test::kLatency) row["ratio_p50"] = rounded(ratio(outcome));
-  row["limit_by"] = to_string(what.limit());
-  row["limit_before_ns"] = outcome.limit.before;
-  row["limit_after_ns"] = outcome.limit.after;
-  row["stable"] = outcome.stable();
-  row["attempts"] = outcome.attempts;
-  row["count"] = outcome.count;
-  row["cpus"] = {what.cpus.ping, what.cpus.pong};
-  print(row.dump());
-}
+std::unique_ptr<Benchmark> make_report() { return std::make_unique<Report>(); }
 
 }  // namespace beeline::bench

@@ -1,24 +1,25 @@
 #include "bench/run.h"
 
 #include <algorithm>
+#include <fstream>
+#include <optional>
 
+#include <fmt/format.h>
+
+#include "bench/histogram_text.h"
 #include "bench/limit.h"
+#include "src/os/error.h"
+#include "tools/beeline/scratch_hive.h"
 
 namespace beeline::bench {
 namespace {
 
 constexpr double kLimitSeconds = 0.1;
 
-Percentiles percentiles_of(const Histogram& histogram) {
-  return {histogram.percentile(50.0), histogram.percentile(99.0), histogram.percentile(99.9),
-          histogram.max()};
-}
-
 Result<void> play(Board& board, Side side, const Case& what, const Prepare& prepare) {
   const Result<Measure> measure = prepare(board, side);
   if (!measure) return tl::unexpected(measure.error());
-  const int cpu = side == Side::kPing ? what.cpus.ping : what.cpus.pong;
-  if (auto pinned = pin(cpu); !pinned) return pinned;
+  if (auto pinned = pin(what.cpus.of(side)); !pinned) return pinned;
   const double seconds = std::min(kLimitSeconds, what.seconds);
   play_limit(board, side, what.limit(), seconds, board.limit_before, kLimitBefore);
   meet(board, side, kStart);
@@ -31,20 +32,33 @@ Result<void> play(Board& board, Side side, const Case& what, const Prepare& prep
 Outcome outcome_of(const Board& board) {
   Outcome outcome;
   outcome.rtt_ns = percentiles_of(board.rounds);
+  outcome.late_ns = percentiles_of(board.late);
   outcome.count = std::max(board.rounds.count(), board.messages);
+  outcome.clock_ns = board.clock_ns;
   if (board.elapsed_ns > 0) {
     outcome.messages_per_s =
         static_cast<double>(board.messages) * 1e9 / static_cast<double>(board.elapsed_ns);
   }
+  if (board.looks > 0) {
+    outcome.messages_per_look =
+        static_cast<double>(board.looked_at) / static_cast<double>(board.looks);
+  }
   outcome.limit = {board.limit_before.percentile(50.0), board.limit_after.percentile(50.0)};
   return outcome;
+}
+
+Result<void> save(const Histogram& histogram, const std::string& file) {
+  std::ofstream out(file);
+  out << percentile_text(histogram);
+  if (out.flush()) return {};
+  return os::system_failure(fmt::format("cannot write the histogram to {}", file));
 }
 
 }  // namespace
 
 Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& prepare) {
   for (int attempt = 1;; ++attempt) {
-    board.clear();
+    board.clear(what.members);
     const auto done = run_pair(*board, what.seconds,
                                [&](Side side) { return play(*board, side, what, prepare); });
     if (!done) return tl::unexpected(done.error());
@@ -54,13 +68,67 @@ Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& pr
   }
 }
 
-Result<Outcome> run_limit(SharedBoard& board, const Case& what) {
-  return run_case(board, what, [&](Board&, Side) -> Result<Measure> {
-    return [&](Board& shared, Side side) -> Result<void> {
-      play_limit(shared, side, what.limit(), what.seconds, shared.rounds, kLimitItself);
-      return {};
-    };
-  });
+Result<void> run_rows(const Sink& out, const Flags& flags, const std::vector<Case>& cases,
+                      const RunCase& run, const Fill& fill) {
+  if (!flags.hist().empty() && cases.size() != 1) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("--hist holds one row and {} are asked for: name one --size and one "
+                            "--mode",
+                            cases.size()));
+  }
+  auto board = SharedBoard::create();
+  if (!board) return tl::unexpected(board.error());
+  out.open(flags.cpus());
+  for (const Case& what : cases) {
+    const auto outcome = run(*board, what);
+    if (!outcome) return tl::unexpected(outcome.error());
+    Row row;
+    fill(row, what, *outcome);
+    add_conditions(row, what, *outcome);
+    out.add(std::move(row));
+    if (flags.hist().empty()) continue;
+    if (auto saved = save((*board)->rounds, flags.hist()); !saved) return saved;
+  }
+  return {};
+}
+
+Result<void> run_rows_in_hive(const Sink& out, const Flags& flags, const std::vector<Case>& cases,
+                              const RunCase& run, const Fill& fill) {
+  // Ends with us, however we end.
+  auto hive = cli::ScratchHive::start("bench");
+  if (!hive) return tl::unexpected(hive.error());
+  if (auto done = run_rows(out, flags, cases, run, fill); !done) return done;
+  return hive->close();
+}
+
+Percentiles percentiles_of(const Histogram& histogram) {
+  return {histogram.percentile(50.0), histogram.percentile(99.0), histogram.percentile(99.9),
+          histogram.max()};
+}
+
+Row percentiles_json(const Percentiles& rtt) {
+  return {{"p50", rtt.p50}, {"p99", rtt.p99}, {"p999", rtt.p999}, {"max", rtt.max}};
+}
+
+double rounded(double value) { return static_cast<double>(static_cast<long>(value * 1e3)) / 1e3; }
+
+double ratio_of(const Outcome& outcome) {
+  const double limit = outcome.limit.middle();
+  return limit > 0.0 ? rounded(static_cast<double>(outcome.rtt_ns.p50) / limit) : 0.0;
+}
+
+void add_conditions(Row& row, const Case& what, const Outcome& outcome) {
+  row["mode"] = to_string(what.mode);
+  if (!row.contains("limit_rtt_ns")) row["limit_rtt_ns"] = {{"p50", outcome.limit.middle()}};
+  row["limit_by"] = to_string(what.limit());
+  row["limit_before_ns"] = outcome.limit.before;
+  row["limit_after_ns"] = outcome.limit.after;
+  row["stable"] = outcome.stable();
+  row["attempts"] = outcome.attempts;
+  row["count"] = outcome.count;
+  Row cpus = Row::array();
+  for (std::size_t i = 0; i < what.members; ++i) cpus.push_back(what.cpus.of(side_of(i)));
+  row["cpus"] = std::move(cpus);
 }
 
 }  // namespace beeline::bench

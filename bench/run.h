@@ -1,15 +1,18 @@
 #pragma once
-// One row: both processes, the limit before and after, and again where the machine changed between
+// One row: all processes, the limit before and after, and again where the machine changed between
 // them.
 
 #include <functional>
+#include <vector>
 
+#include "bench/flags.h"
 #include "bench/pair.h"
+#include "bench/sink.h"
 
 namespace beeline::bench {
 
 /// What a side does between the two limits. It has been pinned. Must not return before its own work
-/// is over; the two sides start together.
+/// is over; the sides start together.
 using Measure = std::function<Result<void>(Board&, Side)>;
 
 /// What a side does first, unpinned: attach, so that it learns how many CPUs there are. Returns
@@ -24,7 +27,27 @@ using Prepare = std::function<Result<Measure>(Board&, Side)>;
 
 inline constexpr int kMostAttempts = 5;
 
-/// Nothing but the limit.
-[[nodiscard]] Result<Outcome> run_limit(SharedBoard& board, const Case& what);
+/// Runs one case, for example by run_case().
+using RunCase = std::function<Result<Outcome>(SharedBoard&, const Case&)>;
+/// Puts into a row what is of its test; what all have in common, add_conditions() adds.
+using Fill = std::function<void(Row&, const Case&, const Outcome&)>;
+
+/// Runs the cases and hands out their rows. Errors: of the case; kInvalid (--hist for several).
+[[nodiscard]] Result<void> run_rows(const Sink& out, const Flags& flags,
+                                    const std::vector<Case>& cases, const RunCase& run,
+                                    const Fill& fill);
+/// The same in a hive of its own, which ends with it.
+[[nodiscard]] Result<void> run_rows_in_hive(const Sink& out, const Flags& flags,
+                                            const std::vector<Case>& cases, const RunCase& run,
+                                            const Fill& fill);
+
+[[nodiscard]] Percentiles percentiles_of(const Histogram& histogram);
+[[nodiscard]] Row percentiles_json(const Percentiles& rtt);
+/// To three digits behind the point.
+[[nodiscard]] double rounded(double value);
+/// p50 over the limit's.
+[[nodiscard]] double ratio_of(const Outcome& outcome);
+/// Mode, limit, how stable the run was, CPUs: what a figure is worth nothing without.
+void add_conditions(Row& row, const Case& what, const Outcome& outcome);
 
 }  // namespace beeline::bench

@@ -8,7 +8,6 @@
 namespace beeline::bench {
 namespace {
 
-constexpr std::uint64_t kMessagesPerClock = 64;
 constexpr std::uint64_t kWarmUp = 100'000;
 
 /// From the first message until the receiver has said that it has read the last one.
@@ -34,13 +33,56 @@ Result<void> stream(Board& board, Player& player, double seconds) {
   return player.error();
 }
 
-Result<void> absorb(Player& player) {
-  for (std::uint64_t number = 1; player.receive(number);) ++number;
+Result<void> absorb(Board& board, Player& player) {
+  for (std::uint64_t number = 1; player.receive_sampled(board, number);) ++number;
   if (player.error()) static_cast<void>(player.send_end());
   return player.error();
 }
 
+class Throughput final : public Benchmark {
+ public:
+  Throughput()
+      : Benchmark({.name = "throughput",
+                   .help = "Messages one way in a second, next to the limit",
+                   .about = "messages one way; per look: that the receiver took at once; limit: "
+                            "p50 of the bare round trip in the same run, ns",
+                   .columns = {{"size", "/size", 8, 1.0, 0, true},
+                               {"payload", "/payload"},
+                               {"mode", "/mode", 8},
+                               {"million/s", "/messages_per_s", 10, 1e-6, 2},
+                               {"ns each", "/ns_each", 9, 1.0, 1},
+                               {"per look", "/messages_per_look", 9, 1.0, 1},
+                               {"limit", "/limit_rtt_ns/p50"}},
+                   .plots = {{.title = "One way, messages a second",
+                              .x = "/size",
+                              .x_label = "bytes of payload",
+                              .y_label = "million/s",
+                              .group = "/mode",
+                              .lines = {{"messages", "/messages_per_s", 1e-6}}}}}) {}
+
+  void add_flags(CLI::App& command) override {
+    flags_.add_run(command).add_modes(command).add_sizes(command).add_carry(command);
+  }
+
+  Result<void> run(Sink& out) override {
+    auto rows = flags_.sized({64, 1024});
+    for (Case& row : rows) row.seconds = flags_.seconds_or(1.0);
+    return run_rows_in_hive(out, flags_, flags_.cases(rows, {WaitMode::kSpin}), run_throughput,
+                            fill_stream);
+  }
+};
+
 }  // namespace
+
+void fill_stream(Row& row, const Case& what, const Outcome& outcome) {
+  row["size"] = what.size;
+  row["payload"] = to_string(what.carry);
+  row["messages_per_s"] = static_cast<std::uint64_t>(outcome.messages_per_s);
+  row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
+  row["messages_per_look"] = rounded(outcome.messages_per_look);
+}
+
+std::unique_ptr<Benchmark> make_throughput() { return std::make_unique<Throughput>(); }
 
 Result<Outcome> run_throughput(SharedBoard& board, const Case& what) {
   return run_case(board, what, [&](Board& shared, Side side) -> Result<Measure> {
@@ -48,7 +90,7 @@ Result<Outcome> run_throughput(SharedBoard& board, const Case& what) {
     if (!joined) return tl::unexpected(joined.error());
     auto player = std::make_shared<Player>(std::move(*joined));
     return [player, &what](Board& own, Side plays) {
-      return plays == Side::kPing ? stream(own, *player, what.seconds) : absorb(*player);
+      return plays == Side::kPing ? stream(own, *player, what.seconds) : absorb(own, *player);
     };
   });
 }

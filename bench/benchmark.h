@@ -1,0 +1,63 @@
+#pragma once
+// A sub-command of beeline-bench: what it measures, what its rows hold, how people see them. The
+// table, the page and the plots are made from this description alone.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <beeline/result.h>
+#include <CLI/CLI.hpp>
+
+#include "bench/flags.h"
+#include "bench/sink.h"
+#include "bench/table.h"
+
+namespace beeline::bench {
+
+/// A picture of some rows: one line for each of `lines` and each value of `group`.
+struct Plot {
+  struct Line {
+    std::string label;
+    std::string value;  ///< JSON pointer into a row
+    double scale = 1.0;
+  };
+  std::string title;
+  std::string x;  ///< JSON pointer into a row
+  std::string x_label;
+  std::string y_label;
+  std::string group{};  ///< JSON pointer; empty: all rows belong together
+  std::vector<Line> lines;
+};
+
+struct Description {
+  std::string name;  ///< of the sub-command, and `test` of its rows
+  std::string help;
+  std::string about;  ///< above its table
+  std::vector<Column> columns{};
+  std::vector<Plot> plots{};
+};
+
+class Benchmark {
+ public:
+  virtual ~Benchmark() = default;
+  Benchmark(const Benchmark&) = delete;
+  Benchmark& operator=(const Benchmark&) = delete;
+
+  [[nodiscard]] const Description& description() const { return description_; }
+  [[nodiscard]] const Flags& flags() const { return flags_; }
+
+  virtual void add_flags(CLI::App& command) = 0;
+  /// Measures, and hands out each row when it is there.
+  [[nodiscard]] virtual Result<void> run(Sink& out) = 0;
+
+ protected:
+  explicit Benchmark(Description description) : description_(std::move(description)) {}
+
+  Flags flags_;
+
+ private:
+  Description description_;
+};
+
+}  // namespace beeline::bench

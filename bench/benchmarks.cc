@@ -1,0 +1,31 @@
+#include "bench/benchmarks.h"
+
+#include "bench/fanin.h"
+#include "bench/fanout.h"
+#include "bench/idle.h"
+#include "bench/inbox.h"
+#include "bench/latency.h"
+#include "bench/limit.h"
+#include "bench/report.h"
+#include "bench/scale.h"
+#include "bench/throughput.h"
+#include "bench/wake.h"
+
+namespace beeline::bench {
+
+std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
+  std::vector<std::unique_ptr<Benchmark>> all;
+  all.push_back(make_limit());
+  all.push_back(make_latency());
+  all.push_back(make_throughput());
+  all.push_back(make_fanin());
+  all.push_back(make_fanout());
+  all.push_back(make_wake());
+  all.push_back(make_inbox());
+  all.push_back(make_scale());
+  all.push_back(make_idle());
+  all.push_back(make_report());
+  return all;
+}
+
+}  // namespace beeline::bench

@@ -1,0 +1,105 @@
+#pragma once
+// Many agent processes and their lead, all asleep unless they are told otherwise. They share a page
+// with the process that started them, on which they say how far they are.
+//
+//   conductor   starts the lead, then the members one after the other; gives orders
+//   lead        one agent, parent of all members
+//   members     answer the lead
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <beeline/agent.h>
+
+#include "bench/case.h"
+
+namespace beeline::bench {
+
+inline constexpr std::size_t kMostInCrowd = 4000;
+
+struct CrowdPage {
+  std::atomic<std::uint32_t> steps{0};  // rises with each step that the lead has made
+  std::atomic<std::uint32_t> order{0};  // rises with each order to the lead
+  std::atomic<std::uint32_t> failed{0};
+  std::array<char, 512> failure{};
+  std::array<std::int64_t, kMostInCrowd> attach_ns{};
+  std::array<std::int64_t, kMostInCrowd> link_ns{};
+  std::atomic<std::uint32_t> task{0};      // what the next order means
+  std::array<std::uint64_t, 8> results{};  // of the lead
+};
+
+class Crowd {
+ public:
+  using Play = std::function<Result<void>(CrowdPage&)>;
+
+  /// Errors: kSystem.
+  [[nodiscard]] static Result<Crowd> create();
+  Crowd(Crowd&& other) noexcept;
+  Crowd& operator=(Crowd&&) = delete;
+  /// Kills and reaps those that still run.
+  ~Crowd();
+
+  /// Starts a process, which ends with us. Errors: kSystem.
+  [[nodiscard]] Result<pid_t> start(const Play& play);
+  /// Waits until the lead has made so many steps. Errors: that of the process that failed,
+  /// kTimeout.
+  [[nodiscard]] Result<void> await_steps(std::uint32_t steps);
+  /// Tells the lead to do something, and waits for the step that it makes then.
+  [[nodiscard]] Result<void> order(std::uint32_t task);
+  /// Waits until all have ended. Errors: that of the process that failed.
+  [[nodiscard]] Result<void> finish();
+
+  [[nodiscard]] CrowdPage& page() const { return *page_; }
+  [[nodiscard]] const std::vector<pid_t>& processes() const { return processes_; }
+
+ private:
+  explicit Crowd(CrowdPage* page) : page_(page) {}
+  [[nodiscard]] Result<void> failure() const;
+  /// A process has ended otherwise than it should.
+  [[nodiscard]] bool has_casualty() const;
+  CrowdPage* page_;
+  std::vector<pid_t> processes_;
+};
+
+/// For the lead: has made a step.
+void make_step(CrowdPage& page);
+/// For the lead: sleeps until it was given so many orders.
+void await_order(CrowdPage& page, std::uint32_t count);
+
+/// The name of a member as an agent.
+[[nodiscard]] std::string member_name(std::size_t number);
+inline constexpr const char* kLeadName = "lead";
+
+/// Waits for space. Errors: kSystem.
+[[nodiscard]] Result<void> say(Agent& agent, Peer to, std::string_view text);
+
+/// What members hear from the lead, and answer in the same words.
+inline constexpr std::string_view kHello = "hello";
+inline constexpr std::string_view kEcho = "echo";
+inline constexpr std::string_view kBye = "bye";
+
+/// A member: attaches as a child of the lead and opens the link to it, both timed, says hello, and
+/// answers until it hears good-bye. `hear` is asked first about each other message; what it
+/// declines (false) is echoed.
+using Hear = std::function<Result<bool>(Agent&, Peer lead, const Message&)>;
+[[nodiscard]] Result<void> play_member(CrowdPage& page, std::size_t number, const Case& what,
+                                       const Hear& hear);
+
+/// Somebody who attaches, says hello to the lead and leaves.
+[[nodiscard]] Result<void> play_caller(CrowdPage& page);
+
+/// The lead's agent. Like the members it is pinned after it has attached: before, it would learn
+/// that there is one CPU, and never spin.
+[[nodiscard]] Result<Agent> attach_lead(const Case& what);
+/// The lead: waits for a hello. Returns who said it.
+[[nodiscard]] Result<Pid> await_hello(Agent& agent);
+/// The lead: good-bye to everybody, and waits for their answers.
+[[nodiscard]] Result<void> say_goodbye(Agent& agent, const std::vector<Peer>& members);
+
+}  // namespace beeline::bench

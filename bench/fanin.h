@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "bench/benchmark.h"
+
+namespace beeline::bench {
+
+/// How many messages a second one agent takes that several send to, those of each in order.
+[[nodiscard]] std::unique_ptr<Benchmark> make_fanin();
+
+}  // namespace beeline::bench

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "bench/benchmark.h"
+
+namespace beeline::bench {
+
+/// How many messages a second one agent sends to several, to each a message of its own, or by
+/// Agent::broadcast().
+[[nodiscard]] std::unique_ptr<Benchmark> make_fanout();
+
+}  // namespace beeline::bench

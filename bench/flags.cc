@@ -1,0 +1,104 @@
+#include "bench/flags.h"
+
+#include <map>
+
+#include "bench/agents.h"
+#include "bench/pair.h"
+
+namespace beeline::bench {
+namespace {
+
+const std::map<std::string, WaitMode> kModes{
+    {"spin", WaitMode::kSpin}, {"adaptive", WaitMode::kAdaptive}, {"sleep", WaitMode::kSleep}};
+
+constexpr std::uint64_t kLargestSize = 64ULL << 20;
+
+}  // namespace
+
+Flags& Flags::add_run(CLI::App& command) {
+  command
+      .add_option("--pin", pin_,
+                  "CPUs of the processes, like 0,1; the last one is shared by those that remain")
+      ->delimiter(',')
+      ->expected(2, static_cast<int>(kMostMembers));
+  command.add_option("--seconds", seconds_, "Measuring time of each row")
+      ->check(CLI::Range(0.01, 3600.0));
+  command.add_flag("--json", json_, "One JSON object for each row");
+  return *this;
+}
+
+Flags& Flags::add_modes(CLI::App& command) {
+  command
+      .add_option("--mode", modes_,
+                  "How the agents wait: spin, adaptive or sleep; several with commas")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(kModes).description(""));
+  return *this;
+}
+
+Flags& Flags::add_sizes(CLI::App& command) {
+  command.add_option("--size", sizes_, "Bytes of payload, like 64 or 1M; several with commas")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(std::uint64_t{1}, kLargestSize));
+  return *this;
+}
+
+Flags& Flags::add_carry(CLI::App& command) {
+  command.add_flag("--untouched", untouched_,
+                   "Payloads are loans that neither side writes or reads");
+  return *this;
+}
+
+Flags& Flags::add_rate(CLI::App& command) {
+  command
+      .add_option("--rate", rate_,
+                  "Round trips a second, each due at a fixed time from which it is counted, "
+                  "whatever became of those before; 0: each follows the last")
+      ->check(CLI::Range(0.0, 1e8));
+  return *this;
+}
+
+Flags& Flags::add_hist(CLI::App& command) {
+  command.add_option("--hist", hist_,
+                     "File for the histogram as HdrHistogram writes percentiles; of the one row "
+                     "that --size and --mode name");
+  return *this;
+}
+
+Cpus Flags::cpus() const {
+  if (pin_.empty()) return default_cpus();
+  Cpus cpus{pin_[0], pin_[1]};
+  cpus.more.assign(pin_.begin() + 2, pin_.end());
+  if (!cpus.more.empty()) cpus.more.resize(kMostMembers, cpus.more.back());
+  return cpus;
+}
+
+std::vector<Case> Flags::sized(const std::vector<std::uint64_t>& sizes) const {
+  std::vector<Case> rows;
+  for (const std::uint64_t size : sizes_.empty() ? sizes : sizes_) {
+    Case row;
+    row.size = static_cast<std::size_t>(size);
+    row.carry = size <= kLanePayload ? Carry::kLane : Carry::kLoan;
+    if (untouched_) row.carry = Carry::kUntouched;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<Case> Flags::cases(const std::vector<Case>& rows, std::vector<WaitMode> modes) const {
+  const Cpus cpus = this->cpus();
+  if (!modes_.empty()) modes = modes_;
+  if (cpus.shared()) modes = {WaitMode::kSleep};
+  std::vector<Case> all;
+  for (const WaitMode mode : modes) {
+    for (Case row : rows) {
+      row.mode = mode;
+      row.cpus = cpus;
+      all.push_back(row);
+    }
+  }
+  return all;
+}
+
+}  // namespace beeline::bench

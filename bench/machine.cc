@@ -1,0 +1,66 @@
+#include "bench/machine.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include <beeline/version.h>
+#include <fmt/format.h>
+
+#include "src/os/process.h"
+
+namespace beeline::bench {
+namespace {
+
+/// What follows the colon in the first line that begins with `key`.
+std::string field_of(const std::string& file, const std::string& key) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const auto colon = line.find(':');
+    if (colon == std::string::npos || line.compare(0, key.size(), key) != 0) continue;
+    const auto first = line.find_first_not_of(" \t", colon + 1);
+    if (first != std::string::npos) return line.substr(first);
+  }
+  return "unknown";
+}
+
+std::string first_line(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  return std::getline(in, line) && !line.empty() ? line : "unknown";
+}
+
+std::string kernel() {
+  utsname name{};
+  if (::uname(&name) != 0) return "unknown";
+  return fmt::format("{} {} {}", name.sysname, name.release, name.machine);
+}
+
+std::string compiler() {
+#if defined(__clang__)
+  return fmt::format("Clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  return fmt::format("GCC {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+}
+
+}  // namespace
+
+Row machine_json() {
+  const std::string cpu = "/sys/devices/system/cpu/cpu0/";
+  return {{"cpu", field_of("/proc/cpuinfo", "model name")},
+          {"cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
+          {"usable_cpus", os::usable_cpus()},
+          {"threads_of_core_0", first_line(cpu + "topology/thread_siblings_list")},
+          {"virtual", field_of("/proc/cpuinfo", "flags").find(" hypervisor") != std::string::npos},
+          {"governor", first_line(cpu + "cpufreq/scaling_governor")},
+          {"kernel", kernel()},
+          {"memory", field_of("/proc/meminfo", "MemTotal")},
+          {"compiler", compiler()},
+          {"load", first_line("/proc/loadavg")},
+          {"beeline", std::string(kVersion)}};
+}
+
+}  // namespace beeline::bench

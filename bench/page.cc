@@ -1,0 +1,101 @@
+#include "bench/page.h"
+
+#include <fmt/format.h>
+
+namespace beeline::bench {
+namespace {
+
+constexpr auto kHead = R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Beeline, measured</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8886; }
+td.note { text-align: left; color: #c0392b; }
+.wide { overflow-x: auto; }
+svg { max-width: 100%; height: auto; }
+</style>
+<h1>Beeline, measured</h1>
+<p>Every figure stands beside the limit of the machine in the same run: a bare round trip of a cache
+line between the two pinned processes, or of a futex or eventfd where they sleep. It is measured
+before and after; where the two differ by more than 30&nbsp;% the run was done again, five times at
+most, and then marked. Compare ratios, not nanoseconds.</p>
+)";
+
+std::string escaped(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string machine_text(const Row& machine) {
+  if (!machine.is_object()) {
+    return "<p>The rows name no machine; those of <code>limit</code> do.</p>\n";
+  }
+  std::string text = "<h2>machine</h2>\n<div class=wide><table>\n";
+  for (const auto& [key, value] : machine.items()) {
+    text += fmt::format("<tr><th>{}<td>{}\n", escaped(key),
+                        escaped(value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return text + "</table></div>\n";
+}
+
+std::string table_text(const Description& about, const std::vector<Row>& rows) {
+  std::string text = "<div class=wide><table>\n<tr>";
+  for (const Column& column : about.columns) text += "<th>" + escaped(column.title);
+  for (const Row& row : rows) {
+    text += "\n<tr>";
+    for (const Column& column : about.columns) text += "<td>" + escaped(cell_text(column, row));
+    const std::string note = note_of(row);
+    if (!note.empty()) text += "<td class=note>" + escaped(note);
+  }
+  return text + "\n</table></div>\n";
+}
+
+}  // namespace
+
+Row machine_of(const RowsByTest& rows) {
+  for (const auto& [test, those] : rows) {
+    for (const Row& row : those) {
+      if (row.contains("machine")) return row.at("machine");
+    }
+  }
+  return {};
+}
+
+std::string page_text(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
+                      const RowsByTest& rows,
+                      const std::map<std::string, std::vector<std::string>>& pictures) {
+  std::string text = kHead + machine_text(machine_of(rows));
+  for (const auto& benchmark : benchmarks) {
+    const Description& about = benchmark->description();
+    const auto those = rows.find(about.name);
+    if (those == rows.end()) continue;
+    text += fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escaped(about.name), escaped(about.about));
+    text += table_text(about, those->second);
+    const auto drawn = pictures.find(about.name);
+    if (drawn == pictures.end()) continue;
+    for (const std::string& picture : drawn->second) text += "<p>" + picture + "\n";
+  }
+  return text + "</html>\n";
+}
+
+}  // namespace beeline::bench

@@ -1,0 +1,129 @@
+#include "bench/plot.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/os/error.h"
+
+namespace beeline::bench {
+namespace {
+
+// Readable on white and on black.
+constexpr std::array<const char*, 6> kColours{"#2f7ed8", "#d9622b", "#2a9d5c",
+                                              "#9b59b6", "#b8860b", "#808080"};
+constexpr double kLogFrom = 20.0;  // an axis that spans more than this factor is logarithmic
+
+using Points = std::vector<std::pair<double, double>>;
+
+/// The lines of a plot by their label.
+std::map<std::string, Points> lines_of(const Plot& plot, const std::vector<Row>& rows) {
+  std::map<std::string, Points> lines;
+  for (const Row& row : rows) {
+    const Row x = value_at(row, plot.x);
+    const std::string group =
+        plot.group.empty() ? "" : cell_text({.title = "", .value = plot.group}, row) + ": ";
+    for (const Plot::Line& line : plot.lines) {
+      const Row y = value_at(row, line.value);
+      if (!x.is_number() || !y.is_number()) continue;
+      lines[group + line.label].emplace_back(x.get<double>(), y.get<double>() * line.scale);
+    }
+  }
+  for (auto& [label, points] : lines) std::sort(points.begin(), points.end());
+  return lines;
+}
+
+/// Whether the axis of these values is to be logarithmic.
+bool spans_much(const std::set<double>& values) {
+  return !values.empty() && *values.begin() > 0.0 && *values.rbegin() > kLogFrom * *values.begin();
+}
+
+std::string quoted(const std::string& text) {
+  std::string safe = text;
+  std::replace(safe.begin(), safe.end(), '"', '\'');
+  return "\"" + safe + "\"";
+}
+
+}  // namespace
+
+std::string plot_script(const Plot& plot, const std::vector<Row>& rows, const std::string& name) {
+  const auto lines = lines_of(plot, rows);
+  std::set<double> xs;
+  std::set<double> ys;
+  for (const auto& [label, points] : lines) {
+    for (const auto& [x, y] : points) {
+      xs.insert(x);
+      ys.insert(y);
+    }
+  }
+  if (xs.size() < 2) return "";
+  std::string script = fmt::format(
+      "set terminal svg size 640,320 dynamic font \"sans-serif,12\" name \"{}\"\n"
+      "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n"
+      "set key outside right top noenhanced\nset grid\n",
+      name, quoted(plot.title), quoted(plot.x_label), quoted(plot.y_label));
+  if (spans_much(xs)) script += "set logscale x\n";
+  script += spans_much(ys) ? "set logscale y\n" : "set yrange [0:*]\n";
+  std::string list;
+  std::size_t number = 0;
+  for (const auto& [label, points] : lines) {
+    script += fmt::format("$line{} << END\n", number);
+    for (const auto& [x, y] : points) script += fmt::format("{} {}\n", x, y);
+    script += "END\n";
+    list += fmt::format(
+        "{}$line{} using 1:2 with linespoints pt 7 ps 0.5 lw 2 lc rgb \"{}\" "
+        "title {}",
+        number == 0 ? "plot " : ", ", number, kColours[number % kColours.size()], quoted(label));
+    ++number;
+  }
+  return script + list + "\n";
+}
+
+bool has_gnuplot() {
+  const char* const path = ::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/gnuplot").c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+Result<std::string> draw(const std::string& script) {
+  const char* const place = ::getenv("TMPDIR");
+  std::string folder = std::string(place != nullptr && *place != '\0' ? place : "/tmp");
+  folder += "/beeline-plot-XXXXXX";
+  if (::mkdtemp(folder.data()) == nullptr) {
+    return os::system_failure("cannot make the directory " + folder + " (set TMPDIR)");
+  }
+  std::ofstream(folder + "/plot") << "set output '" << folder << "/svg'\n" << script;
+  const int status = std::system(("gnuplot '" + folder + "/plot'").c_str());
+  std::ostringstream picture;
+  picture << std::ifstream(folder + "/svg").rdbuf();
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+  std::string svg = picture.str();
+  const auto first = svg.find("<svg");
+  if (status != 0 || first == std::string::npos) {
+    return fail(ErrorCode::kSystem, fmt::format("gnuplot drew nothing and ended with {}", status));
+  }
+  svg.erase(0, first);  // the page has a head of its own
+  for (const std::string black : {"\"black\"", "'black'"}) {
+    for (auto at = svg.find(black); at != std::string::npos; at = svg.find(black, at)) {
+      svg.replace(at, black.size(), "\"currentColor\"");
+    }
+  }
+  return svg;
+}
+
+}  // namespace beeline::bench

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/benchmark.h"
+
+namespace beeline::bench {
+
+/// The gnuplot program that draws a plot of those rows as SVG on its standard output; empty if
+/// there are not at least two places on the x axis. `name` keeps its parts apart from those of
+/// other pictures on the page.
+[[nodiscard]] std::string plot_script(const Plot& plot, const std::vector<Row>& rows,
+                                      const std::string& name);
+
+[[nodiscard]] bool has_gnuplot();
+
+/// Runs gnuplot and returns the picture, in which black is the colour of the text around it.
+/// Errors: kSystem.
+[[nodiscard]] Result<std::string> draw(const std::string& script);
+
+}  // namespace beeline::bench

@@ -1,0 +1,37 @@
+#pragma once
+// What the agents of a hive do while its size is measured.
+
+#include <cstdint>
+#include <vector>
+
+#include "bench/crowd.h"
+
+namespace beeline::bench {
+
+/// What the lead is told to do.
+enum class LeadTask : std::uint32_t {
+  kRoundTrips,  ///< with the first and with the last member
+  kTalk,        ///< let every member open a link to every other and send it a message
+  kLives,       ///< answer an agent that comes and goes
+  kEnd,
+};
+
+/// Where CrowdPage::results holds what, in nanoseconds.
+enum class LeadResult : std::size_t { kAlone, kFirst, kLast, kTalk, kLife };
+[[nodiscard]] std::uint64_t& result_of(CrowdPage& page, LeadResult which);
+
+/// Round trips with the only member that there is.
+[[nodiscard]] Result<void> measure_alone(CrowdPage& page, Agent& agent,
+                                         const std::vector<Peer>& members, double seconds);
+/// Does what it is told until the end.
+[[nodiscard]] Result<void> obey(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
+                                double seconds);
+
+/// For play_member(): talks to all other members when it is told to.
+[[nodiscard]] Hear make_talker();
+
+/// An agent that attaches under the same name again and again; each life opens its link to the
+/// lead, has a message answered, and ends, by which both links are closed.
+[[nodiscard]] Result<void> play_lives(CrowdPage& page, std::size_t lives);
+
+}  // namespace beeline::bench

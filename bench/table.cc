@@ -1,0 +1,62 @@
+#include "bench/table.h"
+
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "bench/case.h"
+
+namespace beeline::bench {
+namespace {
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes != 0 && bytes % (1U << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes != 0 && bytes % (1U << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} B", bytes);
+}
+
+}  // namespace
+
+Row value_at(const Row& row, const std::string& pointer) {
+  const Row::json_pointer place(pointer);
+  return row.contains(place) ? row.at(place) : Row();
+}
+
+std::string cell_text(const Column& column, const Row& row) {
+  const Row value = value_at(row, column.value);
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_number()) return "-";
+  if (column.is_size) return size_text(value.get<std::uint64_t>());
+  return fmt::format("{:.{}f}", value.get<double>() * column.scale, column.digits);
+}
+
+std::string head_line(const std::vector<Column>& columns) {
+  std::string line;
+  for (const Column& column : columns) line += fmt::format(" {:>{}}", column.title, column.width);
+  return line;
+}
+
+std::string row_line(const std::vector<Column>& columns, const Row& row) {
+  std::string line;
+  for (const Column& column : columns) {
+    line += fmt::format(" {:>{}}", cell_text(column, row), column.width);
+  }
+  const std::string note = note_of(row);
+  return note.empty() ? line : line + "  " + note;
+}
+
+std::string note_of(const Row& row) {
+  const auto attempts = row.value("attempts", 1);
+  if (row.value("stable", true)) {
+    return attempts == 1 ? "" : fmt::format("run {}: those before were not stable", attempts);
+  }
+  const auto count = row.value("count", Outcome::kFewest);
+  if (count < Outcome::kFewest) {
+    return fmt::format("UNSTABLE: only {} of them in the last of {} runs, others use the CPUs",
+                       count, attempts);
+  }
+  return fmt::format("UNSTABLE: limit {} before, {} after, in the last of {} runs",
+                     row.value("limit_before_ns", 0), row.value("limit_after_ns", 0), attempts);
+}
+
+}  // namespace beeline::bench

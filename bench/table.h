@@ -1,0 +1,34 @@
+#pragma once
+// Rows of JSON as people read them. A column names its place in a row, so that the same table can
+// be made while measuring and afterwards from files.
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace beeline::bench {
+
+using Row = nlohmann::ordered_json;
+
+struct Column {
+  std::string title;
+  std::string value;     ///< JSON pointer into a row
+  int width = 9;         ///< characters
+  double scale = 1.0;    ///< numbers are shown multiplied by this
+  int digits = 0;        ///< behind the point
+  bool is_size = false;  ///< 65536 is shown as "64 KiB"
+};
+
+/// What is at the place that a JSON pointer names; null if nothing is.
+[[nodiscard]] Row value_at(const Row& row, const std::string& pointer);
+
+/// The text of one cell; "-" for nothing.
+[[nodiscard]] std::string cell_text(const Column& column, const Row& row);
+[[nodiscard]] std::string head_line(const std::vector<Column>& columns);
+[[nodiscard]] std::string row_line(const std::vector<Column>& columns, const Row& row);
+
+/// What is to be said of how well a row was measured; mostly nothing.
+[[nodiscard]] std::string note_of(const Row& row);
+
+}  // namespace beeline::bench

@@ -1,0 +1,223 @@
+// beeline-bench: each test runs, and its rows hold what a reader, or a program, counts on. No
+// figure is judged.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/program.h"
+
+namespace beeline::test {
+namespace {
+
+using nlohmann::json;
+using Pointers = std::vector<const char*>;
+
+// What every figure is worth nothing without.
+const Pointers kConditions{"/test",           "/mode",   "/limit_rtt_ns/p50", "/limit_before_ns",
+                           "/limit_after_ns", "/stable", "/attempts",         "/cpus"};
+
+class BenchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path place = std::filesystem::temp_directory_path();
+    place_ = place.string();
+    std::string pattern = (place / "bench-test-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    // The scratch hives of the programs under test lie here.
+    ASSERT_EQ(::setenv("TMPDIR", folder_.c_str(), 1), 0);
+  }
+  void TearDown() override {
+    EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>()) << "left running";
+    std::filesystem::remove_all(folder_);
+    ::setenv("TMPDIR", place_.c_str(), 1);
+  }
+
+  // The rows of a run, which must succeed; one JSON object a line and nothing else.
+  [[nodiscard]] static std::vector<json> rows(std::vector<std::string> words) {
+    words.insert(words.begin(), "beeline-bench");
+    words.emplace_back("--json");
+    const Outcome outcome = run(std::move(words));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    std::vector<json> found;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+      found.push_back(json::parse(line, nullptr, false));
+      EXPECT_TRUE(found.back().is_object()) << "not a JSON object: " << line;
+    }
+    return found;
+  }
+  // The only row.
+  [[nodiscard]] static json row(std::vector<std::string> words) {
+    const auto found = rows(std::move(words));
+    EXPECT_EQ(found.size(), 1U);
+    return found.empty() ? json::object() : found.front();
+  }
+  static void expect_all(const json& row, const Pointers& pointers) {
+    for (const char* const pointer : pointers) {
+      EXPECT_TRUE(row.contains(json::json_pointer(pointer)))
+          << "no " << pointer << " in " << row.dump();
+    }
+  }
+  // Fields that are numbers above zero.
+  static void expect_positive(const json& row, const Pointers& pointers) {
+    expect_all(row, pointers);
+    for (const char* const pointer : pointers) {
+      const json value = row.value(json::json_pointer(pointer), json());
+      EXPECT_TRUE(value.is_number() && value > 0) << pointer << " is " << value;
+    }
+  }
+
+  [[nodiscard]] std::string in_folder(const std::string& name) const {
+    return folder_ + "/" + name;
+  }
+
+  std::string folder_;
+  std::string place_;
+};
+
+TEST_F(BenchTest, LimitNamesTheMachine) {
+  const json found = row({"limit", "--mode", "spin", "--seconds", "0.02"});
+  expect_all(found, kConditions);
+  expect_positive(found, {"/limit_rtt_ns/p50", "/limit_rtt_ns/p99", "/limit_rtt_ns/max"});
+  expect_all(found, {"/machine/cpu", "/machine/cpus", "/machine/kernel", "/machine/governor",
+                     "/machine/compiler"});
+}
+
+TEST_F(BenchTest, LatencyHasPercentilesTheLimitAndTheRatio) {
+  const std::string histogram = in_folder("latency.hgrm");
+  const json found =
+      row({"latency", "--size", "64", "--mode", "sleep", "--seconds", "0.02", "--hist", histogram});
+  expect_all(found, kConditions);
+  expect_positive(found, {"/rtt_ns/p50", "/rtt_ns/p99", "/rtt_ns/p999", "/rtt_ns/max",
+                          "/limit_rtt_ns/p50", "/ratio_p50"});
+  EXPECT_EQ(found.value("size", 0), 64);
+  EXPECT_EQ(found.value("mode", ""), "sleep");
+  std::ifstream saved(histogram);
+  std::string head;
+  std::getline(saved, head);
+  EXPECT_NE(head.find("1/(1-Percentile)"), std::string::npos) << "not a histogram: " << head;
+}
+
+TEST_F(BenchTest, LatencyAtARateCountsEachMessageThatWasDue) {
+  const json found =
+      row({"latency", "--size", "16", "--mode", "adaptive", "--rate", "5000", "--seconds", "0.04"});
+  EXPECT_EQ(found.value("count", 0), 200) << "5000 a second for 0.04 s";
+  expect_all(found, {"/sent_late_ns/p50", "/sent_late_ns/p99", "/rtt_ns/p50", "/rate"});
+}
+
+TEST_F(BenchTest, ThroughputHasMessagesASecondAndALook) {
+  const json found = row({"throughput", "--size", "64", "--mode", "adaptive", "--seconds", "0.05"});
+  expect_all(found, kConditions);
+  expect_positive(found, {"/size", "/messages_per_s", "/limit_rtt_ns/p50"});
+  expect_all(found, {"/messages_per_look"});
+}
+
+TEST_F(BenchTest, FanInHasSeveralSenders) {
+  const json found = row({"fanin", "--mode", "adaptive", "--seconds", "0.05"});
+  expect_all(found, kConditions);
+  expect_positive(found, {"/size", "/messages_per_s", "/limit_rtt_ns/p50"});
+  EXPECT_EQ(found.value("senders", 0), 3);
+  EXPECT_EQ(found.value("cpus", json::array()).size(), 4U) << "one for each process";
+}
+
+TEST_F(BenchTest, FanOutSendsAndBroadcasts) {
+  const auto found = rows({"fanout", "--receivers", "2", "--seconds", "0.05"});
+  ASSERT_EQ(found.size(), 2U);
+  for (const json& each : found) {
+    expect_all(each, kConditions);
+    expect_positive(each, {"/messages_per_s", "/receivers"});
+  }
+  EXPECT_EQ(found[0].value("by", ""), "send");
+  EXPECT_EQ(found[1].value("by", ""), "broadcast");
+}
+
+TEST_F(BenchTest, WakeIsNextToTheRawPrimitive) {
+  const auto found = rows({"wake", "--seconds", "0.05"});
+  ASSERT_EQ(found.size(), 2U);
+  for (const json& each : found) {
+    expect_all(each, kConditions);
+    expect_positive(each, {"/rtt_ns/p50", "/raw_rtt_ns/p50", "/ratio_p50"});
+  }
+  EXPECT_EQ(found[0].value("by", ""), "futex");
+  EXPECT_EQ(found[1].value("by", ""), "eventfd");
+}
+
+TEST_F(BenchTest, InboxHasARowForEachDepth) {
+  const auto found = rows({"inbox", "--depth", "100,1000", "--seconds", "0.02"});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].value("depth", 0), 100);
+  EXPECT_EQ(found[1].value("depth", 0), 1000);
+  for (const json& each : found) {
+    expect_all(each, kConditions);
+    expect_positive(each, {"/take_ns/p50", "/take_ns/max", "/clock_ns/p50"});
+  }
+}
+
+TEST_F(BenchTest, ScaleCountsWhatAgentsCost) {
+  const json found =
+      row({"scale", "--agents", "5", "--all-to-all", "--lives", "3", "--seconds", "0.02"});
+  expect_all(found, kConditions);
+  expect_positive(
+      found, {"/attach_us/p50", "/resident_kib_per_agent", "/first_rtt_ns", "/last_rtt_ns",
+              "/fds_of_agent", "/mappings_of_agent", "/page_table_kib_of_agent", "/hive_start_ms",
+              "/talk_ms", "/life_us/p50"});
+  EXPECT_EQ(found.value("agents", 0), 5);
+  EXPECT_EQ(found.value("talk_links", 0), 20) << "each of five to each of the others";
+}
+
+TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
+  const json found = row({"idle", "--agents", "3", "--seconds", "0.1"});
+  expect_all(found, {"/cpu_ms_per_10s", "/coordinator_ms_per_10s", "/mode", "/cpus"});
+  expect_positive(found, {"/cpu_ms_before"});
+  EXPECT_EQ(found.value("agents", 0), 3);
+}
+
+TEST_F(BenchTest, ReportMakesAPageOfRows) {
+  std::ofstream(in_folder("a.jsonl"))
+      << R"({"test":"limit","mode":"spin","limit_by":"cache line","limit_rtt_ns":{"p50":101},)"
+      << R"("machine":{"cpu":"a <fast> one"}})"
+      << "\n"
+      << R"({"test":"latency","size":65536,"mode":"spin","rtt_ns":{"p50":123},"stable":false,)"
+      << R"("attempts":5,"limit_before_ns":100,"limit_after_ns":300,"count":5000})"
+      << "\n"
+      << R"({"test":"latency","size":64,"mode":"spin","rtt_ns":{"p50":23},"stable":true})"
+      << "\n";
+  const Outcome outcome = run({"beeline-bench", "report", folder_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("64 KiB"), std::string::npos) << outcome.out;
+  std::ostringstream page;
+  page << std::ifstream(in_folder("report.html")).rdbuf();
+  for (const char* const text :
+       {"a &lt;fast&gt; one", "<td>123", "UNSTABLE: limit 100 before, 300", "light dark"}) {
+    EXPECT_NE(page.str().find(text), std::string::npos) << "no \"" << text << "\" in the page";
+  }
+  for (const char* const text : {"https:", "src=", "<link", "<script"}) {
+    EXPECT_EQ(page.str().find(text), std::string::npos)
+        << "the page needs something else: " << text;
+  }
+}
+
+TEST_F(BenchTest, WrongUseIsExitCode2AndSaysWhatIsRight) {
+  EXPECT_EQ(run({"beeline-bench"}).code, 2);
+  EXPECT_EQ(run({"beeline-bench", "latency", "--mode", "fast"}).code, 2);
+  std::ofstream(in_folder("bad.jsonl")) << "no row\n";
+  const Outcome bad = run({"beeline-bench", "report", in_folder("bad.jsonl")});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("bad.jsonl:1: not a row"), std::string::npos) << bad.err;
+  const Outcome many = run({"beeline-bench", "limit", "--hist", in_folder("x")});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_NE(many.err.find("--hist holds one row"), std::string::npos) << many.err;
+}
+
+}  // namespace
+}  // namespace beeline::test
