@@ -25,7 +25,8 @@ test: setup
 # thread sanitizer; every kill point, with more real kills, of a neighbour too; memory orders with
 # deeper bounds; the models and their mutants; minutes of libFuzzer for each target; branch coverage
 # of what reads foreign bytes.
-soak: setup
+soak:
+	scripts/setup soak
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
 	build-clang/bin/beeline-killpoints --long
 	build-clang/bin/beeline-explore . --long
