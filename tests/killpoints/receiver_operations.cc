@@ -12,6 +12,7 @@ constexpr char kWithRoom[] = "empty half wrapped mixed handed-over fifo strict";
 
 constexpr Plan kInline{.length = 30, .rank = 1};
 constexpr Plan kSlab{.length = 400, .rank = 1};
+constexpr std::uint64_t kQuestion = shm::make_message_id(kReceiverPid, 77);
 constexpr Plan kUrgent{.length = 12, .rank = shm::kRankCritical};
 
 void nothing(Rig& /*rig*/) {}
@@ -215,12 +216,11 @@ std::vector<Operation> cancelling() {
 }
 
 std::vector<Operation> answering() {
-  const std::uint64_t question = shm::make_message_id(kReceiverPid, 77);
-  const Plan answer{.length = 21, .reply_to = question};
+  const Plan answer{.length = 21, .reply_to = kQuestion};
   const auto drain = [](Rig& rig) { static_cast<void>(rig.receiver().drain_turn()); };
-  const auto expect = [question](Rig& rig) {
+  const auto expect = [](Rig& rig) {
     rig.finish_lanes();
-    rig.pending.request_id = question;
+    rig.pending.request_id = kQuestion;
     rig.pending.from = kSenderPid;
     rig.receiver().expect(rig.pending);
   };
@@ -229,9 +229,9 @@ std::vector<Operation> answering() {
     rig.target = rig.send(answer);
     rig.drain();
   };
-  const auto ask = [question](Rig& rig) {
+  const auto ask = [](Rig& rig) {
     rig.finish_lanes();
-    static_cast<void>(rig.receiver().stash_answers_to(question, 0, kSenderPid));
+    static_cast<void>(rig.receiver().stash_answers_to(kQuestion, 0, kSenderPid));
   };
   const auto is_stashed = [=](Rig& rig) {
     ask(rig);

@@ -224,7 +224,7 @@ TEST_F(FifoDrainTest, AnOrderThatLiesEndsTheLinkAlthoughDataWaitsBeforeIt) {
   header.length = shm::kInlineBytes + 1;
   above.publish(header, Lane::kUrgent);
   receiver_->drain_turn();
-  EXPECT_TRUE(above.link->quarantined);
+  EXPECT_TRUE(above.link->quarantined());
   EXPECT_EQ(above.receipt() + above.receipt(Lane::kUrgent), 0U);
 }
 

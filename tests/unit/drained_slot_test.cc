@@ -92,7 +92,7 @@ TEST_F(SlotTest, ALieInTheUrgentLaneEndsTheNormalOneToo) {
   liar.say();
   honest.say();
   EXPECT_TRUE(receiver_->drain_turn());
-  EXPECT_TRUE(liar.link->quarantined);
+  EXPECT_TRUE(liar.link->quarantined());
   EXPECT_STREQ(liar.link->fault, shm::to_string(shm::SlotFault::kForeignId));
   EXPECT_EQ(liar.receipt(), 0U);
   EXPECT_EQ(honest.receipt(), 1U);
@@ -144,7 +144,7 @@ TEST_F(SlotTest, MemoryThatIsAnnouncedAndNotThereEndsTheLink) {
   header.slab = 0;
   peer.publish(header, Lane::kNormal, nullptr, 1);
   EXPECT_TRUE(receiver_->drain_turn());
-  EXPECT_TRUE(peer.link->quarantined);
+  EXPECT_TRUE(peer.link->quarantined());
   EXPECT_STREQ(peer.link->fault, kLieAboutMemory);
 }
 
@@ -158,7 +158,7 @@ TEST_F(SlotTest, AFaultOfOurOwnIsNotBlamedOnThePeer) {
   const os::UniqueFd kept = test::must(os::duplicate(fd));
   ASSERT_EQ(::close(fd), 0);
   EXPECT_FALSE(receiver_->drain_turn());
-  EXPECT_FALSE(peer.link->quarantined);
+  EXPECT_FALSE(peer.link->quarantined());
   EXPECT_EQ(peer.receipt(), 0U);
   ASSERT_EQ(::dup3(kept.get(), fd, O_CLOEXEC), fd);
   EXPECT_TRUE(receiver_->drain_turn());
@@ -177,7 +177,7 @@ TEST_F(SlotTest, AMessageInASlabWaitsUntilThereIsMemoryForItsStamp) {
   const segment::Owned small = test::must(segment::Owned::create("small", shm::kPage, shm::kPage));
   const segment::Owned* memory = std::exchange(peer.link->sink.memory, &small);
   EXPECT_FALSE(receiver_->drain_turn()) << "the stamps lie beyond what can be allocated";
-  EXPECT_FALSE(peer.link->quarantined);
+  EXPECT_FALSE(peer.link->quarantined());
   peer.link->sink.memory = memory;
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(peer.receipt(), 1U);

@@ -204,7 +204,7 @@ TEST_F(SuccessorTest, AnOwnerThatLiesAboutItsMemoryIsQuarantinedAndTheRestGoesOn
   shm::InheritedLink link = inherited();
   InLink& in_link = continue_peer(link);
   EXPECT_TRUE(continue_link(*next_, in_link, link, true));
-  EXPECT_TRUE(in_link.quarantined);
+  EXPECT_TRUE(in_link.quarantined());
   EXPECT_STREQ(in_link.fault, kLieAboutMemory);
 }
 
@@ -219,7 +219,7 @@ TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
   ASSERT_EQ(::dup3(kept.get(), fd, O_CLOEXEC), fd);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kNoMemory);
-  EXPECT_FALSE(in_link.quarantined) << "that is no fault of the peer";
+  EXPECT_FALSE(in_link.quarantined()) << "that is no fault of the peer";
 }
 
 TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
