@@ -256,7 +256,8 @@ class Agent {
   /// Waits until everything sent, and every acknowledgement that is owed, was taken by its
   /// receivers, or until the deadline, then leaves the hive. Returns the number of messages that
   /// still lie in lanes, where they stay for their receivers, and of acknowledgements that found no
-  /// room in one, which are lost. A serve() in whose handler it is called returns kClosed.
+  /// room in one, which are lost. What lies in a link that its reader has ended is neither waited
+  /// for nor counted. A serve() in whose handler it is called returns kClosed.
   /// Afterwards sends fail with kNoRoute and nothing is received. An agent that was
   /// fenced (its process lost the connection for good while the coordinator lived, for example by a
   /// close of all fds) or whose name was taken over has left in the same way.

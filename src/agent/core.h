@@ -196,6 +196,7 @@ class AgentCore {
   void refresh_peer(Pid pid);
   void watch_owners();
   void fade_links();
+  void audit_links();
   void report_quarantined();
   void quarantine_false_receipts();  // of our own messages
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);

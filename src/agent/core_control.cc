@@ -36,8 +36,9 @@ void AgentCore::poll_control() {
   watch_tree();
   watch_owners();
   watch_peers();
-  fade_links();
+  audit_links();
   report_quarantined();
+  fade_links();
   bury_expired();
   publish_pressure();
   pay_debts();

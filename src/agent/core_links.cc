@@ -197,6 +197,7 @@ void AgentCore::watch_peers() {
 void AgentCore::fade_links() {
   for (const auto& link : receiver_->links()) {
     if (link->fading || !link->faded()) continue;
+    if (link->quarantined() && !link->reported) continue;  // while the coordinator knows the link
     link->fading = client_.fade(link->key.incarnation, link->key.serial).has_value();
   }
   reap_dead_links();
@@ -265,9 +266,13 @@ void AgentCore::forget_lives() {
   bells_.forget(unused);
 }
 
-void AgentCore::report_quarantined() {
+// Looks for lies where no message would show them.
+void AgentCore::audit_links() {
   receiver_->audit_lanes();
   quarantine_false_receipts();
+}
+
+void AgentCore::report_quarantined() {
   if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
   next_report_ns_ = 0;
   for (const auto& link : receiver_->links()) {
@@ -287,7 +292,7 @@ void AgentCore::quarantine_false_receipts() {
   for (const auto& own : out_) {
     if (own == nullptr || !own->was_lied_to()) continue;
     for (const auto& link : receiver_->links()) {
-      if (own->receipts.opposite != &link->view) continue;
+      if (own->receipts.opposite != &link->view || link->fading) continue;
       receiver_->quarantine(*link, "a receipt for what was not sent to it");
     }
   }

@@ -59,7 +59,7 @@ void Receiver::quarantine(InLink& link, const char* fault) {
 
 void Receiver::audit_lanes() {
   for (const auto& link : links_) {
-    if (!link->may_send || link->quarantined()) continue;
+    if (!link->may_send || link->quarantined() || link->fading) continue;
     for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
       const std::uint64_t at = link->position[static_cast<std::size_t>(lane)];
       // A predecessor that was fenced alive may have taken more than its home told us.
