@@ -185,6 +185,7 @@ class AgentCore {
   // core_links.cc
   void accept_link(control::AnnouncedLink announced);
   void accept_postponed();
+  void postpone(control::AnnouncedLink announced);
   [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);

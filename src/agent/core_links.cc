@@ -83,11 +83,20 @@ void AgentCore::accept_postponed() {
   for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
 }
 
+// A link waits once, however often it was announced.
+void AgentCore::postpone(control::AnnouncedLink announced) {
+  std::erase_if(postponed_, [&](const control::AnnouncedLink& other) {
+    return other.incarnation == announced.incarnation && other.serial == announced.serial;
+  });
+  postponed_.push_back(std::move(announced));
+}
+
 void AgentCore::accept_link(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
+  if (receiver_->find(key) != nullptr) return;  // announced again while it waited
   const auto refuse = [&](const Error& error) {
     const auto told = client_.report({error.text, announced.pid, key.incarnation, key.serial});
-    if (!told && told.error().code == ErrorCode::kFull) postponed_.push_back(std::move(announced));
+    if (!told && told.error().code == ErrorCode::kFull) postpone(std::move(announced));
   };
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     return refuse({ErrorCode::kInvalid, 0, wrong});
@@ -96,8 +105,7 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   if (!memory && segment::is_lie(memory.error())) return refuse(memory.error());
   const auto row = receiver_->home().vacant_row();
   if (!memory || !row) {
-    postponed_.push_back(std::move(announced));  // the machine has no memory or no fd now
-    return;
+    return postpone(std::move(announced));  // the machine has no memory or no fd now
   }
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, opened_at(announced));
   connect_receipts(add_in_link(std::move(*memory), announced, *row));

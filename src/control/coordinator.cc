@@ -36,14 +36,13 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
   keeper.know(table);
   auto server = Server::create(listener, keeper, log, {options.peer_pidfd});
   if (!server) return give_up(log, server.error());
-  auto state = StateFile::open(facts.paths.state);
+  const auto kept_pids = static_cast<Pid>(kept_number(table, kPidsKey));
+  auto state = StateFile::open(facts.paths.state, kept_pids);
   if (!state) return give_up(log, state.error());
-  state->avoid_below(static_cast<Pid>(kept_number(table, kPidsKey)));
   if (!state->broken().empty()) {
-    log.warn("state_broken",
-             "text=\"{} could not be parsed and is {} now: pids go on from {}, and agents of an "
-             "earlier keeper cannot come back\"",
-             facts.paths.state, state->broken(), state->reserved());
+    log.warn("state_broken", "text=\"{} could not be parsed and is {} now: pids go on from {}{}\"",
+             facts.paths.state, state->broken(), state->reserved(),
+             kept_pids != 0 ? "" : ", and agents of an earlier keeper cannot come back");
   }
   const std::uint64_t epoch = std::max(state->epoch(), old_epoch(table) + 1);
   auto directory = DirectorySegment::create(facts.paths.hive, epoch, facts.max_payload_bytes);
@@ -52,6 +51,7 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
   if (!directory_fd) return give_up(log, directory_fd.error());
 
   Hive hive(std::move(facts), keeper, **server, log, std::move(*state), std::move(*directory));
+  hive.kept_pids = kept_pids;
   hive.directory_fd = share(std::move(*directory_fd));
   add_king(hive);
   restore(hive, std::move(table));

@@ -105,6 +105,7 @@ struct Hive {
   Log& log;
   LogGate gate;
   StateFile state;
+  Pid kept_pids = 0;  // what the keeper knows of the pids that it has reserved
   DirectorySegment directory;
   SharedFd directory_fd;
   Tree tree;

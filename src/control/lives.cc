@@ -93,13 +93,13 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
 
 /// The keeper knows what is reserved as well: its word counts if the file is lost or broken.
 Result<Pid> take_pid(Hive& hive) {
-  const Pid before = hive.state.reserved();
   auto pid = hive.state.take_pid();
   const Pid reserved = hive.state.reserved();
-  if (!pid || reserved == before) return pid;
+  if (!pid || reserved == hive.kept_pids) return pid;
   if (auto kept = hive.keeper.keep(kPidsKey, build_number(reserved), {}); !kept) {
     return tl::unexpected(kept.error());
   }
+  hive.kept_pids = reserved;
   return pid;
 }
 

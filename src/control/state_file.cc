@@ -76,7 +76,7 @@ std::optional<Remembered> parse_state(std::string_view text) {
 
 }  // namespace
 
-Result<StateFile> StateFile::open(std::string path) {
+Result<StateFile> StateFile::open(std::string path, Pid reserved) {
   StateFile state(std::move(path));
   const auto text = read_state(state.path_);
   if (!text) return tl::unexpected(text.error());
@@ -88,7 +88,7 @@ Result<StateFile> StateFile::open(std::string path) {
     }
   }
   const auto [next_pid, last_epoch] = found.value_or(Remembered());
-  state.first_pid_ = std::max(kKingPid + 1, next_pid);
+  state.first_pid_ = std::max({kKingPid + 1, next_pid, reserved});
   state.next_pid_ = state.reserved_ = state.first_pid_;
   state.epoch_ = std::max(last_epoch + 1, static_cast<std::uint64_t>(os::boot_us()));
   if (auto saved = state.save(); !saved) return tl::unexpected(std::move(saved.error()));

@@ -13,19 +13,19 @@ namespace beeline::control {
 /// What a hive must remember even if keeper and coordinator are lost together: which pids may be in
 /// use and how high the epoch was. Pids are reserved in blocks, so a write is rare. A lost file is
 /// replaced, and so is one that cannot be parsed, which is moved aside: agents of an earlier keeper
-/// cannot come back then, and pids start again above those that the keeper knows (avoid()).
+/// cannot come back then, and pids start again above those that the keeper knows.
 class StateFile {
  public:
-  /// Reads the file if there is one and reserves the first block. `epoch()` is higher than in any
-  /// earlier run, and at least the microseconds since boot. Errors: kSystem (cannot write).
-  [[nodiscard]] static Result<StateFile> open(std::string path);
+  /// Reads the file if there is one and writes what counts from now on. Pids below `reserved` were
+  /// given out or may be, as the keeper knows, whatever the file says. `epoch()` is higher than in
+  /// any earlier run, and at least the microseconds since boot. Errors: kSystem (cannot write).
+  [[nodiscard]] static Result<StateFile> open(std::string path, Pid reserved = 0);
 
   /// The next pid; never given out before. Errors: kFull (24 bits are used up), kSystem.
   [[nodiscard]] Result<Pid> take_pid();
 
   /// Makes sure that take_pid() stays above this pid, which an agent brought along.
-  void avoid(Pid pid) noexcept { avoid_below(pid + 1); }
-  void avoid_below(Pid pid) noexcept { next_pid_ = std::max(next_pid_, pid); }
+  void avoid(Pid pid) noexcept { next_pid_ = std::max(next_pid_, pid + 1); }
 
   /// Pids below this one were given out or may be, in this run or an earlier one.
   [[nodiscard]] Pid reserved() const noexcept { return std::max(reserved_, next_pid_); }

@@ -201,6 +201,9 @@ TEST_F(RestartTest, AStateFileThatCannotBeParsedGivesNoPidOutTwice) {
     EXPECT_GT(reserved, lead.pid());
     std::ofstream(path, std::ios::trunc) << broken;
     ASSERT_NO_FATAL_FAILURE(restart_coordinator());
+    std::ostringstream after;  // before anybody takes a pid: the keeper may be lost next
+    after << std::ifstream(path).rdbuf();
+    EXPECT_NE(after.str().find(key + std::to_string(reserved)), std::string::npos) << after.str();
     EXPECT_GE(agent(temporary("")).pid(), reserved);
     std::ifstream aside(path + ".bad");
     ASSERT_TRUE(aside.good()) << "what was found there is kept for people to look at";
