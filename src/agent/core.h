@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <beeline/agent.h>
@@ -176,10 +177,14 @@ class AgentCore {
 
   // core_resume.cc
   void resume_sometimes();
-  // Finds the coordinator again and registers. True when that is done.
-  bool resume(std::chrono::nanoseconds patience);
+  // Finds the coordinator again and registers. Errors: kClosed, this agent has left or was fenced;
+  // kNoCoordinator; kTimeout; of register_again().
+  Result<void> resume(std::chrono::nanoseconds patience);
+  // The same in a call that may wait for it. For one that did not answer it waits once.
+  Result<void> resume_in_call();
   Result<void> register_again();
   void place_links();
+  void ask_for_owners();
   void end_life();
 
   // core_links.cc
@@ -403,8 +408,9 @@ class AgentCore {
   std::uint64_t superiors_epoch_ = 0;  // ... this tree
   std::deque<Notice> notices_;
   std::uint64_t notices_dropped_ = 0;
-  std::size_t notices_told_ = 0;                   // of them the fd was made readable for
-  std::vector<control::AnnouncedLink> postponed_;  // could not be mapped yet
+  std::size_t notices_told_ = 0;                         // of them the fd was made readable for
+  std::deque<std::pair<Pid, std::uint64_t>> told_ends_;  // lives of children, the newest
+  std::vector<control::AnnouncedLink> postponed_;        // could not be mapped yet
   // Whom a name meant when it was looked up; see peer().
   struct KnownName {
     Pid pid = 0;
@@ -418,8 +424,12 @@ class AgentCore {
   std::int64_t control_tick_ns_ = 0;  // when the control socket was looked at last, coarse
   std::int64_t next_resume_ns_ = 0;
   std::int64_t resume_pause_ns_ = 0;
+  bool is_silent_ = false;  // the coordinator, when it was waited for last
   std::int64_t next_place_ns_ = std::numeric_limits<std::int64_t>::max();  // when to open again
   std::int64_t place_until_ns_ = 0;
+  std::uint32_t links_to_come_ = 0;      // in-links that the coordinator is about to announce
+  std::uint64_t all_known_of_ = 0;       // it knows every life from this incarnation on
+  bool asks_for_owners_ = false;         // of links that it does not announce
   std::int64_t next_report_ns_ = 0;      // when to say again what was not taken, 0 = nothing
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   bool flooded_ = false;                 // the last look found no end

@@ -1,5 +1,6 @@
 // The control path of an agent: what the coordinator announces, and leaving.
 
+#include <algorithm>
 #include <utility>
 
 #include "src/agent/core.h"
@@ -33,6 +34,7 @@ void AgentCore::poll_control() {
   if (client_.closed() && !down_) resume_sometimes();
   accept_postponed();
   place_links();
+  ask_for_owners();
   watch_tree();
   watch_owners();
   watch_peers();
@@ -87,6 +89,11 @@ void AgentCore::become_a_copy() {
 }
 
 void AgentCore::handle(const control::DiedAnnouncement& died) {
+  // One that the coordinator died over is told again by the next.
+  const std::pair<Pid, std::uint64_t> life(died.pid, died.incarnation);
+  if (std::find(told_ends_.begin(), told_ends_.end(), life) != told_ends_.end()) return;
+  told_ends_.push_back(life);
+  if (told_ends_.size() > kMostNotices) told_ends_.pop_front();
   const bool away = died.state == shm::AgentState::kAway;
   note({away ? Notice::Kind::kChildAway : Notice::Kind::kChildDead, died.pid, died.name});
 }

@@ -30,6 +30,7 @@ void AgentCore::learn_owner(control::AnnouncedLink& announced) {
 
 void AgentCore::handle(control::AnnouncedLink announced) {
   learn_owner(announced);
+  if (links_to_come_ > 0) --links_to_come_;
   receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
   if (known != nullptr) {
     set_owner_place(*known, announced.index);  // a new coordinator has a new directory
@@ -214,8 +215,11 @@ void AgentCore::fade_links() {
 void AgentCore::handle(const control::FadedAnnouncement& faded) {
   receive::InLink* link = receiver_->find({faded.incarnation, faded.serial});
   if (link == nullptr) return;
-  if (!link->fading) {  // after a resume: what its owner has left in it is still to be drained
+  // After a resume, or its owner published after its end: what lies in it is still to be drained,
+  // and then the coordinator is asked, once more.
+  if (!link->fading || !link->faded()) {
     link->owner_gone = true;
+    link->fading = false;
     return;
   }
   const Pid pid = link->owner_pid;
@@ -226,8 +230,8 @@ void AgentCore::handle(const control::FadedAnnouncement& faded) {
       if (own != nullptr && own->receipts.opposite == &link->view) own->drop_receipts();
     }
   }
-  received_before_[pid] += link->received;
-  receiver_->remove(*link);
+  const std::uint64_t received = link->received;
+  if (receiver_->remove(*link)) received_before_[pid] += received;
   refresh_peer(pid);
   forget_lives();
 }
@@ -335,7 +339,11 @@ Result<Peer> AgentCore::peer(std::string_view name) {
   Pid found = find_pid(name);
   // A coordinator that is gone has published nobody new.
   if (found == 0) handle_announcements();
-  if (found == 0 && client_.closed() && resume(options_.control_timeout)) found = find_pid(name);
+  if (found == 0 && client_.closed()) {
+    if (auto done = resume_in_call(); !done) return tl::unexpected(std::move(done.error()));
+    found = find_pid(name);
+  }
+  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   if (found == 0) {
     return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
                                          hive_ + "\"; `beeline tree` shows who is there");
@@ -443,7 +451,7 @@ Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
   auto opened = ask_open(*link, again);
   // Registering again opens every link of ours, this one among them.
   if (!opened && patience == Patience::kForCoordinator && client_.closed()) {
-    resume(options_.control_timeout);
+    if (auto done = resume_in_call(); !done) opened = tl::unexpected(std::move(done.error()));
   }
   if (link->place != nullptr) return Peer{slot_of_[pid], pid};
   if (!again && !client_.closed()) {  // refused

@@ -13,7 +13,7 @@ Result<std::vector<AgentInfo>> AgentCore::everybody() {
   auto listed = client_.list_all();
   // One that hangs was waited for already.
   const bool gone = !listed && listed.error().code != ErrorCode::kTimeout && client_.closed();
-  if (gone && resume(options_.control_timeout)) listed = client_.list_all();
+  if (gone && resume_in_call()) listed = client_.list_all();
   if (!listed) return tl::unexpected(listed.error());
   return control::infos_of(*listed);
 }

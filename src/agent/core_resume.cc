@@ -30,17 +30,30 @@ void AgentCore::resume_sometimes() {
   next_resume_ns_ = os::monotonic_ns() + resume_pause_ns_;
 }
 
-bool AgentCore::resume(std::chrono::nanoseconds patience) {
-  if (!attached_ || down_) return false;
+Result<void> AgentCore::resume_in_call() {
+  return resume(is_silent_ ? kPatience : options_.control_timeout);
+}
+
+Result<void> AgentCore::resume(std::chrono::nanoseconds patience) {
+  const auto left = [] { return fail(ErrorCode::kClosed, "this agent has left the hive"); };
+  if (!attached_ || down_) return left();
   handle_announcements();
+  if (down_) return left();
   const auto answered = client_.try_reconnect(patience);
-  if (!answered || !*answered) return false;
-  const auto done = register_again();
-  if (done) return true;
+  const bool silent = answered ? !*answered : answered.error().code == ErrorCode::kTimeout;
+  is_silent_ |= silent && patience >= options_.control_timeout;
+  if (!answered) return tl::unexpected(answered.error());
+  if (!*answered) {
+    return fail(ErrorCode::kTimeout,
+                "the coordinator at " + client_.socket_path() + " has not answered yet; ask again");
+  }
+  is_silent_ = false;
+  auto done = register_again();
+  if (done) return done;
   // Somebody took over, or we were fenced.
   if (done.error().code == ErrorCode::kPeerDead) end_life();
   client_.close();
-  return false;
+  return has_ended() ? left() : done;
 }
 
 void AgentCore::end_life() {
@@ -60,6 +73,9 @@ Result<void> AgentCore::register_again() {
   auto resumed = client_.resume(request, receiver_->home().fd(), status_.fd(), bells_.own());
   if (!resumed) return tl::unexpected(resumed.error());
   tree_epoch_ = 0;
+  links_to_come_ = resumed->in_links;
+  all_known_of_ = resumed->all_known_of;
+  asks_for_owners_ = true;
   // Nobody's place in the new directory is known before the coordinator has named it.
   if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
   index_ = resumed->index;
@@ -81,6 +97,20 @@ Result<void> AgentCore::register_again() {
   place_links();
   if (client_.closed()) return fail(ErrorCode::kClosed, "the coordinator went away again");
   return {};
+}
+
+// In-links that a new coordinator did not announce: their owners are finally dead, and we missed it
+// in the old directory. It is asked for each, and its answer says that the owner is gone. Not for
+// lives that are older than the keeper: they may still come back, with what we have taken already.
+void AgentCore::ask_for_owners() {
+  if (!asks_for_owners_ || links_to_come_ > 0 || client_.closed()) return;
+  bool asked = true;
+  for (const auto& link : receiver_->links()) {
+    const bool lost = link->owner_place == nullptr && !link->owner_gone;
+    if (!lost || link->key.incarnation < all_known_of_) continue;
+    asked = asked && client_.fade(link->key.incarnation, link->key.serial).has_value();
+  }
+  asks_for_owners_ = !asked;
 }
 
 // Opens again every link of ours whose receiver has no place in the directory yet. After the loss

@@ -105,7 +105,20 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   return true;
 }
 
+// Whatever broke the connection: what the coordinator has told is not told again.
+void Client::keep_what_arrived() {
+  while (socket_.valid()) {
+    auto packet = socket_.try_receive(kMaxPacketBytes);
+    if (!packet || !*packet) return;
+    auto parsed = parse_from_coordinator((*packet)->text);
+    if (!parsed) return;
+    auto* announced = std::get_if<AnnouncedValue>(&*parsed);
+    if (announced != nullptr && !keep_announcement(std::move(*announced), (*packet)->fds)) return;
+  }
+}
+
 tl::unexpected<Error> Client::broken(Error error) {
+  keep_what_arrived();
   socket_.close();
   return tl::unexpected(std::move(error));
 }

@@ -156,7 +156,9 @@ class Client {
   Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds);
   Result<void> expect_ok(const Request& wanted, std::span<const int> fds = {});
   [[nodiscard]] Error why_closed(Error error) const;
-  /// Closes the connection and returns the error.
+  void keep_what_arrived();
+  /// Closes the connection, once the announcements that have arrived are kept, and returns the
+  /// error.
   tl::unexpected<Error> broken(Error error);
 
   ClientOptions options_;

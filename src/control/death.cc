@@ -18,12 +18,19 @@ void warn_if_failed(Hive& hive, const Result<void>& kept) {
   if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
 }
 
+/// Its parent was told, or never will be.
+void settle_untold(Hive& hive, const DiedAnnouncement& died) {
+  Agent* child = hive.registry.agent(died.pid);
+  if (child == nullptr || child->untold_end != died.incarnation) return;
+  child->untold_end = 0;
+  warn_if_failed(hive, hive.keep_agent(*child));
+}
+
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
   const AgentNode* node = hive.tree.find(agent.pid);
-  Agent* parent = hive.registry.agent(node->parent);
+  Agent* parent = parent_to_tell(hive, agent.pid);
   if (parent == nullptr) return;
-  parent->untold.push_back({agent.pid, node->name, incarnation, node->state});
-  if (parent->untold.size() > kMaxUntold) parent->untold.pop_front();
+  queue_death(hive, *parent, {agent.pid, node->name, incarnation, node->state});
   tell_deaths(hive, *parent);
 }
 
@@ -72,6 +79,19 @@ void forget(Hive& hive, Pid pid) {
 
 }  // namespace
 
+Agent* parent_to_tell(Hive& hive, Pid pid) {
+  const AgentNode* parent = hive.tree.find(hive.tree.find(pid)->parent);
+  const bool lives = parent != nullptr && parent->state != shm::AgentState::kDead;
+  return lives ? hive.registry.agent(parent->pid) : nullptr;
+}
+
+void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died) {
+  parent.untold.push_back(std::move(died));
+  if (parent.untold.size() <= kMaxUntold) return;
+  settle_untold(hive, parent.untold.front());
+  parent.untold.pop_front();
+}
+
 void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (life.ended) return;
   const std::uint64_t incarnation = life.incarnation;
@@ -87,10 +107,9 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   drop_bells(hive, incarnation);
 
   const bool final = agent.temporary;
-  const AgentNode* node = hive.tree.find(agent.pid);
   // Before the record: whoever dies over it leaves it to the next coordinator to tell.
   const bool to_tell = was_current || final;
-  if (to_tell && hive.registry.agent(node->parent) != nullptr) agent.untold_end = incarnation;
+  if (to_tell) agent.untold_end = parent_to_tell(hive, agent.pid) != nullptr ? incarnation : 0;
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   if (!was_current) discard_successor(hive, agent);
   if (agent.current && (was_current || final)) {
@@ -126,10 +145,7 @@ void tell_deaths(Hive& hive, Agent& agent) {
   std::swap(untold, agent.untold);
   for (const DiedAnnouncement& died : untold) {
     hive.announce(*agent.current, died);
-    Agent* child = hive.registry.agent(died.pid);
-    if (child == nullptr || child->untold_end != died.incarnation) continue;
-    child->untold_end = 0;
-    warn_if_failed(hive, hive.keep_agent(*child));
+    settle_untold(hive, died);
   }
 }
 
@@ -196,6 +212,7 @@ void finish_death(Hive& hive, Pid pid) {
     ended->ended = true;
     agent->current = std::move(ended);
   }
+  for (const DiedAnnouncement& died : agent->untold) settle_untold(hive, died);
   agent->untold.clear();
   agent->taken_over = true;
   // Its record stays as long as somebody may ask for it: readers of its links, children, tools.

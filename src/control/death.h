@@ -46,6 +46,12 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns);
 /// not resumed yet. Does nothing while it has no ready life with a connection.
 void tell_deaths(Hive& hive, Agent& agent);
 
+/// The parent of an agent, unless nobody can tell it anything any more.
+[[nodiscard]] Agent* parent_to_tell(Hive& hive, Pid pid);
+
+/// For tell_deaths(). The newest deaths are kept.
+void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died);
+
 /// Called when the take-over of a finally dead agent is complete: forgets what only it needed, and
 /// gives its place in the directory to others.
 void finish_death(Hive& hive, Pid pid);

@@ -159,6 +159,25 @@ Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
   return life;
 }
 
+/// It has not been told of a link that its owner gives up, and looks for receipts in it first.
+bool is_coming_back(Hive& hive, Pid reader) {
+  const Agent* agent = hive.registry.agent(reader);
+  const Life* life = agent == nullptr ? nullptr : agent->living();
+  return life != nullptr && life->has_process() && life->session == 0;
+}
+
+/// A link of a life that has ended is kept for its receipts. They say all that those in the links
+/// of the lives before it said: of what these have left in the same way none is needed.
+void leave_empty(Hive& hive, shm::LinkKey key) {
+  LinkEntry* link = hive.registry.link(key);
+  if (link == nullptr) return;
+  for (const LinkEntry* other : hive.registry.links_of(link->owner)) {
+    const bool older = other->key.incarnation < key.incarnation;
+    if (older && other->reader == link->reader && other->left_empty) hive.drop_link(other->key);
+  }
+  link->left_empty = true;
+}
+
 }  // namespace
 
 Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
@@ -283,18 +302,23 @@ Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
   Agent* agent = nullptr;
   const auto life = life_of(hive, caller, agent);
   if (!life) return tl::unexpected(life.error());
+  std::vector<shm::LinkKey> left;
   for (const std::uint32_t serial : request.empty) {
     LinkEntry* link = hive.registry.link({caller.incarnation, serial});
     if (link == nullptr || link->faded) continue;
-    // One that comes back to us has not been told of it, and looks for receipts in it first.
-    const Agent* reader = hive.registry.agent(link->reader);
-    const Life* reading = reader == nullptr ? nullptr : reader->living();
-    if (reading != nullptr && reading->has_process() && reading->session == 0) continue;
+    if (is_coming_back(hive, link->reader)) {
+      left.push_back(link->key);
+      continue;
+    }
     link->faded = true;
-    if (auto kept = hive.keep_link(*link); !kept) return kept;
+    if (auto kept = hive.keep_link(*link); !kept) {
+      link->faded = false;
+      return kept;
+    }
   }
   const Caller leaving = caller;  // the end of its life makes the connection anonymous
   end_life(hive, *agent, **life, LifeEnd::kDetached);
+  for (const shm::LinkKey& key : left) leave_empty(hive, key);
   hive.answer(leaving, seq, OkAnswer{});
   return {};
 }

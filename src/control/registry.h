@@ -98,6 +98,7 @@ struct LinkEntry {
   bool may_send = false;
   bool faded = false;  // drained and unmapped by its reader; kept as `mine` of a hand-over only
   std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
+  bool left_empty = false;     // its owner has ended and left only receipts in it
   bool ended = false;          // its reader has found in it what cannot be; only its receipts count
 };
 

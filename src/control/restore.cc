@@ -24,6 +24,10 @@ struct KeptLife {
   std::vector<os::UniqueFd> fds;
 };
 
+void warn_if_failed(Hive& hive, const Result<void>& kept) {
+  if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+}
+
 std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   auto life = std::make_unique<Life>();
   life->incarnation = kept.record.incarnation;
@@ -146,18 +150,25 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
                   record.key.serial, record.owner, record.reader);
     return;
   }
+  // A detach was cut short: it comes again, and says then what is in the link.
+  const Life* life = hive.registry.agent(record.owner)->life(record.key.incarnation);
+  const bool faded = record.faded && (life == nullptr || life->ended);
   const LinkEntry& link = hive.registry.add_link({.key = record.key,
                                                   .owner = record.owner,
                                                   .reader = record.reader,
                                                   .contract = record.contract,
                                                   .fd = share(std::move(fd)),
                                                   .may_send = record.may_send,
-                                                  .faded = record.faded,
+                                                  .faded = faded,
                                                   .opened_ns = record.opened_ns,
                                                   .ended = record.ended});
   // The last coordinator may have ended after the record that made the link needless.
-  const bool needless = record.faded && !needed_as_mine(hive, link);
-  if (needless || hive.registry.agent(record.reader) == nullptr) hive.drop_link(record.key);
+  const bool needless = faded && !needed_as_mine(hive, link);
+  if (needless || hive.registry.agent(record.reader) == nullptr) {
+    hive.drop_link(record.key);
+  } else if (faded != record.faded) {
+    warn_if_failed(hive, hive.keep_link(link));
+  }
 }
 
 /// The incarnations that have not ended, as far as the keeper's records tell.
@@ -198,14 +209,24 @@ void restore_pairs(Hive& hive, KeptTable& table) {
 /// The deaths that the last coordinator could tell nobody of: parents hear of them when they
 /// resume.
 void restore_untold(Hive& hive) {
-  for (const auto& [pid, agent] : hive.registry.agents()) {
+  std::vector<Agent*> children;
+  for (auto& [pid, agent] : hive.registry.agents()) {
     if (agent.untold_end == 0) continue;
-    const AgentNode* node = hive.tree.find(pid);
-    Agent* parent = hive.registry.agent(node->parent);
+    if (parent_to_tell(hive, pid) == nullptr) {
+      agent.untold_end = 0;
+    } else {
+      children.push_back(&agent);
+    }
+  }
+  std::sort(children.begin(), children.end(),
+            [](const Agent* a, const Agent* b) { return a->untold_end < b->untold_end; });
+  for (const Agent* child : children) {
+    const AgentNode* node = hive.tree.find(child->pid);
     // It may live again by now.
     const bool dead = node->state == shm::AgentState::kDead;
     const auto state = dead ? shm::AgentState::kDead : shm::AgentState::kAway;
-    if (parent != nullptr) parent->untold.push_back({pid, node->name, agent.untold_end, state});
+    queue_death(hive, *parent_to_tell(hive, child->pid),
+                {child->pid, node->name, child->untold_end, state});
   }
 }
 

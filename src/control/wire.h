@@ -184,7 +184,8 @@ struct OpenedAnswer {
 struct ResumedAnswer {
   std::uint32_t index = 0;
   std::uint64_t epoch = 0;
-  std::uint32_t in_links = 0;
+  std::uint32_t in_links = 0;      ///< `link` announcements that follow
+  std::uint64_t all_known_of = 0;  ///< every life from this incarnation on is known; see revive()
 };
 
 struct ListedAgent {

@@ -198,6 +198,7 @@ void fields(V& v, ResumedAnswer& r) {
   v("index", r.index);
   v("epoch", r.epoch);
   v("in_links", r.in_links);
+  v("all_known_of", r.all_known_of);
 }
 template <class V>
 void fields(V& v, ListedAgent& r) {

@@ -33,7 +33,8 @@ InLink* Receiver::find(const shm::LinkKey& key) {
   return nullptr;
 }
 
-void Receiver::remove(InLink& link) {
+bool Receiver::remove(InLink& link) {
+  if (link.live != 0) return false;  // their row would become another link's
   const shm::Home& home = home_->home();
   shm::close_row(home.control(), home.row(link.row));
   close_receipts(link);
@@ -44,6 +45,7 @@ void Receiver::remove(InLink& link) {
   std::erase(queue_, &link);
   std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row; });
   std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
+  return true;
 }
 
 void Receiver::close_receipts(InLink& link) {

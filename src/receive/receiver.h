@@ -58,8 +58,9 @@ class Receiver {
   InLink& add(std::unique_ptr<InLink> link);
   [[nodiscard]] InLink* find(const shm::LinkKey& key);
   [[nodiscard]] const std::vector<std::unique_ptr<InLink>>& links() const { return links_; }
-  // Forgets a faded link and closes its row and its bank. REQUIRES: link.faded().
-  void remove(InLink& link);
+  // Forgets a faded link and closes its row and its bank. False, and nothing is done, while entries
+  // of the inbox refer to it.
+  bool remove(InLink& link);
   // Shows no more receipts for a link: its owner has ended and nothing is left to take. Slabs that
   // are finished later need no stamp.
   void close_receipts(InLink& link);

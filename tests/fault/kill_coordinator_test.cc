@@ -127,7 +127,18 @@ class KillCoordinatorTest : public KillFixture {
     send(*far_, "guest", kFar, kGuest);
     take_all();
     guest_.reset();
+    ASSERT_NO_FATAL_FAILURE(pass_by());
     await_served();
+  }
+  // Somebody who is finally dead when it leaves, and has only received.
+  void pass_by() {
+    AttachOptions options = named("passer-by");
+    options.temporary = true;
+    guest_ = attach_again(options);
+    ASSERT_TRUE(guest_);
+    send(*far_, "passer-by", kFar, kGuest);
+    take_all();
+    guest_.reset();
   }
   void death(std::uint64_t at) {
     const std::uint32_t go = board().go.count() + 1;

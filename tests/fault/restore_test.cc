@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "src/control/records.h"
 #include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
 
 namespace beeline::control {
 namespace {
@@ -54,8 +56,7 @@ class RestoreTest : public testing::Test {
     std::filesystem::remove_all(path_, ignored);
   }
 
-  // A life that has said `ready` and has ended since.
-  void keep_life(Pid pid, std::uint64_t incarnation) {
+  static LifeRecord life_of(Pid pid, std::uint64_t incarnation) {
     LifeRecord record;
     record.pid = pid;
     record.incarnation = incarnation;
@@ -64,8 +65,21 @@ class RestoreTest : public testing::Test {
     record.index = pid;
     record.ready = true;
     record.ended = true;
-    table_["agent/" + std::to_string(pid) + '/' + std::to_string(incarnation)] = {build(record),
-                                                                                  {}};
+    return record;
+  }
+  KeptRecord& keep(const LifeRecord& record) {
+    KeptRecord& kept = table_[agent_key(record.pid, record.incarnation)];
+    kept.value = build(record);
+    return kept;
+  }
+  // A life that has said `ready` and has ended since.
+  void keep_life(Pid pid, std::uint64_t incarnation) { keep(life_of(pid, incarnation)); }
+  void keep_living(Pid pid, std::uint64_t incarnation) {
+    LifeRecord record = life_of(pid, incarnation);
+    record.ended = false;
+    auto pidfd = os::open_pidfd(::getpid());
+    ASSERT_TRUE(pidfd) << pidfd.error().text;
+    keep(record).fds.push_back(std::move(*pidfd));
   }
   void keep_link(shm::LinkKey key, Pid owner, Pid reader, bool faded) {
     auto fd = os::create_event_fd();
@@ -125,6 +139,50 @@ TEST_F(RestoreTest, WhatItsReaderHasNotDrainedStays) {
   keep_link({10, 1}, 5, 6, false);
   restore_hive();
   EXPECT_TRUE(has_link({10, 1}));
+}
+
+// The record of the end of its life was to come next.
+TEST_F(RestoreTest, AnOwnerWhoseDetachWasCutShortHasNotLeftItsLinks) {
+  keep_living(5, 10);
+  keep_life(6, 30);
+  keep_link({10, 1}, 5, 6, true);
+  restore_hive();
+  ASSERT_TRUE(has_link({10, 1}));
+  EXPECT_FALSE(hive_->registry.link({10, 1})->faded)
+      << "its reader would be told that it is gone, and would ask in vain to let go of it";
+}
+
+TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
+  constexpr std::uint32_t kChildren = 300;
+  constexpr std::uint32_t kTold = 256;
+  keep_life(5, 10);
+  for (std::uint32_t i = 0; i < kChildren; ++i) {
+    LifeRecord child = life_of(100 + i, 1000 - i);  // the first is the newest
+    child.parent = 5;
+    child.untold_end = child.incarnation;
+    keep(child);
+  }
+  restore_hive();
+  const auto& untold = hive_->registry.agent(5)->untold;
+  ASSERT_EQ(untold.size(), kTold);
+  EXPECT_EQ(untold.front().incarnation, 1001 - kTold);
+  EXPECT_EQ(untold.back().incarnation, 1000U);
+  EXPECT_EQ(hive_->registry.agent(100)->untold_end, 1000U);
+  EXPECT_EQ(hive_->registry.agent(100 + kTold)->untold_end, 0U) << "nobody will be told of it";
+}
+
+TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
+  LifeRecord parent = life_of(5, 10);
+  parent.temporary = true;
+  parent.dead = true;
+  keep(parent);
+  LifeRecord child = life_of(6, 20);
+  child.parent = 5;
+  child.untold_end = 20;
+  keep(child);
+  restore_hive();
+  EXPECT_EQ(hive_->registry.agent(6)->untold_end, 0U);
+  EXPECT_TRUE(hive_->registry.agent(5)->untold.empty());
 }
 
 }  // namespace
