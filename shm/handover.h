@@ -2,10 +2,12 @@
 // A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home
 // is never changed.
 //
-// Every load of an old segment is relaxed: it is made after the proof of its owner's death, which
-// comes after all that the owner did. One that was fenced and still runs is a hostile writer like
-// any other: each copied word is checked by itself. Every store to the new home is relaxed: its
-// header says ready later, and nobody looks at a home that does not.
+// A predecessor that was fenced may still run. So its receipts are observed, then its row, then the
+// cursors in it (src/receive/successor.cc), and what was committed before is seen. Every load here
+// is relaxed: it comes after those, or after the proof of the owner's death. What a living one
+// still changes is like the work of a hostile writer: each copied word is checked by itself. Every
+// store to the new home is relaxed: its header says ready later, and nobody looks at a home that
+// does not.
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
@@ -52,9 +54,10 @@ struct EntryCopy {
 [[nodiscard]] inline EntryCopy copy_entry(const Entry& entry) {
   const auto& words = reinterpret_cast<const WordArray<16>&>(entry);
   std::uint64_t raw[16];
-  words.load_bytes(raw, sizeof(raw));
   EntryCopy copy;
-  copy.word = EntryWord::unpack(raw[0]);
+  // SYNC(home.entry): acquire; the message that it stands for is seen whole.
+  copy.word = EntryWord::unpack(entry.state.observe());
+  words.load_bytes(raw, sizeof(raw));
   copy.arrival = raw[1];
   std::memcpy(&copy.slot.header, raw + 2, sizeof(MessageHeader));
   copy.slot.generation = raw[8];

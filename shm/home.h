@@ -253,8 +253,8 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
   if (is_mutant(Mutant::kRetiredBeforeRow)) control.retired.publish(total);
-  // relaxed: the fence of the last entry's counter (Inbox::add) keeps it behind the cursors, the
-  // publish before the total.
+  // relaxed: nobody goes by it before control.retired says the same, and that publish keeps this
+  // and the cursors before it.
   row.retired.relaxed_store(total);
   control.retired.publish(total);
   row.incarnation.publish(0);

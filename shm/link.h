@@ -274,9 +274,10 @@ inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t 
   bank.incarnation.publish(opposite.incarnation);
 }
 
-// relaxed: the owner of the opposite link is gone and no entry of it is left, which the fence of
-// the last one's counter (Inbox::add) keeps before this; whoever finds the bank by its next name
-// sees it closed.
+// The owner of the opposite link is gone. Entries of it may be left: what is done with them later
+// is not stamped, and a successor that finds no bank goes by their states.
+// relaxed: the fence of its counter (Inbox::add) keeps whatever was done before this before it;
+// whoever finds the bank by its next name sees it closed.
 inline void close_bank(ReceiptBank& bank) {
   bank.incarnation.relaxed_store(0);
   bank.stamps_ready.relaxed_store(0);

@@ -85,7 +85,8 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
   const auto done = memory_.allocate(home_.layout().rows + rows * sizeof(shm::InRow),
                                      shm::kRowStep * sizeof(shm::InRow));
   if (!done) return tl::unexpected(done.error());
-  home_.control().rows_allocated.publish(rows + shm::kRowStep);
+  // relaxed: the publish of its name (open_row) keeps it before the first row that it counts.
+  home_.control().rows_allocated.relaxed_store(rows + shm::kRowStep);
   return static_cast<std::uint16_t>(rows);
 }
 

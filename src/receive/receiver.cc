@@ -66,7 +66,8 @@ void Receiver::audit_lanes() {
       const std::uint64_t at = link->position[static_cast<std::size_t>(lane)];
       // A predecessor that was fenced alive may have taken more than its home told us.
       if (link->received == 0 && at != 0) continue;
-      const std::uint64_t commit = link->view.slot(lane, at).commit.observe();
+      // relaxed: a number alone; nothing is read because of it.
+      const std::uint64_t commit = link->view.slot(lane, at).commit.relaxed_load();
       if (!shm::is_possible_commit(commit, at, link->view.capacity(lane))) {
         quarantine(*link, "a commit number that cannot be");
       }

@@ -44,11 +44,14 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
 bool OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    if (shm::LinkKey{row.incarnation.relaxed_load(), row.serial.relaxed_load()} != link.key)
-      continue;
+    // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
+    const std::uint64_t incarnation = row.incarnation.observe();
+    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
     if (is_mutant(shm::Mutant::kCursorNotInherited)) return true;
-    link.cursors[0] = row.cursors[0].relaxed_load();
-    link.cursors[1] = row.cursors[1].relaxed_load();
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      // SYNC(home.cursor): acquire; the entries that it counts are seen.
+      link.cursors[lane] = row.cursors[lane].observe();
+    }
     link.seen_empty_ns =
         std::clamp<std::int64_t>(row.seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
     return true;

@@ -70,9 +70,9 @@ class IdSource {
   [[nodiscard]] std::uint64_t next() {
     if (counter_ >= limit_) {
       limit_ += kBlock;
-      // SYNC(home.reserved_ids): release; stored before any id of the block is used, read by a
-      // successor after death.
-      reserved_->publish(limit_);
+      // relaxed: the publish of the slot (publish_slot) keeps it before whatever shows an id of the
+      // block; read by a successor after death.
+      reserved_->relaxed_store(limit_);
     }
     ++counter_;
     if (shm::counter_of_message(counter_) == 0) ++counter_;  // 0 is no id

@@ -1,7 +1,7 @@
 #pragma once
-// What src/send and src/receive do around the headers of shm/, access by access and in their order,
-// without what is private to a process. Each function names the one that it stands for; the real
-// sleeper (src/wake) runs as it is.
+// What src/send, src/receive, src/segment and src/control do around the headers of shm/, access by
+// access and in their order, without what is private to a process. Each function names the one that
+// it stands for; the real sleeper (src/wake) runs as it is.
 
 #include <cstring>
 
@@ -11,6 +11,7 @@
 #include "src/wake/bell.h"
 #include "src/wake/waiter.h"
 #include "tests/explore/explorer.h"
+#include "tests/explore/kernel.h"
 #include "tests/explore/segments.h"
 
 namespace beeline::explore {
@@ -137,15 +138,11 @@ struct Receiver {
   }
 };
 
-// Hive::announce: the coordinator queues a message on a socket, then rings. The socket is a word
-// here, and gives what a socket gives: who receives sees what the sender saw.
+// Hive::announce: the coordinator queues a packet on a socket, then rings.
 inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page, int event_fd) {
-  socket.publish(1);
+  send_packet(socket);
   shm::full_fence();  // Hive::ring
   static_cast<void>(wake::ring(page, event_fd));
-}
-[[nodiscard]] inline bool hear(const shm::Atomic<std::uint64_t>& socket) {
-  return socket.observe() != 0;
 }
 
 // segment::Foreign::accept
@@ -155,6 +152,30 @@ inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page
 
 // HomeMemory::set_ready
 inline void set_ready(const shm::Home& home) { home.header().ready.publish(1); }
+
+// What a successor reads of its predecessor's receipts, then of its row.
+// Predecessor::add_receipts, but for the stamps
+inline void read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link) {
+  link.old_receipts = &receipts;
+  link.old_bank = receipts.find_bank(link.key);
+  if (link.old_bank == shm::kBanks) return;
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    link.receipts[lane] = receipts.bank(link.old_bank).cursors[lane].observe();
+  }
+}
+// OldHome::read_row
+[[nodiscard]] inline bool read_row(const shm::HomeView& old, shm::InheritedLink& link) {
+  for (std::uint32_t i = 0; i < old.rows_allocated(); ++i) {
+    const shm::InRow& row = old.row(i);
+    const std::uint64_t incarnation = row.incarnation.observe();
+    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      link.cursors[lane] = row.cursors[lane].observe();
+    }
+    return true;
+  }
+  return false;
+}
 
 // A user's epoll on the fd of an agent.
 inline void wait_outside(int event_fd) {

@@ -68,9 +68,9 @@ void put_and_take(std::uint64_t number) {
 [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_of(std::uint64_t number) {
   return number == 1 && victim.in_slab ? &stamps().stamp(0, 0) : nullptr;
 }
-void done(std::uint64_t number) {
+void done(std::uint64_t number, bool has_bank = true) {
   victim.fate[number] = Fate::kEnding;
-  victim.inbox->done(victim.entry[number], stamp_of(number));
+  victim.inbox->done(victim.entry[number], has_bank ? stamp_of(number) : nullptr);
   shm::crash_fence();  // its user goes on, and does what others see
   victim.fate[number] = Fate::kEnded;
 }
@@ -123,14 +123,13 @@ void verify_left() {
   check(!finding, finding ? finding->invariant : "");
 }
 
-// receive::OldHome::read_row, and what Predecessor knows of the stamps.
-[[nodiscard]] bool read_row(const shm::HomeView& old, shm::InheritedLink& link) {
-  const shm::InRow& row = old.row(0);
-  const shm::LinkKey key{row.incarnation.relaxed_load(), row.serial.relaxed_load()};
-  if (key != link.key) return false;
-  link.cursors[0] = row.cursors[0].relaxed_load();
-  link.cursors[1] = row.cursors[1].relaxed_load();
-  return true;
+[[nodiscard]] shm::InheritedLink link_to_inherit() {
+  shm::InheritedLink link;
+  link.key = kLinkA;
+  link.owner_pid = kPidA;
+  link.layout = lanes().layout();
+  link.verified.slabs[0] = 1;
+  return link;
 }
 
 struct Found {
@@ -167,30 +166,32 @@ void look_at_entries(const shm::HomeView& old, const shm::InheritedLink& link, F
   }
 }
 
+// Returns how many wait in the lanes behind the cursors.
+std::uint64_t look_at_lanes(const shm::InheritedLink& link, Found& found) {
+  std::uint64_t waiting = 0;
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    std::uint64_t at = link.cursors[static_cast<std::size_t>(lane)];
+    const std::uint64_t count = shm::published_from(view_of(lanes()), lane, at);
+    for (const std::uint64_t end = at + count; at != end; ++at, ++waiting) {
+      ++found.in_lane[lane == shm::Lane::kUrgent ? 3 : at + 1];
+    }
+  }
+  return waiting;
+}
+
 // What the successor sees, once the victim is dead.
 void judge_home() {
   explorer().wait_for_death(0);
   const shm::LinkView receipts = view_of(stamps());
   const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
-  shm::InheritedLink link;
-  link.key = kLinkA;
-  link.owner_pid = kPidA;
-  link.layout = lanes().layout();
-  link.verified.slabs[0] = 1;
-  link.old_receipts = &receipts;
-  link.old_bank = receipts.find_bank(kLinkA);
+  shm::InheritedLink link = link_to_inherit();
+  read_receipts(receipts, link);
   const bool has_row = read_row(old, link);
   Found found;
   std::uint64_t waiting = 0;
   if (has_row) {
     look_at_entries(old, link, found);
-    for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-      std::uint64_t at = link.cursors[static_cast<std::size_t>(lane)];
-      const std::uint64_t count = shm::published_from(view_of(lanes()), lane, at);
-      for (const std::uint64_t end = at + count; at != end; ++at, ++waiting) {
-        ++found.in_lane[lane == shm::Lane::kUrgent ? 3 : at + 1];
-      }
-    }
+    waiting = look_at_lanes(link, found);
     for (std::uint64_t number = 1; number <= kMessages; ++number) {
       const std::uint64_t there = found.live[number] + found.in_lane[number];
       const Fate fate = victim.fate[number];
@@ -198,7 +199,9 @@ void judge_home() {
       check(fate != Fate::kEnded || there == 0, "a finished message comes back");
       check(fate != Fate::kKept || there == 1, "an accepted message is lost");
     }
-    if (victim.in_slab && found.live[1] + found.in_lane[1] == 0) {
+    // A sender whose bank was closed is gone, and its slabs with it.
+    const bool has_stamps = victim.in_slab && link.old_bank != shm::kBanks;
+    if (has_stamps && found.live[1] + found.in_lane[1] == 0) {
       check(receipts.stamp(0, 0).relaxed_load() == kGeneration, "a slab is lost for ever");
     }
   }
@@ -291,6 +294,60 @@ Scenario inherit() {
   return scenario;
 }
 
+// The predecessor was fenced and still runs: it is told of a link, and takes from it, while its
+// successor looks.
+constexpr std::uint64_t kOtherCursor = 7;  // of the link that had the row before
+
+void take_from_new_link() {
+  shm::ReceiptBank& receipts = stamps().bank(0);
+  shm::open_row(victim.home->row(0), kLinkA, kPidA, 0, kUrgentStart);
+  for (const std::uint64_t number : {1, 3}) {
+    put(number);
+    commit(number);
+    const auto lane = static_cast<std::size_t>(lane_of_number(number));
+    receipts.cursors[lane].publish(position_of(number) + 1);
+  }
+}
+
+void look_at_the_living() {
+  const shm::LinkView receipts = view_of(stamps());
+  const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
+  shm::InheritedLink link = link_to_inherit();
+  read_receipts(receipts, link);
+  const bool has_row = read_row(old, link);
+  const std::uint64_t start[shm::kLanes] = {0, kUrgentStart};
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    check(has_row || link.receipts[lane] == start[lane], "what has a receipt has no row");
+    if (!has_row) continue;
+    check(link.cursors[lane] - start[lane] <= 1, "a cursor of another link");
+    check(link.receipts[lane] <= link.cursors[lane], "a receipt promises more than the home holds");
+  }
+  if (!has_row) return;
+  Found found;
+  look_at_entries(old, link, found);
+  look_at_lanes(link, found);
+  for (std::uint64_t number = 1; number <= kMessages; ++number) {
+    check(found.live[number] + found.in_lane[number] == 1, "an accepted message is lost, or twice");
+  }
+}
+
+Scenario inherit_from_the_living() {
+  Scenario scenario("inherit-living", "2 lanes, 2 messages, 2 entries",
+                    "a predecessor that still takes messages loses none for its successor");
+  scenario.set_up = [] {
+    fresh_victim(false, [] {
+      shm::InRow& row = victim.home->row(0);
+      shm::close_row(victim.home->control(), row);
+      for (auto& cursor : row.cursors) cursor.relaxed_store(kOtherCursor);
+      stamps().bank(0).cursors[1].relaxed_store(kUrgentStart);
+    });
+  };
+  scenario.threads = {{"predecessor", [] { take_from_new_link(); }},
+                      {"successor", [] { look_at_the_living(); }}};
+  scenario.least = 5;
+  return scenario;
+}
+
 Scenario home(const char* name, bool in_slab, std::function<void()> before,
               std::function<void()> acts) {
   Scenario scenario(name, "2 lanes, 3 messages, 2 entries",
@@ -301,6 +358,35 @@ Scenario home(const char* name, bool in_slab, std::function<void()> before,
   scenario.victim = 0;
   scenario.least = 8;
   return scenario;
+}
+
+// The sender is gone for good: its bank is closed, after its entries have gone or while they are
+// leased.
+void add_ends_of_links(Scenarios& all) {
+  all.push_back(home(
+      "home-forget", true,
+      [] {
+        put_and_take(1);
+        for (const std::uint64_t number : {2, 3}) put_and_take(number), done(number);
+      },
+      [] {
+        done(1);
+        shm::close_row(victim.home->control(), victim.home->row(0));
+        shm::close_bank(stamps().bank(0));
+      }));
+  all.push_back(home(
+      "home-close-bank", true, [] { put_and_take(1), put_and_take(2); },
+      [] {
+        done(1);
+        shm::close_bank(stamps().bank(0));
+        done(2);
+      }));
+  all.push_back(home(
+      "home-closed-bank", true, [] { put_and_take(1); },
+      [] {
+        shm::close_bank(stamps().bank(0));
+        done(1, false);
+      }));
 }
 
 }  // namespace
@@ -338,17 +424,6 @@ void add_home_scenarios(Scenarios& all, Depth /*depth*/) {
         take(1);
       }));
   all.push_back(home(
-      "home-forget", true,
-      [] {
-        put_and_take(1);
-        for (const std::uint64_t number : {2, 3}) put_and_take(number), done(number);
-      },
-      [] {
-        done(1);
-        shm::close_row(victim.home->control(), victim.home->row(0));
-        shm::close_bank(stamps().bank(0));
-      }));
-  all.push_back(home(
       "home-purge", true, [] { put_and_take(1), bury(1); }, [] { purge(1); }));
   all.push_back(home(
       "home-grow", false, [] { put(1), put(2), commit(2); },
@@ -368,7 +443,9 @@ void add_home_scenarios(Scenarios& all, Depth /*depth*/) {
         shm::close_row(victim.home->control(), victim.home->row(0));
       },
       [] { shm::open_row(victim.home->row(0), kNextLink, kPidA, 0, 0); }));
+  add_ends_of_links(all);
   all.push_back(inherit());
+  all.push_back(inherit_from_the_living());
 }
 
 }  // namespace beeline::explore

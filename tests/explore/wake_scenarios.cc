@@ -106,7 +106,7 @@ Scenario killed_before_ring() {
            sleep_until(status_b(), kEventB, [] {
              return notice().relaxed_load() != 0 || meeting.receiver->has_message();
            });
-           told = hear(notice());
+           told = receive_packet(notice());
            while (take_one()) {
            }
          }

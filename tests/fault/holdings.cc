@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kLinkMark = "-link-";  // in the names of segment::link_name()
+
 // Those that hold `text`.
 std::size_t count_lines(const fs::path& path, const std::string& text) {
   std::ifstream file(path);
@@ -67,12 +69,13 @@ std::string describe(const Holdings& holdings) {
 
 Leftovers leftovers_of(pid_t keeper, pid_t coordinator) {
   return {count_fds(::getpid()), count_lines("/proc/self/maps", "memfd:beeline-"),
-          count_fds(keeper), count_fds(coordinator)};
+          count_lines("/proc/self/maps", kLinkMark), count_fds(keeper), count_fds(coordinator)};
 }
 
 std::string describe(const Leftovers& left) {
   return std::to_string(left.fds) + " fds, " + std::to_string(left.segments) +
-         " segments mapped, " + std::to_string(left.keeper_fds) + " fds of the keeper, " +
+         " segments mapped, links among them: " + std::to_string(left.links) + ", " +
+         std::to_string(left.keeper_fds) + " fds of the keeper, " +
          std::to_string(left.coordinator_fds) + " of the coordinator";
 }
 

@@ -25,6 +25,7 @@ struct Holdings {
 struct Leftovers {
   std::size_t fds = 0;       // of this process
   std::size_t segments = 0;  // mapped by this process
+  std::size_t links = 0;     // those of them that are links
   std::size_t keeper_fds = 0;
   std::size_t coordinator_fds = 0;
   bool operator==(const Leftovers&) const = default;

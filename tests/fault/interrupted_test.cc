@@ -11,19 +11,6 @@ namespace {
 class InterruptedTest : public HiveTest {
  protected:
   void SetUp() override { start(World::kProcesses, 120s, 1); }
-
-  // Attaches under the name as soon as a coordinator allows it.
-  std::optional<Agent> attach_in_the_end(const std::string& name) {
-    const Deadline deadline = patience();
-    for (;;) {
-      auto agent = Agent::attach(named(name));
-      if (agent) return std::move(*agent);
-      if (std::chrono::steady_clock::now() > deadline) {
-        ADD_FAILURE() << agent.error().text;
-        return std::nullopt;
-      }
-    }
-  }
 };
 
 control::AttachRequest request_for(const std::string& name) {
@@ -39,7 +26,7 @@ TEST_F(InterruptedTest, AProcessAttachesAgainAfterTheCoordinatorDiedInTheMiddle)
   const auto broken = client.ready();
   ASSERT_FALSE(broken);
   client.close();
-  EXPECT_TRUE(attach_in_the_end("half"));
+  EXPECT_TRUE(attach_again(named("half")));
 }
 
 TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
@@ -47,7 +34,7 @@ TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
     auto client = hive().client();
     ASSERT_TRUE(client.attach(request_for("half")));
   }
-  EXPECT_TRUE(attach_in_the_end("half"));
+  EXPECT_TRUE(attach_again(named("half")));
 }
 
 // It took all and left before the sender was registered with the new coordinator.
@@ -58,7 +45,7 @@ TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(sender->send("taker", "message"));
   taker.reset();
   ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
-  taker = attach_in_the_end("taker");
+  taker = attach_again(named("taker"));
   ASSERT_TRUE(taker);
   drain_what_fits(*taker);
   EXPECT_EQ(take_texts(*taker).size(), 3U);

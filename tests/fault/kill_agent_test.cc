@@ -96,6 +96,7 @@ class KillAgentTest : public KillFixture {
     const cli::Account* account = accounts->find(far_->pid());
     ASSERT_NE(account, nullptr);
     if (account->in_lanes == 0) return;
+    ++found_waiting_;
     EXPECT_TRUE(os::wait_readable(far_fd_, kPatience)) << "a message waits and nobody rang";
   }
 
@@ -133,6 +134,7 @@ class KillAgentTest : public KillFixture {
 
   std::uint32_t turn_ = 0;
   std::uint32_t ready_ = 0;
+  int found_waiting_ = 0;  // kills that left `far_` a message in its lanes
 };
 
 TEST_F(KillAgentTest, WhoWakesAndWhoIsWoken) {
@@ -142,6 +144,7 @@ TEST_F(KillAgentTest, WhoWakesAndWhoIsWoken) {
         play(Part::kWake, at, [this](std::size_t) { drain_what_fits(*far_); });
       },
       [this] { expect_rung(); });
+  EXPECT_GT(found_waiting_, 0) << "no kill left a message in the lanes: nothing was proved";
   sweep("sleep and wake: the receiver", 2, 25, [this](std::uint64_t at) {
     play(
         Part::kSleep, at, [this](std::size_t) { (void)peer_of(*far_, "victim"); },
@@ -185,8 +188,7 @@ TEST_F(KillAgentTest, AnAgentThatComesBackToANewCoordinator) {
     play(Part::kResume, at, [this](std::size_t) {
       ASSERT_EQ(::kill(coordinator_, SIGKILL), 0);
       coordinator_ = coordinator_now();
-      while (!far_->siblings()) {
-      }
+      await_answer([this] { return far_->siblings(); });
     });
   });
   finish_sweep(55);

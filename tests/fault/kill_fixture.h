@@ -48,17 +48,12 @@ class KillFixture : public HiveTest {
     }
   }
 
-  // Attaches as soon as the coordinator has learnt that the last life is over.
-  static std::optional<Agent> attach_again(const AttachOptions& options) {
+  // Asks again until the answer comes: the coordinator may have died over the question.
+  template <typename Question>
+  void await_answer(Question&& question) {
     const Deadline deadline = patience();
-    for (;;) {
-      auto agent = Agent::attach(options);
-      if (agent) return std::move(*agent);
-      const bool soon = agent.error().code == ErrorCode::kAlreadyRunning ||
-                        agent.error().code == ErrorCode::kClosed;
-      if (soon && std::chrono::steady_clock::now() < deadline) continue;
-      ADD_FAILURE() << "attach " << options.name << " does not succeed: " << agent.error().text;
-      return std::nullopt;
+    for (auto answer = question(); !answer; answer = question()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << answer.error().text;
     }
   }
 
@@ -118,9 +113,10 @@ class KillFixture : public HiveTest {
     const auto fits = [this](const Leftovers& now) {
       return now.fds <= least_.fds + slack_.fds &&
              now.segments <= least_.segments + slack_.segments &&
-             now.keeper_fds <= least_.keeper_fds && now.coordinator_fds <= least_.coordinator_fds;
+             now.links <= least_.links + slack_.links && now.keeper_fds <= least_.keeper_fds &&
+             now.coordinator_fds <= least_.coordinator_fds;
     };
-    const Deadline deadline = after(10s);
+    const Deadline deadline = patience();
     Leftovers now = leftovers();
     while (!fits(now) && std::chrono::steady_clock::now() < deadline) {
       (void)far_->receive({.timeout = 1ms, .filter = kNobody});
@@ -129,7 +125,7 @@ class KillFixture : public HiveTest {
     EXPECT_TRUE(fits(now)) << "left: " << describe(now) << "; before: " << describe(least_)
                            << "; segments here:" << list_segments();
     least_ = {std::min(least_.fds, now.fds), std::min(least_.segments, now.segments),
-              std::min(least_.keeper_fds, now.keeper_fds),
+              std::min(least_.links, now.links), std::min(least_.keeper_fds, now.keeper_fds),
               std::min(least_.coordinator_fds, now.coordinator_fds)};
   }
   static std::string list_segments() {
@@ -150,7 +146,7 @@ class KillFixture : public HiveTest {
   int far_fd_ = -1;
   pid_t coordinator_ = 0;
   static constexpr std::size_t kMany = 1'000'000;
-  Leftovers least_{kMany, kMany, kMany, kMany};
+  Leftovers least_{kMany, kMany, kMany, kMany, kMany};
   Leftovers slack_;  // what may be there or not, once
 };
 

@@ -27,6 +27,19 @@ std::optional<Agent> attach(const std::string& name, const std::string& parent) 
   return attach(named(name, parent));
 }
 
+std::optional<Agent> attach_again(const AttachOptions& options) {
+  const Deadline deadline = patience();
+  for (;;) {
+    auto agent = Agent::attach(options);
+    if (agent) return std::move(*agent);
+    const bool soon = agent.error().code == ErrorCode::kAlreadyRunning ||
+                      agent.error().code == ErrorCode::kClosed;
+    if (soon && std::chrono::steady_clock::now() < deadline) continue;
+    ADD_FAILURE() << "attach " << options.name << " does not succeed: " << agent.error().text;
+    return std::nullopt;
+  }
+}
+
 Peer peer_of(Agent& agent, const std::string& name) {
   const Deadline deadline = patience();
   for (;;) {

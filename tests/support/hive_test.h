@@ -32,6 +32,8 @@ inline constexpr auto kPatience = 60s;
 // Attaches, or fails the test and returns nothing.
 [[nodiscard]] std::optional<Agent> attach(const AttachOptions& options);
 [[nodiscard]] std::optional<Agent> attach(const std::string& name, const std::string& parent = "");
+// Attaches as soon as a coordinator is there that has learnt of the end of the last life.
+[[nodiscard]] std::optional<Agent> attach_again(const AttachOptions& options);
 // The peer of that name as soon as it is there. Fails the test at the deadline.
 [[nodiscard]] Peer peer_of(Agent& agent, const std::string& name);
 // Matches no message, but a look for it takes what lies in the lanes into the inbox.
