@@ -136,15 +136,22 @@ static_assert(offsetof(Entry, payload) == 64);
   return (header.flags & kFlagUrgentLane) != 0 ? Lane::kUrgent : Lane::kNormal;
 }
 
+// Whether the cursor of its lane has passed an entry, whatever its state says. Only half of a
+// position is kept. What the cursor has not passed lies less than a lane ahead of it and was among
+// the last to arrive; what it has lapped may seem to lie there too, but arrived long ago.
+// `arrivals_since` = next_arrival of the home - arrival of the entry; that it only grows while the
+// entry lives, from one home to the next as well (inherit_counters()), is what tells the two apart.
+[[nodiscard]] constexpr bool lies_behind(const EntryWord& word, std::uint64_t cursor,
+                                         std::uint64_t arrivals_since) {
+  const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);
+  return ahead >= kMaxLaneSlots || arrivals_since > kMaxLaneSlots;
+}
+
 // False when the entry was put but not committed: it is still in its lane, and a successor takes it
-// from there. Such an entry is queued, lies less than a lane ahead of the cursor, and was among the
-// last to arrive; only half of a position is kept, and the last two tell it from one that the
-// cursor has lapped. `arrivals_since` = next_arrival of the home - arrival of the entry.
+// from there. Only what is queued can be.
 [[nodiscard]] constexpr bool is_committed(const EntryWord& word, std::uint64_t cursor,
                                           std::uint64_t arrivals_since) {
-  const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);
-  return word.state != EntryState::kQueued || ahead >= kMaxLaneSlots ||
-         arrivals_since > kMaxLaneSlots;
+  return word.state != EntryState::kQueued || lies_behind(word, cursor, arrivals_since);
 }
 
 }  // namespace beeline::shm

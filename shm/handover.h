@@ -12,6 +12,8 @@
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
 //   leased or dead, and never committed                  -        cannot be: a hostile writer
+//   no state, a reason that is none, or an arrival       -        the same
+//   that was never counted
 //   slab already stamped                                 -        it was done
 //   queued                                               queued   same attempts
 //   leased                                               queued   attempts + 1 = redelivered
@@ -107,25 +109,44 @@ inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
 
 enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
 
+// How far an old home may have counted arrivals. An honest one starts again at two thirds of it, as
+// soon as it is empty; the last quarter of the 40 bits is room for its successor.
+inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
+
+[[nodiscard]] constexpr std::uint64_t inherited_arrivals(std::uint64_t next_arrival) {
+  return next_arrival < kMaxInheritedArrivals ? next_arrival : kMaxInheritedArrivals;
+}
+
+// Whether an old entry holds a message that its owner had committed, as its own words say: the
+// message itself is not judged. `cursor` is that of its lane in the old row, `next_arrival` the old
+// home's.
+[[nodiscard]] inline Inherit judge_words(const EntryCopy& copy, std::uint64_t cursor,
+                                         std::uint64_t next_arrival) {
+  const EntryState state = copy.word.state;
+  if (state == EntryState::kFree) return Inherit::kNothing;
+  if (state > EntryState::kDead && !is_mutant(Mutant::kStateUnchecked)) return Inherit::kBad;
+  // What is not dead may bear a reason: killed while it was buried.
+  const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
+  if (reason > kLastReason || (state == EntryState::kDead && reason == DeadReason::kNone)) {
+    return Inherit::kBad;
+  }
+  const std::uint64_t arrivals = inherited_arrivals(next_arrival);
+  if (copy.arrival == 0 || copy.arrival >= arrivals) return Inherit::kBad;
+  if (lies_behind(copy.word, cursor, arrivals - copy.arrival)) return Inherit::kTake;
+  // Nothing is leased or buried before it is committed: such an entry may lie in its lane as well.
+  if (state != EntryState::kQueued) return Inherit::kBad;
+  return is_mutant(Mutant::kUncommittedInherited) ? Inherit::kTake : Inherit::kNothing;
+}
+
 // Decides what to do with an old entry whose row led to `link`; `next_arrival` is the old home's.
 [[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link,
                                          std::uint64_t next_arrival) {
-  if (copy.word.state == EntryState::kFree) return Inherit::kNothing;
-  if (copy.word.state > EntryState::kDead && !is_mutant(Mutant::kStateUnchecked)) {
-    return Inherit::kBad;
-  }
   if (copy.word.state == EntryState::kLeased && is_mutant(Mutant::kLeaseDropped)) {
     return Inherit::kNothing;
   }
   const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
-  const std::uint64_t since = next_arrival - copy.arrival;
-  const bool committed = is_committed(copy.word, link.cursors[lane], since);
-  if (!committed && !is_mutant(Mutant::kUncommittedInherited)) return Inherit::kNothing;
-  // Nothing is leased or buried before it is committed: such an entry may lie in its lane as well.
-  EntryWord as_queued = copy.word;
-  as_queued.state = EntryState::kQueued;
-  const bool was_queued = copy.word.state == EntryState::kQueued;
-  if (!was_queued && !is_committed(as_queued, link.cursors[lane], since)) return Inherit::kBad;
+  const Inherit verdict = judge_words(copy, link.cursors[lane], next_arrival);
+  if (verdict != Inherit::kTake) return verdict;
   SlotCopy wire = copy.slot;  // as it was in the lane: without the receiver's own flags
   wire.header.flags &= kWireFlags;
   if (check_slot(wire, link.owner_pid, link.layout, link.verified) != SlotFault::kNone) {
@@ -161,9 +182,6 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   if (entry.in_slab()) entry.generation = copy.slot.generation;
   std::memcpy(entry.area(), copy.slot.payload, used_bytes(copy.slot.header));
   entry.state.relaxed_store(word.pack());
-  if (copy.arrival >= home.control().next_arrival && copy.arrival < 1ULL << 40) {
-    home.control().next_arrival = copy.arrival + 1;
-  }
 }
 
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
@@ -180,7 +198,9 @@ inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLin
   own.bank(bank).stamps_ready.relaxed_store(1);
 }
 
-// Carries the counters over and computes `done` from the balance.
+// Carries the counters over, that of arrivals too, and computes `done` from the balance: whatever
+// was taken and is not there any more counts as done, also an entry that was bad. What a hostile
+// writer made of its home is not told from what it had finished.
 // REQUIRES: rows are open with the inherited cursors, all entries are inherited, `live` counts
 // them.
 inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_t live,
@@ -205,7 +225,11 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
   to.bad_slots.relaxed_store(from.bad_slots.relaxed_load());
   to.late_replies.relaxed_store(from.late_replies.relaxed_load());
   to.copies_dropped.relaxed_store(from.copies_dropped.relaxed_load());
-  home.control().reserved_ids.relaxed_store(old.control().reserved_ids.relaxed_load());
+  const std::uint64_t arrivals = inherited_arrivals(old.control().next_arrival);
+  if (home.control().next_arrival < arrivals) home.control().next_arrival = arrivals;
+  // As many bits as an id has of it.
+  const std::uint64_t reserved = counter_of_message(old.control().reserved_ids.relaxed_load());
+  home.control().reserved_ids.relaxed_store(reserved);
 }
 
 }  // namespace beeline::shm

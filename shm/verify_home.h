@@ -200,10 +200,7 @@ struct RowName {
   const std::uint64_t since = bytes.u64(home.control(offsetof(HomeControl, next_arrival))) -
                               bytes.u64(at + offsetof(Entry, arrival));
   // Only what is queued may lie ahead of the cursor.
-  const EntryWord as_queued{EntryState::kQueued, 0, word.row, word.position};
-  if (word.state == EntryState::kQueued || is_committed(as_queued, cursor, since)) {
-    return std::nullopt;
-  }
+  if (word.state == EntryState::kQueued || lies_behind(word, cursor, since)) return std::nullopt;
   return broken("entry.committed", at + 4, word.position, (cursor - 1) & 0xffffffff);
 }
 

@@ -17,8 +17,8 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
                            std::uint64_t first_bytes) {
   if (auto good = os::check_foreign(fd, promised.size_bytes, first_bytes); !good) return good;
   alignas(shm::SegmentHeader) std::array<std::byte, sizeof(shm::SegmentHeader)> bytes{};
-  if (!read_whole(fd, 0, bytes)) {  // NEVER: check_foreign() has seen that it is longer
-    return fail(ErrorCode::kBadSegment, "a segment without a header");
+  if (!read_whole(fd, 0, bytes)) {
+    return fail(ErrorCode::kBadSegment, "a segment that cannot be read: open it for reading too");
   }
   const auto& header = *reinterpret_cast<const shm::SegmentHeader*>(bytes.data());
   const shm::HeaderVerdict verdict = shm::check_header(header, promised.size_bytes, promised);

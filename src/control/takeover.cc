@@ -170,20 +170,18 @@ bool TakeoverWorker::step_entries(Hive& hive) {
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     const auto copy = shm::copy_entry(reinterpret_cast<const shm::Entry&>(table[i]));
-    const shm::EntryState state = copy.word.state;
-    if (state == shm::EntryState::kFree || state > shm::EntryState::kDead) continue;
     if (copy.word.row >= link_of_row_.size() || link_of_row_[copy.word.row] < 0) continue;
     const InLink& link = links_[static_cast<std::size_t>(link_of_row_[copy.word.row])];
     const auto lane = static_cast<std::size_t>(shm::lane_of(copy.slot.header));
-    const std::uint64_t since = next_arrival_ - copy.arrival;
-    if (!shm::is_committed(copy.word, link.cursors[lane], since)) continue;
+    // As a successor judges it: what is not committed, or cannot be, may lie in its lane as well.
+    if (shm::judge_words(copy, link.cursors[lane], next_arrival_) != shm::Inherit::kTake) continue;
     if (!is_good(copy.slot, link.owner, link.contract)) continue;
     const bool finished = (copy.slot.header.flags & shm::kFlagSlab) != 0 && !link.stamps.empty() &&
                           link.stamps[copy.slot.header.slab] >= copy.slot.generation;
     if (finished) continue;
     const auto reason = static_cast<shm::DeadReason>(copy.slot.header.flags >> shm::kReasonShift);
     keep(hive, link, copy.slot,
-         state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead,
+         copy.word.state == shm::EntryState::kDead ? reason : shm::DeadReason::kReceiverDead,
          copy.word.attempts);
   }
   return true;

@@ -69,23 +69,22 @@ BEELINE_FUZZ_TARGET(old_home) {
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
   FUZZ_DEMAND(predecessor.add_receipts(need(os::duplicate(mine.memory().fd())), kVictimPid,
                                        kHostilePid, mine.key(), kContract, inherited));
+  shm::make_cursors_sound(inherited, shm::LinkView(link->memory.data(), kContract));
   shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
                 inherited.cursors[0], inherited.cursors[1]);
   FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited, true));
-  FUZZ_DEMAND(!link->quarantined);
+  FUZZ_DEMAND(!link->quarantined());
   FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
   predecessor.links.push_back(inherited);
   const auto done = receive::inherit_home(room.victim(), predecessor.home, predecessor.links);
   FUZZ_DEMAND(done || !done.error().text.empty());
   if (!done) return;
   room.victim().settle_adopted();
-  const shm::Home& home = room.victim().home().home();
-  for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
-    FUZZ_DEMAND(home.entry(i).word().state <= shm::EntryState::kDead);
-  }
+  room.demand_sound_home();
   room.honest_sends();
   room.drain_and_finish();
   room.demand_all_honest();
+  room.demand_sound_home();
 }
 
 }  // namespace

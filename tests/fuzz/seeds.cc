@@ -88,7 +88,8 @@ class Session {
   Session& open(std::uint32_t who, std::uint8_t to, std::uint8_t serial) {
     return step(who, {2, serial, to, 1}, 3, {to, serial, 1, 1});
   }
-  // One without descriptors. The last step: all of its fields are zero.
+  // One without descriptors, as the last step: of its fields the first two bytes are 1, those that
+  // step() ends with; the rest is zero.
   Session& ask(std::uint32_t who, std::uint32_t request) { return step(who, {0}, request, {}); }
   [[nodiscard]] const Input& input() const { return script_.input(); }
 
@@ -123,7 +124,7 @@ Seeds control_seeds() {
       Session().attach(0, 0).provide(0).open(0, kInnocent, 1).input();
   seeds["session_of_two"] =
       Session().attach(0, 0).attach(1, 1).provide(0).provide(1).open(0, 4, 1).open(1, 3, 1).input();
-  // What the last step lacks is zero.
+  // One request of each kind, of which hardly a field is set.
   for (std::uint32_t request = 4; request < std::variant_size_v<control::Request>; ++request) {
     seeds["session_then_request_" + std::to_string(request)] =
         Session().attach(0, 0).provide(0).ask(0, request).input();

@@ -20,7 +20,8 @@ using Bytes = std::span<const std::uint8_t>;
 using Input = std::vector<std::uint8_t>;
 using TargetFunction = void (*)(Bytes);
 
-// Longest input: the first two pages of a segment, which hold all of a small link, and a byte.
+// Longest input: the first two pages of a segment, and a byte. What lies behind them in a longer
+// segment is reached by offset: scribble().
 inline constexpr std::size_t kMaxInput = 2 * 4096 + 1;
 
 // Null when there is none of that name.

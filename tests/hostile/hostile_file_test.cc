@@ -18,6 +18,7 @@ namespace {
 struct Found {
   const char* name;
   os::UniqueFd fd;
+  const char* reason = "";  // part of what the coordinator must say
 };
 
 os::UniqueFd memfd(std::uint64_t bytes, unsigned seals, unsigned flags = MFD_ALLOW_SEALING) {
@@ -33,6 +34,13 @@ os::UniqueFd memfd(std::uint64_t bytes, unsigned seals, unsigned flags = MFD_ALL
 }
 
 constexpr unsigned kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+
+// A segment that nothing is wrong with, but whoever gets this descriptor cannot read it.
+Found open_for_writing_alone(int segment) {
+  const std::string path = "/proc/self/fd/" + std::to_string(segment);
+  return {"memfd open for writing alone", os::UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
+          "cannot be read"};
+}
 
 // Files that are no segment of `bytes` bytes.
 std::vector<Found> foreign_files(std::uint64_t bytes) {
@@ -109,6 +117,7 @@ class HostileFile : public HostileTest {
       ASSERT_FALSE(done) << "it was accepted";
       EXPECT_EQ(to_string(done.error().code), to_string(code)) << done.error().text;
       EXPECT_FALSE(done.error().text.empty());
+      EXPECT_NE(done.error().text.find(each.reason), std::string::npos) << done.error().text;
       ++refused_;
     }
   }
@@ -145,8 +154,10 @@ TEST_F(HostileFile, NoneIsTakenForAHome) {
 TEST_F(HostileFile, NoneIsTakenForAStatusPage) {
   Newcomer villain(hive().client(), "villain");
   const segment::Owned home = villain.home();
+  const segment::Owned status = villain.status();
   const os::UniqueFd event = *os::create_event_fd();
   auto files = foreign_files(shm::kStatusBytes);
+  files.push_back(open_for_writing_alone(status.fd()));
   files.push_back({"a home", *os::duplicate(home.fd())});
   expect_refused(std::move(files), ErrorCode::kBadSegment,
                  [&](int fd) { return villain.client.provide(home.fd(), fd, event.get(), true); });
@@ -192,6 +203,10 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
     shm::init_link(shm::Link(made.data(), request.contract), identity);
     files.push_back({"another's link", *os::duplicate(made.fd())});
   }
+  auto sound = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+  shm::init_link(shm::Link(sound.data(), request.contract),
+                 shm::link_identity(request.contract, pid, victim->pid(), key));
+  files.push_back(open_for_writing_alone(sound.fd()));
   expect_refused(std::move(files), ErrorCode::kBadSegment, [&](int fd) -> Result<void> {
     auto opened = villain.client.open(request, fd);
     if (!opened) return tl::unexpected(opened.error());

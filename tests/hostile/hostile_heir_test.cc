@@ -1,5 +1,6 @@
 // What a liar leaves behind: its next life is honest, inherits its receipts, and is neither blamed
-// for them nor held up by them. And what the owner of a link is told that its reader has ended.
+// for them nor held up by them. Without a next life, its home is read for dead letters. And what
+// the owner of a link is told that its reader has ended.
 
 #include <cstring>
 
@@ -101,6 +102,56 @@ TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
   EXPECT_EQ(victim->counters().quarantined_links, 1U) << "the liar's link alone";
   EXPECT_EQ(hive().status().quarantined_links, 1U);
   expect_balance(*victim);
+}
+
+// ---- The home of a dead liar --------------------------------------------------------------------
+
+// Its home says that it handled a message which it says it never took from the lane; and ends.
+BEELINE_ROLE(hoarder) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("hoarder", "victim");
+  board.honest.raise();
+  const shm::Slot& slot = villain.shown().slot(shm::Lane::kNormal, 0);
+  const Deadline deadline = patience();
+  while (!shm::is_published(slot, 0)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim has sent nothing";
+    os::yield();
+  }
+  shm::SlotCopy copy{};
+  shm::copy_slot(slot, copy);
+  const shm::Home home = villain.home();
+  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 0, 0, 0);
+  home.control().rows_allocated.publish(1);
+  home.control().next_arrival = 10;
+  const auto write = [&](std::uint32_t at, shm::EntryState state, std::uint64_t arrival) {
+    shm::Entry& entry = home.entry(at);
+    entry.arrival = arrival;
+    entry.header = copy.header;
+    if (state == shm::EntryState::kDead) {
+      entry.header.flags = static_cast<std::uint16_t>(
+          entry.header.flags | static_cast<unsigned>(shm::DeadReason::kRejected)
+                                   << shm::kReasonShift);
+    }
+    std::memcpy(entry.payload, copy.payload, sizeof(entry.payload));
+    entry.state.publish(shm::EntryWord{state, 0, 0, 0}.pack());
+    home.control().entries_allocated.publish(at + 1);
+  };
+  write(0, shm::EntryState::kQueued, 9);
+  write(1, shm::EntryState::kLeased, 9);
+  write(2, shm::EntryState::kDead, 9);
+  // Never counted, so it cannot have arrived long ago.
+  write(3, shm::EntryState::kQueued, 11);
+}
+
+TEST_F(HostileHeir, AMessageInTheHomeOfADeadLiarAndInItsLaneIsOneDeadLetter) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  const std::size_t liar = troupe().start("hoarder");
+  drain_until(*victim, [&] { return scene().honest.count() != 0; });  // it answers links
+  ASSERT_TRUE(victim->send(peer_of(*victim, "hoarder"), "once"));
+  troupe().wait(liar, patience());
+  drain_until(*victim, [&] { return hive().log().find("event=taken_over") != std::string::npos; });
+  EXPECT_EQ(hive().status().dead_letters, 1U);
 }
 
 // ---- The owner of an ended link -----------------------------------------------------------------

@@ -20,6 +20,8 @@ constexpr std::uint16_t kOldRow = 3;
 constexpr std::uint16_t kNewRow = 5;
 constexpr std::uint64_t kNormalCursor = 100;
 constexpr std::uint64_t kUrgentCursor = 50;
+constexpr auto kRejectedFlags =
+    static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kRejected) << kReasonShift);
 
 // A predecessor's home with one in-link, and its receipts; the states are written as bytes.
 class Handover : public testing::Test {
@@ -53,15 +55,17 @@ class Handover : public testing::Test {
     if ((header.flags & kFlagSlab) != 0) raw[8] = copy.generation;
     reinterpret_cast<WordArray<16>&>(old_.home.entry(at)).store_bytes(raw, sizeof(raw));
     std::uint64_t& next = old_.home.control().next_arrival;
-    if (arrival < 1ULL << 40 && next <= arrival) next = arrival + 1;
+    if (next <= arrival && arrival + 1 != 0) next = arrival + 1;
   }
   [[nodiscard]] std::uint64_t next_arrival() const { return old_.view.control().next_arrival; }
   [[nodiscard]] Inherit judge(std::uint32_t at) const {
     return judge_entry(copy_entry(old_.view.entry(at)), inherited_, next_arrival());
   }
+  // A dead one bears a reason.
   Inherit judge(EntryState state, std::uint32_t position, const SlotCopy& copy,
                 std::uint16_t own_flags = 0) {
-    poke(0, {state, 0, kOldRow, position}, copy, own_flags);
+    const unsigned reason = state == EntryState::kDead ? kRejectedFlags : 0;
+    poke(0, {state, 0, kOldRow, position}, copy, static_cast<std::uint16_t>(own_flags | reason));
     return judge(0);
   }
   // What the successor does with one entry; returns its new word.
@@ -235,6 +239,36 @@ TEST_F(Handover, StatesThatDoNotExistAreBad) {
   }
 }
 
+TEST_F(Handover, AReasonThatIsNoneOrUnknownIsBad) {
+  const auto judged = [&](EntryState state, unsigned reason) {
+    poke(0, {state, 0, kOldRow, 5}, inline_message(1),
+         static_cast<std::uint16_t>(reason << kReasonShift));
+    return judge(0);
+  };
+  constexpr auto kLast = static_cast<unsigned>(kLastReason);
+  for (unsigned reason = 0; reason <= 15; ++reason) {
+    const Inherit verdict = reason <= kLast ? Inherit::kTake : Inherit::kBad;
+    // Leased: killed while it was buried; the reason was there, the state not.
+    EXPECT_EQ(judged(EntryState::kLeased, reason), verdict) << reason;
+    EXPECT_EQ(judged(EntryState::kDead, reason), reason == 0 ? Inherit::kBad : verdict) << reason;
+  }
+}
+
+TEST_F(Handover, AnArrivalThatWasNeverCountedIsBad) {
+  const auto judged = [&](std::uint64_t arrival, std::uint64_t next) {
+    poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, arrival);
+    old_.home.control().next_arrival = next;
+    return judge(0);
+  };
+  EXPECT_EQ(judged(0, 10), Inherit::kBad);
+  EXPECT_EQ(judged(1, 10), Inherit::kTake);
+  EXPECT_EQ(judged(9, 10), Inherit::kTake);
+  EXPECT_EQ(judged(10, 10), Inherit::kBad);
+  EXPECT_EQ(judged(~0ULL, 10), Inherit::kBad);
+  EXPECT_EQ(judged(kMaxInheritedArrivals - 1, ~0ULL), Inherit::kTake);
+  EXPECT_EQ(judged(kMaxInheritedArrivals, ~0ULL), Inherit::kBad) << "no room for the successor";
+}
+
 TEST_F(Handover, HostileHeadersAreBadBeforeAnythingIsLookedUp) {
   SlotCopy foreign = inline_message(1);
   foreign.header.id = make_message_id(kSenderPid + 1, 1);
@@ -256,9 +290,17 @@ TEST_F(Handover, HostileHeadersAreBadBeforeAnythingIsLookedUp) {
 
 TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
   std::mt19937_64 random(1);
+  std::size_t taken = 0;
+  old_.home.control().next_arrival = 1000;
   for (int i = 0; i < 200'000; ++i) {
     std::uint64_t raw[16];
     for (auto& word : raw) word = random();
+    if ((i & 4) != 0) {  // one word alone is random
+      const SlotCopy sound = (i & 8) != 0 ? inline_message(1) : slab_message(1, 2, 3);
+      poke(0, {EntryState::kDead, 0, kOldRow, 5}, sound, kRejectedFlags);
+      reinterpret_cast<const WordArray<16>&>(old_.view.entry(0)).load_bytes(raw, sizeof(raw));
+      raw[random() % 16] = random() & random();
+    }
     if ((i & 1) != 0) raw[0] = EntryWord{EntryState::kLeased, 0, kOldRow, 5}.pack();
     if ((i & 2) != 0) raw[2] = make_message_id(kSenderPid, 1 + (random() & 0xffff));
     auto& bytes = reinterpret_cast<WordArray<16>&>(old_.home.entry(0));
@@ -271,24 +313,34 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     ASSERT_LE(copy.slot.header.length, in_slab ? kMinMaxPayload : kInlineBytes);
     inherit_entry(new_.home, 0, copy, kNewRow);
     EXPECT_NE(new_.home.entry(0).word().state, EntryState::kLeased);
+    ++taken;
   }
+  EXPECT_GT(taken, 0U) << "nothing of it was ever taken: it proves nothing of inherit_entry()";
 }
 
 TEST_F(Handover, NewMessagesArriveAfterAllInheritedOnes) {
-  poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, 900);
-  poke(1, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(2), 0, 300);
-  inherit(0);
-  inherit(1);
-  EXPECT_EQ(new_.home.control().next_arrival, 901U);
+  const auto counted_on = [&](std::uint64_t next) {
+    new_.home.control().next_arrival = 1;
+    old_.home.control().next_arrival = next;
+    inherit_counters(new_.home, old_.view, 0, 0);
+    return new_.home.control().next_arrival;
+  };
+  EXPECT_EQ(counted_on(5000), 5000U);
+  EXPECT_EQ(counted_on(0), 1U) << "it begins with 1 at the least";
+  EXPECT_EQ(counted_on(~0ULL), kMaxInheritedArrivals);
 }
 
-TEST_F(Handover, AnArrivalThatCannotBeDoesNotMoveTheCountOfTheSuccessor) {
-  poke(0, {EntryState::kQueued, 0, kOldRow, 8}, inline_message(1), 0, ~0ULL);
-  EntryCopy copy = copy_entry(old_.view.entry(0));
-  if (judge_entry(copy, inherited_, next_arrival()) == Inherit::kTake) {
-    inherit_entry(new_.home, 0, copy, kNewRow);
-  }
-  EXPECT_EQ(new_.home.control().next_arrival, 1U);
+// Between it and now the cursor has gone all the way round, so it seems to lie ahead again.
+TEST_F(Handover, AVeryOldEntryIsCommittedAfterEveryHandOver) {
+  constexpr std::uint64_t kRound = 1ULL << 32;
+  inherited_.cursors[0] = kRound + 7;
+  poke(0, {EntryState::kQueued, 0, kOldRow, 7}, inline_message(1), 0, 1);
+  old_.home.control().next_arrival = kRound;
+  inherit(0);
+  inherit_counters(new_.home, old_.view, 1, kRound + 7);
+  EXPECT_EQ(
+      judge_entry(copy_entry(new_.view.entry(0)), inherited_, new_.view.control().next_arrival),
+      Inherit::kTake);
 }
 
 TEST_F(Handover, TheNewBankStartsFromTheOldStamps) {
@@ -341,7 +393,7 @@ class WholeHandover : public Handover {
     old_.home.control().reserved_ids.publish(555);
     poke(0, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(1), 0, 30);
     poke(1, {EntryState::kLeased, 1, kOldRow, 1}, inline_message(2), 0, 31);
-    poke(2, {EntryState::kDead, 0, kOldRow, 2}, inline_message(3), 0, 32);
+    poke(2, {EntryState::kDead, 0, kOldRow, 2}, inline_message(3), kRejectedFlags, 32);
     poke(3, {EntryState::kLeased, 0, kOldRow, 3}, slab_message(4, 0, 5), 0, 33);  // stamped
     poke(4, {EntryState::kQueued, 0, kOldRow, 0}, inline_message(5), kFlagUrgentLane, 34);
     poke(5, {EntryState::kQueued, 0, kOldRow, 6}, inline_message(6), 0, 35);  // not committed

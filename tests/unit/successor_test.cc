@@ -303,7 +303,7 @@ TEST_F(SuccessorTest, AnInboxThatIsTooSmallForTheOldOneEndsTheTakeOver) {
   receiver_->drain_all();
   const auto done = take_over();
   ASSERT_FALSE(done);
-  EXPECT_FALSE(done.error().text.empty());
+  EXPECT_EQ(to_string(done.error().code), to_string(ErrorCode::kFull));
 }
 
 }  // namespace

@@ -131,6 +131,7 @@ TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
       last = node.entry();
       return true;
     });
+    ASSERT_NE(last, first) << "one alone has no middle";
     inbox.take(last);
   });
 }
