@@ -159,7 +159,7 @@ class AgentCore {
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
   void handle(const control::FadedAnnouncement& faded);
-  void handle(const control::EndedAnnouncement& ended);
+  void handle(const control::EndedAnnouncement& ended);      // core_lies.cc
   void handle(const control::LettersAnnouncement& letters);  // core_letters.cc
   void go_down();
   void leave();
@@ -202,9 +202,6 @@ class AgentCore {
   void refresh_peer(Pid pid);
   void watch_owners();
   void fade_links();
-  void audit_links();
-  void report_quarantined();
-  void quarantine_false_receipts();  // of our own messages
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   // Whether to wait for a coordinator that has gone.
@@ -225,6 +222,11 @@ class AgentCore {
   void reap_dead_links();
   void forget_lives();
   void make_send_path();
+
+  // core_lies.cc
+  void audit_links();
+  void report_quarantined();
+  void quarantine_false_receipts();  // of our own messages
 
   // core_family.cc
   void set_relation(receive::InLink& link);

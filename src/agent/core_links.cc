@@ -15,9 +15,6 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
-// Between attempts to tell a coordinator that does not read.
-constexpr std::int64_t kReportPause = 100'000'000;
-
 }  // namespace
 
 // Before its link is added: where it is rung, and what it rings us with.
@@ -276,49 +273,6 @@ void AgentCore::forget_lives() {
     return unused(pid, incarnation);
   });
   bells_.forget(unused);
-}
-
-// Looks for lies where no message would show them.
-void AgentCore::audit_links() {
-  receiver_->audit_lanes();
-  quarantine_false_receipts();
-}
-
-void AgentCore::report_quarantined() {
-  if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
-  next_report_ns_ = 0;
-  for (const auto& link : receiver_->links()) {
-    if (!link->quarantined() || link->reported) continue;
-    link->reported =
-        client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
-            .has_value();
-    if (link->reported) continue;
-    next_report_ns_ = os::monotonic_ns() + kReportPause;
-    return;
-  }
-}
-
-// Receipts lie in a link of their writer's.
-void AgentCore::quarantine_false_receipts() {
-  const auto lock = lock_send();
-  for (const auto& own : out_) {
-    if (own == nullptr || !own->was_lied_to()) continue;
-    for (const auto& link : receiver_->links()) {
-      if (own->receipts.opposite != &link->view || link->fading) continue;
-      receiver_->quarantine(*link, "a receipt for what was not sent to it");
-    }
-  }
-}
-
-// One of our own links: its reader has found in it what cannot be.
-void AgentCore::handle(const control::EndedAnnouncement& ended) {
-  const auto lock = lock_send();
-  send::OutLink* own = out_link(ended.pid);
-  if (own != nullptr && own->key() == shm::LinkKey{ended.incarnation, ended.serial}) {
-    own->may_send = false;
-    own->ended = true;
-    own->fault = ended.what;
-  }
 }
 
 // ---- Opening links ------------------------------------------------------------------------------

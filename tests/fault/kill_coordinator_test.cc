@@ -154,29 +154,31 @@ class KillCoordinatorTest : public KillFixture {
     ASSERT_TRUE(guest_);
     take_all();
     await_served();
-    expect_told_once(1);
+    expect_told_once(0);
     guest_.reset();
     await_notice();
     await_served();
-    expect_told_once(0);
+    expect_told_once(1);
   }
-  // The parent has had one notice for each life of "mortal" but for those that still run.
-  void expect_told_once(std::size_t running) {
+  // The parent has had one notice for each life of "mortal" that took the name over and has ended.
+  void expect_told_once(std::size_t not_followed) {
     told_ += count_notices();
-    EXPECT_EQ(told_ + running, count_lives("mortal")) << "an end was told twice, or never";
+    EXPECT_EQ(told_, count_followed("mortal") + not_followed) << "an end was told twice, or never";
   }
-  // All lives, those included whose attach was broken off: as the coordinators' log names them.
-  [[nodiscard]] std::size_t count_lives(const std::string& name) {
-    const std::string field = " incarnation=";
+  // Lives that others have come after, as the log names them: also one whose attach was broken off
+  // after it had taken over, but not one that had not.
+  [[nodiscard]] std::size_t count_followed(const std::string& name) {
+    const std::string field = " predecessor=";
     std::set<std::string> lives;
     std::istringstream log(hive().log());
     for (std::string line; std::getline(log, line);) {
       const std::size_t at = line.find(field);
-      if (line.find(" name=\"" + name + "\"") == std::string::npos || at == std::string::npos)
+      if (at == std::string::npos || line.find(" name=\"" + name + "\"") == std::string::npos)
         continue;
       const std::size_t begin = at + field.size();
       lives.insert(line.substr(begin, line.find(' ', begin) - begin));
     }
+    lives.erase("0");  // the first life follows nobody
     return lives.size();
   }
   // That a child is away: those that the parent has, and has not read yet.
