@@ -106,41 +106,44 @@ TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
 
 // ---- The home of a dead liar --------------------------------------------------------------------
 
-// Its home says that it handled a message which it says it never took from the lane; and ends.
+// Two messages are sent to it. Its home says that it has taken the first from the lane, and that it
+// handled the second, which it has not; and ends.
 BEELINE_ROLE(hoarder) {
   auto& board = context.board<HostileBoard>();
   Villain villain("hoarder", "victim");
   board.honest.raise();
-  const shm::Slot& slot = villain.shown().slot(shm::Lane::kNormal, 0);
+  const auto slot = [&](std::uint64_t at) -> const shm::Slot& {
+    return villain.shown().slot(shm::Lane::kNormal, at);
+  };
   const Deadline deadline = patience();
-  while (!shm::is_published(slot, 0)) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim has sent nothing";
+  while (!shm::is_published(slot(1), 1)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim has not sent two";
     os::yield();
   }
-  shm::SlotCopy copy{};
-  shm::copy_slot(slot, copy);
   const shm::Home home = villain.home();
-  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 0, 0, 0);
+  shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 1, 0, 0);
   home.control().rows_allocated.publish(1);
   home.control().next_arrival = 10;
-  const auto write = [&](std::uint32_t at, shm::EntryState state, std::uint64_t arrival) {
-    shm::Entry& entry = home.entry(at);
+  std::uint32_t count = 0;
+  const auto add = [&](std::uint32_t position, shm::EntryState state, shm::DeadReason reason,
+                       std::uint64_t arrival) {
+    shm::SlotCopy copy{};
+    shm::copy_slot(slot(position), copy);
+    shm::Entry& entry = home.entry(count);
     entry.arrival = arrival;
     entry.header = copy.header;
-    if (state == shm::EntryState::kDead) {
-      entry.header.flags = static_cast<std::uint16_t>(
-          entry.header.flags | static_cast<unsigned>(shm::DeadReason::kRejected)
-                                   << shm::kReasonShift);
-    }
+    entry.header.flags = static_cast<std::uint16_t>(
+        entry.header.flags | static_cast<unsigned>(reason) << shm::kReasonShift);
     std::memcpy(entry.payload, copy.payload, sizeof(entry.payload));
-    entry.state.publish(shm::EntryWord{state, 0, 0, 0}.pack());
-    home.control().entries_allocated.publish(at + 1);
+    entry.state.publish(shm::EntryWord{state, 0, 0, position}.pack());
+    home.control().entries_allocated.publish(++count);
   };
-  write(0, shm::EntryState::kQueued, 9);
-  write(1, shm::EntryState::kLeased, 9);
-  write(2, shm::EntryState::kDead, 9);
+  add(0, shm::EntryState::kLeased, shm::DeadReason::kNone, 1);
+  add(1, shm::EntryState::kQueued, shm::DeadReason::kNone, 9);
+  add(1, shm::EntryState::kLeased, shm::DeadReason::kNone, 9);
+  add(1, shm::EntryState::kDead, shm::DeadReason::kRejected, 9);
   // Never counted, so it cannot have arrived long ago.
-  write(3, shm::EntryState::kQueued, 11);
+  add(1, shm::EntryState::kQueued, shm::DeadReason::kNone, 11);
 }
 
 TEST_F(HostileHeir, AMessageInTheHomeOfADeadLiarAndInItsLaneIsOneDeadLetter) {
@@ -148,10 +151,12 @@ TEST_F(HostileHeir, AMessageInTheHomeOfADeadLiarAndInItsLaneIsOneDeadLetter) {
   ASSERT_TRUE(victim);
   const std::size_t liar = troupe().start("hoarder");
   drain_until(*victim, [&] { return scene().honest.count() != 0; });  // it answers links
-  ASSERT_TRUE(victim->send(peer_of(*victim, "hoarder"), "once"));
+  const Peer hoarder = peer_of(*victim, "hoarder");
+  ASSERT_TRUE(victim->send(hoarder, "in its home"));
+  ASSERT_TRUE(victim->send(hoarder, "in its lane"));
   troupe().wait(liar, patience());
   drain_until(*victim, [&] { return hive().log().find("event=taken_over") != std::string::npos; });
-  EXPECT_EQ(hive().status().dead_letters, 1U);
+  EXPECT_EQ(hive().status().dead_letters, 2U) << "one for each";
 }
 
 // ---- The owner of an ended link -----------------------------------------------------------------
