@@ -11,6 +11,8 @@ namespace {
 static_assert(test::kReader == kVictimPid && test::kSender == kHostilePid &&
               test::kReaderLife < kVictimLife);
 
+constexpr std::uint64_t kTaken[] = {3, 1};  // by the sample home: cursors of its row
+
 // A segment with the bytes of a sample.
 segment::Owned make_segment(test::Sample& sample) {
   const auto bytes = sample.bytes();
@@ -43,7 +45,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   const shm::LinkLayout link_layout(kContract);
   const std::span<std::byte> mine_bytes(mine.memory().data(), mine.memory().size());
   FUZZ_DEMAND(mine.memory().allocate(link_layout.stamps, shm::LinkLayout::kStampsBytes));
-  shm::open_bank(mine.view().bank(0), kHostileKey, 3, 1);
+  shm::open_bank(mine.view().bank(0), kHostileKey, kTaken[0], kTaken[1]);
   if (where % 16 != 15) mine.view().bank(0).stamps_ready.publish(1);
   scribble(feed, mine_bytes.subspan(link_layout.banks, shm::kBanks * sizeof(shm::ReceiptBank)), 4);
   scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);
@@ -52,6 +54,13 @@ BEELINE_FUZZ_TARGET(old_home) {
   if (!old) return;
   receive::InLink* link = room.accept_hostile();
   FUZZ_DEMAND(link != nullptr);
+  // As many as the sample home has taken: where nothing was published, nothing was taken.
+  for (std::uint64_t at = 0; at < kTaken[0]; ++at) {
+    room.hostile().view().slot(shm::Lane::kNormal, at).commit.publish(at + 1);
+  }
+  for (std::uint64_t at = 0; at < kTaken[1]; ++at) {
+    room.hostile().view().slot(shm::Lane::kUrgent, at).commit.publish(at + 1);
+  }
   FUZZ_DEMAND(
       room.hostile().memory().allocate(link_layout.strings, shm::LinkLayout::kStringsBytes));
   room.hostile().view().control().string_count.publish(3);

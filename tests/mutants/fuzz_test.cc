@@ -1,5 +1,6 @@
 // The short form of the fuzz targets as tests: each target runs in a process of its own and comes
-// to its end. With a seeded bug of kFuzzedBugs it must not, but end where a FUZZ_DEMAND is not met.
+// to its end. With a seeded bug of kFuzzedBugs it must not, but end where a FUZZ_DEMAND is not met
+// or in memory that is not there.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -30,9 +31,11 @@ std::string run_apart(const std::string& target, std::uint64_t runs) {
   int status = 0;
   if (child < 0 || ::waitpid(child, &status, 0) != child) return "it was not run";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) return "a demand was not met";
-  // A crash, SIGALRM for one that hangs, or status 77 for a machine that lacks something: nothing
-  // was found. For the mutants' main() it is a crash too.
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGABRT) return "a demand was not met";
+  if (signal == SIGSEGV || signal == SIGBUS) return "it touched memory that is not there";
+  // SIGALRM for one that hangs, or status 77 for a machine that lacks something: nothing was found.
+  // For the mutants' main() it is a crash.
   std::fprintf(stderr, "target %s ended with wait status %d\n", target.c_str(), status);
   std::abort();
 }
