@@ -21,6 +21,15 @@ segment::Owned make_segment(test::Sample& sample) {
   return made;
 }
 
+// As many as the sample home has taken: where nothing was published, nothing was taken.
+void publish_taken(const shm::Link& link) {
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    for (std::uint64_t at = 0; at < kTaken[static_cast<std::size_t>(lane)]; ++at) {
+      link.slot(lane, at).commit.publish(at + 1);
+    }
+  }
+}
+
 os::UniqueFd fd_of(const segment::Owned& memory) { return need(os::duplicate(memory.fd())); }
 
 BEELINE_FUZZ_TARGET(old_home) {
@@ -54,13 +63,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   if (!old) return;
   receive::InLink* link = room.accept_hostile();
   FUZZ_DEMAND(link != nullptr);
-  // As many as the sample home has taken: where nothing was published, nothing was taken.
-  for (std::uint64_t at = 0; at < kTaken[0]; ++at) {
-    room.hostile().view().slot(shm::Lane::kNormal, at).commit.publish(at + 1);
-  }
-  for (std::uint64_t at = 0; at < kTaken[1]; ++at) {
-    room.hostile().view().slot(shm::Lane::kUrgent, at).commit.publish(at + 1);
-  }
+  publish_taken(room.hostile().view());
   FUZZ_DEMAND(
       room.hostile().memory().allocate(link_layout.strings, shm::LinkLayout::kStringsBytes));
   room.hostile().view().control().string_count.publish(3);
