@@ -100,18 +100,8 @@ Result<void> stream(const Board& board, Player& player) {
 }
 
 Result<Outcome> run_fanin(SharedBoard& board, const Case& what) {
-  return run_case(board, what, [&](Board& shared, Side side) -> Result<Measure> {
-    if (side == Side::kPing) {
-      auto joined = Hub::join(shared, what);
-      if (!joined) return tl::unexpected(joined.error());
-      auto hub = std::make_shared<Hub>(std::move(*joined));
-      return [hub, &what](Board& own, Side) { return collect(own, *hub, what); };
-    }
-    auto joined = Player::join(shared, side, what);
-    if (!joined) return tl::unexpected(joined.error());
-    auto player = std::make_shared<Player>(std::move(*joined));
-    return [player](Board& own, Side) { return stream(own, *player); };
-  });
+  return run_hub(
+      board, what, [&](Board& own, Hub& hub) { return collect(own, hub, what); }, stream);
 }
 
 class FanIn final : public Benchmark {

@@ -87,18 +87,9 @@ Result<void> absorb_all(Player& player) {
 }
 
 Result<Outcome> run_fanout(SharedBoard& board, const Case& what) {
-  return run_case(board, what, [&](Board& shared, Side side) -> Result<Measure> {
-    if (side == Side::kPing) {
-      auto joined = Hub::join(shared, what);
-      if (!joined) return tl::unexpected(joined.error());
-      auto hub = std::make_shared<Hub>(std::move(*joined));
-      return [hub, &what](Board& own, Side) { return sow(own, *hub, what); };
-    }
-    auto joined = Player::join(shared, side, what);
-    if (!joined) return tl::unexpected(joined.error());
-    auto player = std::make_shared<Player>(std::move(*joined));
-    return [player](Board&, Side) { return absorb_all(*player); };
-  });
+  return run_hub(
+      board, what, [&](Board& own, Hub& hub) { return sow(own, hub, what); },
+      [](Board&, Player& player) { return absorb_all(player); });
 }
 
 void fill_fanout(Row& row, const Case& what, const Outcome& outcome) {

@@ -1,11 +1,10 @@
 #include "bench/hub.h"
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include <fmt/format.h>
-
-#include "bench/agents.h"
 
 namespace beeline::bench {
 
@@ -49,6 +48,23 @@ Result<void> Hub::receive_ends() {
     }
   }
   return {};
+}
+
+Result<Outcome> run_hub(SharedBoard& board, const Case& what,
+                        const std::function<Result<void>(Board&, Hub&)>& lead,
+                        const std::function<Result<void>(Board&, Player&)>& follow) {
+  return run_case(board, what, [&](Board& shared, Side side) -> Result<Measure> {
+    if (side == Side::kPing) {
+      auto joined = Hub::join(shared, what);
+      if (!joined) return tl::unexpected(joined.error());
+      auto hub = std::make_shared<Hub>(std::move(*joined));
+      return [hub, &lead](Board& own, Side) { return lead(own, *hub); };
+    }
+    auto joined = Player::join(shared, side, what);
+    if (!joined) return tl::unexpected(joined.error());
+    auto player = std::make_shared<Player>(std::move(*joined));
+    return [player, &follow](Board& own, Side) { return follow(own, *player); };
+  });
 }
 
 }  // namespace beeline::bench

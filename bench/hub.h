@@ -1,13 +1,15 @@
 #pragma once
 // The one agent of a run that has many peers: ping, where all others play pong.
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <beeline/agent.h>
 
+#include "bench/agents.h"
 #include "bench/case.h"
-#include "bench/pair.h"
+#include "bench/run.h"
 
 namespace beeline::bench {
 
@@ -34,5 +36,10 @@ class Hub {
   Agent agent_;
   std::vector<Peer> peers_;
 };
+
+/// Runs the case with a hub: `lead` is what it does, `follow` what each of the others does.
+[[nodiscard]] Result<Outcome> run_hub(SharedBoard& board, const Case& what,
+                                      const std::function<Result<void>(Board&, Hub&)>& lead,
+                                      const std::function<Result<void>(Board&, Player&)>& follow);
 
 }  // namespace beeline::bench

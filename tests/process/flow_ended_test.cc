@@ -44,16 +44,22 @@ void shut_all_sockets() {
   ::closedir(fds);
 }
 
+// Holds one message, and has lost its connection when it returns.
+void hold_one_and_be_cut(EndedBoard& board, Agent& agent, Message& held) {
+  held = next_message(agent);
+  ASSERT_TRUE(held.valid());
+  board.attached.raise();
+  ASSERT_TRUE(board.cut.await(1, patience()));
+  shut_all_sockets();
+}
+
 // Holds one message, loses its connection and comes back too late, with the next life there.
 BEELINE_ROLE(fenced) {
   auto& board = context.board<EndedBoard>();
   auto agent = attach("fenced");
   ASSERT_TRUE(agent);
-  Message held = next_message(*agent);
-  ASSERT_TRUE(held.valid());
-  board.attached.raise();
-  ASSERT_TRUE(board.cut.await(1, patience()));
-  shut_all_sockets();
+  Message held;
+  ASSERT_NO_FATAL_FAILURE(hold_one_and_be_cut(board, *agent, held));
   board.cut.raise();
   ASSERT_TRUE(board.sent.await(1, patience()));
   // It learns of its end from the control socket alone, which next_notice() looks at.
@@ -84,11 +90,8 @@ BEELINE_ROLE(fenced_for_good) {
   auto& board = context.board<EndedBoard>();
   auto agent = attach("fenced");
   ASSERT_TRUE(agent);
-  Message held = next_message(*agent);
-  ASSERT_TRUE(held.valid());
-  board.attached.raise();
-  ASSERT_TRUE(board.cut.await(1, patience()));
-  shut_all_sockets();
+  Message held;
+  ASSERT_NO_FATAL_FAILURE(hold_one_and_be_cut(board, *agent, held));
   rlimit files{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
   const rlim_t usual = std::exchange(files.rlim_cur, 0);

@@ -14,6 +14,14 @@ using test::Peer;
 
 class SlotTest : public test::ReceiverTest {};
 
+// A sound header of a message whose payload lies in a slab.
+shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
+  shm::MessageHeader header = peer.sound();
+  header.flags = shm::kFlagSlab;
+  header.slab = slab;
+  return header;
+}
+
 // ---- What the receiver makes of it --------------------------------------------------------------
 
 TEST_F(SlotTest, OnlyWhoeverIsAboveGivesOrders) {
@@ -111,9 +119,7 @@ TEST_F(SlotTest, MemoryThatWasAnnouncedAfterTheLastLookIsFound) {
   const auto loan = peer.own.take_slab(500);
   ASSERT_TRUE(loan);
   std::memset(peer.own.slab_bytes(*loan), 'x', 500);
-  shm::MessageHeader header = peer.sound();
-  header.flags = shm::kFlagSlab;
-  header.slab = loan->slab;
+  shm::MessageHeader header = in_slab(peer, loan->slab);
   header.length = 500;
   header.type = peer.intern("a type");
   const std::uint64_t id = peer.publish(header, Lane::kNormal, nullptr, loan->generation);
@@ -131,9 +137,7 @@ TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
   Peer& peer = join(100);
   const auto loan = peer.own.take_slab(500);
   ASSERT_TRUE(loan);
-  shm::MessageHeader header = peer.sound();
-  header.flags = shm::kFlagSlab;
-  header.slab = loan->slab;
+  shm::MessageHeader header = in_slab(peer, loan->slab);
   header.length = 500;
   const std::uint64_t id = peer.publish(header, Lane::kNormal, nullptr, loan->generation);
   receiver_->close_receipts(*peer.link);
@@ -146,9 +150,7 @@ TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
 TEST_F(SlotTest, MemoryThatIsAnnouncedAndNotThereEndsTheLink) {
   Peer& peer = join(100);
   peer.own.view().control().slabs_allocated[0].publish(8);
-  shm::MessageHeader header = peer.sound();
-  header.flags = shm::kFlagSlab;
-  header.slab = 0;
+  shm::MessageHeader header = in_slab(peer, 0);
   peer.publish(header, Lane::kNormal, nullptr, 1);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_TRUE(peer.link->quarantined());
@@ -177,9 +179,7 @@ TEST_F(SlotTest, AMessageInASlabWaitsUntilThereIsMemoryForItsStamp) {
   Peer& peer = join(100);
   const auto loan = peer.own.take_slab(500);
   ASSERT_TRUE(loan);
-  shm::MessageHeader header = peer.sound();
-  header.flags = shm::kFlagSlab;
-  header.slab = loan->slab;
+  shm::MessageHeader header = in_slab(peer, loan->slab);
   peer.publish(header, Lane::kNormal, nullptr, loan->generation);
   const segment::Owned small = test::must(segment::Owned::create("small", shm::kPage, shm::kPage));
   const segment::Owned* memory = std::exchange(peer.link->sink.memory, &small);
