@@ -6,6 +6,7 @@
 #include "bench/inbox.h"
 #include "bench/latency.h"
 #include "bench/limit.h"
+#include "bench/peers/peers.h"
 #include "bench/report.h"
 #include "bench/scale.h"
 #include "bench/throughput.h"
@@ -24,6 +25,7 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_inbox());
   all.push_back(make_scale());
   all.push_back(make_idle());
+  all.push_back(peers::make_peers());
   all.push_back(make_report());
   return all;
 }

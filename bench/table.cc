@@ -15,6 +15,21 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+/// How well a row was measured, where that is worth a word.
+std::string runs_text(const Row& row) {
+  const auto attempts = row.value("attempts", 1);
+  if (row.value("stable", true)) {
+    return attempts == 1 ? "" : fmt::format("run {}: those before were not stable", attempts);
+  }
+  const auto count = row.value("count", Outcome::kFewest);
+  if (count < Outcome::kFewest) {
+    return fmt::format("UNSTABLE: only {} of them in the last of {} runs, others use the CPUs",
+                       count, attempts);
+  }
+  return fmt::format("UNSTABLE: limit {} before, {} after, in the last of {} runs",
+                     row.value("limit_before_ns", 0), row.value("limit_after_ns", 0), attempts);
+}
+
 }  // namespace
 
 Row value_at(const Row& row, const std::string& pointer) {
@@ -46,17 +61,12 @@ std::string row_line(const std::vector<Column>& columns, const Row& row) {
 }
 
 std::string note_of(const Row& row) {
-  const auto attempts = row.value("attempts", 1);
-  if (row.value("stable", true)) {
-    return attempts == 1 ? "" : fmt::format("run {}: those before were not stable", attempts);
+  for (const char* const why : {"skipped", "failed"}) {
+    if (row.contains(why)) return fmt::format("{}: {}", why, row.at(why).get<std::string>());
   }
-  const auto count = row.value("count", Outcome::kFewest);
-  if (count < Outcome::kFewest) {
-    return fmt::format("UNSTABLE: only {} of them in the last of {} runs, others use the CPUs",
-                       count, attempts);
-  }
-  return fmt::format("UNSTABLE: limit {} before, {} after, in the last of {} runs",
-                     row.value("limit_before_ns", 0), row.value("limit_after_ns", 0), attempts);
+  const std::string runs = runs_text(row);
+  if (!row.value("better", false)) return runs;
+  return runs.empty() ? "better than Beeline" : "better than Beeline; " + runs;
 }
 
 }  // namespace beeline::bench

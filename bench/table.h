@@ -28,7 +28,8 @@ struct Column {
 [[nodiscard]] std::string head_line(const std::vector<Column>& columns);
 [[nodiscard]] std::string row_line(const std::vector<Column>& columns, const Row& row);
 
-/// What is to be said of how well a row was measured; mostly nothing.
+/// What is to be said of a row besides its cells: why it has no figure, that somebody else is
+/// better, how well it was measured. Mostly nothing.
 [[nodiscard]] std::string note_of(const Row& row);
 
 }  // namespace beeline::bench

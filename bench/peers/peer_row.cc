@@ -1,0 +1,53 @@
+#include "bench/peers/peer_row.h"
+
+#include <cmath>
+
+namespace beeline::bench::peers {
+namespace {
+
+Row head_of(const PeerEntry& peer, const PeerCase& what) {
+  Row row;
+  row["peer"] = peer.name;
+  row["kind"] = to_string(what.test);
+  row["size"] = what.size;
+  return row;
+}
+
+}  // namespace
+
+double figure_of(const PeerCase& what, const Outcome& outcome) {
+  return what.is_round_trip() ? static_cast<double>(outcome.rtt_ns.p50) : outcome.messages_per_s;
+}
+
+Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome, double ours) {
+  Row row = head_of(peer, what);
+  if (what.is_round_trip()) {
+    row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
+  } else {
+    row["messages_per_s"] = static_cast<std::uint64_t>(outcome.messages_per_s);
+    row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
+    row["senders"] = what.senders;
+  }
+  if (ours > 0.0) {
+    const double ratio = figure_of(what, outcome) / ours;
+    row["ratio_to_beeline"] = std::round(ratio * 1e4) / 1e4;
+    row["better"] = what.is_round_trip() ? ratio < 1.0 : ratio > 1.0;
+  }
+  row["version"] = peer.version();
+  add_conditions(row, what, outcome);
+  return row;
+}
+
+Row row_without(const PeerEntry& peer, const PeerCase& what, const char* why,
+                const std::string& reason) {
+  Row row = head_of(peer, what);
+  row["mode"] = bench::to_string(what.mode);
+  row[why] = reason;
+  return row;
+}
+
+Row skipped_row(const PeerEntry& peer, const std::string& reason) {
+  return {{"peer", peer.name}, {"skipped", reason}};
+}
+
+}  // namespace beeline::bench::peers

@@ -1,0 +1,25 @@
+#pragma once
+// The rows of `beeline-bench peers`.
+
+#include <string>
+
+#include "bench/peers/registry.h"
+#include "bench/peers/row.h"
+#include "bench/sink.h"
+
+namespace beeline::bench::peers {
+
+/// The figure that is compared: p50 of a round trip in ns, or messages a second.
+[[nodiscard]] double figure_of(const PeerCase& what, const Outcome& outcome);
+
+/// What was measured. `ours`: Beeline's figure for the same, 0 if there is none.
+[[nodiscard]] Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
+                               double ours);
+
+/// A row without a figure. `why`: "skipped" (it cannot carry this) or "failed".
+[[nodiscard]] Row row_without(const PeerEntry& peer, const PeerCase& what, const char* why,
+                              const std::string& reason);
+/// A peer that is not measured at all.
+[[nodiscard]] Row skipped_row(const PeerEntry& peer, const std::string& reason);
+
+}  // namespace beeline::bench::peers

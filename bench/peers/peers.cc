@@ -1,0 +1,203 @@
+#include "bench/peers/peers.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "bench/peers/peer_row.h"
+#include "bench/peers/port.h"
+#include "bench/peers/registry.h"
+#include "tools/beeline/scratch_hive.h"
+
+namespace beeline::bench::peers {
+namespace {
+
+constexpr auto kPeerTests = {PeerTest::kLatency, PeerTest::kWake, PeerTest::kThroughput,
+                             PeerTest::kFanin};
+
+constexpr auto kPeersFooter =
+    "docs/peers.md tells how each of them is run. What is not installed is skipped and named;\n"
+    "`scripts/setup bench` installs them. Payloads are written and read at both ends.";
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const PeerEntry& peer : peer_entries()) names.emplace_back(peer.name);
+  return names;
+}
+
+std::vector<std::string> all_tests() {
+  std::vector<std::string> names;
+  for (const PeerTest test : kPeerTests) names.emplace_back(to_string(test));
+  return names;
+}
+
+/// Whether a list of --only or --test means this one; an empty list means all.
+bool is_chosen(const std::vector<std::string>& list, std::string_view name) {
+  return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+}
+
+std::vector<WaitMode> modes_of(PeerTest test) {
+  if (test == PeerTest::kLatency) return {WaitMode::kSpin};
+  if (test == PeerTest::kWake) return {WaitMode::kSleep};
+  return {WaitMode::kSpin, WaitMode::kSleep};
+}
+
+std::vector<std::uint64_t> default_sizes(PeerTest test) {
+  if (test == PeerTest::kFanin) return {64};
+  if (test == PeerTest::kThroughput) return {64, 1024};
+  return {64, 1024, 64 << 10, 1 << 20};
+}
+
+/// The peers that can be measured here, and their servers, which end with it.
+class Company {
+ public:
+  Company(const std::vector<std::string>& only, const Sink& out) {
+    for (const PeerEntry& peer : peer_entries()) {
+      const bool is_ours = &peer == &peer_entries().front();
+      if (!is_ours && !is_chosen(only, peer.name)) continue;
+      if (peer.measure == nullptr) {
+        out.add(skipped_row(
+            peer, fmt::format("not built in: install {} and build again", peer.packages)));
+      } else if (peer.start_server == nullptr) {
+        members_.push_back(&peer);
+      } else if (auto server = peer.start_server()) {
+        servers_.emplace(peer.name, std::move(*server));
+        members_.push_back(&peer);
+      } else {
+        out.add(skipped_row(peer, server.error().text));
+      }
+    }
+  }
+
+  /// Beeline is the first.
+  [[nodiscard]] const std::vector<const PeerEntry*>& members() const { return members_; }
+  [[nodiscard]] std::string address_of(const PeerEntry& peer) const {
+    const auto found = servers_.find(peer.name);
+    return found == servers_.end() ? "" : found->second.address;
+  }
+
+ private:
+  std::vector<const PeerEntry*> members_;
+  std::map<std::string_view, Server> servers_;
+};
+
+/// One test of one size and mode for everybody. False: somebody failed.
+bool measure_all(SharedBoard& board, const Company& company, PeerCase what, const Sink& out) {
+  bool all_good = true;
+  double ours = 0.0;
+  for (const PeerEntry* const peer : company.members()) {
+    if (what.sleeps() ? !peer->sleeps : !peer->polls) continue;
+    what.server = company.address_of(*peer);
+    const auto outcome = peer->measure(board, what);
+    if (!outcome) {
+      const bool cannot = outcome.error().code == ErrorCode::kTooBig;
+      out.add(row_without(*peer, what, cannot ? "skipped" : "failed", outcome.error().text));
+      all_good = all_good && cannot;
+      continue;
+    }
+    if (peer == company.members().front()) ours = figure_of(what, *outcome);
+    out.add(measured_row(*peer, what, *outcome, ours));
+  }
+  return all_good;
+}
+
+class Peers final : public Benchmark {
+ public:
+  Peers()
+      : Benchmark({.name = "peers",
+                   .help = "The neighbours next to Beeline, in one run",
+                   .about = "round trips of one message, ns (latency: both sides poll; wake: both "
+                            "sleep), and messages one way (fanin: of three senders); ratio: over "
+                            "Beeline's figure, measured first; limit: p50 of the bare round trip "
+                            "in the same run, ns",
+                   .columns = {{"peer", "/peer", 12},
+                               {"kind", "/kind", 10},
+                               {"size", "/size", 8, 1.0, 0, true},
+                               {"mode", "/mode", 6},
+                               {"p50", "/rtt_ns/p50"},
+                               {"p99", "/rtt_ns/p99"},
+                               {"p99.9", "/rtt_ns/p999"},
+                               {"million/s", "/messages_per_s", 10, 1e-6, 3},
+                               {"limit", "/limit_rtt_ns/p50"},
+                               {"ratio", "/ratio_to_beeline", 8, 1.0, 3}}}) {}
+
+  void add_flags(CLI::App& command) override {
+    command.footer(kPeersFooter);
+    flags_.add_run(command).add_sizes(command);
+    command.add_option("--only", only_, "Names of peers, with commas; Beeline is always measured")
+        ->delimiter(',')
+        ->check(CLI::IsMember(all_names()));
+    command.add_option("--test", tests_, "latency, wake, throughput or fanin; several with commas")
+        ->delimiter(',')
+        ->check(CLI::IsMember(all_tests()));
+  }
+
+  Result<void> run(Sink& out) override {
+    const auto rows = cases();
+    for (const PeerCase& what : rows) {
+      if (what.size >= kSmallestPayload) continue;
+      return fail(ErrorCode::kInvalid,
+                  fmt::format("--size {}: a payload of this test holds a number of {} bytes; give "
+                              "at least that",
+                              what.size, kSmallestPayload));
+    }
+    auto board = SharedBoard::create();
+    if (!board) return tl::unexpected(board.error());
+    out.open(flags_.cpus());
+    // The hive and the servers end with us, however we end.
+    auto hive = cli::ScratchHive::start("bench");
+    if (!hive) return tl::unexpected(hive.error());
+    bool all_good = true;
+    {
+      const Company company(only_, out);
+      for (const PeerCase& what : rows) {
+        all_good = measure_all(*board, company, what, out) && all_good;
+      }
+    }
+    if (auto closed = hive->close(); !closed) return closed;
+    if (all_good) return {};
+    return fail(ErrorCode::kSystem, "some rows failed, see above");
+  }
+
+ private:
+  [[nodiscard]] std::vector<PeerCase> cases() const {
+    std::vector<PeerCase> rows;
+    for (const PeerTest test : kPeerTests) {
+      if (!is_chosen(tests_, to_string(test))) continue;
+      const std::uint32_t senders = test == PeerTest::kFanin ? kFaninSenders : 1;
+      for (const WaitMode mode : modes_of(test)) {
+        // On one CPU nobody can poll.
+        if (flags_.cpus().shared() && mode != WaitMode::kSleep) continue;
+        for (const Case& row : flags_.cases(flags_.sized(default_sizes(test)), {mode})) {
+          PeerCase what;
+          static_cast<Case&>(what) = row;
+          what.seconds = flags_.seconds_or(kPeerSeconds);
+          what.test = test;
+          what.senders = senders;
+          what.scope = fmt::format("beeline-bench-{}-{}", ::getpid(), rows.size());
+          rows.push_back(what);
+        }
+      }
+    }
+    return rows;
+  }
+
+  static constexpr double kPeerSeconds = 0.3;
+
+  std::vector<std::string> only_;   // empty: all
+  std::vector<std::string> tests_;  // empty: all
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_peers() { return std::make_unique<Peers>(); }
+
+}  // namespace beeline::bench::peers

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <beeline/result.h>
+
+#include "src/os/fd.h"
+
+namespace beeline::bench::peers {
+
+/// A peer's server, in a temporary directory of its own.
+///
+/// A guard, a child of ours that no signal of the terminal reaches, ends the server and removes the
+/// directory as soon as we close it or end, however we end. Single-threaded programs only.
+class Server {
+ public:
+  /// The words to start it with, once its directory is there; it may write files into that.
+  using Command = std::function<std::vector<std::string>(const std::string& place)>;
+
+  /// Starts it and waits until its output holds `ready`. Errors: kInvalid (the program is not
+  /// installed), kSystem (it ended, with the end of its output), kTimeout.
+  [[nodiscard]] static Result<Server> start(const std::string& program, const Command& command,
+                                            std::string_view ready);
+  Server(Server&& other) noexcept;
+  Server& operator=(Server&&) = delete;
+  ~Server();
+
+  [[nodiscard]] const std::string& place() const { return place_; }
+  /// What it had written when it was ready.
+  [[nodiscard]] const std::string& output() const { return output_; }
+
+  /// Where clients find it; set by the peer.
+  std::string address;
+
+ private:
+  Server() = default;
+
+  std::string place_;
+  std::string output_;
+  os::UniqueFd control_;  // closing it wakes the guard
+  pid_t guard_ = 0;
+};
+
+}  // namespace beeline::bench::peers

@@ -1,0 +1,142 @@
+// beeline-bench peers: what its rows hold, who is named as skipped, and that nothing is left
+// behind. No figure is asserted.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+using Names = std::set<std::string>;
+
+const Names kAlwaysThere = {"beeline", "boost-queue", "boost-ring",
+                            "pipe",    "posix-queue", "unix-socket"};
+const Names kOptional = {"iceoryx", "nats", "nng", "redis", "zeromq"};
+
+class BenchPeers : public CliTest {
+ protected:
+  /// Runs it, expects exit code 0, and returns its rows.
+  static std::vector<json> rows_of(std::vector<std::string> words) {
+    words.insert(words.begin(), {"beeline-bench", "peers", "--json", "--seconds", "0.01"});
+    const Outcome outcome = Program(words).wait(std::chrono::seconds(250));
+    EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+    return json_lines(outcome.out);
+  }
+
+  void expect_nothing_left_soon() const {
+    const auto is_left = [this] {
+      return !std::filesystem::is_empty(folder_) || !processes_with("TMPDIR", folder_).empty();
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (is_left()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end)
+          << "files or processes are left: " << folder_;
+      ::usleep(2000);
+    }
+  }
+};
+
+/// What every measured row says, and what only those of its kind say.
+void expect_fields(const json& row) {
+  SCOPED_TRACE(row.dump());
+  const bool is_round_trip = row.at("kind") == "latency" || row.at("kind") == "wake";
+  if (is_round_trip) {
+    const json& rtt = row.at("rtt_ns");
+    EXPECT_GT(rtt.at("p50"), 0);
+    EXPECT_LE(rtt.at("p50"), rtt.at("p99"));
+    EXPECT_LE(rtt.at("p99"), rtt.at("p999"));
+    EXPECT_LE(rtt.at("p999"), rtt.at("max"));
+  } else {
+    EXPECT_GT(row.at("messages_per_s"), 0);
+    EXPECT_EQ(row.at("senders"), row.at("kind") == "fanin" ? 3 : 1);
+  }
+  EXPECT_EQ(row.at("size"), 64);
+  EXPECT_GT(row.at("limit_before_ns"), 0);
+  EXPECT_GT(row.at("limit_after_ns"), 0);
+  EXPECT_GT(row.at("limit_rtt_ns").at("p50"), 0);
+  EXPECT_EQ(row.at("limit_by"), row.at("mode") == "sleep" ? "futex" : "cache line");
+  EXPECT_GT(row.at("ratio_to_beeline"), 0);
+  if (row.at("peer") == "beeline") {
+    EXPECT_EQ(row.at("ratio_to_beeline"), 1);
+  }
+  EXPECT_TRUE(row.at("stable").is_boolean());
+  EXPECT_GE(row.at("attempts"), 1);
+  EXPECT_GT(row.at("count"), 0);
+  EXPECT_EQ(row.at("cpus").size(), 2U);
+  EXPECT_NE(row.at("version"), "");
+}
+
+TEST_F(BenchPeers, measure_each_peer_in_each_test_or_name_it_as_skipped) {
+  std::map<std::string, Names> measured;  // by peer: "test mode"
+  Names skipped;
+  for (const json& row : rows_of({"--size", "64"})) {
+    const std::string peer = row.at("peer");
+    if (row.contains("skipped")) {
+      EXPECT_NE(row.at("skipped"), "") << "no reason why " << peer << " was skipped";
+      skipped.insert(peer);
+      continue;
+    }
+    expect_fields(row);
+    const std::string what =
+        row.at("kind").get<std::string>() + ' ' + row.at("mode").get<std::string>();
+    EXPECT_TRUE(measured[peer].insert(what).second) << peer << " has two rows of " << what;
+  }
+  // On one CPU nobody polls.
+  const bool can_poll = measured["beeline"].count("latency spin") == 1;
+  const Names sleeping = {"wake sleep", "throughput sleep", "fanin sleep"};
+  const Names polling = {"latency spin", "throughput spin", "fanin spin"};
+  for (const std::string& peer : kAlwaysThere) {
+    EXPECT_EQ(skipped.count(peer), 0U) << peer << " needs no package";
+    Names expected = peer == "boost-ring" ? Names() : sleeping;
+    if (can_poll) expected.insert(polling.begin(), polling.end());
+    EXPECT_EQ(measured[peer], expected) << peer;
+  }
+  for (const std::string& peer : kOptional) {
+    EXPECT_NE(skipped.count(peer) == 1, measured.count(peer) == 1)
+        << peer << " must be measured or skipped, one of the two";
+  }
+  expect_nothing_left_soon();
+}
+
+TEST_F(BenchPeers, measures_beeline_beside_those_that_are_named) {
+  Names seen;
+  for (const json& row : rows_of({"--only", "pipe", "--test", "wake", "--size", "64"})) {
+    seen.insert(row.at("peer"));
+  }
+  EXPECT_EQ(seen, (Names{"beeline", "pipe"}));
+}
+
+TEST_F(BenchPeers, names_the_limit_that_a_peer_cannot_pass) {
+  // Larger than the system lets anybody have, root included.
+  const auto rows = rows_of({"--only", "posix-queue", "--test", "wake", "--size", "32M"});
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_TRUE(rows[0].contains("rtt_ns")) << rows[0];
+  EXPECT_EQ(rows[1].at("peer"), "posix-queue");
+  EXPECT_EQ(rows[1].at("size"), 32 << 20);
+  EXPECT_TRUE(contains(rows[1].at("skipped"), "msgsize_max")) << rows[1];
+}
+
+TEST_F(BenchPeers, leave_no_server_and_no_file_when_they_are_killed) {
+  Program bench({"beeline-bench", "peers", "--json", "--seconds", "1", "--size", "64"});
+  // Hive and servers are there; a second for each further row is still to come.
+  bench.wait_for("rtt_ns");
+  EXPECT_FALSE(std::filesystem::is_empty(folder_));
+  bench.signal(SIGKILL);
+  EXPECT_EQ(bench.wait().code, 128 + SIGKILL);
+  expect_nothing_left_soon();
+}
+
+TEST_F(BenchPeers, refuse_a_name_that_nobody_has) {
+  const Outcome outcome = run({"beeline-bench", "peers", "--only", "carrier-pigeon"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "carrier-pigeon")) << outcome.err;
+}
+
+}  // namespace
+}  // namespace beeline::test
