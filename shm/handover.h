@@ -5,9 +5,9 @@
 // A predecessor that was fenced may still run. So its receipts are observed, then its row, then the
 // cursors in it (src/receive/successor.cc), and what was committed before is seen. Every load here
 // is relaxed: it comes after those, or after the proof of the owner's death. What a living one
-// still changes is like the work of a hostile writer: each copied word is checked by itself. Every
-// store to the new home is relaxed: its header says ready later, and nobody looks at a home that
-// does not.
+// still changes is like the work of a hostile writer: each word is read once, and the copy is
+// checked and used. Every store to the new home is relaxed: its header says ready later, and nobody
+// looks at a home that does not.
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
@@ -20,10 +20,17 @@
 //   leased, its sender has taken it back                 dead
 //   dead                                                 dead
 //
+// What is bad counts as done. Its slab is not stamped: a hostile writer could have freed the entry
+// without a stamp as well, and nobody could tell. It is one slab less of a link to the liar's name.
+//
 // The successor's receipts start from the old home's cursors and the old stamps, so a sender never
 // sees one move back. A predecessor that lied in them harms neither: cursors that cannot be are
-// replaced here, and stamps that cannot be are void to their sender (SlabPool::inherit). Killed at
-// any point, nothing has changed: the new home is not ready and nobody has been told.
+// replaced here, and stamps that cannot be are void to their sender (SlabPool::inherit) and go when
+// their slab comes again (withdraw_stamp). Killed at any point, nothing has changed: the new home
+// is not ready and nobody has been told.
+
+#include <algorithm>
+#include <array>
 
 #include "shm/inbox.h"
 #include "shm/lane.h"
@@ -38,11 +45,10 @@ struct InheritedLink {
   std::uint64_t receipts[kLanes] = {0, 0};  // from the old bank, read before the old row: what an
                                             // honest predecessor wrote there is never beyond that
   std::int64_t seen_empty_ns = 0;  // from the old row; what is in the lanes was sent after it
-  const LinkView* old_receipts =
-      nullptr;                    // predecessor's own link to the owner; null when there was none
-  std::size_t old_bank = kBanks;  // its bank for `key`, kBanks when there was none
-  LinkLayout layout{LinkContract{}};  // of the in-link
-  VerifiedExtents verified;           // of the in-link
+  bool has_stamps = false;         // the old bank had some
+  std::array<std::uint64_t, kMaxSlabs> stamps{};  // as they were copied, once
+  LinkLayout layout{LinkContract{}};              // of the in-link
+  VerifiedExtents verified;                       // of the in-link
   std::uint16_t new_row = kNoRow;
 };
 
@@ -70,13 +76,18 @@ struct EntryCopy {
   return copy;
 }
 
-// Whether the receipt bank says that this slab message was finished.
+// Copies the stamps of the old bank: the one place that reads them. REQUIRES: they are memory.
+inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& link) {
+  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
+    link.stamps[slab] = old.stamp(bank, slab).relaxed_load();
+  }
+  link.has_stamps = true;
+}
+
+// Whether the old stamps say that this slab message was finished.
 [[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
   if (is_mutant(Mutant::kStampOverlooked)) return false;
-  if (link.old_receipts == nullptr || link.old_bank == kBanks) return false;
-  if (link.old_receipts->bank(link.old_bank).stamps_ready.relaxed_load() == 0) return false;
-  return link.old_receipts->stamp(link.old_bank, slot.header.slab).relaxed_load() >=
-         slot.generation;
+  return link.has_stamps && link.stamps[slot.header.slab] >= slot.generation;
 }
 
 // How many messages were ever published in a lane, as its slots say.
@@ -93,7 +104,8 @@ struct EntryCopy {
 // Replaces cursors that cannot be: beyond what was published, so far behind that their messages
 // were written over, or behind the receipts, which their sender believes. It is not to be blamed
 // for them, nor is the successor, whose receipts begin with them. The receipts count instead, or,
-// where they cannot be either, all as taken. `in` is the in-link.
+// where they cannot be either, nothing that still lies in the lane counts as taken. `in` is the
+// in-link; its owner may go on sending, so the lane is read once more before it is begun anywhere.
 inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
   for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
     const std::uint64_t published = published_ever(in, lane);
@@ -103,7 +115,11 @@ inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
     std::uint64_t& cursor = link.cursors[static_cast<std::size_t>(lane)];
     const std::uint64_t receipt = link.receipts[static_cast<std::size_t>(lane)];
     if (can_be(receipt) && (receipt > cursor || !can_be(cursor))) cursor = receipt;
-    if (!can_be(cursor)) cursor = published;
+    if (!can_be(cursor)) {
+      const std::uint64_t now = published_ever(in, lane);
+      cursor = now - std::min<std::uint64_t>(now, in.capacity(lane));
+    }
+    if (is_mutant(Mutant::kCursorNotInherited)) cursor = 0;
   }
 }
 
@@ -185,15 +201,12 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 }
 
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
-// allocated when the old ones were ready; the bank is not open yet. relaxed: published by its name
+// allocated if there are old ones; the bank is not open yet. relaxed: published by its name
 // (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
-  if (is_mutant(Mutant::kStampsNotInherited)) return;
-  if (link.old_receipts == nullptr || link.old_bank == kBanks) return;
-  if (link.old_receipts->bank(link.old_bank).stamps_ready.relaxed_load() == 0) return;
+  if (is_mutant(Mutant::kStampsNotInherited) || !link.has_stamps) return;
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    own.stamp(bank, slab)
-        .relaxed_store(link.old_receipts->stamp(link.old_bank, slab).relaxed_load());
+    own.stamp(bank, slab).relaxed_store(link.stamps[slab]);
   }
   own.bank(bank).stamps_ready.relaxed_store(1);
 }

@@ -152,6 +152,9 @@ class Inbox {
     --leased_;
   }
 
+  // Messages that the cursors count and that were never put: another life has had them.
+  void count_done(std::uint64_t count) { add(home_.control().counters.done, count); }
+
   // Back into the queue with one attempt more, at its old place in the order; an answer goes to the
   // stash.
   void requeue(std::uint32_t at) {

@@ -81,6 +81,20 @@ template <typename T>
   return count;
 }
 
+// Position of the first message behind `at` whose slot still holds it; 0 when there is none.
+template <typename T>
+[[nodiscard]] std::uint64_t first_published_after(const BasicLink<T>& link, Lane lane,
+                                                  std::uint64_t at) {
+  const std::uint32_t capacity = link.capacity(lane);
+  std::uint64_t first = 0;
+  for (std::uint32_t i = 0; i < capacity; ++i) {
+    const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // a number alone
+    if (commit == 0 || (commit - 1) % capacity != i || commit - 1 <= at) continue;
+    if (first == 0 || commit - 1 < first) first = commit - 1;
+  }
+  return first;
+}
+
 enum class SlotFault : std::uint32_t {
   kNone = 0,
   kForeignId,  // the id does not carry the pid of the link's owner

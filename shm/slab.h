@@ -151,4 +151,14 @@ inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) {
   word.publish(generation);
 }
 
+// A message that comes out of its lane in this slab is not finished: a stamp that says so was
+// inherited, and is a lie or that of a life which was fenced. Whoever inherits from us would
+// believe it. REQUIRES: its drain is not committed yet. relaxed: the commit, which is published
+// later, keeps it before the entry that it would contradict; the sender takes neither value for
+// finished.
+inline void withdraw_stamp(Atomic<std::uint64_t>& stamp, std::uint64_t generation) {
+  if (is_mutant(Mutant::kFalseStampKept)) return;
+  if (stamp.relaxed_load() >= generation) stamp.relaxed_store(generation - 1);
+}
+
 }  // namespace beeline::shm

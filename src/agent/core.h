@@ -194,9 +194,8 @@ class AgentCore {
   [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
-  [[nodiscard]] receive::InLink& add_in_link(segment::Foreign memory,
-                                             const control::AnnouncedLink& announced,
-                                             std::uint16_t row);
+  [[nodiscard]] std::unique_ptr<receive::InLink> make_in_link(
+      segment::Foreign memory, const control::AnnouncedLink& announced);
   void connect_receipts(receive::InLink& link);
   void join_life(receive::InLink& link);
   void refresh_peer(Pid pid);

@@ -229,7 +229,7 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   if (!announced) return tl::unexpected(announced.error());
   auto old = receive::OldHome::accept(std::move(attached.home), pid_, attached.predecessor);
   if (!old) return tl::unexpected(old.error());
-  receive::Predecessor predecessor(std::move(*old), attached.predecessor, announced->size());
+  receive::Predecessor predecessor(std::move(*old), announced->size());
   for (control::AnnouncedLink& link : *announced) {
     if (auto done = inherit_link(link, predecessor); !done) return done;
   }
@@ -284,43 +284,26 @@ Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t
 
 Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
                                      receive::Predecessor& predecessor) {
-  const shm::LinkKey key{announced.incarnation, announced.serial};
-  shm::InheritedLink inherited;
-  inherited.key = key;
-  inherited.owner_pid = announced.pid;
-  inherited.layout = shm::LinkLayout(announced.contract);
-  inherited.seen_empty_ns = opened_at(announced);
-  if (announced.mine) {
-    const shm::LinkKey mine{predecessor.incarnation, announced.mine->serial};
-    if (auto done = predecessor.add_receipts(std::move(announced.mine_link), pid_, announced.pid,
-                                             mine, announced.mine->contract, inherited);
-        !done) {
-      return done;
-    }
-  }
-  const bool was_known = predecessor.home.read_row(inherited);
   learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody
-  shm::make_cursors_sound(inherited, shm::LinkView(memory->data(), announced.contract));
-  const auto row = receiver_->home().vacant_row();
-  if (!row) return tl::unexpected(row.error());
-  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, inherited.cursors[0],
-                inherited.cursors[1], inherited.seen_empty_ns);
-  receive::InLink& link = add_in_link(std::move(*memory), announced, *row);
-  if (auto done = receive::continue_link(*receiver_, link, inherited, was_known); !done) {
-    return done;
-  }
   send::OutLink* own = out_link(announced.pid);
   if (own == nullptr) {
     auto made = add_out_link(announced.pid);
     if (!made) return tl::unexpected(made.error());
     own = *made;
   }
-  link.sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
-  if (auto done = receive::continue_receipts(link.sink, inherited); !done) return done;
-  predecessor.links.push_back(inherited);
+  receive::OldReceipts old;
+  if (announced.mine) {
+    const shm::LinkKey key{predecessor.home.incarnation(), announced.mine->serial};
+    old = {std::move(announced.mine_link), key, announced.mine->contract};
+  }
+  auto link = make_in_link(std::move(*memory), announced);
+  link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
+  auto inherited = receive::inherit_link(*receiver_, predecessor, std::move(link), std::move(old));
+  if (!inherited) return tl::unexpected(inherited.error());
+  join_life(**inherited);
   return {};
 }
 

@@ -106,7 +106,11 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
     return postpone(std::move(announced));  // the machine has no memory or no fd now
   }
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, opened_at(announced));
-  connect_receipts(add_in_link(std::move(*memory), announced, *row));
+  auto link = make_in_link(std::move(*memory), announced);
+  link->row = *row;
+  receive::InLink& added = receiver_->add(std::move(link));
+  join_life(added);
+  connect_receipts(added);
 }
 
 // Before that nothing was sent in it, and after that for as long as nobody knew of it.
@@ -123,20 +127,18 @@ Result<segment::Foreign> AgentCore::map_link(const control::AnnouncedLink& annou
                                   shm::LinkLayout(announced.contract).first_extent);
 }
 
-receive::InLink& AgentCore::add_in_link(segment::Foreign memory,
-                                        const control::AnnouncedLink& announced,
-                                        std::uint16_t row) {
+// Without a row.
+std::unique_ptr<receive::InLink> AgentCore::make_in_link(segment::Foreign memory,
+                                                         const control::AnnouncedLink& announced) {
   auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
   link->key = {announced.incarnation, announced.serial};
   link->owner_pid = announced.pid;
   set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
-  link->row = row;
   link->rate = receive_rates_.of(announced.name, os::coarse_ns());
   link->seen_empty_ns = opened_at(announced);
   link->known_since_ns = os::coarse_ns();
-  join_life(*link);
-  return receiver_->add(std::move(link));
+  return link;
 }
 
 // Finds a bank for the receipts of an in-link, opening our own link to its owner first where there

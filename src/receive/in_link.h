@@ -44,6 +44,10 @@ struct InLink {
   shm::LinkView view;
   std::uint16_t row = 0;  // in the home
   std::uint64_t position[shm::kLanes] = {0, 0};
+  bool is_inherited = false;                  // a life before ours took from it
+  bool has_old_stamps = false;                // our receipts for it began with the stamps of that
+  std::uint64_t begun[shm::kLanes] = {0, 0};  // where ours began
+  std::uint64_t reader_life = ~0ULL;          // our incarnation
   std::int64_t seen_empty_ns = 0;  // when all taken was all there was; its opening at first
   std::int64_t known_since_ns = 0;
   shm::VerifiedExtents verified;
@@ -74,12 +78,21 @@ struct InLink {
   [[nodiscard]] KnownType known_type(std::uint32_t number) {
     return number == 0 ? KnownType::kOther : look_up_type(number);
   }
-  // Whether messages may be taken now.
-  [[nodiscard]] bool open() const {
-    return may_send && !quarantined() && (sink.valid() || owner_gone) && !older_hold_messages();
+  // Its owner rings a later life of ours, so that has been committed and takes what lies here, even
+  // where nobody can tell us that we have ended. relaxed: to be looked at after has_message(),
+  // whose observe has seen the word of whoever sent after it.
+  [[nodiscard]] bool is_a_successors() const {
+    return !owner_gone && view.control().watching.relaxed_load() > reader_life;
   }
-  // Messages lie in it that are to be taken, now or later.
-  [[nodiscard]] bool holds_messages() const { return may_send && !quarantined() && has_message(); }
+  // Whether messages may be taken now. Who takes them has looked at has_message() before.
+  [[nodiscard]] bool open() const {
+    return may_send && !quarantined() && (sink.valid() || owner_gone) && !is_a_successors() &&
+           !older_hold_messages();
+  }
+  // Messages lie in it that are ours to take, now or later.
+  [[nodiscard]] bool holds_messages() const {
+    return may_send && !quarantined() && has_message() && !is_a_successors();
+  }
   // Any of its owner's earlier lives has left some: there may be an empty one in between.
   [[nodiscard]] bool older_hold_messages() const {
     for (const InLink* link = older; link != nullptr; link = link->older) {

@@ -11,7 +11,6 @@ namespace beeline::receive {
 
 namespace {
 
-constexpr std::uint32_t kBudget = 32;     // messages of one lane in one turn
 constexpr std::size_t kActiveLinks = 8;   // looked at every turn
 constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
@@ -177,7 +176,12 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   if (verdict != Verdict::kGood) return false;
   if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
-  if (in_slab && link.sink.valid() && !ensure_stamps(link.sink)) return false;
+  if (in_slab && link.sink.valid()) {
+    if (!ensure_stamps(link.sink)) return false;
+    if (link.has_old_stamps) {
+      shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, copy.header.slab), copy.generation);
+    }
+  }
   clock_ns_ = os::coarse_ns();
   const bool was_known = link.known_since_ns <= all_empty_ns_;
   const std::int64_t earliest =

@@ -7,6 +7,13 @@
 
 namespace beeline::receive {
 
+namespace {
+
+// What one lane can give in a turn: in the queue of those that found no room, and among all.
+constexpr std::uint64_t kMostOfTurn = 2 * kBudget;
+
+}  // namespace
+
 Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
   const shm::HomeControl& control = home_->home().control();
   fifo_ = control.policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
@@ -14,6 +21,7 @@ Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
 }
 
 InLink& Receiver::add(std::unique_ptr<InLink> link) {
+  link->reader_life = home_->home().header().owner_incarnation;
   for (const auto& other : links_) {
     if (other->owner_pid == link->owner_pid && other->key.incarnation < link->key.incarnation &&
         (link->older == nullptr || link->older->key.incarnation < other->key.incarnation)) {
@@ -61,18 +69,36 @@ void Receiver::quarantine(InLink& link, const char* fault) {
 
 void Receiver::audit_lanes() {
   for (const auto& link : links_) {
-    if (!link->may_send || link->quarantined() || link->fading) continue;
+    if (!link->may_send || link->fading) continue;
     for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-      const std::uint64_t at = link->position[static_cast<std::size_t>(lane)];
-      // A predecessor that was fenced alive may have taken more than its home told us.
-      if (link->received == 0 && at != 0) continue;
-      // relaxed: a number alone; nothing is read because of it.
-      const std::uint64_t commit = link->view.slot(lane, at).commit.relaxed_load();
-      if (!shm::is_possible_commit(commit, at, link->view.capacity(lane))) {
-        quarantine(*link, "a commit number that cannot be");
-      }
+      if (!link->quarantined() && !link->is_a_successors()) audit_lane(*link, lane);
     }
   }
+}
+
+void Receiver::audit_lane(InLink& link, shm::Lane lane) {
+  const std::uint64_t at = link.position[static_cast<std::size_t>(lane)];
+  // relaxed: a number alone; nothing is read because of it.
+  const std::uint64_t commit = link.view.slot(lane, at).commit.relaxed_load();
+  if (shm::is_possible_commit(commit, at, link.view.capacity(lane))) return;
+  if (!skip_overwritten(link, lane)) quarantine(link, "a commit number that cannot be");
+}
+
+// A life before ours that was fenced and still ran can have told the sender that it took more than
+// we knew when we took over, as much as it drained in one turn. What it took was written over, and
+// counts as done. False: the sender has written over more than that, or there is nothing to go on
+// with.
+bool Receiver::skip_overwritten(InLink& link, shm::Lane lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  if (!link.is_inherited) return false;
+  const std::uint64_t at = link.position[index];
+  const std::uint64_t next = shm::first_published_after(link.view, lane, at);
+  const std::uint64_t farthest = link.begun[index] + link.view.capacity(lane) + kMostOfTurn;
+  if (next <= at || next > farthest) return false;
+  link.position[index] = next;
+  commit(link, lane);
+  home_->inbox().count_done(next - at);
+  return true;
 }
 
 void Receiver::note_all_empty(std::int64_t now_ns) {

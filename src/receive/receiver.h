@@ -49,6 +49,9 @@ struct Selection {
   bool oldest_first = false;  // of one agent in the order in which it sent, else by arrival
 };
 
+// Messages of one lane that are drained at a time.
+inline constexpr std::uint32_t kBudget = 32;
+
 class Receiver {
  public:
   explicit Receiver(std::unique_ptr<HomeMemory> home);
@@ -167,7 +170,8 @@ class Receiver {
   // for ever.
   void quarantine(InLink& link, const char* fault);
   // Quarantines links whose lanes hold numbers that no sender may have stored: a look at the next
-  // slot of each lane, to be made now and then.
+  // slot of each lane, to be made now and then. In an inherited one they may be the work of a life
+  // before ours that was fenced and still ran: it goes on with what is left.
   void audit_lanes();
 
  private:
@@ -184,6 +188,8 @@ class Receiver {
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::SlotCopy& copy);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
+  void audit_lane(InLink& link, shm::Lane lane);
+  bool skip_overwritten(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
   bool serve_queue();
   // receive_copies.cc

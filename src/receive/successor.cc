@@ -38,7 +38,7 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   auto memory = segment::Foreign::accept(
       std::move(fd), shm::home_identity(capacity, pid, incarnation), shm::kPage);
   if (!memory) return tl::unexpected(memory.error());
-  return OldHome(std::move(*memory), capacity);
+  return OldHome(std::move(*memory), capacity, incarnation);
 }
 
 bool OldHome::read_row(shm::InheritedLink& link) const {
@@ -47,7 +47,6 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
     // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
     const std::uint64_t incarnation = row.incarnation.observe();
     if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
-    if (is_mutant(shm::Mutant::kCursorNotInherited)) return true;
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
       // SYNC(home.cursor): acquire; the entries that it counts are seen.
       link.cursors[lane] = row.cursors[lane].observe();
@@ -59,31 +58,25 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
   return false;
 }
 
-Result<void> Predecessor::add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,
-                                       const shm::LinkKey& mine, const shm::LinkContract& contract,
-                                       shm::InheritedLink& inherited) {
-  if (!fd.valid()) return {};
-  auto memory =
-      segment::Foreign::accept(std::move(fd), shm::link_identity(contract, owner, peer, mine),
-                               shm::LinkLayout(contract).first_extent);
+Result<void> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {
+  if (!old.fd.valid()) return {};
+  auto memory = segment::Foreign::accept(
+      std::move(old.fd), shm::link_identity(old.contract, pid, inherited.owner_pid, old.key),
+      shm::LinkLayout(old.contract).first_extent);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return {};
-  receipts.push_back(std::move(*memory));
-  views.emplace_back(receipts.back().data(), contract);
-  inherited.old_receipts = &views.back();
-  const std::size_t bank = views.back().find_bank(inherited.key);
+  const shm::LinkView view(memory->data(), old.contract);
+  const std::size_t bank = view.find_bank(inherited.key);
   if (bank == shm::kBanks) return {};
-  // Stamps that the predecessor announced without having them are none.
-  const bool stamps = views.back().bank(bank).stamps_ready.relaxed_load() != 0;
-  const std::uint64_t offset = views.back().layout().stamp_offset(bank);
-  if (stamps) {
-    const auto done = receipts.back().verify(offset, shm::LinkLayout::kStampRowBytes);
+  if (view.bank(bank).stamps_ready.relaxed_load() != 0) {
+    const auto done =
+        memory->verify(view.layout().stamp_offset(bank), shm::LinkLayout::kStampRowBytes);
     if (!done && !segment::is_lie(done.error())) return done;
-    if (!done) return {};
+    if (!done) return {};  // it announced stamps without having them
+    shm::copy_stamps(view, bank, inherited);
   }
-  inherited.old_bank = bank;
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    inherited.receipts[lane] = views.back().bank(bank).cursors[lane].observe();
+    inherited.receipts[lane] = view.bank(bank).cursors[lane].observe();
   }
   return {};
 }
@@ -100,8 +93,10 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
       receiver.quarantine(link, kLieAboutMemory);
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link.position[lane] = inherited.cursors[lane];
+    link.position[lane] = link.begun[lane] = inherited.cursors[lane];
   }
+  link.is_inherited = true;
+  link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
   if (was_known) link.known_since_ns = 0;
@@ -112,13 +107,43 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
 
 Result<void> continue_receipts(const ReceiptSink& sink, const shm::InheritedLink& inherited) {
   if (!sink.valid()) return {};
-  if (inherited.old_bank != shm::kBanks && !ensure_stamps(sink)) {
+  if (inherited.has_stamps && !ensure_stamps(sink)) {
     return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
   }
   shm::inherit_stamps(*sink.own, sink.bank, inherited);
   shm::open_bank(sink.own->bank(sink.bank), inherited.key, inherited.cursors[0],
                  inherited.cursors[1]);
   return {};
+}
+
+Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
+                             std::unique_ptr<InLink> link, OldReceipts old) {
+  HomeMemory& memory = receiver.home();
+  shm::InheritedLink inherited;
+  inherited.key = link->key;
+  inherited.owner_pid = link->owner_pid;
+  inherited.layout = link->view.layout();
+  inherited.seen_empty_ns = link->seen_empty_ns;
+  const std::uint32_t pid = memory.home().header().owner_pid;
+  if (auto done = read_receipts(std::move(old), pid, inherited); !done) {
+    return tl::unexpected(done.error());
+  }
+  const bool was_known = predecessor.home.read_row(inherited);
+  shm::make_cursors_sound(inherited, link->view);
+  const auto row = memory.vacant_row();
+  if (!row) return tl::unexpected(row.error());
+  shm::open_row(memory.home().row(*row), inherited.key, inherited.owner_pid, inherited.cursors[0],
+                inherited.cursors[1], inherited.seen_empty_ns);
+  link->row = *row;
+  InLink& added = receiver.add(std::move(link));
+  if (auto done = continue_link(receiver, added, inherited, was_known); !done) {
+    return tl::unexpected(done.error());
+  }
+  if (auto done = continue_receipts(added.sink, inherited); !done) {
+    return tl::unexpected(done.error());
+  }
+  predecessor.links.push_back(inherited);
+  return &added;
 }
 
 Result<void> inherit_home(Receiver& receiver, const OldHome& old,

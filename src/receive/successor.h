@@ -19,39 +19,41 @@ class OldHome {
                                               std::uint64_t incarnation);
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
+  // Of the life whose home it is.
+  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
-  // False, and nothing changed, when it had no row for it. To be called after add_receipts().
+  // False, and nothing changed, when it had no row for it. To be called after read_receipts().
   bool read_row(shm::InheritedLink& link) const;
 
  private:
-  OldHome(segment::Foreign memory, std::uint32_t capacity)
-      : memory_(std::move(memory)), view_(memory_.data(), capacity) {}
+  OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
+      : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {}
   segment::Foreign memory_;
   shm::HomeView view_;
+  std::uint64_t incarnation_;
 };
 
-// Everything that a successor reads while it builds its home.
+// Everything that a successor knows of its predecessor.
 struct Predecessor {
-  // `most_links` bounds add_receipts().
-  Predecessor(OldHome old, std::uint64_t life, std::size_t most_links)
-      : home(std::move(old)), incarnation(life) {
-    receipts.reserve(most_links);
-    views.reserve(most_links);
+  // `most_links` in-links are expected.
+  Predecessor(OldHome old, std::size_t most_links) : home(std::move(old)) {
+    links.reserve(most_links);
   }
-
-  // Maps the predecessor's own link to a peer and finds its bank for `inherited.key`. A link that
-  // is not what it was said to be counts as none. Errors: kNoMemory, kSystem.
-  [[nodiscard]] Result<void> add_receipts(os::UniqueFd fd, std::uint32_t owner, std::uint32_t peer,
-                                          const shm::LinkKey& mine,
-                                          const shm::LinkContract& contract,
-                                          shm::InheritedLink& inherited);
-
   OldHome home;
-  std::uint64_t incarnation;
   std::vector<shm::InheritedLink> links;
-  std::vector<segment::Foreign> receipts;
-  std::vector<shm::LinkView> views;  // of `receipts`; never reallocated, links point here
 };
+
+// Where the predecessor's receipts for an in-link lie: its own link to the owner.
+struct OldReceipts {
+  os::UniqueFd fd;  // invalid: there is no such link
+  shm::LinkKey key;
+  shm::LinkContract contract;
+};
+
+// Copies what the predecessor's own link says of `inherited.key`. A link that is not what it was
+// said to be counts as none. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
+[[nodiscard]] Result<void> read_receipts(OldReceipts old, std::uint32_t pid,
+                                         shm::InheritedLink& inherited);
 
 // Begins an in-link where the predecessor's home says that it was, and completes `inherited`. One
 // whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
@@ -63,6 +65,12 @@ struct Predecessor {
 // nothing to start. Errors: kNoMemory.
 [[nodiscard]] Result<void> continue_receipts(const ReceiptSink& sink,
                                              const shm::InheritedLink& inherited);
+
+// Takes over one in-link: reads the receipts, then the row, makes the cursors sound, opens a row,
+// and goes on from there. `link` is mapped, has its name and a sink for its new receipts, and no
+// row yet; the receiver owns it afterwards. Errors: kNoMemory, kFull (no row), kSystem.
+[[nodiscard]] Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
+                                           std::unique_ptr<InLink> link, OldReceipts old);
 
 // Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with
 // the inherited cursors, its InLink is in the receiver, and `link.new_row` names the row. Errors:

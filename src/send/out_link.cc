@@ -38,15 +38,16 @@ void OutLink::find_receipts() {
   listen_anew();
 }
 
-// What the life before has said is heard to its end first: what it took is taken.
+// What the life before says is not heard once more: if it was fenced and still runs, it may have
+// taken what the new one goes on to wait for.
 void OutLink::turn_to(const shm::LinkView& opposite, std::uint64_t incarnation) {
-  if (receipts.opposite != nullptr) static_cast<void>(not_taken());
-  const auto unread = unread_slabs();
   receipts.opposite = &opposite;
   find_receipts();
-  if (incarnation != first_life && find_stamps()) {
-    slabs.inherit(opposite, receipts.bank, unread);
-  }
+  if (incarnation == first_life || !find_stamps()) return;
+  // SUBTLE: the cursors before the stamps. A slab whose message is taken in between is held for
+  // unread; the other way round it would be given away while the message is read.
+  static_cast<void>(not_taken());
+  slabs.inherit(opposite, receipts.bank, unread_slabs());
 }
 
 std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {

@@ -62,7 +62,7 @@ class OutLink {
 
   // Finds the receiver's bank for this link after its link became known.
   void find_receipts();
-  // The receipts of this life of the receiver count from now on.
+  // The receipts of this life of the receiver count from now on, and those of no other.
   void turn_to(const shm::LinkView& opposite, std::uint64_t incarnation);
   // A receipt or a stamp in the bank that is named for this link cannot be true.
   [[nodiscard]] bool was_lied_to();

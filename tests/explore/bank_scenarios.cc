@@ -64,8 +64,7 @@ Scenario inherited() {
          const shm::LinkView old{segment("old link B>A", 1), contract_of(2)};
          const shm::Link link = receipts_link();
          shm::InheritedLink inherited;
-         inherited.old_receipts = &old;
-         inherited.old_bank = old.find_bank(kLinkA);
+         shm::copy_stamps(old, old.find_bank(kLinkA), inherited);
          shm::inherit_stamps(link, 0, inherited);
          shm::open_bank(link.bank(0), kLinkA, kNewCursor, 0);
        }},

@@ -154,14 +154,18 @@ inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page
 inline void set_ready(const shm::Home& home) { home.header().ready.publish(1); }
 
 // What a successor reads of its predecessor's receipts, then of its row.
-// Predecessor::add_receipts, but for the stamps
-inline void read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link) {
-  link.old_receipts = &receipts;
-  link.old_bank = receipts.find_bank(link.key);
-  if (link.old_bank == shm::kBanks) return;
-  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link.receipts[lane] = receipts.bank(link.old_bank).cursors[lane].observe();
+// receive::read_receipts; of the stamps that of the only slab. Returns the bank.
+inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link) {
+  const std::size_t bank = receipts.find_bank(link.key);
+  if (bank == shm::kBanks) return bank;
+  if (receipts.bank(bank).stamps_ready.relaxed_load() != 0) {
+    link.stamps[0] = receipts.stamp(bank, 0).relaxed_load();
+    link.has_stamps = true;
   }
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    link.receipts[lane] = receipts.bank(bank).cursors[lane].observe();
+  }
+  return bank;
 }
 // OldHome::read_row
 [[nodiscard]] inline bool read_row(const shm::HomeView& old, shm::InheritedLink& link) {

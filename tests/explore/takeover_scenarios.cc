@@ -133,8 +133,8 @@ void take_over() {
   link.key = kLinkA;
   link.owner_pid = kPidA;
   link.cursors[0] = old.row(0).cursors[0].relaxed_load();
-  link.old_receipts = &receipts;
-  link.old_bank = receipts.find_bank(kLinkA);
+  const std::size_t bank = receipts.find_bank(kLinkA);
+  if (receipts.bank(bank).stamps_ready.relaxed_load() != 0) shm::copy_stamps(receipts, bank, link);
   link.layout = own.in.layout();
   link.verified.slabs[0] = own.in.capacity(shm::Lane::kNormal);
   own.position[0] = link.cursors[0];

@@ -72,15 +72,15 @@ BEELINE_FUZZ_TARGET(old_home) {
   room.hostile().view().control().slabs_allocated[0].publish(slabs);
   FUZZ_DEMAND(receive::verify_extents(*link) == receive::Extents::kVerified);
 
-  receive::Predecessor predecessor(std::move(*old), test::kReaderLife, 2);
+  receive::Predecessor predecessor(std::move(*old), 1);
   shm::InheritedLink inherited;
   inherited.key = kHostileKey;
   inherited.owner_pid = kHostilePid;
   inherited.layout = link_layout;
+  FUZZ_DEMAND(
+      receive::read_receipts({fd_of(mine.memory()), mine.key(), kContract}, kVictimPid, inherited));
   static_cast<void>(predecessor.home.read_row(inherited));
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
-  FUZZ_DEMAND(predecessor.add_receipts(need(os::duplicate(mine.memory().fd())), kVictimPid,
-                                       kHostilePid, mine.key(), kContract, inherited));
   shm::make_cursors_sound(inherited, shm::LinkView(link->memory.data(), kContract));
   shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
                 inherited.cursors[0], inherited.cursors[1]);

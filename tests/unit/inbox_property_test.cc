@@ -395,8 +395,11 @@ class Story {
         require(link.cursors[lane] == links_[row].committed[lane]);
         links_[row].next[lane] = links_[row].committed[lane];
       }
-      link.old_receipts = &old->own.view;
-      link.old_bank = old->own.view.find_bank(link.key);
+      const LinkView& receipts = old->own.view;
+      const std::size_t bank = receipts.find_bank(link.key);
+      if (bank != kBanks && receipts.bank(bank).stamps_ready.relaxed_load() != 0) {
+        copy_stamps(receipts, bank, link);
+      }
       link.layout = LinkLayout(test::kSmallContract);
       link.verified = test::verify_all(link.layout);
       link.new_row = row;

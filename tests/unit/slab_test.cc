@@ -331,5 +331,18 @@ TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
   EXPECT_TRUE(pool_.lied_to()) << "this lie is its own";
 }
 
+TEST(WithdrawStamp, WhatSaysThatAMessageIsFinishedWhichHasJustComeGoes) {
+  struct Case {
+    std::uint64_t before, generation, after;
+  };
+  for (const Case& each : {Case{0, 1, 0}, Case{4, 5, 4}, Case{5, 5, 4}, Case{6, 5, 4},
+                           Case{~0ULL, 5, 4}, Case{~0ULL, 1, 0}}) {
+    Atomic<std::uint64_t> stamp;
+    stamp.publish(each.before);
+    withdraw_stamp(stamp, each.generation);
+    EXPECT_EQ(stamp.observe(), each.after) << each.before << " of " << each.generation;
+  }
+}
+
 }  // namespace
 }  // namespace beeline::shm

@@ -355,5 +355,25 @@ TEST(Lane, MessagesBehindAGapAreNotPublished) {
   EXPECT_EQ(published_from(memory.view, Lane::kUrgent, 0), 1U);
 }
 
+TEST(Lane, TheFirstMessageBehindOneThatWasWrittenOverIsFoundFromTheSlotsAlone) {
+  test::LinkMemory memory;
+  const auto publish = [&](std::uint64_t at) {
+    publish_slot(memory.link.slot(Lane::kNormal, at), at, make_header(at + 1), 0, kNoPayload);
+  };
+  const auto first_after = [&](std::uint64_t at) {
+    return first_published_after(memory.view, Lane::kNormal, at);
+  };
+  EXPECT_EQ(first_after(0), 0U) << "nothing was published";
+  for (std::uint64_t at = 16; at < 24; ++at) publish(at);
+  EXPECT_EQ(first_after(16), 17U);
+  EXPECT_EQ(first_after(23), 0U);
+  publish(24);
+  publish(25);
+  EXPECT_EQ(first_after(16), 18U) << "the slots of 16 and 17 hold later ones";
+  EXPECT_EQ(first_after(3), 18U);
+  memory.link.slot(Lane::kNormal, 18).commit.publish(12);
+  EXPECT_EQ(first_after(8), 19U) << "a number that does not belong there names no message";
+}
+
 }  // namespace
 }  // namespace beeline::shm

@@ -41,7 +41,7 @@ class SuccessorTest : public test::ReceiverTest {
   [[nodiscard]] Result<OldHome> accept(std::uint32_t pid = kReaderPid) const {
     return OldHome::accept(must(os::duplicate(receiver_->home().fd())), pid, kReaderLife);
   }
-  [[nodiscard]] Predecessor predecessor() const { return {must(accept()), kReaderLife, 4}; }
+  [[nodiscard]] Predecessor predecessor() const { return {must(accept()), 4}; }
   // What the successor knows of the peer's link before it has read anything.
   [[nodiscard]] shm::InheritedLink inherited() const {
     shm::InheritedLink link;
@@ -60,9 +60,12 @@ class SuccessorTest : public test::ReceiverTest {
                   known.cursors[1]);
     return next_->add(std::move(link));
   }
-  Result<void> add_receipts(Predecessor& before, shm::InheritedLink& link) const {
-    return before.add_receipts(must(os::duplicate(peer_->back.memory().fd())), kReaderPid, kPeerPid,
-                               peer_->back.key(), kContract, link);
+  // The predecessor's own link to the peer.
+  [[nodiscard]] OldReceipts old_receipts() const {
+    return {must(os::duplicate(peer_->back.memory().fd())), peer_->back.key(), kContract};
+  }
+  Result<void> read_old(shm::InheritedLink& link) const {
+    return read_receipts(old_receipts(), kReaderPid, link);
   }
   // Everything from the old home to the new one.
   Result<void> take_over() {
@@ -140,43 +143,53 @@ TEST_F(SuccessorTest, ATimeInARowIsNeitherNegativeNorToCome) {
 // ---- Receipts -----------------------------------------------------------------------------------
 
 TEST_F(SuccessorTest, ReceiptsAreFoundInTheOldLinkToThePeer) {
-  Predecessor before = predecessor();
+  peer_->say_often(3);
+  peer_->say(Lane::kUrgent);
+  receiver_->drain_all();
   shm::InheritedLink link = inherited();
-  ASSERT_TRUE(add_receipts(before, link));
-  EXPECT_EQ(link.old_receipts, &before.views.back());
-  EXPECT_EQ(link.old_bank, peer_->link->sink.bank);
+  ASSERT_TRUE(read_old(link));
+  EXPECT_EQ(link.receipts[0], 3U);
+  EXPECT_EQ(link.receipts[1], 1U);
+  EXPECT_FALSE(link.has_stamps) << "no slab was finished";
 }
 
 TEST_F(SuccessorTest, WithoutALinkWithoutABankAndFromALiarThereAreNoReceipts) {
-  Predecessor before = predecessor();
-  shm::InheritedLink link = inherited();
-  EXPECT_TRUE(before.add_receipts({}, kReaderPid, kPeerPid, {}, kContract, link));
-  EXPECT_EQ(link.old_receipts, nullptr) << "there was no link";
-  EXPECT_TRUE(before.add_receipts(must(os::duplicate(peer_->back.memory().fd())), kReaderPid,
-                                  kPeerPid + 1, peer_->back.key(), kContract, link));
-  EXPECT_EQ(link.old_receipts, nullptr) << "it is not what it was said to be";
-  ++link.key.serial;
-  EXPECT_TRUE(add_receipts(before, link));
-  EXPECT_EQ(link.old_bank, shm::kBanks) << "no bank bears this name";
+  peer_->say();
+  receiver_->drain_all();
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  const auto expect_none = [&](shm::InheritedLink link, OldReceipts old, const char* why) {
+    EXPECT_TRUE(read_receipts(std::move(old), kReaderPid, link)) << why;
+    EXPECT_EQ(link.receipts[0], 0U) << why;
+    EXPECT_FALSE(link.has_stamps) << why;
+  };
+  expect_none(inherited(), {}, "there was no link");
+  OldReceipts other = old_receipts();
+  ++other.key.serial;
+  expect_none(inherited(), std::move(other), "it is not what it was said to be");
+  shm::InheritedLink unknown = inherited();
+  ++unknown.key.serial;
+  expect_none(unknown, old_receipts(), "no bank bears this name");
 }
 
-TEST_F(SuccessorTest, StampsWithoutMemoryAreNone) {
-  Predecessor before = predecessor();
+TEST_F(SuccessorTest, ReceiptsOfWhoAnnouncesStampsWithoutMemoryAreNone) {
+  peer_->say();
+  receiver_->drain_all();
   shm::InheritedLink link = inherited();
   peer_->back.view().bank(peer_->link->sink.bank).stamps_ready.publish(1);
-  EXPECT_TRUE(add_receipts(before, link));
-  EXPECT_EQ(link.old_bank, shm::kBanks);
+  EXPECT_TRUE(read_old(link));
+  EXPECT_FALSE(link.has_stamps);
+  EXPECT_EQ(link.receipts[0], 0U);
   const auto& layout = peer_->back.view().layout();
   ASSERT_TRUE(peer_->back.memory().allocate(layout.stamps, shm::LinkLayout::kStampsBytes));
-  EXPECT_TRUE(add_receipts(before, link));
-  EXPECT_EQ(link.old_bank, peer_->link->sink.bank);
+  EXPECT_TRUE(read_old(link));
+  EXPECT_TRUE(link.has_stamps);
+  EXPECT_EQ(link.receipts[0], 1U);
 }
 
 TEST_F(SuccessorTest, AFileThatCannotBeLookedAtIsAFaultOfOurOwn) {
-  Predecessor before = predecessor();
   shm::InheritedLink link = inherited();
-  const auto done = before.add_receipts(os::UniqueFd(kNotOpen), kReaderPid, kPeerPid,
-                                        peer_->back.key(), kContract, link);
+  const auto done =
+      read_receipts({os::UniqueFd(kNotOpen), peer_->back.key(), kContract}, kReaderPid, link);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kSystem);
 }
@@ -227,10 +240,9 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   receiver_->drain_all();
   ASSERT_TRUE(ensure_stamps(peer_->link->sink));
   peer_->back.view().stamp(peer_->link->sink.bank, 5).publish(9);
-  Predecessor before = predecessor();
   shm::InheritedLink link = inherited();
-  ASSERT_TRUE(before.home.read_row(link));
-  ASSERT_TRUE(add_receipts(before, link));
+  ASSERT_TRUE(read_old(link));
+  ASSERT_TRUE(must(accept()).read_row(link));
   EXPECT_TRUE(continue_receipts({}, link)) << "no link to the peer yet: nothing to do";
   const send::OutLink fresh = test::make_link(kReaderPid, kPeerPid, {kReaderLife + 1, 1});
   const ReceiptSink sink{&fresh.view(), &fresh.memory(), 0};
@@ -243,7 +255,7 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   const auto done = continue_receipts(elsewhere, link);
   ASSERT_FALSE(done) << "there is no memory for its stamps";
   EXPECT_EQ(done.error().code, ErrorCode::kNoMemory);
-  link.old_bank = shm::kBanks;
+  link.has_stamps = false;
   EXPECT_TRUE(continue_receipts(elsewhere, link)) << "without old stamps it needs none";
 }
 
