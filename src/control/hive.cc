@@ -80,6 +80,7 @@ Result<void> Hive::keep_link(const LinkEntry& link) {
                           .contract = link.contract,
                           .may_send = link.may_send,
                           .faded = link.faded,
+                          .left_empty = link.left_empty,
                           .opened_ns = link.opened_ns,
                           .ended = link.ended};
   const int fd = link.fd->get();

@@ -104,6 +104,7 @@ std::string build(const LinkRecord& record) {
                       {"max_payload_bytes", record.contract.max_payload_bytes},
                       {"may_send", record.may_send},
                       {"faded", record.faded},
+                      {"left_empty", record.left_empty},
                       {"opened_ns", record.opened_ns},
                       {"ended", record.ended}});
 }
@@ -152,6 +153,7 @@ Result<LinkRecord> parse_link(std::string_view text) {
   record.contract.max_payload_bytes = fields.number<std::uint64_t>("max_payload_bytes");
   record.may_send = fields.flag("may_send");
   record.faded = fields.flag("faded");
+  record.left_empty = fields.flag("left_empty");
   record.opened_ns = fields.number<std::int64_t>("opened_ns");
   record.ended = fields.flag("ended");
   if (!fields.good()) return broken("link", text);

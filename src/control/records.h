@@ -54,6 +54,7 @@ struct LinkRecord {
   shm::LinkContract contract;
   bool may_send = false;
   bool faded = false;
+  bool left_empty = false;
   std::int64_t opened_ns = 0;
   bool ended = false;
 };

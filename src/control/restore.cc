@@ -161,6 +161,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
                                                   .may_send = record.may_send,
                                                   .faded = faded,
                                                   .opened_ns = record.opened_ns,
+                                                  .left_empty = record.left_empty,
                                                   .ended = record.ended});
   // The last coordinator may have ended after the record that made the link needless.
   const bool needless = faded && !needed_as_mine(hive, link);

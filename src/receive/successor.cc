@@ -22,6 +22,24 @@ shm::InheritedLink* link_of_row(const shm::HomeView& old, std::uint32_t row,
   return nullptr;
 }
 
+// How many messages the predecessor and those before it have taken. Of a link that goes on its new
+// row says it: what the old one says may be a lie. As shm::drained_total() otherwise.
+std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
+                             std::vector<shm::InheritedLink>& links) {
+  const std::uint64_t retired = old.control().retired.relaxed_load();
+  std::uint64_t total = retired;
+  for (std::uint32_t i = 0; i < old.rows_allocated(); ++i) {
+    const shm::InRow& row = old.row(i);
+    if (row.incarnation.relaxed_load() == 0) continue;
+    const bool is_counted = retired != 0 && row.retired.relaxed_load() == retired;
+    const bool goes_on = link_of_row(old, i, links) != nullptr;
+    if (is_counted && goes_on) total -= shm::taken_from(row);
+    if (!is_counted && !goes_on) total += shm::taken_from(row);
+  }
+  for (const shm::InheritedLink& link : links) total += shm::taken_from(home.row(link.new_row));
+  return total;
+}
+
 }  // namespace
 
 Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_t incarnation) {
@@ -170,7 +188,7 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
       if (in_link->key == link->key) ++in_link->live;
     }
   }
-  shm::inherit_counters(home, old.view(), live, shm::drained_total(old.view()));
+  shm::inherit_counters(home, old.view(), live, drained_before(old.view(), home, links));
   receiver.note_all_empty(std::clamp<std::int64_t>(old.view().control().all_empty_ns.relaxed_load(),
                                                    0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;

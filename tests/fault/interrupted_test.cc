@@ -53,6 +53,25 @@ TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
   EXPECT_EQ(sender->detach(after(10s)), 0U) << "messages that were taken count as not taken";
 }
 
+// Of lives that leave receipts for a sender that is away one link is kept, whatever coordinator each
+// of them left.
+TEST_F(InterruptedTest, WhatShortLivesHaveLeftIsKeptOnceAcrossCoordinators) {
+  auto sender = attach("sender");
+  auto taker = attach("taker");
+  ASSERT_TRUE(sender && taker);
+  ASSERT_TRUE(sender->send("taker", "message"));
+  for (int life = 0; life < 3; ++life) {
+    taker.reset();
+    ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+    taker = attach_again(named("taker"));
+    ASSERT_TRUE(taker);
+    drain_what_fits(*taker);
+  }
+  taker.reset();
+  EXPECT_EQ(hive().client().links_to(sender->pid())->size(), 1U);
+  EXPECT_EQ(sender->detach(after(10s)), 0U);
+}
+
 TEST_F(InterruptedTest, ANameStaysWithTheAgentThatHasIt) {
   auto agent = attach("taken");
   ASSERT_TRUE(agent);

@@ -14,6 +14,7 @@ constexpr std::size_t kHeirBytes = 1000;  // a payload of this size lies in a sl
 constexpr std::uint32_t kHeirMessages =
     600;  // more than the link has slabs, and than its lane holds
 constexpr int kHeirs = 2;
+constexpr std::uint32_t kHeld = 100;  // messages that the first heir is killed with
 
 // ---- The heir of a liar -------------------------------------------------------------------------
 
@@ -47,6 +48,30 @@ std::vector<std::byte> numbered(std::uint32_t number) {
   std::vector<std::byte> payload(kHeirBytes);
   std::memcpy(payload.data(), &number, sizeof(number));
   return payload;
+}
+
+// The first heir is honest and finishes nothing: it is killed with all that it has taken.
+BEELINE_ROLE(first_heir) {
+  auto& board = context.board<HostileBoard>();
+  auto agent = attach("reader", "victim");
+  ASSERT_TRUE(agent);
+  board.honest.raise();
+  std::vector<Message> held;
+  while (held.size() < kHeld) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid()) << "messages so far: " << held.size();
+    std::uint32_t number = 0;
+    ASSERT_EQ(message.payload().size(), kHeirBytes);
+    std::memcpy(&number, message.payload().data(), sizeof(number));
+    if (number == 0) {
+      message.done();
+      continue;
+    }
+    ASSERT_EQ(number, held.size() + 1);
+    held.push_back(std::move(message));
+  }
+  board.arrived.raise();
+  static_cast<void>(board.left.await(1, patience()));
 }
 
 // An honest agent under the name of the liar: all that is sent to it comes, once and in order.
@@ -87,15 +112,24 @@ TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
   }
   scene().is_over.raise();
   troupe().wait(liar, patience());
+  const auto send = [&](std::uint32_t first, std::uint32_t last) {
+    for (std::uint32_t number = first; number <= last; ++number) {
+      const SendResult sent = victim->send_until(reader, numbered(number), patience());
+      ASSERT_TRUE(sent) << "message " << number << ": " << to_string(sent.status);
+    }
+  };
+  // The stamps of the liar say of all that lies in a slab that it is finished: its first heir has
+  // them, and the second must not believe them.
+  const std::size_t first = troupe().start("first_heir");
+  drain_until(*victim, [&] { return scene().honest.count() == 1; });
+  send(1, kHeld);
+  drain_until(*victim, [&] { return scene().arrived.count() == 1; });
+  troupe().kill(first);
   // Each heir has its receipts from the one before.
   for (std::uint32_t life = 1; life <= kHeirs; ++life) {
     const std::size_t heir = troupe().start("heir");
-    drain_until(*victim, [&] { return scene().honest.count() == life; });
-    for (std::uint32_t number = 1; number <= kHeirMessages; ++number) {
-      const SendResult sent = victim->send_until(reader, numbered(number), patience());
-      ASSERT_TRUE(sent) << "life " << life << ", message " << number << ": "
-                        << to_string(sent.status);
-    }
+    drain_until(*victim, [&] { return scene().honest.count() == life + 1; });
+    send(life == 1 ? kHeld + 1 : 1, kHeirMessages);
     drain_until(*victim, [&] { return scene().served.count() == life; });
     troupe().wait(heir, patience());
   }

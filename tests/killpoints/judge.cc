@@ -300,6 +300,7 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
   Life& old = world.life_that_counts(world.receiver());
   Life& sender = world.sender();
   for (const Life* life : {&old, &sender}) {
+    if (life->lies) continue;
     if (auto wrong = verify_life(*life, shm::Taken::kAfterDeath); !wrong.empty()) {
       return {wrong, {}};
     }

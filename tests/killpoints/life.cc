@@ -32,13 +32,12 @@ shm::AgentRecord record_of(std::uint32_t pid) {
   return record;
 }
 
-void set_up(receive::InLink& link, const Life& owner, std::uint16_t row) {
+void set_up(receive::InLink& link, const Life& owner) {
   link.key = owner.out->key();
   link.owner_pid = owner.pid;
   link.owner_index = owner.index;
   link.owner_place = &owner.world->directory().view().word(owner.index);
   link.relation = Relation::kSibling;
-  link.row = row;
   link.seen_empty_ns = 0;
   link.known_since_ns = os::coarse_ns();
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
@@ -52,35 +51,19 @@ Result<segment::Foreign> map_link(const Life& owner) {
       shm::LinkLayout(kContract).first_extent);
 }
 
-// Row, bank and entries of the next life for one in-link; see AgentCore::inherit_link().
+// As AgentCore::inherit_link() does, without what a coordinator says.
 Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
                           receive::Predecessor& predecessor) {
-  shm::InheritedLink inherited;
-  inherited.key = owner.out->key();
-  inherited.owner_pid = owner.pid;
-  inherited.layout = shm::LinkLayout(kContract);
-  const bool was_known = predecessor.home.read_row(inherited);
   auto mine = os::duplicate(before.out->memory().fd());
   if (!mine) return tl::unexpected(mine.error());
-  if (auto done = predecessor.add_receipts(std::move(*mine), before.pid, owner.pid,
-                                           before.out->key(), kContract, inherited);
-      !done) {
-    return done;
-  }
   auto memory = map_link(owner);
   if (!memory) return tl::unexpected(memory.error());
-  const auto row = next.receiver->home().vacant_row();
-  if (!row) return tl::unexpected(row.error());
-  shm::open_row(next.home().row(*row), inherited.key, owner.pid, inherited.cursors[0],
-                inherited.cursors[1], inherited.seen_empty_ns);
-  auto made = std::make_unique<receive::InLink>(std::move(*memory), kContract);
-  set_up(*made, owner, *row);
-  receive::InLink& link = next.receiver->add(std::move(made));
-  if (auto done = receive::continue_link(*next.receiver, link, inherited, was_known); !done)
-    return done;
-  link.sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
-  if (auto done = receive::continue_receipts(link.sink, inherited); !done) return done;
-  predecessor.links.push_back(inherited);
+  auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract);
+  set_up(*link, owner);
+  link->sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
+  const auto done = receive::inherit_link(*next.receiver, predecessor, std::move(link),
+                                          {std::move(*mine), before.out->key(), kContract});
+  if (!done) return tl::unexpected(done.error());
   return {};
 }
 
@@ -193,7 +176,8 @@ send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
 void World::connect(Life& reader, Life& owner) {
   const std::uint16_t row = need(reader.receiver->home().vacant_row());
   auto link = std::make_unique<receive::InLink>(need(map_link(owner)), kContract);
-  set_up(*link, owner, row);
+  set_up(*link, owner);
+  link->row = row;
   shm::open_row(reader.home().row(row), link->key, owner.pid, 0, 0, 0);
   const std::size_t bank = shm::vacant_bank(reader.out->view());
   link->sink = {&reader.out->view(), &reader.out->memory(), bank};
@@ -214,7 +198,7 @@ Result<void> World::inherit(Life& next, const Life& before, const std::vector<Li
   if (!fd) return tl::unexpected(fd.error());
   auto old = receive::OldHome::accept(std::move(*fd), before.pid, before.incarnation);
   if (!old) return tl::unexpected(old.error());
-  receive::Predecessor predecessor(std::move(*old), before.incarnation, peers.size());
+  receive::Predecessor predecessor(std::move(*old), peers.size());
   for (const Life* peer : peers) {
     if (auto done = inherit_link(next, before, *peer, predecessor); !done) return done;
   }

@@ -42,6 +42,7 @@ struct Life {
   std::optional<send::OutLink> out;
   std::optional<shm::LinkView> shown;  // `out` as its reader sees it
   send::SendPath path;
+  bool lies = false;  // its segments are not what they should be
 
   [[nodiscard]] const shm::Home& home() const { return receiver->home().home(); }
   // What it can write of its home and its link.

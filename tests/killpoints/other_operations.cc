@@ -29,6 +29,28 @@ Operation take_over() {
           "empty one half full wrapped mixed table-full handed-over fifo strict"};
 }
 
+// The same from a predecessor that has written into the cursors of its home, and into its receipts,
+// what cannot be.
+Operation take_over_from_liar(std::string name, std::uint64_t in_home,
+                              std::optional<std::uint64_t> in_receipts, std::string from) {
+  Operation operation = take_over();
+  operation.name = std::move(name);
+  operation.bases = std::move(from);
+  operation.meets_peer = false;
+  operation.arrange = [=, arrange = operation.arrange](Rig& rig) {
+    arrange(rig);
+    Life& liar = rig.world.receiver();
+    liar.lies = true;
+    const receive::InLink& link = *liar.receiver->links().front();
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      liar.home().row(link.row).cursors[lane].publish(in_home);
+      if (!in_receipts) continue;
+      liar.out->view().bank(link.sink.bank).cursors[lane].publish(*in_receipts);
+    }
+  };
+  return operation;
+}
+
 // The sender has ended, everything is done, and the coordinator has said that the link is gone.
 Operation forget_link() {
   return {"forget-link",
@@ -90,11 +112,14 @@ Operation set_word() {
 }  // namespace
 
 std::vector<Operation> other_operations() {
+  constexpr std::uint64_t kBeyond = ~0ULL;  // of all that was ever published
   return {take_over(),
-          forget_link(),
-          publish_records("publish-two", 0, 1),
-          publish_records("publish-again", 1, 2),
-          publish_records("publish-many", 12, 1),
+          take_over_from_liar("take-over-behind", 0, std::nullopt, "wrapped mixed handed-over"),
+          take_over_from_liar("take-over-beyond", kBeyond, std::nullopt, "half wrapped mixed"),
+          // Nothing was taken, and nothing says how much was.
+          take_over_from_liar("take-over-nowhere", kBeyond, kBeyond, "one half full"),
+          forget_link(), publish_records("publish-two", 0, 1),
+          publish_records("publish-again", 1, 2), publish_records("publish-many", 12, 1),
           set_word()};
 }
 

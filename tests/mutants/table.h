@@ -35,6 +35,8 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kCursorNotInherited, "cursor_not_inherited", "drain/mixed"},
     SeededBug{Mutant::kStampsNotInherited, "stamps_not_inherited",
               "Handover.TheNewBankStartsFromTheOldStamps"},
+    SeededBug{Mutant::kFalseStampKept, "false_stamp_kept",
+              "WithdrawStamp.WhatSaysThatAMessageIsFinishedWhichHasJustComeGoes"},
     SeededBug{Mutant::kLaneOverrun, "lane_overrun",
               "LaneWriter.ANewLaneHasRoomForItsCapacityWithoutAReceipt"},
     SeededBug{Mutant::kStaleSlotTaken, "stale_slot_taken",

@@ -109,6 +109,7 @@ TEST_F(HeirTest, CursorsThatCannotBeLoseNothingThatLiesInTheLane) {
   Heir next = heir();
   ASSERT_TRUE(next.done);
   EXPECT_EQ(next.lease_all(), ids(1, 5));
+  EXPECT_EQ(shm::drained_total(next.receiver.home().home()), 5U) << "the lie is not counted";
   expect_balance(next.receiver);
 }
 
