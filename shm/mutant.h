@@ -53,6 +53,7 @@ enum class Mutant : unsigned char {
   kSleepFenceMissing,      // a sleeper looks for a message before it can be seen to sleep
   kWantSpaceFenceMissing,  // a sender looks for room before it can be seen to wait for it
   kReceiptFenceMissing,    // a receiver looks for who waits before its receipt can be seen
+  kTurnFenceMissing,       // a sender looks whether a new life sleeps before its copies can be seen
   kCount
 };
 

@@ -41,9 +41,9 @@ Waiter::Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& pol
 void Waiter::say_asleep(shm::Sleep how) {
   own_->sleep.relaxed_store(static_cast<std::uint32_t>(how));
   // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
-  // `sleep`.
+  // `sleep`. Without it the last look may be done before anybody can see that we sleep.
   if (!shm::is_mutant(shm::Mutant::kSleepFenceMissing)) {
-    shm::full_fence();  // the explorer finds orders line by line
+    shm::full_fence();
   }
 }
 

@@ -40,8 +40,9 @@ struct FindingBytes {
   Fates fates{};
 };
 
-template <typename Work>
-std::string try_to(Work&& work) {
+}  // namespace
+
+std::string try_to(const std::function<void()>& work) {
   try {
     work();
     return {};
@@ -51,8 +52,6 @@ std::string try_to(Work&& work) {
     return std::string("the rig: ") + error.what();
   }
 }
-
-}  // namespace
 
 Finding judge_apart(const std::function<Finding()>& judge) {
   const Shared<FindingBytes> shared;

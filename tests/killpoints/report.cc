@@ -8,7 +8,7 @@
 namespace beeline::killpoints {
 namespace {
 
-void print_violation(const Row& row) {
+void print_violation(const Row& row, bool is_long) {
   const Violation& first = row.tally.first;
   fmt::print("VIOLATION {}: {} after instruction {}", row.name, first.kind, first.step);
   if (first.other != 0) fmt::print(" (the sender after {})", first.other);
@@ -16,7 +16,7 @@ void print_violation(const Row& row) {
   fmt::print("\n  {}\n", first.text);
   if (row.tally.violations > 1) fmt::print("  and {} more\n", row.tally.violations - 1);
   if (row.is_pair()) {
-    fmt::print("  again: beeline-killpoints --scenario {}\n", row.name);
+    fmt::print("  again: beeline-killpoints{} --scenario {}\n", is_long ? " --long" : "", row.name);
   } else {
     fmt::print("  again: beeline-killpoints --scenario {} --at {}\n", row.name, first.step);
   }
@@ -31,6 +31,7 @@ nlohmann::json json_of(const Row& row) {
   if (row.is_pair()) {
     json["pairs"] = tally.pairs;
     json["pauses"] = tally.pauses;
+    json["pause_points"] = tally.pause_points;
     json["sender_states"] = tally.sender_states;
   } else {
     json["points"] = tally.points;
@@ -62,11 +63,13 @@ void print_table(const Summary& summary) {
              fmt::format("{} scenarios", summary.scenarios), total.points, total.states,
              total.kills, total.pairs, total.pauses, summary.wall_seconds);
   for (const Row& row : summary.rows) {
-    if (row.tally.violations != 0) print_violation(row);
+    if (row.tally.violations != 0) print_violation(row, summary.is_long);
   }
   for (const std::string& text : summary.shortfalls) fmt::print("SHORTFALL {}\n", text);
   fmt::print("{} of {} scenarios were killed for real at every instruction\n", total.whole,
              summary.scenarios);
+  fmt::print("one of two ends was stopped at {} of {} instructions\n", total.pauses,
+             total.pause_points);
   fmt::print("{} violations, {:.1f} s, {:.1f} s of CPU\n", total.violations, summary.wall_seconds,
              summary.cpu_seconds);
   std::fflush(stdout);
@@ -83,6 +86,7 @@ void print_json(const Summary& summary) {
                                {"killed_whole", total.whole},
                                {"pairs", total.pairs},
                                {"pauses", total.pauses},
+                               {"pause_points", total.pause_points},
                                {"violations", total.violations},
                                {"shortfalls", summary.shortfalls},
                                {"seconds", summary.wall_seconds},

@@ -9,14 +9,15 @@
 namespace beeline::killpoints {
 
 struct Row {
-  std::string name;                    // of a scenario, or of a pair of operations
-  const Scenario* scenario = nullptr;  // null: a pair
+  std::string name;                    // of a scenario, a pair, a standstill or a race
+  const Scenario* scenario = nullptr;  // null: two ends meet, that is one of the other three
   Tally tally;
 
   [[nodiscard]] bool is_pair() const { return scenario == nullptr; }
 };
 
 struct Summary {
+  bool is_long = false;
   std::vector<Row> rows;
   Tally total;
   std::size_t scenarios = 0;

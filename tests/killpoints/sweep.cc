@@ -155,6 +155,7 @@ void Tally::add(const Tally& other) {
   whole += other.whole;
   pairs += other.pairs;
   pauses += other.pauses;
+  pause_points += other.pause_points;
   violations += other.violations;
 }
 

@@ -27,7 +27,8 @@ struct Tally {
   std::uint64_t kills = 0;
   std::uint64_t whole = 0;  // scenarios in which every instruction was killed
   std::uint64_t pairs = 0;
-  std::uint64_t pauses = 0;
+  std::uint64_t pauses = 0;        // stops of one end while the other ran
+  std::uint64_t pause_points = 0;  // instructions at which it could have been stopped
   std::uint64_t violations = 0;
   double seconds = 0;  // of one CPU
   Violation first;
@@ -44,8 +45,11 @@ struct Effort {
   // the shortest of each operation; elsewhere at so many, spread evenly.
   std::uint64_t kill_all_below = 1'000;
   std::uint64_t kills = 24;
-  std::uint64_t pauses = 6;  // of each end of a pair, spread over its states
+  // One end stands still after each instruction that changed what the other sees, and after each
+  // one whose number can be divided by this. 0: nowhere.
+  std::uint64_t pause_every = 500;
 };
+inline constexpr Effort kLongEffort{kEvery, kEvery, 1};
 
 // Every instruction of the operation: the state that it leaves is judged as if both were killed
 // there, or one of them.
@@ -55,7 +59,7 @@ struct Effort {
 // Every state that the sender's operation leaves, and every instruction of the receiver's from it:
 // both are dead. Then both orders of one standing still while the other runs, and both live.
 [[nodiscard]] Tally sweep_pair(const Pair& pair, const Effort& effort);
-// One of the two stands still in some of its states, while the other runs.
+// One of the two stands still in the middle, wherever the effort says, while the other runs.
 [[nodiscard]] Tally pause_in(const Pair& pair, const Operation& paused, const Effort& effort);
 [[nodiscard]] Tally sweep_standstill(const Standstill& standstill, const Effort& effort);
 
@@ -65,5 +69,7 @@ struct Effort {
 [[nodiscard]] Finding judge_apart(const std::function<Finding()>& judge);
 // The same for a part of a sweep.
 [[nodiscard]] Tally tally_apart(const std::function<Tally()>& part);
+// Empty, or what the exception says that came out of it.
+[[nodiscard]] std::string try_to(const std::function<void()>& work);
 
 }  // namespace beeline::killpoints

@@ -43,7 +43,7 @@ Outcome run_scenario(std::string_view name) {
   if (scenario != all.end()) {
     tally = killpoints::tally_apart([&] { return sweep_scenario(*scenario, std::nullopt); });
   } else if (race != races.end()) {
-    tally = killpoints::tally_apart([&] { return sweep_race(*race); });
+    tally = killpoints::tally_apart([&] { return sweep_race(*race, {}); });
   }
   if (tally.violations == 0)
     return {tally.points + tally.pauses == 0 ? Verdict::kNoSuchTest : Verdict::kPasses};

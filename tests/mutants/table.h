@@ -1,6 +1,6 @@
 #pragma once
 // Each seeded bug of shm/mutant.h, and the test that has to catch it: a scenario of the kill-point
-// sweep (operation/state), a race (store_buffer.h), or tests of GoogleTest (Suite.Name, as a
+// sweep (operation/state), a race (race.h), or tests of GoogleTest (Suite.Name, as a
 // filter).
 
 #include <array>
@@ -67,6 +67,7 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kSleepFenceMissing, "sleep_fence_missing", "sleep/receiver-stands"},
     SeededBug{Mutant::kWantSpaceFenceMissing, "want_space_fence_missing", "space/sender-stands"},
     SeededBug{Mutant::kReceiptFenceMissing, "receipt_fence_missing", "space/receiver-stands"},
+    SeededBug{Mutant::kTurnFenceMissing, "turn_fence_missing", "turn/sender-stands"},
 };
 
 static_assert(kSeededBugs.size() + 1 == static_cast<std::size_t>(Mutant::kCount));

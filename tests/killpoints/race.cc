@@ -1,0 +1,132 @@
+#include "tests/killpoints/race.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "src/os/event_fd.h"
+#include "tests/killpoints/scenario.h"
+
+namespace beeline::killpoints {
+namespace {
+
+constexpr wake::WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
+
+// A lane that is full, or one that is empty and a message for it.
+std::unique_ptr<Rig> arrange_for(const Race& race) {
+  const bool is_full = race.about == Race::About::kSpace;
+  const auto found = std::find_if(scenarios().begin(), scenarios().end(), [&](const Scenario& one) {
+    return one.name == (is_full ? "send-full/empty" : "send-inline/empty");
+  });
+  if (found == scenarios().end()) throw RigError{"the scenario that a race begins with has gone"};
+  return arrange(*found);
+}
+
+}  // namespace
+
+const std::vector<Race>& races() {
+  using About = Race::About;
+  static const std::vector<Race> all = {
+      {"sleep/sender-stands", About::kMessage, false},
+      {"sleep/receiver-stands", About::kMessage, true},
+      {"space/sender-stands", About::kSpace, true},
+      {"space/receiver-stands", About::kSpace, false},
+      {"turn/sender-stands", About::kTurn, false},
+      {"turn/successor-stands", About::kTurn, true},
+  };
+  return all;
+}
+
+Meeting::Meeting(const Race& race)
+    : race_(race),
+      rig_(arrange_for(race)),
+      bell_(need(os::create_event_fd())),
+      no_bells_(need(wake::BellSet::create())),
+      waiter_(page(), no_bells_, kNoSpin),
+      sleeper_(&rig_->world.receiver()) {
+  hang_bell();
+  if (race_.about == Race::About::kTurn) make_successor();
+}
+
+shm::StatusPage& Meeting::page() {
+  const auto* const known = rig_->world.find(kReceiverPid, 2'000).bell.page;
+  return *reinterpret_cast<shm::StatusPage*>(reinterpret_cast<std::uintptr_t>(known));
+}
+
+// Whoever brings something knows where the sleeper is rung, in all of its lives.
+void Meeting::hang_bell() {
+  const int bell = bell_.get();
+  rig_->receiver().links().front()->bell = {&page(), bell};
+  Life& sender = rig_->sender();
+  sender.path =
+      send::SendPath(sender.pid, sender.home().control().reserved_ids,
+                     [&world = rig_->world, bell](std::uint32_t pid, std::uint64_t incarnation) {
+                       send::PeerLife found = world.find(pid, incarnation);
+                       found.bell.event_fd = bell;
+                       return found;
+                     });
+  sender.path.set_directory(rig_->world.directory().view());
+  sender.path.set_place(*sender.out, rig_->world.receiver().index);
+}
+
+// It has taken over, and the directory does not name it yet.
+void Meeting::make_successor() {
+  Life& before = rig_->world.receiver();
+  sleeper_ = &rig_->world.make_life(before);
+  if (auto done = World::inherit(*sleeper_, before, {&rig_->sender()}); !done) {
+    throw RigError{done.error().text};
+  }
+}
+
+Image Meeting::image() {
+  const bool is_sender = (race_.about == Race::About::kSpace) == race_.sleeper_stands;
+  Image image = is_sender ? rig_->sender().image() : sleeper_->image();
+  if (race_.sleeper_stands) image.add(reinterpret_cast<std::byte*>(&page()), sizeof(page()));
+  return image;
+}
+
+Image Meeting::whole_image() {
+  Image image = rig_->world.image();
+  image.add(reinterpret_cast<std::byte*>(&page()), sizeof(page()));
+  return image;
+}
+
+bool Meeting::was_rung() const {
+  return os::wait_readable(bell_.get(), std::chrono::nanoseconds::zero());
+}
+
+void Meeting::quiet(bool was_rung) {
+  os::drain_event(bell_.get());
+  if (was_rung) os::signal_event(bell_.get());
+}
+
+void Meeting::sleep() {
+  waiter_.fall_asleep();
+  if (race_.about == Race::About::kSpace) {
+    send::OutLink& link = *rig_->sender().out;
+    send::SendPath::want_space(link, send::SpaceFor::kWait, true);
+    was_seen_ = link.has_space(shm::Lane::kNormal, false);
+  } else {
+    was_seen_ = !sleeper_->receiver->all_empty();
+  }
+}
+
+void Meeting::bring() {
+  send::SendPath& path = rig_->sender().path;
+  send::OutLink& link = *rig_->sender().out;
+  switch (race_.about) {
+    case Race::About::kMessage:
+      rig_->outcome = rig_->post(*rig_->planned.back());
+      return;
+    case Race::About::kSpace:
+      static_cast<void>(rig_->receiver().drain_turn());
+      return;
+    case Race::About::kTurn:
+      // A copy is the one message behind which there is neither a fence nor a ring.
+      path.send_copy(link, {.id = 1, .to = 1, .payload = rig_->planned.back()->payload}, {});
+      rig_->world.name(*sleeper_);  // the coordinator's store: it is seen at once
+      path.follow(link);
+      return;
+  }
+}
+
+}  // namespace beeline::killpoints

@@ -1,0 +1,64 @@
+#pragma once
+// Two ends that could miss each other: one goes to sleep, the other brings what it waits for.
+// Either the sleeper sees that in its last look, or it is rung. Nobody waits here: who sleeps and
+// is not rung would sleep until its longest sleep is over, and that does not count as found. So
+// neither does the belt of a successor (src/agent/core_wait.cc), which would hide a missing fence.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/os/fd.h"
+#include "src/wake/waiter.h"
+#include "tests/killpoints/rig.h"
+
+namespace beeline::killpoints {
+
+struct Race {
+  enum class About : std::uint8_t {
+    kMessage,  // the receiver sleeps, the sender sends
+    kSpace,    // the sender sleeps, the receiver makes room in its lane
+    kTurn,     // the successor sleeps; the sender has sent without a ring, and turns to it
+  };
+  std::string name;  // what is waited for/who stands still
+  About about = About::kMessage;
+  bool sleeper_stands = false;
+};
+
+[[nodiscard]] const std::vector<Race>& races();
+
+// Both ends of a race, and the bell of the one that sleeps.
+class Meeting {
+ public:
+  explicit Meeting(const Race& race);
+
+  void stand() { race_.sleeper_stands ? sleep() : bring(); }
+  void run_other_end() { race_.sleeper_stands ? bring() : sleep(); }
+  // What the one that stands still can write.
+  [[nodiscard]] Image image();
+  // All that either of them can write.
+  [[nodiscard]] Image whole_image();
+  // The last look has found it, or the sleeper was rung for it.
+  [[nodiscard]] bool is_known() const { return was_seen_ || was_rung(); }
+
+  // The bell is shared by all processes that stand still: each begins with what was rung before it.
+  [[nodiscard]] bool was_rung() const;
+  void quiet(bool was_rung);
+
+ private:
+  [[nodiscard]] shm::StatusPage& page();
+  void hang_bell();
+  void make_successor();
+  void sleep();  // says that it sleeps, and looks once more
+  void bring();
+
+  const Race& race_;
+  std::unique_ptr<Rig> rig_;
+  os::UniqueFd bell_;
+  wake::BellSet no_bells_;
+  wake::Waiter waiter_;
+  Life* sleeper_ = nullptr;  // that receives
+  bool was_seen_ = false;
+};
+
+}  // namespace beeline::killpoints
