@@ -13,7 +13,7 @@ constexpr std::uint64_t kLeastScenarios = 40;
 constexpr std::uint64_t kLeastPoints = 300'000;
 constexpr std::uint64_t kLeastKills = 100'000;
 constexpr std::uint64_t kLeastPairs = 1'000'000;
-constexpr std::uint64_t kLeastPauses = 2'000;
+constexpr std::uint64_t kLeastPauses = 5'000;
 constexpr std::uint64_t kLeastPausesLong = 200'000;
 
 void expect_states(const Row& row, Summary& summary) {

@@ -25,11 +25,16 @@ void Stopper::after(std::uint64_t step, std::uintptr_t at) {
 }
 
 void Stopper::finish(std::uint64_t steps) {
-  if (!is_child_) tally_.pause_points += steps + 1;
+  if (is_child_) return;
+  tally_.pause_points += steps + 1;
+  if (is_chosen_at_end()) stop(steps, 0);
 }
 
 void Stopper::consider(std::uint64_t step, std::uintptr_t at) {
-  if (!is_chosen(step, at)) return;
+  if (is_chosen(step, at)) stop(step, at);
+}
+
+void Stopper::stop(std::uint64_t step, std::uintptr_t at) {
   all_.save(kept_.data());
   verdict_->wrong[0] = 0;
   before_child();

@@ -34,6 +34,8 @@ class Stopper : public StepObserver {
   // In the walker, after each instruction (0: before the first one): whether to stop there. In the
   // handler: no allocation, no lock.
   virtual bool is_chosen(std::uint64_t step, std::uintptr_t at) = 0;
+  // Outside of the handler, after the last one: whether to stop there once more.
+  virtual bool is_chosen_at_end() { return false; }
   // In the child, in the handler: the other end runs.
   virtual void run_other_end() = 0;
   // In the walker, around each child: what is shared and no segment.
@@ -42,6 +44,7 @@ class Stopper : public StepObserver {
 
  private:
   void consider(std::uint64_t step, std::uintptr_t at);
+  void stop(std::uint64_t step, std::uintptr_t at);
   void note_end(int status, std::uint64_t step, std::uintptr_t at);
 
   struct Verdict {

@@ -48,8 +48,11 @@ struct Effort {
   // One end stands still after each instruction that changed what the other sees, and after each
   // one whose number can be divided by this. 0: nowhere.
   std::uint64_t pause_every = 500;
+  // In a race: after each so many of the instructions behind which something is hidden, and before
+  // each fence and at the end, where most is hidden and all was looked at.
+  std::uint64_t race_every = 1;
 };
-inline constexpr Effort kLongEffort{kEvery, kEvery, 1};
+inline constexpr Effort kLongEffort{kEvery, kEvery, 1, 1};
 
 // Every instruction of the operation: the state that it leaves is judged as if both were killed
 // there, or one of them.
