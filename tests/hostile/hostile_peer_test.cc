@@ -56,6 +56,8 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
     auto* byte = reinterpret_cast<volatile std::uint8_t*>(villain.memory().data()) +
                  sections[section] + random() % length;
     *byte = static_cast<std::uint8_t>(random());
+    // A link that rings a later life of its reader is not read, and nothing in it would be hit.
+    villain.link().control().watching.relaxed_store(0);
     if (i % 16 != 0) continue;
     shm::MessageHeader header = villain.sound();
     if (random() % 2 == 0) {
