@@ -53,8 +53,8 @@ TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
   EXPECT_EQ(sender->detach(after(10s)), 0U) << "messages that were taken count as not taken";
 }
 
-// Of lives that leave receipts for a sender that is away one link is kept, whatever coordinator each
-// of them left.
+// Of lives that leave receipts for a sender that is away one link is kept, whatever coordinator
+// each of them left.
 TEST_F(InterruptedTest, WhatShortLivesHaveLeftIsKeptOnceAcrossCoordinators) {
   auto sender = attach("sender");
   auto taker = attach("taker");
