@@ -20,6 +20,7 @@
 #include "src/control/hive_holder.h"
 #include "src/os/memfd.h"
 #include "tests/unit/verify_samples.h"
+#include "tools/shm_dump/segments.h"
 
 namespace beeline {
 namespace {
@@ -155,6 +156,30 @@ TEST_F(ShmDump, FindsSegmentsInOtherProcessesWhenTheKeeperHasEnded) {
   EXPECT_EQ(json::parse(of_hive("--json").out).size(), 4U);
   std::filesystem::remove(folder_ + "/lock");
   EXPECT_EQ(json::parse(of_hive("--json").out).size(), 4U);
+}
+
+// The keeper takes a record that it holds anew under other descriptors.
+TEST_F(ShmDump, ASegmentThatItsHolderHasMovedIsFoundAllTheSame) {
+  hold_hive();
+  const auto found = dump::find_segments(hive_);
+  ASSERT_TRUE(found) << found.error().text;
+  ASSERT_EQ(found->size(), 4U);
+  for (os::UniqueFd& fd : held_) {
+    auto moved = os::duplicate(fd.get());
+    ASSERT_TRUE(moved);
+    fd = std::move(*moved);
+  }
+  for (const dump::Source& source : *found) {
+    const auto segment = dump::load_segment(source);
+    ASSERT_TRUE(segment) << segment.error().text;
+    EXPECT_EQ(segment->copy.bytes().size(),
+              segment->view().u64(offsetof(shm::SegmentHeader, size_bytes)));
+  }
+  held_.pop_back();
+  EXPECT_EQ(std::count_if(found->begin(), found->end(),
+                          [](const auto& source) { return bool(dump::open_source(source)); }),
+            3)
+      << "one that it has let go of is not there any more";
 }
 
 TEST_F(ShmDump, AllocatesNothingInASegment) {

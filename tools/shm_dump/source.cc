@@ -11,6 +11,8 @@
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,25 +44,22 @@ std::string read_link(const std::string& path) {
 
 enum class Search : std::uint8_t { kDone, kGone, kRefused };
 
-/// Collects the segments of a hive among the descriptors of one process.
+/// Collects the segments of a hive among the descriptors of processes.
 class Collector {
  public:
   explicit Collector(std::string_view hive) : hive_(hive) {}
 
+  /// SUBTLE: a holder may take a segment anew under another descriptor while we read: one that it
+  /// has moved to a number behind us is missed. So we look again until nothing more is found.
   Search search(pid_t pid) {
-    const std::string folder = fmt::format("/proc/{}/fd", pid);
-    const Directory directory(::opendir(folder.c_str()));
-    if (directory == nullptr) {
-      return errno == EACCES || errno == EPERM ? Search::kRefused : Search::kGone;
+    constexpr int kMostLooks = 16;
+    Search search = Search::kDone;
+    for (int look = 0; look < kMostLooks; ++look) {
+      const std::size_t before = found_.size();
+      search = look_into(pid);
+      if (found_.size() == before) break;
     }
-    while (const dirent* entry = ::readdir(directory.get())) {
-      const std::string path = fmt::format("{}/{}", folder, entry->d_name);
-      const std::string target = read_link(path);
-      const std::string_view name = memfd_name(target);
-      if (parse_segment_name(name, hive_)) add(path, std::string(name));
-    }
-    // SUBTLE: a process that may not be inspected can show an empty folder instead of an error.
-    return Search::kDone;
+    return search;
   }
 
   [[nodiscard]] bool empty() const { return found_.empty(); }
@@ -69,22 +68,39 @@ class Collector {
     std::sort(found_.begin(), found_.end(), [](const Source& a, const Source& b) {
       return a.name != b.name ? a.name < b.name : a.inode < b.inode;
     });
-    const auto same = [](const Source& a, const Source& b) {
-      return a.device == b.device && a.inode == b.inode;
-    };
-    found_.erase(std::unique(found_.begin(), found_.end(), same), found_.end());
     return std::move(found_);
   }
 
  private:
-  void add(const std::string& path, std::string name) {
+  Search look_into(pid_t pid) {
+    const std::string folder = fmt::format("/proc/{}/fd", pid);
+    const Directory directory(::opendir(folder.c_str()));
+    if (directory == nullptr) {
+      return errno == EACCES || errno == EPERM ? Search::kRefused : Search::kGone;
+    }
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string path = fmt::format("{}/{}", folder, entry->d_name);
+      if (parse_segment_name(memfd_name(read_link(path)), hive_)) add(path);
+    }
+    // SUBTLE: a process that may not be inspected can show an empty folder instead of an error.
+    return Search::kDone;
+  }
+
+  /// What is asked of the file is asked of one and the same: the number may mean another by now.
+  void add(const std::string& path) {
+    const os::UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat found {};
-    if (::stat(path.c_str(), &found) != 0) return;
-    found_.push_back({std::move(name), path, false, false, found.st_dev, found.st_ino});
+    if (!file.valid() || ::fstat(file.get(), &found) != 0) return;
+    const std::string target = read_link(fmt::format("/proc/self/fd/{}", file.get()));
+    const std::string_view name = memfd_name(target);
+    if (!parse_segment_name(name, hive_)) return;
+    Source source{std::string(name), path, false, false, found.st_dev, found.st_ino};
+    if (known_.emplace(source.device, source.inode).second) found_.push_back(std::move(source));
   }
 
   std::string hive_;
   std::vector<Source> found_;
+  std::set<std::pair<dev_t, ino_t>> known_;
 };
 
 std::optional<uid_t> owner_of(const std::string& path) {
@@ -125,6 +141,42 @@ tl::unexpected<Error> no_hive(const control::HivePaths& paths, const std::string
                           paths.hive, lock, paths.hive,
                           refused ? " (some may not be inspected: try as root)" : "", paths.hive,
                           paths.hive));
+}
+
+Result<os::UniqueFd> open_at(const Source& source, const std::string& path) {
+  os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) {
+    const int reason = errno;
+    if (reason == EACCES || reason == EPERM) {
+      return os::system_failure(
+          ErrorCode::kDenied, reason,
+          fmt::format("cannot open {} (run shm-dump as its owner or as root)", path));
+    }
+    const bool gone = !source.saved && (reason == ENOENT || reason == ENXIO);
+    return os::system_failure(gone ? ErrorCode::kClosed : ErrorCode::kSystem, reason,
+                              fmt::format("cannot open {}", path));
+  }
+  struct stat found {};
+  const bool looked = ::fstat(fd.get(), &found) == 0;
+  if (!source.saved && (!looked || found.st_dev != source.device || found.st_ino != source.inode)) {
+    return fail(ErrorCode::kClosed,
+                fmt::format("{} is not {} any more: its holder has closed it", path, source.name));
+  }
+  return fd;
+}
+
+/// Where its holder has a segment now that was found under another descriptor; empty: nowhere.
+std::string find_moved(const Source& source) {
+  const std::string folder = source.path.substr(0, source.path.rfind('/'));
+  const Directory directory(::opendir(folder.c_str()));
+  if (directory == nullptr) return {};
+  while (const dirent* entry = ::readdir(directory.get())) {
+    const std::string path = fmt::format("{}/{}", folder, entry->d_name);
+    struct stat found {};
+    if (::stat(path.c_str(), &found) != 0) continue;
+    if (found.st_dev == source.device && found.st_ino == source.inode) return path;
+  }
+  return {};
 }
 
 }  // namespace
@@ -175,23 +227,13 @@ Source saved_file(const std::string& path) {
 }
 
 Result<os::UniqueFd> open_source(const Source& source) {
-  os::UniqueFd fd(::open(source.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid()) {
-    const int reason = errno;
-    if (reason == EACCES || reason == EPERM) {
-      return os::system_failure(
-          ErrorCode::kDenied, reason,
-          fmt::format("cannot open {} (run shm-dump as its owner or as root)", source.path));
-    }
-    const bool gone = !source.saved && reason == ENOENT;
-    return os::system_failure(gone ? ErrorCode::kClosed : ErrorCode::kSystem, reason,
-                              fmt::format("cannot open {}", source.path));
-  }
-  struct stat found {};
-  const bool looked = ::fstat(fd.get(), &found) == 0;
-  if (!source.saved && (!looked || found.st_dev != source.device || found.st_ino != source.inode)) {
-    return fail(ErrorCode::kClosed, fmt::format("{} is not {} any more: its holder has closed it",
-                                                source.path, source.name));
+  constexpr int kMostLooks = 16;
+  auto fd = open_at(source, source.path);
+  for (int look = 0; look < kMostLooks && !source.saved; ++look) {
+    if (fd || fd.error().code != ErrorCode::kClosed) break;
+    const std::string path = find_moved(source);
+    if (path.empty()) break;
+    fd = open_at(source, path);
   }
   return fd;
 }

@@ -38,8 +38,9 @@ inline constexpr std::string_view kSavedLiveSuffix = ".live.segment";
 
 [[nodiscard]] Source saved_file(const std::string& path);
 
-/// Opens a segment for reading; does not wait, whatever lies there. Errors: kClosed (its holder has
-/// closed it since), kDenied, kSystem.
+/// Opens a segment for reading, also where its holder has it under another descriptor by now; does
+/// not wait, whatever lies there. Errors: kClosed (its holder has closed it since), kDenied,
+/// kSystem.
 [[nodiscard]] Result<os::UniqueFd> open_source(const Source& source);
 
 }  // namespace beeline::dump
