@@ -28,7 +28,11 @@ struct Leftovers {
   std::size_t links = 0;     // those of them that are links
   std::size_t keeper_fds = 0;
   std::size_t coordinator_fds = 0;
-  bool operator==(const Leftovers&) const = default;
+  // No more of anything.
+  [[nodiscard]] bool fits(const Leftovers& most) const {
+    return fds <= most.fds && segments <= most.segments && links <= most.links &&
+           keeper_fds <= most.keeper_fds && coordinator_fds <= most.coordinator_fds;
+  }
 };
 
 [[nodiscard]] Leftovers leftovers_of(pid_t keeper, pid_t coordinator);

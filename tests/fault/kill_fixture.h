@@ -110,20 +110,16 @@ class KillFixture : public HiveTest {
   }
   // What goes after an end goes soon; from then on there is never more than there was at the least.
   void await_as_before() {
-    const auto fits = [this](const Leftovers& now) {
-      return now.fds <= least_.fds + slack_.fds &&
-             now.segments <= least_.segments + slack_.segments &&
-             now.links <= least_.links + slack_.links && now.keeper_fds <= least_.keeper_fds &&
-             now.coordinator_fds <= least_.coordinator_fds;
-    };
+    const Leftovers most{least_.fds + slack_.fds, least_.segments + slack_.segments,
+                         least_.links + slack_.links, least_.keeper_fds, least_.coordinator_fds};
     const Deadline deadline = patience();
     Leftovers now = leftovers();
-    while (!fits(now) && std::chrono::steady_clock::now() < deadline) {
+    while (!now.fits(most) && std::chrono::steady_clock::now() < deadline) {
       (void)far_->receive({.timeout = 1ms, .filter = kNobody});
       now = leftovers();
     }
-    EXPECT_TRUE(fits(now)) << "left: " << describe(now) << "; before: " << describe(least_)
-                           << "; segments here:" << list_segments();
+    EXPECT_TRUE(now.fits(most)) << "left: " << describe(now) << "; before: " << describe(least_)
+                                << "; segments here:" << list_segments();
     least_ = {std::min(least_.fds, now.fds), std::min(least_.segments, now.segments),
               std::min(least_.links, now.links), std::min(least_.keeper_fds, now.keeper_fds),
               std::min(least_.coordinator_fds, now.coordinator_fds)};

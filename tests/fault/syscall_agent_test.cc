@@ -4,8 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include <fmt/format.h>
@@ -25,14 +26,15 @@ class Sleeper {
   explicit Sleeper(const std::string& name) : agent_(*attach(name)), thread_([this] { run(); }) {}
   ~Sleeper() { thread_.join(); }
   [[nodiscard]] Pid pid() const { return pid_; }
-  [[nodiscard]] std::uint32_t taken() const { return taken_.load(); }
+  [[nodiscard]] std::uint32_t taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
   // Fails where it was not rung: its own next look comes after 9 s at the earliest.
   void await(std::uint32_t count) const {
-    const Deadline deadline = after(6s);
-    while (taken_.load() < count) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the sleeper was not woken";
-      std::this_thread::sleep_for(200us);
-    }
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(took_.wait_for(lock, 6s, [&] { return taken_ >= count; }))
+        << "the sleeper was not woken";
   }
 
  private:
@@ -40,7 +42,11 @@ class Sleeper {
     for (;;) {
       auto message = agent_.receive({.timeout = kPatience});
       if (!message) return;
-      ++taken_;
+      {
+        const std::lock_guard lock(mutex_);
+        ++taken_;
+      }
+      took_.notify_one();
       if (message->text() == "end") return message->done();
       if (message->text() == "question") {
         EXPECT_TRUE(agent_.reply(*message, "answer"));
@@ -50,7 +56,9 @@ class Sleeper {
   }
   Agent agent_;
   Pid pid_ = agent_.pid();
-  std::atomic<std::uint32_t> taken_{0};
+  mutable std::mutex mutex_;  // taken_
+  mutable std::condition_variable took_;
+  std::uint32_t taken_ = 0;
   std::thread thread_;
 };
 
@@ -82,20 +90,6 @@ class SyscallAgentTest : public SyscallTest {
     AttachOptions options = named("near");
     options.temporary = true;
     return options;
-  }
-
-  // Attaches when nothing fails: at once, but for the moment that the coordinator needs to learn
-  // that the failed attempt has gone.
-  static std::optional<Agent> attach_again(const AttachOptions& options) {
-    const Deadline deadline = patience();
-    for (;;) {
-      auto agent = Agent::attach(options);
-      if (agent) return std::move(*agent);
-      const bool soon = agent.error().code == ErrorCode::kAlreadyRunning;
-      if (soon && std::chrono::steady_clock::now() < deadline) continue;
-      ADD_FAILURE() << "attach does not succeed afterwards: " << agent.error().text;
-      return std::nullopt;
-    }
   }
 
   // `near_` goes, and then everything is as it was before.
@@ -361,7 +355,7 @@ Operation SyscallAgentTest::wake_operation(const Sleeper& sleeper) {
             return ending_of(near_->send(*near_->peer(sleeper.pid()), text_));
           },
           .check =
-              [this, &sleeper, expected](const Ending& ending) {
+              [&sleeper, expected](const Ending& ending) {
                 if (ending) ADD_FAILURE() << "a link that is open needs no system call to send";
                 sleeper.await(*expected + 1);
                 EXPECT_EQ(sleeper.taken(), *expected + 1);
