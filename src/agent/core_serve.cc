@@ -140,7 +140,7 @@ SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOpt
   SendOptions escalation = options;
   escalation.type = kEscalation;
   escalation.rank = std::min(options.rank, kHigh);
-  constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(1);
+  constexpr std::chrono::nanoseconds kWaitForOne = std::chrono::seconds(1);
   Letterhead head(escalation, about, about != nullptr ? step_from(*about) : 1);
   if (full_length != 0) head.say_cut(full_length);
   const std::vector<Pid> above = superiors();  // a send may look at a new tree
@@ -151,7 +151,7 @@ SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOpt
     // A task may write to its parent alone, and that is dead.
     if (!to && to.error().code == ErrorCode::kDenied) return log_escalation(payload);
     if (!to) return {status_of(to.error().code), 0, 0};
-    const SendResult sent = send_as(head, *to, payload, after(kPatience), 0);
+    const SendResult sent = send_as(head, *to, payload, after(kWaitForOne), 0);
     if (sent.status != SendStatus::kPeerDead) return sent;
   }
   return {SendStatus::kNoRoute, 0, 0};

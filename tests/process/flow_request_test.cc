@@ -71,7 +71,7 @@ BEELINE_ROLE(answerer) {
 class Asker {
  public:
   explicit Asker(FlowRequest& test, RequestBoard& board, Troupe& troupe)
-      : board_(board), troupe_(troupe), agent_(attach("asker")) {
+      : troupe_(troupe), agent_(attach("asker")) {
     static_cast<void>(test);
     troupe.start("answerer");
     EXPECT_TRUE(board.attached.await(1, patience()));
@@ -94,7 +94,6 @@ class Asker {
   }
 
  private:
-  RequestBoard& board_;
   Troupe& troupe_;
   std::optional<Agent> agent_;
   Peer peer_;
