@@ -3,57 +3,23 @@
 // sent back can be parsed, and an agent that did nothing stays as it was.
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <filesystem>
-
-#include "shm/home.h"
-#include "shm/status.h"
-#include "src/control/operations.h"
-#include "src/control/restore.h"
-#include "src/os/pid_fd.h"
 #include "tests/fuzz/room.h"
+#include "tests/support/bare_hive.h"
 
 namespace beeline::fuzz {
 namespace {
 
 using namespace control;
 
-// Where the state files of all runs lie, one after the other.
-class StateFolder {
- public:
-  StateFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "beeline-fuzz-XXXXXX").string();
-    FUZZ_DEMAND(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~StateFolder() { std::filesystem::remove_all(path_); }
-  StateFolder(const StateFolder&) = delete;
-  StateFolder& operator=(const StateFolder&) = delete;
-  // Of a hive that never was.
-  [[nodiscard]] std::string fresh() const {
-    std::filesystem::remove(path_ + "/state");
-    return path_ + "/state";
-  }
-
- private:
-  std::string path_;
-};
-
-class ParsingOutbox : public Outbox {
+class ParsingOutbox : public test::DeafOutbox {
  public:
   void send(std::uint64_t, std::string text, std::vector<SharedFd>) override {
     FUZZ_DEMAND(text.size() <= kMaxPacketBytes);
     FUZZ_DEMAND(parse_from_coordinator(text));
   }
-  void drain(std::uint64_t) override {}
-  void release(std::uint64_t) override {}
-  void watch(const Life&, Pid) override {}
-  void unwatch(const Life&) override {}
-  [[nodiscard]] std::size_t client_count() const override { return 2; }
-  [[nodiscard]] std::uint64_t dropped_clients() const override { return 0; }
 };
 
 // The request of each kind, made of what the feed has.
@@ -130,32 +96,16 @@ Request make_request(Feed& feed, const Caller& caller) {
 
 class World {
  public:
-  explicit World(Feed& feed) : feed_(feed) {
-    static const StateFolder folder;
-    std::tie(ours_, keepers_) = need(os::PacketSocket::pair());
-    keeper_.emplace(std::move(ours_));
-    hive_.emplace(HiveFacts{}, *keeper_, outbox_, log_, need(StateFile::open(folder.fresh())),
-                  need(DirectorySegment::create("fuzz", 70, kContract.max_payload_bytes)));
-    hive_->directory_fd = share(need(os::duplicate(hive_->directory.fd())));
-    hive_->facts.max_payload_bytes = kContract.max_payload_bytes;
-    add_king(*hive_);
-    const SharedFd self = share(need(os::open_pidfd(::getpid())));
-    for (Caller& caller : callers_) {
-      caller.session = ++sessions_;
-      caller.uid = ::getuid();
-      caller.os_pid = ::getpid();
-      caller.pidfd = self;
-    }
-    innocent_.session = ++sessions_;
-    innocent_.uid = ::getuid();
-    innocent_.os_pid = ::getpid();
-    innocent_.pidfd = self;
+  explicit World(Feed& feed)
+      : feed_(feed), hive_(need(test::BareHive::make(outbox_, kContract.max_payload_bytes))) {
+    for (Caller& caller : callers_) caller = need(hive_->connect());
+    innocent_ = need(hive_->connect());
     AttachRequest attach;
     attach.layout = std::string(kLayoutVersion);
     attach.name = "innocent";
     say(innocent_, build(Request(attach), 1), {});
     say(innocent_, build(Request(ProvideRequest{true}), 2), sound_segments(innocent_));
-    FUZZ_DEMAND(life_of(innocent_) != nullptr && life_of(innocent_)->ready);
+    FUZZ_DEMAND(hive_->life_of(innocent_) != nullptr && hive_->life_of(innocent_)->ready);
   }
 
   void step() {
@@ -180,25 +130,20 @@ class World {
   }
 
   void demand_innocent() {
-    const Life* life = life_of(innocent_);
+    const Life* life = hive_->life_of(innocent_);
     FUZZ_DEMAND(life != nullptr && life->ready && !life->ended);
-    const Agent* agent = hive_->registry.agent(innocent_.pid);
-    FUZZ_DEMAND(hive_->directory.view().agent(agent->index).incarnation == innocent_.incarnation);
-    const LinkEntry* link = hive_->registry.link_between(innocent_.pid, innocent_.incarnation, 1);
+    const Agent* agent = hive_->hive().registry.agent(innocent_.pid);
+    FUZZ_DEMAND(hive_->hive().directory.view().agent(agent->index).incarnation ==
+                innocent_.incarnation);
+    const LinkEntry* link =
+        hive_->hive().registry.link_between(innocent_.pid, innocent_.incarnation, 1);
     FUZZ_DEMAND(link == nullptr || !link->ended);
   }
 
  private:
-  [[nodiscard]] Life* life_of(const Caller& caller) {
-    const Agent* agent = hive_->registry.agent(caller.pid);
-    return agent == nullptr ? nullptr : agent->life(caller.incarnation);
-  }
-
   void say(Caller& caller, const std::string& text, std::vector<os::UniqueFd> fds) {
-    const auto done = handle_packet(*hive_, caller, text, std::move(fds));
+    const auto done = hive_->say(caller, text, std::move(fds));
     FUZZ_DEMAND(done || !done.error().text.empty());
-    while (need(keepers_.try_receive(kMaxPacketBytes))) {
-    }
   }
 
   os::UniqueFd scribbled(segment::Owned made) {
@@ -285,13 +230,8 @@ class World {
   }
 
   Feed& feed_;
-  os::PacketSocket ours_;
-  os::PacketSocket keepers_;
-  std::optional<KeeperClient> keeper_;
   ParsingOutbox outbox_;
-  Log log_{-1};
-  std::optional<Hive> hive_;
-  std::uint64_t sessions_ = 0;
+  std::unique_ptr<test::BareHive> hive_;
   Caller callers_[2];
   Caller innocent_;
 };

@@ -2,6 +2,7 @@
 
 #include "shm/verify_home.h"
 #include "src/os/clock.h"
+#include "tests/support/in_links.h"
 
 namespace beeline::fuzz {
 
@@ -37,23 +38,13 @@ std::span<std::byte> Room::hostile_bytes() const {
 }
 
 receive::InLink* Room::accept(send::OutLink& theirs, std::uint32_t owner, send::OutLink& ours) {
-  auto memory =
-      segment::Foreign::accept(need(os::duplicate(theirs.memory().fd())),
-                               shm::link_identity(kContract, owner, kVictimPid, theirs.key()),
-                               shm::LinkLayout(kContract).first_extent);
-  if (!memory) return nullptr;
-  const std::uint16_t row = need(victim_->home().vacant_row());
-  auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract);
-  link->key = theirs.key();
-  link->owner_pid = owner;
-  link->relation = Relation::kChild;
-  link->row = row;
-  link->known_since_ns = os::coarse_ns();
-  shm::open_row(victim_->home().home().row(row), link->key, owner, 0, 0, 0);
-  const std::size_t bank = shm::vacant_bank(ours.view());
-  link->sink = {&ours.view(), &ours.memory(), bank};
-  shm::open_bank(ours.view().bank(bank), link->key, 0, 0);
-  return &victim_->add(std::move(link));
+  auto link = test::add_in_link(*victim_, theirs, owner);
+  if (!link) return nullptr;
+  receive::InLink* const accepted = *link;
+  accepted->relation = Relation::kChild;
+  accepted->known_since_ns = os::coarse_ns();
+  test::show_receipts(*accepted, ours);
+  return accepted;
 }
 
 receive::InLink* Room::accept_hostile() {

@@ -192,6 +192,72 @@ Seeds old_home_seeds() {
           {"entries_in_a_state_that_is_none", states.input()}};
 }
 
+// ---- Take-over ----------------------------------------------------------------------------------
+
+// Single lies into what the target's agents leave. Its writes go in this order, each place with as
+// many as it takes (takeover_target.cc); what is not said writes zero into a reserved word.
+Seeds takeover_seeds() {
+  constexpr std::uint8_t kHome = 1;
+  constexpr std::uint8_t kLanes = 2;
+  constexpr std::uint8_t kReceipts = 4;
+  constexpr std::uint64_t kNowhere = offsetof(shm::HomeControl, reserved2);
+  constexpr std::uint64_t kInNoRow = sizeof(shm::InRow) + offsetof(shm::InRow, reserved);
+  const auto lie = [](std::uint8_t where) { return Tape().put(where); };
+  const auto entries = [&] {
+    Tape tape = lie(kHome);
+    for (int i = 0; i < 2; ++i) tape.write(kNowhere, std::uint8_t{0});
+    for (int i = 0; i < 4; ++i) tape.write(kInNoRow, std::uint8_t{0});
+    return tape;
+  };
+  const auto in_all_entries = [&](std::size_t field, auto value) {
+    Tape tape = entries();
+    for (std::uint64_t i = 0; i < 8; ++i) tape.write(i * sizeof(shm::Entry) + field, value);
+    return tape.input();
+  };
+  const auto header = [](std::size_t field) { return offsetof(shm::Entry, header) + field; };
+  // Of the normal lane.
+  const auto slot = [](std::uint64_t position, std::size_t field) {
+    return position * sizeof(shm::Slot) + offsetof(shm::Slot, header) + field;
+  };
+  constexpr std::size_t kId = offsetof(shm::MessageHeader, id);
+  constexpr std::size_t kLength = offsetof(shm::MessageHeader, length);
+  constexpr std::size_t kFlags = offsetof(shm::MessageHeader, flags);
+  constexpr std::size_t kSlab = offsetof(shm::MessageHeader, slab);
+  Seeds seeds;
+  seeds["sound"] = lie(0).input();
+  seeds["home_capacity_that_is_none"] =
+      lie(kHome).write(offsetof(shm::HomeControl, capacity), std::uint32_t{17}).input();
+  seeds["home_rows_and_entries_beyond_all"] =
+      lie(kHome).write(offsetof(shm::HomeControl, rows_allocated), ~std::uint64_t{0}).input();
+  seeds["home_cursor_beyond_all"] = lie(kHome)
+                                        .write(kNowhere, std::uint8_t{0})
+                                        .write(kNowhere, std::uint8_t{0})
+                                        .write(offsetof(shm::InRow, cursors), ~std::uint64_t{0})
+                                        .input();
+  seeds["entries_in_a_state_that_is_none"] = in_all_entries(0, std::uint8_t{4});
+  seeds["entries_with_a_foreign_id"] = in_all_entries(header(kId) + 4, std::uint32_t{0x77777700});
+  seeds["entries_longer_than_their_room"] = in_all_entries(header(kLength), std::uint32_t{65});
+  seeds["entries_in_a_slab_that_is_none"] = in_all_entries(header(kSlab), ~std::uint32_t{0} - 1);
+  seeds["entries_with_a_reason_that_is_none"] =
+      in_all_entries(header(kFlags), std::uint16_t{0xf000});
+  constexpr std::uint64_t kUntaken = 3;
+  seeds["slot_with_a_foreign_id"] =
+      lie(kLanes).write(slot(kUntaken, kId) + 4, std::uint32_t{0x77777700}).input();
+  seeds["slot_longer_than_its_room"] = lie(kLanes)
+                                           .write(slot(kUntaken, kFlags), std::uint16_t{0})
+                                           .write(slot(kUntaken, kSlab), shm::kNoSlab)
+                                           .input();
+  seeds["slot_in_a_slab_that_is_none"] =
+      lie(kLanes).write(slot(kUntaken, kSlab), ~std::uint32_t{0} - 1).input();
+  Tape stamps = lie(kReceipts);
+  for (int i = 0; i < 4; ++i) {
+    stamps.write(offsetof(shm::ReceiptBank, stamps_ready), std::uint8_t{1});
+  }
+  seeds["stamps_above_all"] =
+      stamps.write(0, ~std::uint64_t{0}).write(8, ~std::uint64_t{0}).input();
+  return seeds;
+}
+
 // ---- Segments -----------------------------------------------------------------------------------
 
 Seeds segment_seeds() {
@@ -250,6 +316,7 @@ Seeds seeds_of(std::string_view target) {
   if (target == "control") return control_seeds();
   if (target == "directory") return directory_seeds();
   if (target == "old_home") return old_home_seeds();
+  if (target == "takeover") return takeover_seeds();
   if (target == "verify") return damaged_segment_seeds();
   if (target != "dump") return {};
   Seeds seeds = segment_seeds();

@@ -13,6 +13,7 @@
 #include "src/os/clock.h"
 #include "src/receive/receiver.h"
 #include "src/send/out_link.h"
+#include "tests/support/in_links.h"
 
 namespace beeline::receive::test {
 
@@ -32,14 +33,6 @@ template <typename T>
 [[nodiscard]] inline send::OutLink make_link(std::uint32_t owner, std::uint32_t reader,
                                              const shm::LinkKey& key) {
   return must(send::OutLink::create("test", owner, reader, key, kContract));
-}
-
-// The reader's mapping of a link that somebody else owns.
-[[nodiscard]] inline segment::Foreign map_link(const send::OutLink& link, std::uint32_t owner) {
-  return must(
-      segment::Foreign::accept(must(os::duplicate(link.memory().fd())),
-                               shm::link_identity(kContract, owner, link.peer(), link.key()),
-                               shm::LinkLayout(kContract).first_extent));
 }
 
 struct Peer {
@@ -128,16 +121,9 @@ class ReceiverTest : public testing::Test {
     peers_.push_back(
         std::make_unique<Peer>(pid, life, static_cast<std::uint32_t>(peers_.size() + 1)));
     Peer& peer = *peers_.back();
-    auto link = std::make_unique<InLink>(map_link(peer.own, pid), kContract);
-    link->key = peer.own.key();
-    link->owner_pid = pid;
-    link->relation = Relation::kChild;
-    link->row = must(receiver_->home().vacant_row());
-    shm::open_row(receiver_->home().home().row(link->row), link->key, pid, 0, 0, 0);
-    const std::size_t bank = shm::vacant_bank(peer.back.view());
-    link->sink = {&peer.back.view(), &peer.back.memory(), bank};
-    shm::open_bank(peer.back.view().bank(bank), link->key, 0, 0);
-    peer.link = &receiver_->add(std::move(link));
+    peer.link = must(beeline::test::add_in_link(*receiver_, peer.own, pid));
+    peer.link->relation = Relation::kChild;
+    beeline::test::show_receipts(*peer.link, peer.back);
     return peer;
   }
 

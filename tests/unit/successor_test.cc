@@ -52,13 +52,7 @@ class SuccessorTest : public test::ReceiverTest {
   }
   // The peer's link, as the successor maps it; receipts go to a new link of its own.
   InLink& continue_peer(shm::InheritedLink& known) {
-    auto link = std::make_unique<InLink>(test::map_link(peer_->own, kPeerPid), kContract);
-    link->key = known.key;
-    link->owner_pid = kPeerPid;
-    link->row = must(next_->home().vacant_row());
-    shm::open_row(next_->home().home().row(link->row), link->key, kPeerPid, known.cursors[0],
-                  known.cursors[1]);
-    return next_->add(std::move(link));
+    return *must(beeline::test::add_in_link(*next_, peer_->own, kPeerPid, known.cursors));
   }
   // The predecessor's own link to the peer.
   [[nodiscard]] OldReceipts old_receipts() const {

@@ -1,0 +1,192 @@
+// A sender's half of a link: slabs, strings, and what it thinks of receipts that another process
+// writes.
+
+#include "tests/unit/receiver_peers.h"
+
+namespace beeline::receive {
+namespace {
+
+using shm::Lane;
+using test::must;
+using test::Peer;
+
+constexpr std::uint32_t kFarPid = 100;
+
+class OutLinkTest : public test::ReceiverTest {
+ protected:
+  OutLinkTest() {
+    peer_ = &join(kFarPid);
+    link_ = &peer_->own;
+    shown_.emplace(peer_->back.memory().data(), test::kContract);
+    link_->receipts.opposite = &*shown_;
+    link_->find_receipts();
+  }
+  // Publishes through the link itself.
+  void send(std::uint16_t flags = 0) {
+    shm::MessageHeader header = peer_->sound();
+    header.flags = flags;
+    if (flags == shm::kFlagSlab) {
+      const auto loan = link_->take_slab(100);
+      ASSERT_TRUE(loan);
+      header.slab = loan->slab;
+      header.length = 100;
+      link_->slabs.mark_out(*loan);
+      peer_->publish(header, Lane::kNormal, nullptr, loan->generation);
+    } else {
+      peer_->publish(header);
+    }
+    link_->lanes[0].advance();
+  }
+  // The bank in which the reader shows what it has taken from this link.
+  [[nodiscard]] shm::ReceiptBank& bank() { return peer_->back.view().bank(peer_->link->sink.bank); }
+  void show_stamp(std::uint32_t slab, std::uint64_t generation) {
+    ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+    peer_->back.view().stamp(peer_->link->sink.bank, slab).publish(generation);
+  }
+
+  Peer* peer_ = nullptr;
+  std::optional<shm::LinkView> shown_;  // the reader's link, as the sender maps it
+  send::OutLink* link_ = nullptr;
+};
+
+TEST_F(OutLinkTest, ANameThatIsTooLongIsNoSegment) {
+  EXPECT_FALSE(send::OutLink::create(std::string(300, 'x'), 1, 2, {1, 1}, test::kContract));
+}
+
+TEST_F(OutLinkTest, ASlabIsOfTheClassThatFitsOrOfTheNext) {
+  EXPECT_EQ(link_->take_slab(shm::kMinMaxPayload + 1).error(), ErrorCode::kTooBig);
+  const auto& classes = link_->view().layout().classes;
+  for (std::uint32_t i = 0; i < classes[0].count + classes[1].count; ++i) {
+    const auto loan = link_->take_slab(1);
+    ASSERT_TRUE(loan) << i;
+    EXPECT_EQ(link_->view().layout().class_of(loan->slab), i < classes[0].count ? 0U : 1U);
+  }
+  const auto none = link_->take_slab(1);
+  ASSERT_FALSE(none) << "the memory of the large ones stays theirs";
+  EXPECT_EQ(none.error(), ErrorCode::kFull);
+}
+
+TEST_F(OutLinkTest, CopiesLeaveHalfOfTheirClassToMessages) {
+  EXPECT_EQ(link_->take_copy_slab(shm::kMinMaxPayload + 1).error(), ErrorCode::kTooBig);
+  const std::uint32_t half = link_->view().layout().classes[0].count / 2;
+  std::optional<shm::SlabPool::Loan> first;
+  for (std::uint32_t i = 0; i < half; ++i) {
+    const auto loan = link_->take_copy_slab(1);
+    ASSERT_TRUE(loan);
+    if (!first) first = *loan;
+  }
+  EXPECT_EQ(link_->take_copy_slab(1).error(), ErrorCode::kFull);
+  link_->slabs.mark_out(*first);
+  show_stamp(first->slab, first->generation);
+  link_->receipts.bank = shm::kBanks;  // it was not known yet
+  EXPECT_TRUE(link_->take_copy_slab(1)) << "one has come back";
+}
+
+TEST_F(OutLinkTest, ASlabThatTheReaderHasFinishedIsTakenAgain) {
+  std::vector<shm::SlabPool::Loan> loans;
+  for (auto loan = link_->take_slab(shm::kMinMaxPayload); loan;
+       loan = link_->take_slab(shm::kMinMaxPayload)) {
+    loans.push_back(*loan);
+    link_->slabs.mark_out(*loan);
+  }
+  link_->receipts.bank = shm::kBanks;
+  show_stamp(loans[1].slab, loans[1].generation);
+  const auto again = link_->take_slab(shm::kMinMaxPayload);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->slab, loans[1].slab);
+}
+
+TEST_F(OutLinkTest, StringsAreInternedOnceAndSeldomTooMany) {
+  const auto number = link_->intern("task");
+  ASSERT_TRUE(number);
+  EXPECT_EQ(*link_->intern("task"), *number);
+  EXPECT_EQ(link_->intern(std::string(shm::kMaxStringLength + 1, 'x')).error(), ErrorCode::kTooBig);
+  for (std::uint32_t i = 1; i < shm::kMaxStrings; ++i) {
+    ASSERT_TRUE(link_->intern("type " + std::to_string(i)));
+  }
+  EXPECT_EQ(link_->intern("one more").error(), ErrorCode::kTooBig);
+  EXPECT_TRUE(link_->intern("task"));
+}
+
+// ---- Receipts -----------------------------------------------------------------------------------
+
+TEST_F(OutLinkTest, ReceiptsSayWhatIsNotTakenYet) {
+  for (int i = 0; i < 3; ++i) send();
+  link_->awaited[0] = 2;  // the third is a copy
+  EXPECT_EQ(link_->not_taken(), 3U);
+  EXPECT_EQ(link_->still_awaited(), 2U);
+  bank().cursors[0].publish(2);
+  EXPECT_EQ(link_->not_taken(), 1U);
+  EXPECT_EQ(link_->still_awaited(), 0U);
+  bank().cursors[0].publish(3);
+  EXPECT_EQ(link_->still_awaited(), 0U);
+  EXPECT_FALSE(link_->was_lied_to());
+}
+
+TEST_F(OutLinkTest, AReceiptThatCannotBeIsALieAndNothingIsTaken) {
+  send();
+  bank().cursors[0].publish(2);
+  EXPECT_EQ(link_->not_taken(), 1U);
+  EXPECT_TRUE(link_->was_lied_to());
+}
+
+TEST_F(OutLinkTest, AnUrgentReceiptAndAStampThatCannotBeAreLiesToo) {
+  bank().cursors[1].publish(1);
+  static_cast<void>(link_->not_taken());
+  EXPECT_TRUE(link_->was_lied_to());
+  bank().cursors[1].publish(0);
+  link_->find_receipts();
+  EXPECT_FALSE(link_->was_lied_to());
+  send(shm::kFlagSlab);
+  show_stamp(0, 77);
+  link_->drop_receipts();
+  EXPECT_EQ(link_->slabs.out(), 1U) << "a lie frees nothing";
+}
+
+// Its reader took this life for dead.
+TEST_F(OutLinkTest, ABankThatBelongsToAnotherByNowTellsNoLie) {
+  bank().cursors[0].publish(2);
+  static_cast<void>(link_->not_taken());
+  shm::close_bank(bank());
+  shm::open_bank(bank(), {4711, 1}, 2, 0);
+  EXPECT_FALSE(link_->was_lied_to());
+  EXPECT_EQ(link_->receipts.bank, shm::kBanks);
+  bank().cursors[0].publish(3);
+  EXPECT_FALSE(link_->was_lied_to()) << "nobody's receipts are read";
+}
+
+TEST_F(OutLinkTest, WithoutReceiptsNothingWasTaken) {
+  send();
+  link_->receipts = {};
+  EXPECT_EQ(link_->not_taken(), 1U);
+  EXPECT_EQ(link_->receipt(Lane::kNormal), nullptr);
+  link_->drop_receipts();
+}
+
+TEST_F(OutLinkTest, ANewLifeOfTheReaderGoesOnFromTheOneBefore) {
+  send(shm::kFlagSlab);
+  send();
+  send(shm::kFlagSlab);
+  bank().cursors[0].publish(2);  // the second slab is not taken
+  const send::OutLink next = test::make_link(test::kReaderPid, kFarPid, {6000, 1});
+  const shm::LinkView shown(next.memory().data(), test::kContract);
+  const auto turn = [&](std::uint64_t first_life) {
+    link_->first_life = first_life;
+    link_->turn_to(shown, 6000);
+  };
+  turn(0);
+  EXPECT_EQ(link_->receipts.bank, shm::kBanks) << "it shows none for us";
+  EXPECT_EQ(link_->lanes[0].cursor(), 2U) << "what the one before had said was heard";
+  const ReceiptSink sink{&next.view(), &next.memory(), 0};
+  ASSERT_TRUE(ensure_stamps(sink));
+  for (std::uint32_t slab = 0; slab < 2; ++slab) next.view().stamp(0, slab).publish(99);
+  shm::open_bank(next.view().bank(0), link_->key(), 2, 0);
+  link_->receipts.opposite = nullptr;
+  turn(0);
+  EXPECT_EQ(link_->slabs.out(), 1U) << "a stamp above all is void; what lies in a lane is not free";
+  turn(6000);
+  EXPECT_EQ(link_->receipts.bank, 0U);
+}
+
+}  // namespace
+}  // namespace beeline::receive
