@@ -1,6 +1,6 @@
 """Adds up which branches of some files were taken: from what llvm-cov exports, on stdin.
 
-    llvm-cov export ... | coverage_sum.py ROOT LIMIT FILE...
+    llvm-cov export ... | coverage_sum.py ROOT LIMIT LIMIT_OF_EACH FILE[=LIMIT]...
 
 A branch is one outcome of a condition of the source: each operand of && and || counts by itself.
 What the compiler knows beforehand is no condition: if constexpr, and whether a seeded bug is there
@@ -13,8 +13,9 @@ line that says so, with the reason:
     if (drained < live) drained = live;  // NEVER: a home adds up to what is in it
 
 Such a line is left out of the sum and listed; if its branches are all taken, the mark is wrong.
-Prints a table, the marked lines and the branches that nobody took. Exit 1: below LIMIT percent, a
-file was not seen, or a wrong mark.
+Prints a table, the marked lines and the branches that nobody took. Exit 1: all files together below
+LIMIT percent, one of them below LIMIT_OF_EACH or the limit that is given with it, a file that was
+not seen, or a wrong mark.
 """
 
 import json
@@ -58,13 +59,19 @@ def marks_of(root, name):
 
 
 def main():
-    root, limit, wanted = os.path.realpath(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+    root = os.path.realpath(sys.argv[1])
+    limit, limit_of_each = float(sys.argv[2]), float(sys.argv[3])
+    limits = {}
+    for word in sys.argv[4:]:
+        name, _, own_limit = word.partition("=")
+        limits[name] = float(own_limit or limit_of_each)
+    wanted = list(limits)
     taken, seen = read(root, wanted)
     unseen = [name for name in wanted if name not in seen]
     if unseen:
         sys.exit(f"coverage: llvm-cov has not seen {', '.join(unseen)}; was it renamed?")
     all_branches = all_taken = 0
-    missing, marked, wrong = [], [], []
+    missing, marked, wrong, low = [], [], [], []
     print(f"{'file':34} {'branches':>8} {'taken':>8} {'%':>6}")
     for name in wanted:
         marks = marks_of(root, name)
@@ -76,6 +83,8 @@ def main():
         hit = sum(1 for count in counts.values() if count)
         share = 100 * hit / len(counts) if counts else 100.0
         print(f"{name:34} {len(counts):8} {hit:8} {share:6.1f}")
+        if share < limits[name]:
+            low.append(f"{name} ({share:.1f} %, wanted {limits[name]:.0f} %)")
         all_branches += len(counts)
         all_taken += hit
         missing += [f"{name}:{line}:{column} {outcome}"
@@ -90,6 +99,9 @@ def main():
     if share < limit:
         sys.exit(f"coverage: {share:.1f} % of the branches, at least {limit:.0f} % are wanted; "
                  "write tests for those above, or remove what cannot happen")
+    if low:
+        sys.exit(f"coverage: too little of single files: {', '.join(low)}; write tests for those "
+                 "above")
 
 
 if __name__ == "__main__":

@@ -148,6 +148,23 @@ TEST(CheckForeignTest, RefusesFilesOfOtherKinds) {
   EXPECT_TRUE(has_error(check_foreign(-1, kSize, 0), ErrorCode::kSystem));
 }
 
+TEST(CheckForeignTest, WhatCannotBeSealedIsRefused) {
+  const UniqueFd folder(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) GTEST_SKIP() << "there is no /dev/shm here";
+  const auto refused = check_foreign(folder.get(), 4096, 0);
+  EXPECT_TRUE(has_error(refused, ErrorCode::kBadSegment));
+}
+
+TEST(MemfdTest, WhatIsNoFileIsAnErrorOfTheKernel) {
+  std::byte byte{};
+  EXPECT_TRUE(has_error(allocate(-1, {0, 4096}), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(seal(-1), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(check_foreign(-1, 4096, 0), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(read_at(-1, 0, {&byte, 1}), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(write_at(-1, 0, {&byte, 1}), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(allocated_bytes(-1), ErrorCode::kSystem));
+}
+
 TEST(MappingTest, TouchesNoPage) {
   auto fd = create_memfd("untouched", kSize);
   ASSERT_TRUE(is_ok(fd));
