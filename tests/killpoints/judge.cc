@@ -36,6 +36,22 @@ std::string verify_life(const Life& life, shm::Taken taken) {
   return found;
 }
 
+// What a sender is told was taken is in the home, whenever its receiver is killed. A successor
+// would hide it: where a receipt is ahead, it goes by that.
+std::string verify_receipts(const Life& life) {
+  for (const auto& link : life.receiver->links()) {
+    if (!link->sink.valid()) continue;
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      const auto& receipts = life.out->view().bank(link->sink.bank);
+      const std::uint64_t told = receipts.cursors[lane].relaxed_load();
+      const std::uint64_t held = life.home().row(link->row).cursors[lane].relaxed_load();
+      if (told <= held) continue;
+      return fmt::format("I2: lane {}: the receipt says {}, the home {}", lane, told, held);
+    }
+  }
+  return {};
+}
+
 // Takes everything that a receiver can find, and keeps book.
 class Taker {
  public:
@@ -304,6 +320,9 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
     if (auto wrong = verify_life(*life, shm::Taken::kAfterDeath); !wrong.empty()) {
       return {wrong, {}};
     }
+  }
+  if (!old.lies) {
+    if (auto wrong = verify_receipts(old); !wrong.empty()) return {wrong, {}};
   }
   Life& next = world.make_life(old);
   const SenderState kept(sender);
