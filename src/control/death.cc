@@ -141,12 +141,16 @@ void bury(Hive& hive, Pid pid, std::uint64_t incarnation) {
 
 void tell_deaths(Hive& hive, Agent& agent) {
   if (!agent.current || agent.current->session == 0) return;
-  std::deque<DiedAnnouncement> untold;
-  std::swap(untold, agent.untold);
-  for (const DiedAnnouncement& died : untold) {
-    hive.announce(*agent.current, died);
-    settle_untold(hive, died);
+  // One that waited in a queue of ours would end with us.
+  bool told = false;
+  while (!agent.untold.empty()) {
+    const AnnouncedValue next(agent.untold.front());
+    if (!hive.outbox.send_now(agent.current->session, build(next))) break;
+    settle_untold(hive, agent.untold.front());
+    agent.untold.pop_front();
+    told = true;
   }
+  if (told) hive.ring(*agent.current);
 }
 
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session) {

@@ -42,8 +42,9 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
 /// at which it wants to be called again, 0 for never.
 std::int64_t end_overdue(Hive& hive, std::int64_t now_ns);
 
-/// Tells an agent of the deaths of its children that it could not be told of: it was away, or had
-/// not resumed yet. Does nothing while it has no ready life with a connection.
+/// Tells an agent of the deaths of its children that it could not be told of: it was away, had not
+/// resumed yet, or its socket was full. Those for which there is still no room stay untold, also to
+/// the next coordinator. Does nothing while it has no ready life with a connection.
 void tell_deaths(Hive& hive, Agent& agent);
 
 /// The parent of an agent, unless nobody can tell it anything any more.

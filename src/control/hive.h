@@ -38,6 +38,9 @@ class Outbox {
 
   /// Queues a packet; never blocks. A client that does not take its packets is dropped.
   virtual void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) = 0;
+  /// Sends a packet if nothing waits before it and the socket takes it now: then its client reads
+  /// it, whatever becomes of us. If not, tell_deaths() is called when there is room.
+  [[nodiscard]] virtual bool send_now(std::uint64_t session, const std::string& text) = 0;
   /// Handles what the client had sent and nobody has read yet, all of it: its process has ended.
   virtual void drain(std::uint64_t session) = 0;
   /// The connection speaks for no agent any more.

@@ -132,7 +132,7 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case Source::kSession: {
       const auto found = sessions_.find(id);
       if (found == sessions_.end() || found->second->doomed) return;
-      if ((events & EPOLLOUT) != 0) flush(*found->second);
+      if ((events & EPOLLOUT) != 0) go_on(*found->second);
       if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) {
         (void)read_client(*found->second);
       }
@@ -247,7 +247,32 @@ void Server::flush(Session& session) {
     session.queued_bytes -= next.text.size();
     session.queue.pop_front();
   }
+  want_write(session, session.owes_deaths);
+}
+
+bool Server::send_now(std::uint64_t session_id, const std::string& text) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end() || found->second->doomed) return false;
+  Session& session = *found->second;
+  if (session.queue.empty()) {
+    auto sent = session.socket.try_send(text);
+    if (!sent) {
+      doom(session, std::move(sent.error()));
+      return false;
+    }
+    if (*sent) return true;
+    want_write(session, true);
+  }
+  session.owes_deaths = true;
+  return false;
+}
+
+void Server::go_on(Session& session) {
+  flush(session);
+  if (!session.queue.empty() || session.doomed || !session.owes_deaths) return;
+  session.owes_deaths = false;
   want_write(session, false);
+  if (Agent* agent = hive_->registry.agent(session.caller.pid)) tell_deaths(*hive_, *agent);
 }
 
 void Server::want_write(Session& session, bool wanted) {

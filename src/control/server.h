@@ -41,6 +41,7 @@ class Server final : public Outbox {
   int run(Hive& hive);
 
   void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) override;
+  [[nodiscard]] bool send_now(std::uint64_t session, const std::string& text) override;
   void drain(std::uint64_t session) override;
   void release(std::uint64_t session) override;
   void watch(const Life& life, Pid pid) override;
@@ -59,6 +60,7 @@ class Server final : public Outbox {
     std::deque<Outgoing> queue;
     std::size_t queued_bytes = 0;
     bool wants_write = false;
+    bool owes_deaths = false;     // its agent is to be told of them when there is room
     std::optional<Error> doomed;  // why it is closed at the end of this turn
   };
   enum class Source : std::uint64_t { kListener = 1, kKeeper, kSignal, kSession, kLife };
@@ -76,6 +78,8 @@ class Server final : public Outbox {
   /// Handles one packet; false if none waits or the connection has ended.
   bool read_client(Session& session);
   void flush(Session& session);
+  /// The socket has room again.
+  void go_on(Session& session);
   void want_write(Session& session, bool wanted);
   void doom(Session& session, Error reason);
   void close_doomed();

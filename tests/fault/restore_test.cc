@@ -26,6 +26,7 @@ namespace {
 class NoClients : public Outbox {
  public:
   void send(std::uint64_t, std::string, std::vector<SharedFd>) override {}
+  [[nodiscard]] bool send_now(std::uint64_t, const std::string&) override { return false; }
   void drain(std::uint64_t) override {}
   void release(std::uint64_t) override {}
   void watch(const Life&, Pid) override {}

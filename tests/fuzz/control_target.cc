@@ -20,6 +20,10 @@ class ParsingOutbox : public test::DeafOutbox {
     FUZZ_DEMAND(text.size() <= kMaxPacketBytes);
     FUZZ_DEMAND(parse_from_coordinator(text));
   }
+  [[nodiscard]] bool send_now(std::uint64_t session, const std::string& text) override {
+    send(session, text, {});
+    return true;
+  }
 };
 
 // The request of each kind, made of what the feed has.

@@ -313,5 +313,48 @@ TEST_F(RestartTest, AParentThatWasAwayIsToldOfTheNewestDeaths) {
   EXPECT_FALSE(successor.next<DiedAnnouncement>(0s).has_value());
 }
 
+// As if it was stopped: it reads nothing, its socket is full, and what it is to be told waits with
+// the coordinator.
+TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordinator) {
+  constexpr std::uint32_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
+  start();
+  TestAgent lead = agent(named("lead"));
+  for (std::uint32_t i = 1; i <= kAnswers; ++i) {
+    // A link that is not there: it has faded.
+    ASSERT_TRUE(eventually([&] { return lead.client.fade(1, i).has_value(); }));
+  }
+  std::vector<std::uint64_t> ended;
+  for (const char* name : {"first", "second", "third"}) {
+    TestAgent worker = agent(named(name, "lead"));
+    ASSERT_TRUE(is_ok(worker.client.detach({})));
+    ended.push_back(worker.attached.incarnation);
+  }
+  restart_coordinator();
+  ASSERT_TRUE(is_ok(lead.resume()));
+  std::vector<std::uint64_t> told;
+  while (told.size() < ended.size()) {
+    const auto died = lead.next<DiedAnnouncement>(5s);
+    ASSERT_TRUE(died.has_value()) << told.size() << " of " << ended.size() << " deaths were told";
+    told.push_back(died->incarnation);
+  }
+  ASSERT_TRUE(is_ok(lead.client.status()));  // what else it is told comes before the answer
+  EXPECT_FALSE(lead.next<DiedAnnouncement>(0s).has_value()) << "it was told of one of them twice";
+  EXPECT_EQ(told, ended);
+}
+
+TEST_F(RestartTest, AParentThatReadsAgainIsToldOfTheDeathsThatFoundNoRoom) {
+  constexpr std::uint32_t kAnswers = 5000;
+  start();
+  TestAgent lead = agent(named("lead"));
+  for (std::uint32_t i = 1; i <= kAnswers; ++i) {
+    ASSERT_TRUE(eventually([&] { return lead.client.fade(1, i).has_value(); }));
+  }
+  TestAgent worker = agent(named("worker", "lead"));
+  ASSERT_TRUE(is_ok(worker.client.detach({})));
+  const auto died = lead.next<DiedAnnouncement>();
+  ASSERT_TRUE(died.has_value());
+  EXPECT_EQ(died->incarnation, worker.attached.incarnation);
+}
+
 }  // namespace
 }  // namespace beeline::control

@@ -27,6 +27,9 @@ class DeafOutbox : public control::Outbox {
  public:
   void send(std::uint64_t /*session*/, std::string /*text*/,
             std::vector<control::SharedFd> /*fds*/) override {}
+  [[nodiscard]] bool send_now(std::uint64_t /*session*/, const std::string& /*text*/) override {
+    return true;
+  }
   void drain(std::uint64_t /*session*/) override {}
   void release(std::uint64_t /*session*/) override {}
   void watch(const control::Life& /*life*/, control::Pid /*pid*/) override {}
