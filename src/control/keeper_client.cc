@@ -2,10 +2,12 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "shm/directory.h"
 #include "src/control/wire.h"
 
 namespace beeline::control {
@@ -18,13 +20,24 @@ std::size_t descriptor_limit() {
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 
+// Of all descriptors a third is for clients at most, and of the rest a quarter for the lives of
+// those who come to read the links: one for each agent that there may be, and four, are enough.
+std::size_t room_for_all() {
+  const std::size_t limit = descriptor_limit();
+  return limit - std::min<std::size_t>(limit - limit / 3 * 2, shm::kMaxAgents);
+}
+std::size_t room_for_links() {
+  const std::size_t all = room_for_all();
+  return all - std::min<std::size_t>(all / 4, std::size_t{4} * shm::kMaxAgents);
+}
+
 tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
-  return fail(
-      ErrorCode::kFull,
-      fmt::format("the hive keeps {} file descriptors of agents and links, the limit here is "
-                  "{}: end agents, let those who are away read their links, or raise the "
-                  "limit of open files (ulimit -n) and start the hive again",
-                  total, limit));
+  return fail(ErrorCode::kFull,
+              fmt::format("the hive keeps {} file descriptors of agents and links, the limit here "
+                          "is {} (of {} open files of a process): end agents, let those who are "
+                          "away read their links, or raise the hard limit of open files (ulimit "
+                          "-Hn, LimitNOFILE= of a service) and start the hive again",
+                          total, limit, descriptor_limit()));
 }
 
 }  // namespace
@@ -41,7 +54,7 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   const auto known = held_.find(key);
   const std::size_t before = known == held_.end() ? 0 : known->second;
   const std::size_t total = total_ - before + fds.size();
-  const std::size_t limit = descriptor_limit() / 3 * 2;  // the rest is for clients
+  const std::size_t limit = room_for_all();
   if (fds.size() > before && total > limit) return no_room(total_, limit);
   auto sent = socket_.send(fmt::format("{}{}\n{}", kKeepVerb, key, value), fds);
   if (!sent) return sent;
@@ -51,7 +64,7 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
 }
 
 Result<void> KeeperClient::check_room_for_link() const {
-  const std::size_t limit = descriptor_limit() / 2;
+  const std::size_t limit = room_for_links();
   return total_ < limit ? Result<void>() : no_room(total_, limit);
 }
 
