@@ -18,10 +18,25 @@ pid_t holder_pid(std::string_view text) {
   return error == std::errc() && end == text.end() && pid > 0 ? pid : 0;
 }
 
+std::optional<DirectoryAccess> access_from(std::string_view text) {
+  DirectoryAccess access;
+  const char* const last = text.data() + text.size();
+  const auto mode = std::from_chars(text.data(), last, access.mode, 8);
+  if (mode.ec != std::errc() || mode.ptr == last || *mode.ptr != ':') return std::nullopt;
+  const auto group = std::from_chars(mode.ptr + 1, last, access.group);
+  if (group.ec != std::errc() || group.ptr != last) return std::nullopt;
+  return access;
+}
+
 }  // namespace
 
 std::string holder_text(const HiveHolder& holder) {
-  return fmt::format("pid {}\nsince {}\nhive {}\n", holder.pid, holder.since, holder.hive);
+  std::string text =
+      fmt::format("pid {}\nsince {}\nhive {}\n", holder.pid, holder.since, holder.hive);
+  if (holder.before) {
+    text += fmt::format("before {:o}:{}\n", holder.before->mode, holder.before->group);
+  }
+  return text;
 }
 
 Result<HiveHolder> read_holder(const std::string& lock_path) {
@@ -38,6 +53,7 @@ Result<HiveHolder> read_holder(const std::string& lock_path) {
     if (key == "pid") holder.pid = holder_pid(value);
     if (key == "since") holder.since = value;
     if (key == "hive") holder.hive = value;
+    if (key == "before") holder.before = access_from(value);
   }
   return holder;
 }

@@ -2,11 +2,18 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 #include <beeline/result.h>
 
 namespace beeline::control {
+
+/// Whom a directory lets in.
+struct DirectoryAccess {
+  mode_t mode = 0;
+  gid_t group = 0;
+};
 
 /// Who holds the directory of a hive: what its keeper writes into the lock file. No proof of
 /// anything, since whoever was killed leaves it behind.
@@ -14,6 +21,8 @@ struct HiveHolder {
   std::string hive;   ///< its name; empty where the text does not say
   pid_t pid = 0;      ///< of the keeper; 0 where the text does not say
   std::string since;  ///< when it started; empty where the text does not say
+  /// How the directory was before it was opened to a group; nothing where it was not.
+  std::optional<DirectoryAccess> before{};
 };
 
 [[nodiscard]] std::string holder_text(const HiveHolder& holder);

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "src/control/hive_holder.h"
 #include "src/control/names.h"
 #include "src/os/error.h"
 
@@ -141,7 +140,7 @@ Result<void> check_reachable(const HivePaths& paths, gid_t group) {
       return os::system_failure(fmt::format("cannot look at directory {}", above));
     }
     // One that is not there yet we make for ourselves alone; an access list decides for itself.
-    const mode_t needed = found.st_gid == group ? 010 : 01;
+    const mode_t needed = found.st_gid == group ? 010 : 011;
     if (is_there && (found.st_mode & needed) != 0) continue;
     if (is_there && ::getxattr(above.c_str(), "system.posix_acl_access", nullptr, 0) > 0) continue;
     return fail(ErrorCode::kDenied,
@@ -154,30 +153,46 @@ Result<void> check_reachable(const HivePaths& paths, gid_t group) {
   return {};
 }
 
-Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_t group) {
-  struct Part {
-    const std::string& path;
-    mode_t mode;
-  };
-  for (const Part& part : {Part{paths.directory, kGroupMode}, Part{socket, 0660}}) {
-    if (::chown(part.path.c_str(), static_cast<uid_t>(-1), group) != 0 ||
-        ::chmod(part.path.c_str(), part.mode) != 0) {
-      return os::system_failure(fmt::format("cannot open {} to group {}", part.path, group));
-    }
+Result<DirectoryAccess> directory_access(const HivePaths& paths) {
+  struct stat found {};
+  if (::stat(paths.directory.c_str(), &found) != 0) {
+    return os::system_failure(fmt::format("cannot look at directory {}", paths.directory));
   }
-  return {};
+  return DirectoryAccess{found.st_mode & 07777, found.st_gid};
 }
 
-Result<void> admit_nobody(const HivePaths& paths) {
-  struct stat found {};
-  if (::stat(paths.directory.c_str(), &found) == 0 && (found.st_mode & 07777) != kGroupMode) {
+Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_t group) {
+  const auto now = directory_access(paths);
+  if (!now) return tl::unexpected(now.error());
+  const mode_t needed = now->group == group ? 010 : 01;
+  const bool may_pass = (now->mode & needed) != 0;
+  const auto open = [group](const std::string& path, mode_t mode) -> Result<void> {
+    if (::chown(path.c_str(), static_cast<uid_t>(-1), group) == 0 &&
+        ::chmod(path.c_str(), mode) == 0) {
+      return {};
+    }
+    return os::system_failure(fmt::format("cannot open {} to group {}", path, group));
+  };
+  if (!may_pass) {
+    if (auto opened = open(paths.directory, kGroupMode); !opened) return opened;
+  }
+  return open(socket, 0660);
+}
+
+Result<void> close_directory(const HivePaths& paths, const DirectoryAccess& before) {
+  const auto now = directory_access(paths);
+  if (!now) return tl::unexpected(now.error());
+  const bool ours = now->mode == kGroupMode;
+  const bool open = now->mode != before.mode || now->group != before.group;
+  if (!ours || !open) return {};
+  if (::chmod(paths.directory.c_str(), before.mode) == 0 &&
+      ::chown(paths.directory.c_str(), static_cast<uid_t>(-1), before.group) == 0) {
     return {};
   }
-  if (::chmod(paths.directory.c_str(), 0700) == 0 &&
-      ::chown(paths.directory.c_str(), static_cast<uid_t>(-1), ::getegid()) == 0) {
-    return {};
-  }
-  return os::system_failure(fmt::format("cannot close {} to all groups", paths.directory));
+  return os::system_failure(
+      fmt::format("cannot give {} the mode {:o} and the group {} again, as it was before a group "
+                  "was admitted",
+                  paths.directory, before.mode, before.group));
 }
 
 Result<gid_t> find_group(const std::string& name) {

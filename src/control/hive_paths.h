@@ -7,6 +7,8 @@
 
 #include <beeline/result.h>
 
+#include "src/control/hive_holder.h"
+
 namespace beeline::control {
 
 /// Where the files of a hive are. All lie in one directory that belongs to the hive.
@@ -34,18 +36,22 @@ struct HivePaths {
 /// may join; one that is not there is good. Changes nothing. Errors: kDenied, kSystem.
 [[nodiscard]] Result<void> check_directory(const HivePaths& paths);
 
-/// Whether the members of a group can pass all directories above that of the hive. Errors: kDenied
-/// with the one that they cannot pass, kSystem.
+/// Whether the members of a group can pass all directories above that of the hive. One that lets
+/// another group pass is taken to be meant for them, too: who is in both we cannot know. Errors:
+/// kDenied with the one that they cannot pass, kSystem.
 [[nodiscard]] Result<void> check_reachable(const HivePaths& paths, gid_t group);
 
-/// Lets the members of a group reach what lies in the directory, and connect to `socket`. Errors:
-/// kSystem (EPERM: we are no member of it).
+/// Whom the directory lets in now. Errors: kSystem.
+[[nodiscard]] Result<DirectoryAccess> directory_access(const HivePaths& paths);
+
+/// Lets the members of a group connect to `socket`, and reach it: a directory that they may pass
+/// already stays as it is. Errors: kSystem (EPERM: we are no member of it).
 [[nodiscard]] Result<void> admit_group(const HivePaths& paths, const std::string& socket,
                                        gid_t group);
 
-/// Takes back what admit_group() did to a directory that was left by a hive of before. Errors:
-/// kSystem.
-[[nodiscard]] Result<void> admit_nobody(const HivePaths& paths);
+/// Takes back what admit_group() did to the directory. One that somebody has changed since stays.
+/// Errors: kSystem.
+[[nodiscard]] Result<void> close_directory(const HivePaths& paths, const DirectoryAccess& before);
 
 /// The group of that name or number. Errors: kInvalid.
 [[nodiscard]] Result<gid_t> find_group(const std::string& name);

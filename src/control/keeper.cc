@@ -40,9 +40,8 @@ Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
   keeper.facts_.since_boot_us = static_cast<std::uint64_t>(os::boot_us());
   keeper.facts_.keeper_pid = ::getpid();
   keeper.facts_.max_payload_bytes = keeper.options_.max_payload_bytes;
-  const std::string text = holder_text({keeper.facts_.paths.hive, ::getpid(), keeper.facts_.since});
-  if (auto written = keeper.lock_.write_text(text); !written) {
-    return tl::unexpected(std::move(written.error()));
+  if (auto settled = keeper.settle_directory(); !settled) {
+    return tl::unexpected(std::move(settled.error()));
   }
   sigset_t ending;
   ::sigemptyset(&ending);
@@ -56,6 +55,27 @@ Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
   return keeper;
 }
 
+Result<void> Keeper::settle_directory() {
+  // A hive that was killed has left it open to its group.
+  const auto left = read_holder(options_.paths.lock);
+  if (left && left->before) {
+    if (auto closed = close_directory(options_.paths, *left->before); !closed) return closed;
+  }
+  const auto found = directory_access(options_.paths);
+  if (!found) return tl::unexpected(found.error());
+  if (options_.group) {
+    before_ = *found;
+  } else if ((found->mode & 077) != 0) {
+    log_.info(
+        "directory_is_wide",
+        "directory={} mode={:o} text=\"others may look into it, as its user wants; the socket "
+        "is for him alone\"",
+        in_quotes(options_.paths.directory), found->mode);
+  }
+  // Before it is opened: whoever comes after us knows how it was.
+  return lock_.write_text(holder_text({facts_.paths.hive, ::getpid(), facts_.since, before_}));
+}
+
 Result<void> Keeper::listen() {
   // Whoever sees the socket under its name can connect: it is renamed into place when it listens.
   const std::string fresh = options_.paths.socket + ".new";
@@ -65,9 +85,11 @@ Result<void> Keeper::listen() {
   ::umask(before);
   if (!listener) return tl::unexpected(std::move(listener.error()));
   listener_ = std::move(*listener);
-  auto admitted = options_.group ? admit_group(options_.paths, fresh, *options_.group)
-                                 : admit_nobody(options_.paths);
-  if (!admitted) return admitted;
+  if (options_.group) {
+    if (auto admitted = admit_group(options_.paths, fresh, *options_.group); !admitted) {
+      return admitted;
+    }
+  }
   if (std::rename(fresh.c_str(), options_.paths.socket.c_str()) != 0) {
     return os::system_failure(fmt::format("cannot create {}", options_.paths.socket));
   }
@@ -233,7 +255,8 @@ void Keeper::remove_files() {
        {paths.socket, paths.state, bad_state, paths.log, old_log, paths.lock}) {
     (void)::unlink(path.c_str());
   }
-  (void)::rmdir(paths.directory.c_str());
+  // One in which something else lies stays, as it was.
+  if (::rmdir(paths.directory.c_str()) != 0 && before_) (void)close_directory(paths, *before_);
 }
 
 }  // namespace beeline::control

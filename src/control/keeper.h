@@ -50,6 +50,8 @@ class Keeper {
         lock_(std::move(lock)),
         log_(options_.coordinator.log_fd, options_.coordinator.log_path) {}
 
+  /// Gives the directory back as it was before a hive that was killed; writes the lock file.
+  Result<void> settle_directory();
   Result<void> listen();
   Result<void> start_coordinator();
   /// Tries until there is one again, or we are told to end: the hive stays whatever the machine
@@ -67,6 +69,7 @@ class Keeper {
 
   KeeperOptions options_;
   os::LockFile lock_;
+  std::optional<DirectoryAccess> before_;  // of the directory, before a group was admitted
   Log log_;
   HiveFacts facts_;
   os::PacketSocket listener_;

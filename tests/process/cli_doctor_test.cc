@@ -97,13 +97,56 @@ TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
   EXPECT_EQ(found.st_gid, ::getegid());
 }
 
-TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatOneWithAGroupLeftOpen) {
-  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
-  ASSERT_EQ(::chmod(directory_.c_str(), 0750), 0);
-  (void)good({"up"});
+TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatAKilledOneWithAGroupHasOpened) {
+  ASSERT_EQ(::chmod(folder_.c_str(), 0710), 0);
+  (void)good({"up", "--group", std::to_string(::getegid())});
   struct stat found {};
   ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+  ASSERT_EQ(found.st_mode & 0777, 0750U);
+  const json status = good_json({"status"});
+  for (const char* process : {"keeper_pid", "coordinator_pid"}) {
+    ASSERT_EQ(::kill(status.at(process).get<pid_t>(), SIGKILL), 0);
+  }
+  (void)good({"up"});
+  ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0700U);
+}
+
+TEST_F(CliDoctor, ADirectoryThatItsUserMadeWiderStaysAsHeMadeIt) {
+  ASSERT_EQ(::chmod(folder_.c_str(), 0711), 0);
+  struct stat found {};
+  for (const mode_t mode : {0750U, 0755U}) {
+    (void)::mkdir(directory_.c_str(), 0700);
+    ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
+    (void)good({"up"});
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, mode);
+    ASSERT_EQ(::stat((directory_ + "/socket").c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0077, 0U) << "who may look may not join";
+    (void)good({"down"});
+  }
+  // Whoever is to join may pass already; what else lies in it outlives the hive.
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir((directory_ + "/mine").c_str(), 0700), 0);
+  for (const mode_t mode : {0755U, 0700U}) {
+    ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
+    (void)good({"up", "--group", std::to_string(::getegid())});
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, mode == 0700 ? 0750U : mode);
+    (void)good({"down"});
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, mode) << "it was there before the hive";
+  }
+  ASSERT_EQ(::rmdir((directory_ + "/mine").c_str()), 0);
+}
+
+// Who is in both groups may pass it, and we cannot know who is.
+TEST_F(CliDoctor, AFolderOfAnotherGroupThatMayPassIsTheUsersChoice) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
+  constexpr gid_t kGroup = 65500;
+  ASSERT_EQ(::chown(folder_.c_str(), static_cast<uid_t>(-1), kGroup + 1), 0);
+  ASSERT_EQ(::chmod(folder_.c_str(), 0710), 0);
+  (void)good({"up", "--group", std::to_string(kGroup)});
 }
 
 // The hive of another user that admits us is no fault of this machine.
