@@ -191,6 +191,8 @@ class AgentCore {
   void accept_link(control::AnnouncedLink announced);
   void accept_postponed();
   void postpone(control::AnnouncedLink announced);
+  void refuse(control::ReportRequest report);
+  void report_refused();
   [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
@@ -412,6 +414,8 @@ class AgentCore {
   std::size_t notices_told_ = 0;                         // of them the fd was made readable for
   std::deque<std::pair<Pid, std::uint64_t>> told_ends_;  // lives of children, the newest
   std::vector<control::AnnouncedLink> postponed_;        // could not be mapped yet
+  std::vector<control::ReportRequest> refused_;          // links whose refusal is not reported yet
+  std::vector<shm::LinkKey> gone_;  // forgotten in-links, as the coordinator is still to be told
   // Whom a name meant when it was looked up; see peer().
   struct KnownName {
     Pid pid = 0;

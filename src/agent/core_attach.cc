@@ -284,6 +284,11 @@ Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t
 
 Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
                                      receive::Predecessor& predecessor) {
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  if (announced.released && !predecessor.home.has_row(key)) {  // all was taken, and the row closed
+    gone_.push_back(key);
+    return {};
+  }
   learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
@@ -296,8 +301,8 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   }
   receive::OldReceipts old;
   if (announced.mine) {
-    const shm::LinkKey key{predecessor.home.incarnation(), announced.mine->serial};
-    old = {std::move(announced.mine_link), key, announced.mine->contract};
+    const shm::LinkKey mine{predecessor.home.incarnation(), announced.mine->serial};
+    old = {std::move(announced.mine_link), mine, announced.mine->contract};
   }
   auto link = make_in_link(std::move(*memory), announced);
   link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};

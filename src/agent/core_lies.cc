@@ -17,9 +17,32 @@ void AgentCore::audit_links() {
   quarantine_false_receipts();
 }
 
+// A link that was never added. Of it nothing is kept but what is to be said; it waits once, however
+// often the link was announced.
+void AgentCore::refuse(control::ReportRequest report) {
+  std::erase_if(refused_, [&](const control::ReportRequest& other) {
+    return other.incarnation == report.incarnation && other.serial == report.serial;
+  });
+  refused_.push_back(std::move(report));
+}
+
+// To a coordinator that is restarted they are said again: it announces the links again.
+void AgentCore::report_refused() {
+  while (!refused_.empty() && next_report_ns_ == 0) {
+    const auto told = client_.report(refused_.front());
+    if (!told && told.error().code == ErrorCode::kFull) {
+      next_report_ns_ = os::monotonic_ns() + kReportPause;
+    } else {
+      refused_.erase(refused_.begin());
+    }
+  }
+}
+
 void AgentCore::report_quarantined() {
   if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
   next_report_ns_ = 0;
+  report_refused();
+  if (next_report_ns_ != 0) return;
   for (const auto& link : receiver_->links()) {
     if (!link->quarantined() || link->reported) continue;
     link->reported =

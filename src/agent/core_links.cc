@@ -7,6 +7,7 @@
 #include "src/agent/core.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
+#include "src/control/quotes.h"
 
 namespace beeline {
 
@@ -26,9 +27,12 @@ void AgentCore::learn_owner(control::AnnouncedLink& announced) {
 }
 
 void AgentCore::handle(control::AnnouncedLink announced) {
-  learn_owner(announced);
   if (links_to_come_ > 0) --links_to_come_;
   receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
+  if (announced.released && known == nullptr) {
+    return gone_.push_back({announced.incarnation, announced.serial});
+  }
+  learn_owner(announced);
   if (known != nullptr) {
     set_owner_place(*known, announced.index);  // a new coordinator has a new directory
     join_life(*known);
@@ -92,15 +96,13 @@ void AgentCore::postpone(control::AnnouncedLink announced) {
 void AgentCore::accept_link(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   if (receiver_->find(key) != nullptr) return;  // announced again while it waited
-  const auto refuse = [&](const Error& error) {
-    const auto told = client_.report({error.text, announced.pid, key.incarnation, key.serial});
-    if (!told && told.error().code == ErrorCode::kFull) postpone(std::move(announced));
-  };
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
-    return refuse({ErrorCode::kInvalid, 0, wrong});
+    return refuse({wrong, announced.pid, key.incarnation, key.serial});
   }
   auto memory = map_link(announced);
-  if (!memory && segment::is_lie(memory.error())) return refuse(memory.error());
+  if (!memory && segment::is_lie(memory.error())) {
+    return refuse({memory.error().text, announced.pid, key.incarnation, key.serial});
+  }
   const auto row = receiver_->home().vacant_row();
   if (!memory || !row) {
     return postpone(std::move(announced));  // the machine has no memory or no fd now
@@ -200,9 +202,14 @@ void AgentCore::watch_peers() {
 }
 
 // Asks the coordinator to let go of links that are drained and of a life that has ended. Until it
-// has said so, link and row stay: one that was restarted meanwhile announces the link again, and
-// without its cursor everything in it would be taken twice.
+// has said that they may be forgotten, link and row stay: one that was restarted meanwhile
+// announces the link again, and without its cursor everything in it would be taken twice. Until it
+// was told that the row is closed it keeps the link: the next life needs it for what this one may
+// hold of it.
 void AgentCore::fade_links() {
+  std::erase_if(gone_, [this](const shm::LinkKey& key) {
+    return client_.fade(key.incarnation, key.serial, true).has_value();
+  });
   for (const auto& link : receiver_->links()) {
     if (link->fading || !link->faded()) continue;
     if (link->quarantined() && !link->reported) continue;  // while the coordinator knows the link
@@ -230,7 +237,10 @@ void AgentCore::handle(const control::FadedAnnouncement& faded) {
     }
   }
   const std::uint64_t received = link->received;
-  if (receiver_->remove(*link)) received_before_[pid] += received;
+  if (receiver_->remove(*link)) {
+    received_before_[pid] += received;
+    gone_.push_back({faded.incarnation, faded.serial});
+  }
   refresh_peer(pid);
   forget_lives();
 }
@@ -369,7 +379,7 @@ Result<Peer> AgentCore::find_peer(Pid pid) {
 std::string AgentCore::why_denied(Pid pid) {
   const send::OutLink* link = out_link(pid);
   if (link != nullptr && link->ended) {
-    const std::string fault = link->fault.empty() ? "" : ": \"" + link->fault + "\"";
+    const std::string fault = link->fault.empty() ? "" : ": " + control::in_quotes(link->fault);
     return "agent " + std::to_string(pid) + " has ended the link that agent " +
            std::to_string(pid_) + " has to it, because of what it found there" + fault +
            "; `link_ended` in the log of the coordinator says it too; attach again";

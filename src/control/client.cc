@@ -326,9 +326,9 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
   return opened;
 }
 
-Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial) {
+Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial, bool gone) {
   const std::lock_guard lock(*mutex_);
-  return post_now(FadeRequest{incarnation, serial});
+  return post_now(FadeRequest{incarnation, serial, gone});
 }
 
 Result<void> Client::detach(std::vector<std::uint32_t> empty) {

@@ -100,7 +100,9 @@ class Client {
   /// is a FadedAnnouncement; kFull: no room in the socket now. Keep the cursor of the link until it
   /// comes, because a restarted coordinator announces the link again; after a resume send the open
   /// fades again.
-  [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial);
+  /// `gone`: the cursor was forgotten, too.
+  [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial,
+                                  bool gone = false);
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
   /// ended (fenced, or somebody took over).

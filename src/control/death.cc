@@ -95,6 +95,7 @@ void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died) {
 void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (life.ended) return;
   const std::uint64_t incarnation = life.incarnation;
+  const uid_t uid = life.uid;
   const bool was_current = &life == agent.current.get();
   hive.outbox.unwatch(life);
   if (life.session != 0) {
@@ -118,10 +119,13 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (final) hive.takeovers.push_back(agent.pid);
   hive.refresh_word(agent);
   hive.refresh_record(agent);
-  hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
-                in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
-                shm::to_string(hive.tree.find(agent.pid)->state));
-  hive.gate.settle_one(hive.log, LogGate::who(agent.pid, 0));
+  const LogGate::Who who{agent.pid, uid};
+  if (hive.may_log_life(who.pid, who.uid, "life_ended")) {
+    hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
+                  in_quotes(hive.tree.find(agent.pid)->name), incarnation, to_string(how),
+                  shm::to_string(hive.tree.find(agent.pid)->state));
+  }
+  hive.gate.settle_agent(hive.log, who, os::monotonic_ns());
   if (to_tell) tell_parent(hive, agent, incarnation);
   // It may have died between publish and wake, and its senders may wait for space.
   hive.ring_peers(agent.pid);

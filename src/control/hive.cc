@@ -23,8 +23,11 @@ shm::AgentState state_of(const Agent& agent) {
 }  // namespace
 
 bool Hive::may_log(const Caller& caller, std::string_view event, const LogGate::Limit& limit) {
-  const std::uint64_t who = LogGate::who(caller.pid, caller.uid);
-  return gate.admits(log, who, event, os::monotonic_ns(), limit);
+  return gate.admits(log, {caller.pid, caller.uid}, event, os::monotonic_ns(), limit);
+}
+
+bool Hive::may_log_life(Pid pid, uid_t uid, std::string_view event) {
+  return gate.admits(log, {pid, uid}, event, os::monotonic_ns(), LogGate::kLives);
 }
 
 std::uint64_t Hive::next_incarnation() {
@@ -81,6 +84,7 @@ Result<void> Hive::keep_link(const LinkEntry& link) {
                           .may_send = link.may_send,
                           .faded = link.faded,
                           .left_empty = link.left_empty,
+                          .released = link.released,
                           .opened_ns = link.opened_ns,
                           .ended = link.ended};
   const int fd = link.fd->get();

@@ -128,6 +128,8 @@ struct Hive {
   /// May the caller cause one more line of this event?
   [[nodiscard]] bool may_log(const Caller& caller, std::string_view event,
                              const LogGate::Limit& limit = LogGate::kRefusals);
+  /// The same of an agent's life.
+  [[nodiscard]] bool may_log_life(Pid pid, uid_t uid, std::string_view event);
 
   /// A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();

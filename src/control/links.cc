@@ -118,6 +118,7 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   announcement.contract = link.contract;
   announcement.may_send = link.may_send && !link.ended;
   announcement.opened_ns = link.opened_ns;
+  announcement.released = link.released;
   std::vector<SharedFd> fds{link.fd};
   if (const Life* process = process_of(owner, link.key.incarnation)) {
     // A link without a bell is announced all the same: the link that its reader opens in turn asks
@@ -125,7 +126,7 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
     const auto foreign = introduce(hive, life, *process, fds);
     announcement.process = foreign.has_value();
     announcement.foreign = foreign.value_or(false);
-    if (!foreign) {
+    if (!foreign && hive.may_log_life(reader.pid, life.uid, "bell_failed")) {
       hive.log.warn("bell_failed", "agent={} peer={} text={}", reader.pid, link.owner,
                     in_quotes(foreign.error().text));
     }
@@ -220,6 +221,34 @@ bool needed_as_mine(Hive& hive, const LinkEntry& link) {
          owner->committed() == link.key.incarnation;
 }
 
+namespace {
+
+/// The reader may forget the link: from now on it is announced as one that it may have forgotten.
+bool release(Hive& hive, LinkEntry& link) {
+  if (std::exchange(link.released, true)) return true;
+  const auto kept = hive.keep_link(link);
+  if (kept) return true;
+  link.released = false;
+  hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+  return false;
+}
+
+/// The reader has forgotten the link.
+void let_go(Hive& hive, LinkEntry& link) {
+  const Pid owner = link.owner;
+  if (!needed_as_mine(hive, link)) {
+    hive.drop_link(link.key);
+    forget_if_done(hive, owner);
+    return;
+  }
+  link.faded = true;
+  if (auto kept = hive.keep_link(link); !kept) {
+    hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+  }
+}
+
+}  // namespace
+
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
@@ -232,18 +261,13 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
                     key.incarnation, key.serial, link->owner, caller.pid);
       return;
     }
-    const Pid owner_pid = link->owner;
-    if (needed_as_mine(hive, *link)) {
-      link->faded = true;
-      if (auto kept = hive.keep_link(*link); !kept) {
-        hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-        return;
-      }
-    } else {
-      hive.drop_link(key);
-      forget_if_done(hive, owner_pid);
+    if (request.gone) {
+      let_go(hive, *link);
+    } else if (!release(hive, *link)) {
+      return;
     }
   }
+  if (request.gone) return;
   Agent* agent = hive.registry.agent(caller.pid);
   if (const Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation)) {
     hive.announce(*life, FadedAnnouncement{key.incarnation, key.serial});
@@ -267,10 +291,12 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   const Agent* owner = hive.registry.agent(link->owner);
   const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
   const AgentNode* node = hive.tree.find(link->owner);
-  hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
-                link->owner, in_quotes(node == nullptr ? "" : node->name),
-                life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
-                what);
+  if (hive.may_log(caller, "link_ended", LogGate::kLives)) {
+    hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
+                  link->owner, in_quotes(node == nullptr ? "" : node->name),
+                  life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
+                  what);
+  }
   for (const auto& kept : {hive.keep_link(*link), hive.keeper.keep(kEndedLinksKey, total, {})}) {
     if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
   }
@@ -287,7 +313,8 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   LinksAnswer answer;
   for (const LinkEntry* link : unfaded_links_to(hive, request.to)) {
     const shm::LinkKey& key = link->key;
-    if (key.incarnation < request.from) continue;
+    // The row of one that its reader may forget can be closed, and then nothing in it waits.
+    if (key.incarnation < request.from || link->released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
         answer.links.back().incarnation != key.incarnation) {
       answer.next = static_cast<std::int64_t>(key.incarnation);

@@ -225,8 +225,10 @@ Result<void> commit(Hive& hive, Agent& agent) {
     hive.publish_records();
   }
   hive.ring_peers(agent.pid);
-  hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
-                in_quotes(hive.tree.find(agent.pid)->name), agent.committed(), before);
+  if (hive.may_log_life(agent.pid, life.uid, "ready")) {
+    hive.log.info("ready", "agent={} name={} incarnation={} predecessor={}", agent.pid,
+                  in_quotes(hive.tree.find(agent.pid)->name), agent.committed(), before);
+  }
   return {};
 }
 
@@ -266,9 +268,11 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   if (agent->current) answer_fds.push_back(agent->current->home);
   hive.answer(caller, seq, attached, std::move(answer_fds));
   announce_in_links(hive, *agent, *agent->successor);
-  hive.log.info("attached", "agent={} name={} incarnation={} predecessor={} process={} role={}",
-                agent->pid, in_quotes(node->name), caller.incarnation, attached.predecessor,
-                caller.os_pid, to_string(node->role));
+  if (hive.may_log(caller, "attached", LogGate::kLives)) {
+    hive.log.info("attached", "agent={} name={} incarnation={} predecessor={} process={} role={}",
+                  agent->pid, in_quotes(node->name), caller.incarnation, attached.predecessor,
+                  caller.os_pid, to_string(node->role));
+  }
   return {};
 }
 

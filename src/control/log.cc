@@ -13,23 +13,6 @@
 
 namespace beeline::control {
 
-std::string in_quotes(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  result += '"';
-  return result;
-}
-
 std::string now_rfc3339() {
   const std::int64_t now_ns = os::realtime_ns();
   const std::time_t seconds = now_ns / 1'000'000'000;

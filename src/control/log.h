@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-namespace beeline::control {
+#include "src/control/quotes.h"
 
-/// A text as a logfmt value: quoted where it must be, control characters escaped.
-[[nodiscard]] std::string in_quotes(std::string_view text);
+namespace beeline::control {
 
 /// The time now as RFC 3339 in UTC, with milliseconds.
 [[nodiscard]] std::string now_rfc3339();

@@ -2,52 +2,61 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace beeline::control {
 
 namespace {
 
-constexpr std::size_t kMostIdle =
-    256;  // kinds of which nothing was left out, before they are swept
+constexpr std::int64_t kSweepNs = 60'000'000'000;  // between looks for those that are full again
+constexpr std::int64_t kSettleNs = 1'000'000'000;  // at least between two looks at all
 
 }  // namespace
 
-bool LogGate::admits(Log& log, std::uint64_t who, std::string_view event, std::int64_t now_ns,
+bool LogGate::admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
                      const Limit& limit) {
-  const Key key(who, event);
-  const Kind fresh{limit::TokenBucket(limit.per_second, limit.burst), limit.burst, 0};
-  Kind& kind = kinds_.try_emplace(key, fresh).first->second;
-  if (!kind.bucket.take(now_ns)) {
-    ++kind.left_out;
-    const std::int64_t at_ns = now_ns + kind.bucket.ns_until(now_ns);
-    next_ns_ = next_ns_ == 0 ? at_ns : std::min(next_ns_, at_ns);
+  if (next_ns_ == 0) next_ns_ = now_ns + kSweepNs;
+  const auto user = find_or_add({kNoPid, who.uid}, event, limit.user);
+  // First: a user who has no line left makes us remember none of his agents.
+  if (user->second.bucket.available(now_ns) == 0) {
+    count(user->second, now_ns);
     return false;
   }
-  say(log, key, kind);
+  const auto agent = who.pid == kNoPid ? user : find_or_add(who, event, limit.agent);
+  if (agent != user) {
+    if (!agent->second.bucket.take(now_ns)) {
+      count(agent->second, now_ns);
+      return false;
+    }
+    say(log, agent->first, agent->second);
+  }
+  (void)user->second.bucket.take(now_ns);
+  say(log, user->first, user->second);
   return true;
 }
 
 std::int64_t LogGate::settle(Log& log, std::int64_t now_ns) {
-  if (now_ns < next_ns_ || (next_ns_ == 0 && kinds_.size() < kMostIdle)) return next_ns_;
-  next_ns_ = 0;
+  if (now_ns < next_ns_ || next_ns_ == 0) return next_ns_;
+  next_ns_ = now_ns + kSweepNs;
   for (auto it = kinds_.begin(); it != kinds_.end();) {
     auto& [key, kind] = *it;
-    if (kind.left_out != 0 && kind.bucket.take(now_ns)) say(log, key, kind);
-    if (kind.left_out != 0) {
-      const std::int64_t at_ns = now_ns + kind.bucket.ns_until(now_ns);
-      next_ns_ = next_ns_ == 0 ? at_ns : std::min(next_ns_, at_ns);
-    }
+    if (kind.left_out != 0) settle_kind(log, key, kind, now_ns);
     // One that is full again is as good as none.
-    it = kind.bucket.available(now_ns) == kind.burst ? kinds_.erase(it) : std::next(it);
+    const bool is_idle = kind.left_out == 0 && kind.bucket.available(now_ns) == kind.burst;
+    it = is_idle ? kinds_.erase(it) : std::next(it);
   }
+  if (kinds_.empty()) next_ns_ = 0;
   return next_ns_;
 }
 
-void LogGate::settle_one(Log& log, std::uint64_t who) {
-  auto it = kinds_.lower_bound(Key(who, std::string()));
-  while (it != kinds_.end() && it->first.first == who) {
+void LogGate::settle_agent(Log& log, Who who, std::int64_t now_ns) {
+  for (auto it = kinds_.lower_bound(Key(who.uid, who.pid, std::string())); it != kinds_.end();
+       ++it) {
+    const auto& [uid, pid, event] = it->first;
+    if (uid != who.uid || pid != who.pid) return;
+    Kind* user = user_of(it->first);
+    if (it->second.left_out == 0 || (user != nullptr && !user->bucket.take(now_ns))) continue;
     say(log, it->first, it->second);
-    it = kinds_.erase(it);
   }
 }
 
@@ -55,12 +64,52 @@ void LogGate::settle_all(Log& log) {
   for (auto& [key, kind] : kinds_) say(log, key, kind);
 }
 
+LogGate::Kinds::iterator LogGate::find_or_add(Who who, std::string_view event, const Rate& rate) {
+  Key key(who.uid, who.pid, event);
+  if (const auto known = kinds_.find(key); known != kinds_.end()) return known;
+  if (kinds_.size() >= kMaxKinds) key = Key(kUnknownUser, kNoPid, event);
+  const Kind fresh{limit::TokenBucket(rate.per_second, rate.burst), rate.burst, 0};
+  return kinds_.try_emplace(std::move(key), fresh).first;
+}
+
+/// What the user of an agent may still cause; null for a user himself.
+LogGate::Kind* LogGate::user_of(const Key& key) {
+  const auto& [uid, pid, event] = key;
+  if (pid == kNoPid) return nullptr;
+  const auto found = kinds_.find(Key(uid, kNoPid, event));
+  return found == kinds_.end() ? nullptr : &found->second;
+}
+
+void LogGate::count(Kind& kind, std::int64_t now_ns) {
+  ++kind.left_out;
+  const std::int64_t wait_ns = std::max(kSettleNs, kind.bucket.ns_until(now_ns));
+  next_ns_ = std::min(next_ns_, now_ns + wait_ns);
+}
+
+void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now_ns) {
+  Kind* user = user_of(key);
+  const bool user_may = user == nullptr || user->bucket.available(now_ns) != 0;
+  if (!user_may) {
+    // One line of the user stands for those of all his agents.
+    user->left_out += std::exchange(kind.left_out, 0);
+    const std::int64_t wait_ns = std::max(kSettleNs, user->bucket.ns_until(now_ns));
+    next_ns_ = std::min(next_ns_, now_ns + wait_ns);
+  } else if (kind.bucket.take(now_ns)) {
+    if (user != nullptr) (void)user->bucket.take(now_ns);
+    say(log, key, kind);
+  } else {
+    const std::int64_t wait_ns = std::max(kSettleNs, kind.bucket.ns_until(now_ns));
+    next_ns_ = std::min(next_ns_, now_ns + wait_ns);
+  }
+}
+
 void LogGate::say(Log& log, const Key& key, Kind& kind) {
   if (kind.left_out == 0) return;
-  const auto& [who, event] = key;
-  const bool is_agent = who >> 32 == 0;
-  log.warn("lines_left_out", "{}={} of={} count={}", is_agent ? "agent" : "uid",
-           static_cast<std::uint32_t>(who), event, kind.left_out);
+  const auto& [uid, pid, event] = key;
+  const std::string who = pid != kNoPid         ? fmt::format("agent={}", pid)
+                          : uid != kUnknownUser ? fmt::format("uid={}", uid)
+                                                : std::string("uid=any");
+  log.warn("lines_left_out", "{} of={} count={}", who, event, kind.left_out);
   kind.left_out = 0;
 }
 

@@ -1,58 +1,84 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 
 #include "src/control/log.h"
+#include "src/control/tree.h"
 #include "src/limit/token_bucket.h"
 
 namespace beeline::control {
 
-/// Lines of the log that an agent causes at will: so many of each kind and each agent, else one of
-/// them could write all others, and its own, out of the log. What was left out is counted and said.
-/// Times are those of CLOCK_MONOTONIC.
+/// Lines of the log that others cause at will: so many of each kind for each agent, and for all
+/// that one user runs, who can make as many agents as he likes. Else one of them could write all
+/// others, and his own, out of the log. What was left out is counted and said, in one line of each
+/// agent or user and kind. Times are those of CLOCK_MONOTONIC. Not thread safe.
 class LogGate {
  public:
-  /// How many lines of a kind.
-  struct Limit {
+  struct Rate {
     double per_second;
     std::uint32_t burst;
   };
-  static constexpr Limit kRefusals{0.05, 50};
-  static constexpr Limit kEscalations{0.2, 100};
+  /// How many lines of a kind.
+  struct Limit {
+    Rate agent;
+    Rate user;
+  };
+  static constexpr Limit kRefusals{{0.05, 50}, {0.2, 1000}};
+  static constexpr Limit kEscalations{{0.2, 100}, {1, 1000}};
+  /// What belongs to the life of an agent or of a connection: many begin at once in a large hive.
+  static constexpr Limit kLives{{0.1, 100}, {0.2, 1000}};
 
-  /// May `who` (see who()) cause a line of this event now? If not, it is counted.
-  [[nodiscard]] bool admits(Log& log, std::uint64_t who, std::string_view event,
-                            std::int64_t now_ns, const Limit& limit = kRefusals);
+  /// Who causes a line: an agent, or a user who is none.
+  struct Who {
+    Pid pid = kNoPid;
+    uid_t uid = 0;
+  };
+  static constexpr uid_t kUnknownUser = static_cast<uid_t>(-1);
 
-  /// Says what was left out of those who may cause lines again. To be called often. Returns when
-  /// there is more to say, 0 if there is nothing.
+  /// Kinds of all agents and users that are remembered at most; the rest shares one bucket.
+  static constexpr std::size_t kMaxKinds = 4096;
+
+  /// May `who` cause a line of this event now? If not, it is counted.
+  [[nodiscard]] bool admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
+                            const Limit& limit = kRefusals);
+
+  /// Says what was left out of those who may cause lines again, and forgets whose bucket is full
+  /// again. To be called often. Returns when it wants to be called, 0 for never.
   std::int64_t settle(Log& log, std::int64_t now_ns);
 
-  /// Says all at once: of one who has ended, and of everybody.
-  void settle_one(Log& log, std::uint64_t who);
+  /// The same at once, of an agent whose life has ended. Its buckets stay as empty as they are: its
+  /// next life gets no more for it.
+  void settle_agent(Log& log, Who who, std::int64_t now_ns);
+
+  /// Says all at once.
   void settle_all(Log& log);
 
-  /// Agents are told apart by their pid, all others by their user.
-  [[nodiscard]] static std::uint64_t who(std::uint32_t pid, std::uint32_t uid) {
-    return pid != 0 ? pid : std::uint64_t{1} << 32 | uid;
-  }
+  [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
 
  private:
+  using Key = std::tuple<uid_t, Pid, std::string>;  // the pid of a user's own is kNoPid
   struct Kind {
     limit::TokenBucket bucket;
     std::uint32_t burst = 0;
     std::uint64_t left_out = 0;
   };
-  using Key = std::pair<std::uint64_t, std::string>;
+  using Kinds = std::map<Key, Kind>;
 
+  Kinds::iterator find_or_add(Who who, std::string_view event, const Rate& rate);
+  Kind* user_of(const Key& key);
+  void count(Kind& kind, std::int64_t now_ns);
+  void settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now_ns);
   static void say(Log& log, const Key& key, Kind& kind);
 
-  std::map<Key, Kind> kinds_;
-  std::int64_t next_ns_ = 0;  // when something is to be said, 0 = nothing
+  Kinds kinds_;
+  std::int64_t next_ns_ = 0;  // when settle() has something to do, 0 = never
 };
 
 }  // namespace beeline::control

@@ -105,6 +105,7 @@ std::string build(const LinkRecord& record) {
                       {"may_send", record.may_send},
                       {"faded", record.faded},
                       {"left_empty", record.left_empty},
+                      {"released", record.released},
                       {"opened_ns", record.opened_ns},
                       {"ended", record.ended}});
 }
@@ -154,6 +155,7 @@ Result<LinkRecord> parse_link(std::string_view text) {
   record.may_send = fields.flag("may_send");
   record.faded = fields.flag("faded");
   record.left_empty = fields.flag("left_empty");
+  record.released = fields.flag("released");
   record.opened_ns = fields.number<std::int64_t>("opened_ns");
   record.ended = fields.flag("ended");
   if (!fields.good()) return broken("link", text);

@@ -55,6 +55,7 @@ struct LinkRecord {
   bool may_send = false;
   bool faded = false;
   bool left_empty = false;
+  bool released = false;
   std::int64_t opened_ns = 0;
   bool ended = false;
 };

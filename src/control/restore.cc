@@ -160,6 +160,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
                                                   .fd = share(std::move(fd)),
                                                   .may_send = record.may_send,
                                                   .faded = faded,
+                                                  .released = record.released,
                                                   .opened_ns = record.opened_ns,
                                                   .left_empty = record.left_empty,
                                                   .ended = record.ended});

@@ -119,8 +119,10 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   hive.answer(caller, seq, resumed, {hive.directory_fd});
   announce_in_links(hive, *agent, *life);
   tell_deaths(hive, *agent);
-  hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
-                in_quotes(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
+  if (hive.may_log(caller, "resumed", LogGate::kLives)) {
+    hive.log.info("resumed", "agent={} name={} incarnation={} process={}", agent->pid,
+                  in_quotes(hive.tree.find(agent->pid)->name), caller.incarnation, caller.os_pid);
+  }
   return {};
 }
 

@@ -147,7 +147,9 @@ void Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
     if (!socket) {
-      log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
+      if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
+        log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
+      }
       const int reason = socket.error().sys_errno;
       if (reason == EMFILE || reason == ENFILE) refuse_client();
       return;
@@ -172,7 +174,9 @@ void Server::refuse_client() {
 void Server::add_client(os::PacketSocket socket) {
   auto identity = socket.peer_identity();
   if (!identity) {
-    log_.info("client_gone", "text={}", in_quotes(identity.error().text));
+    if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "client_gone")) {
+      log_.info("client_gone", "text={}", in_quotes(identity.error().text));
+    }
     return;
   }
   auto session = std::make_unique<Session>();
@@ -302,9 +306,11 @@ void Server::close_doomed() {
     const Error& reason = *session->doomed;
     if (reason.code != ErrorCode::kClosed) {
       ++dropped_clients_;
-      log_.warn("client_dropped", "process={} uid={} agent={} code={} text={}",
-                session->caller.os_pid, session->caller.uid, session->caller.pid,
-                to_string(reason.code), in_quotes(reason.text));
+      if (hive_->may_log(session->caller, "client_dropped", LogGate::kLives)) {
+        log_.warn("client_dropped", "process={} uid={} agent={} code={} text={}",
+                  session->caller.os_pid, session->caller.uid, session->caller.pid,
+                  to_string(reason.code), in_quotes(reason.text));
+      }
       const DroppedAnnouncement last{reason.code, reason.text};
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }

@@ -93,7 +93,7 @@ void TakeoverWorker::begin(Hive& hive, Pid pid) {
   shm::full_fence();
   for (const LinkEntry* link : hive.registry.links_to(pid)) {
     if (link->faded || !link->may_send) continue;
-    links_.push_back({link->key, link->owner, link->contract, link->fd, {}, {}});
+    links_.push_back({link->key, link->owner, link->contract, link->fd, {}, {}, link->released});
   }
   const Life* life = agent->current.get();
   if (life == nullptr || life->home == nullptr) return;
@@ -130,6 +130,7 @@ void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
     for (std::size_t l = 0; key.incarnation != 0 && l < links_.size(); ++l) {
       if (links_[l].key != key) continue;
       link_of_row_[i] = static_cast<std::int32_t>(l);
+      links_[l].forgotten = false;
       for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
         links_[l].cursors[lane] = table[i].cursors[lane].relaxed_load();
       }
@@ -194,7 +195,7 @@ bool TakeoverWorker::step_lanes(Hive& hive) {
   const std::uint32_t capacity =
       lane == shm::Lane::kUrgent ? link.contract.urgent_slots : link.contract.normal_slots;
   const std::uint64_t first = link.cursors[next_lane_];
-  for (std::uint32_t i = 0; i < capacity; ++i) {
+  for (std::uint32_t i = 0; i < capacity && !link.forgotten; ++i) {
     if (!take_slot(hive, link, lane, first + i)) break;
   }
   if (++next_lane_ == shm::kLanes) {
@@ -264,7 +265,10 @@ void TakeoverWorker::finish(Hive& hive) {
     if (auto kept = hive.keeper.keep(kDeadLettersKey, total, {}); !kept) {
       hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
     }
-    hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
+    const Agent* agent = hive.registry.agent(pid_);
+    if (hive.may_log_life(pid_, agent == nullptr ? 0 : agent->uid, "taken_over")) {
+      hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
+    }
   }
   const Pid pid = pid_;
   *this = TakeoverWorker();

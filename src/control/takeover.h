@@ -32,6 +32,7 @@ class TakeoverWorker {
     SharedFd fd;
     std::array<std::uint64_t, shm::kLanes> cursors{};
     std::vector<std::uint64_t> stamps;  // what the dead agent had finished; empty = nothing
+    bool forgotten = false;             // the dead agent had taken all, and closed its row
   };
 
   void begin(Hive& hive, Pid pid);

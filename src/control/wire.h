@@ -67,6 +67,7 @@ struct OpenRequest {
 struct FadeRequest {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
+  bool gone = false;  ///< the reader's home has forgotten it, too
 };
 
 /// Leaves. `empty`: serials of own links in which nothing was ever sent.
@@ -304,6 +305,7 @@ struct LinkAnnouncement {
   bool process = false;
   bool foreign = false;         ///< of another user: it does not get our own eventfd
   std::int64_t opened_ns = 0;   ///< CLOCK_MONOTONIC; nothing in it was sent before
+  bool released = false;        ///< some life of the reader was told that it may forget it
   std::optional<OwnLink> mine;  ///< only in a hand-over
 };
 
@@ -315,8 +317,8 @@ struct DiedAnnouncement {
   shm::AgentState state = shm::AgentState::kAway;
 };
 
-/// The coordinator has let go of an in-link and will not announce it again: the reader may forget
-/// how far it had taken it.
+/// The reader of an in-link may forget how far it had taken it. Until it has said that it did, the
+/// link is announced again, as `released`, to whoever reads its home next.
 struct FadedAnnouncement {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;

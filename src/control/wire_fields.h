@@ -123,6 +123,7 @@ template <class V>
 void fields(V& v, FadeRequest& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
+  v.maybe("gone", r.gone);
 }
 template <class V>
 void fields(V& v, DetachRequest& r) {
@@ -275,6 +276,7 @@ void fields(V& v, LinkAnnouncement& r) {
   v("process", r.process);
   v("foreign", r.foreign);
   v("opened_ns", r.opened_ns);
+  v.maybe("released", r.released);
   v.maybe("mine", r.mine);
 }
 template <class V>

@@ -59,21 +59,26 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity, incarnation);
 }
 
-bool OldHome::read_row(shm::InheritedLink& link) const {
+const shm::InRow* OldHome::find_row(const shm::LinkKey& key) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
     // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
     const std::uint64_t incarnation = row.incarnation.observe();
-    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
-    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-      // SYNC(home.cursor): acquire; the entries that it counts are seen.
-      link.cursors[lane] = row.cursors[lane].observe();
-    }
-    link.seen_empty_ns =
-        std::clamp<std::int64_t>(row.seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
-    return true;
+    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} == key) return &row;
   }
-  return false;
+  return nullptr;
+}
+
+bool OldHome::read_row(shm::InheritedLink& link) const {
+  const shm::InRow* const row = find_row(link.key);
+  if (row == nullptr) return false;
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    // SYNC(home.cursor): acquire; the entries that it counts are seen.
+    link.cursors[lane] = row->cursors[lane].observe();
+  }
+  link.seen_empty_ns =
+      std::clamp<std::int64_t>(row->seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
+  return true;
 }
 
 Result<void> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {

@@ -24,10 +24,12 @@ class OldHome {
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
   // False, and nothing changed, when it had no row for it. To be called after read_receipts().
   bool read_row(shm::InheritedLink& link) const;
+  [[nodiscard]] bool has_row(const shm::LinkKey& key) const { return find_row(key) != nullptr; }
 
  private:
   OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
       : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {}
+  [[nodiscard]] const shm::InRow* find_row(const shm::LinkKey& key) const;
   segment::Foreign memory_;
   shm::HomeView view_;
   std::uint64_t incarnation_;

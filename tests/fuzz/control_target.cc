@@ -60,7 +60,7 @@ Request make_request(Feed& feed, const Caller& caller) {
       return request;
     }
     case 4:
-      return FadeRequest{life(), number()};
+      return FadeRequest{life(), number(), number() % 2 == 0};
     case 5:
       return DetachRequest{{number(), number()}};
     case 6: {

@@ -126,7 +126,7 @@ TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
                 (word.incarnation == link->incarnation && word.state != shm::AgentState::kRunning));
     // The socket may be full: it is asked again then, as an agent does at its next look.
     ASSERT_TRUE(eventually(
-        [&] { return successor.client.fade(link->incarnation, link->serial).has_value(); }));
+        [&] { return successor.client.fade(link->incarnation, link->serial, true).has_value(); }));
   }
   EXPECT_EQ(told, sent);
   EXPECT_TRUE(eventually([&] { return watcher.client.status()->links == 1; }));

@@ -2,6 +2,7 @@
 // end, leaves while the coordinator dies, or comes and goes while its reader is away.
 
 #include <algorithm>
+#include <optional>
 
 #include <beeline/agent.h>
 
@@ -81,6 +82,64 @@ TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
     const auto left = client.links_to(reader.pid());
     return left && left->empty();
   }));
+}
+
+// The coordinator had said already that the link may be forgotten.
+TEST_F(OwnersTest, WhatIsHeldThatCameAfterItsOwnersEndIsThereForTheNextLife) {
+  start();
+  std::optional<beeline::Agent> reader = reader_named("reader");
+  TestAgent owner = agent(named("owner"));
+  ASSERT_TRUE(is_ok(owner.open(reader->pid())));
+  ASSERT_TRUE(looks_until(*reader, [&] { return knows(*reader, owner.pid()); }));
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  const pid_t stopped = coordinator();
+  ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
+  (void)reader->next_notice();  // asks the coordinator to let go of the link
+  owner.publish(1, 0);
+  auto held = reader->try_receive();
+  ASSERT_EQ(::kill(stopped, SIGCONT), 0);
+  ASSERT_TRUE(held.has_value());
+  ASSERT_TRUE(is_ok(reader->siblings()));  // the answer about the link comes before this one
+  (void)reader->next_notice();
+  ASSERT_NO_FATAL_FAILURE(restart_coordinator());
+  reader->detach();
+  beeline::Agent next = reader_named("reader");
+  const auto again = next.try_receive();
+  ASSERT_TRUE(again.has_value()) << "it was held, not finished, and is lost";
+  EXPECT_EQ(again->from(), owner.pid());
+  EXPECT_TRUE(again->redelivered());
+}
+
+// Killed between the two: its row was closed, and nobody was told.
+TEST_F(OwnersTest, ALinkThatTheLastLifeHadForgottenIsNotTakenAgain) {
+  start();
+  std::optional<beeline::Agent> reader = reader_named("reader");
+  AttachRequest request = named("once");
+  request.temporary = true;
+  TestAgent owner = agent(request);
+  ASSERT_TRUE(is_ok(owner.open(reader->pid())));
+  ASSERT_TRUE(looks_until(*reader, [&] { return knows(*reader, owner.pid()); }));
+  owner.publish(1, 0);
+  auto taken = reader->try_receive();
+  ASSERT_TRUE(taken.has_value());
+  taken->done();
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  (void)reader->next_notice();             // asks the coordinator to let go of the link
+  ASSERT_TRUE(is_ok(reader->siblings()));  // its answer is there, and not read
+  const pid_t stopped = coordinator();
+  ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
+  (void)reader->next_notice();  // forgets the link, and says so to nobody
+  ASSERT_EQ(::kill(stopped, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] {
+    auto fresh = Client::connect();
+    const auto now = fresh ? fresh->status() : Result<StatusAnswer>(fail(ErrorCode::kClosed, ""));
+    return now && now->coordinator_pid != stopped;
+  }));
+  reader->detach();
+  beeline::Agent next = reader_named("reader");
+  EXPECT_FALSE(next.try_receive().has_value()) << "it was taken and finished";
+  EXPECT_TRUE(looks_until(next, [&] { return connect().status()->links == 0; }))
+      << "the link is kept though its reader has forgotten it";
 }
 
 TEST_F(OwnersTest, ALinkGoesWhoseOwnerDiedForGoodWhileNobodyLooked) {

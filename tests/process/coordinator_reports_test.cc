@@ -69,6 +69,32 @@ TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
   EXPECT_EQ(written + left_out, kReports) << "each line is there, or counted";
 }
 
+TEST_F(ReportsTest, WhoComesAndGoesAllTheTimeDoesNotFillTheLog) {
+  constexpr std::size_t kTimes = 1500;
+  start();
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    auto bad = os::PacketSocket::connect(root_ + "/hive/socket");
+    ASSERT_TRUE(is_ok(bad));
+    ASSERT_TRUE(is_ok(bad->send("no packet")));
+    TestAgent once;
+    ASSERT_TRUE(is_ok(once.attach(temporary(""))));
+    ASSERT_TRUE(is_ok(once.client.detach({})));
+  }
+  Client client = connect();
+  EXPECT_TRUE(eventually([&] { return client.status()->dropped_clients == kTimes; }));
+  ASSERT_TRUE(is_ok(client.down()));
+  for (const char* event : {"client_dropped", "attached", "life_ended"}) {
+    const std::size_t written = lines_with("event=" + std::string(event) + ' ').size();
+    EXPECT_GE(written, 1U) << event;
+    EXPECT_LT(written, kTimes) << event;
+    std::size_t left_out = 0;
+    for (const std::string& line : lines_with("of=" + std::string(event) + ' ')) {
+      left_out += std::stoul(line.substr(line.find("count=") + 6));
+    }
+    EXPECT_EQ(written + left_out, kTimes) << event << ": each line is there, or counted";
+  }
+}
+
 TEST_F(ReportsTest, WhoEscalatesAllTheTimeIsRefused) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -113,6 +139,7 @@ TEST_F(ReportsTest, TheNumberOfEndedLinksOutlivesLinksAndCoordinator) {
     ASSERT_NO_FATAL_FAILURE(end_link(reader, owner));
     ASSERT_TRUE(is_ok(owner.client.detach({})));
     ASSERT_TRUE(is_ok(reader.client.fade(owner.attached.incarnation, 1)));
+    ASSERT_TRUE(is_ok(reader.client.fade(owner.attached.incarnation, 1, true)));
     ASSERT_TRUE(reader.next<FadedAnnouncement>().has_value());
   }
   Client client = connect();

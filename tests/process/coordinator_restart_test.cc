@@ -1,6 +1,9 @@
 // What a hive remembers over the death of its coordinator: the dead and what they sent, the tree,
 // who was not told of a death yet, and those who still read the directory of the last one.
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 
 #include "coordinator_fixture.h"
@@ -124,6 +127,8 @@ TEST_F(RestartTest, AnAgentThatWasAwayGetsTheUnreadLinksOfTheDead) {
   ASSERT_TRUE(link.has_value());
   ASSERT_TRUE(is_ok(last.client.fade(link->incarnation, link->serial)));
   EXPECT_TRUE(last.next<FadedAnnouncement>().has_value());
+  EXPECT_EQ(last.client.status()->links, 1U) << "its reader has not said that it forgot it";
+  ASSERT_TRUE(is_ok(last.client.fade(link->incarnation, link->serial, true)));
   EXPECT_EQ(last.client.status()->links, 0U);
   ASSERT_NO_FATAL_FAILURE(flush_the_dead());
   EXPECT_FALSE(find("once").has_value());
@@ -313,16 +318,26 @@ TEST_F(RestartTest, AParentThatWasAwayIsToldOfTheNewestDeaths) {
   EXPECT_FALSE(successor.next<DiedAnnouncement>(0s).has_value());
 }
 
+// By answers that the agent does not read.
+void fill_socket_of(TestAgent& agent) {
+  constexpr std::uint32_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
+  for (std::uint32_t i = 1; i <= kAnswers; ++i) {
+    // A link that is not there: it has faded.
+    ASSERT_TRUE(eventually([&] { return agent.client.fade(1, i).has_value(); }));
+  }
+  int unread = -1;
+  ASSERT_TRUE(eventually([&] {
+    return ::ioctl(agent.client.fd(), SIOCOUTQ, &unread) == 0 && unread == 0;
+  })) << unread
+      << " bytes of its requests wait to be read";
+}
+
 // As if it was stopped: it reads nothing, its socket is full, and what it is to be told waits with
 // the coordinator.
 TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordinator) {
-  constexpr std::uint32_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
   start();
   TestAgent lead = agent(named("lead"));
-  for (std::uint32_t i = 1; i <= kAnswers; ++i) {
-    // A link that is not there: it has faded.
-    ASSERT_TRUE(eventually([&] { return lead.client.fade(1, i).has_value(); }));
-  }
+  ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
   std::vector<std::uint64_t> ended;
   for (const char* name : {"first", "second", "third"}) {
     TestAgent worker = agent(named(name, "lead"));
@@ -343,12 +358,9 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
 }
 
 TEST_F(RestartTest, AParentThatReadsAgainIsToldOfTheDeathsThatFoundNoRoom) {
-  constexpr std::uint32_t kAnswers = 5000;
   start();
   TestAgent lead = agent(named("lead"));
-  for (std::uint32_t i = 1; i <= kAnswers; ++i) {
-    ASSERT_TRUE(eventually([&] { return lead.client.fade(1, i).has_value(); }));
-  }
+  ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
   TestAgent worker = agent(named("worker", "lead"));
   ASSERT_TRUE(is_ok(worker.client.detach({})));
   const auto died = lead.next<DiedAnnouncement>();

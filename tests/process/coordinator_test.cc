@@ -328,6 +328,7 @@ TEST_F(CoordinatorTest, FadedLinksAreForgottenAndSaidSo) {
   const auto faded = lead.next<FadedAnnouncement>();
   ASSERT_TRUE(faded.has_value());
   EXPECT_EQ(faded->incarnation, old);
+  ASSERT_TRUE(is_ok(lead.client.fade(old, 1, true)));
   // It is still there for the receipts of a hand-over alone, and gone after it.
   EXPECT_EQ(lead.client.status()->links, 1U);
   EXPECT_TRUE(client.links_to(lead.pid()).value().empty());

@@ -94,7 +94,7 @@ TEST(Wire, AnswersAndAnnouncementsComeBackAsTheyWere) {
   EXPECT_EQ(incoming.seq, 6U);
   EXPECT_EQ(std::get<AttachedAnswer>(incoming.answer).incarnation, 1ULL << 50);
 
-  LinkAnnouncement link{5, "w", 3, 9, 1, {}, true, true, true, 77, OwnLink{2, {}}};
+  LinkAnnouncement link{5, "w", 3, 9, 1, {}, true, true, true, 77, true, OwnLink{2, {}}};
   const auto announced = parse_from_coordinator(build(AnnouncedValue(link)));
   ASSERT_TRUE(announced.has_value()) << announced.error().text;
   const auto& back = std::get<LinkAnnouncement>(std::get<AnnouncedValue>(*announced));

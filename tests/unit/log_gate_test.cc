@@ -1,0 +1,121 @@
+// Who fills the log is stopped, others are not, and what is left out is counted.
+
+#include "src/control/log_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "src/os/fd.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kStart = 1000 * kSecond;
+constexpr LogGate::Limit kFew{{0.1, 2}, {0.1, 10}};
+
+class LogGateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    reading_.reset(ends[0]);
+    writing_.reset(ends[1]);
+    log_ = Log(writing_.get());
+  }
+  /// How many of `count` lines that `who` causes are written.
+  std::uint64_t flood(LogGate::Who who, std::uint64_t count, std::int64_t now_ns) {
+    std::uint64_t written = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      written += gate_.admits(log_, who, "event", now_ns, kFew) ? 1 : 0;
+    }
+    return written;
+  }
+  /// What the lines since the last call say was left out, of those that begin with `who`.
+  std::uint64_t left_out(const std::string& who = "") {
+    log_.info("end", "");
+    std::string text;
+    std::array<char, 4096> part{};
+    while (text.find("event=end") == std::string::npos) {
+      const ssize_t count = ::read(reading_.get(), part.data(), part.size());
+      if (count <= 0) break;
+      text.append(part.data(), static_cast<std::size_t>(count));
+    }
+    std::uint64_t sum = 0;
+    const std::string begin = "event=lines_left_out " + who;
+    for (std::size_t at = text.find(begin); at != std::string::npos;
+         at = text.find(begin, at + 1)) {
+      sum += std::stoull(text.substr(text.find("count=", at) + 6));
+    }
+    return sum;
+  }
+
+  LogGate gate_;
+  os::UniqueFd reading_;
+  os::UniqueFd writing_;
+  Log log_;
+};
+
+TEST_F(LogGateTest, OneAgentTakesNoLineFromAnother) {
+  EXPECT_EQ(flood({5, 1000}, 100, kStart), 2U);
+  EXPECT_EQ(flood({6, 1000}, 1, kStart), 1U);
+  gate_.settle_all(log_);
+  EXPECT_EQ(left_out("agent=5 of=event"), 98U);
+}
+
+TEST_F(LogGateTest, WhoMakesManyAgentsHasNoMoreLinesThanHisUser) {
+  std::uint64_t written = 0;
+  for (Pid pid = 2; pid < 1000; ++pid) {
+    written += flood({pid, 1000}, 3, kStart);
+    gate_.settle_agent(log_, {pid, 1000}, kStart);
+  }
+  EXPECT_LE(written, 10U);
+  EXPECT_LT(gate_.size(), 10U) << "agents are remembered that may cause no line";
+  EXPECT_EQ(flood({2000, 1001}, 1, kStart), 1U) << "another user has lines of his own";
+  gate_.settle_all(log_);
+  EXPECT_EQ(written + left_out(), 998U * 3) << "each is there, or counted";
+}
+
+TEST_F(LogGateTest, TheEndOfALifeGivesNoLinesBack) {
+  EXPECT_EQ(flood({5, 1000}, 10, kStart), 2U);
+  gate_.settle_agent(log_, {5, 1000}, kStart);
+  EXPECT_EQ(left_out("agent=5 of=event"), 8U) << "it is said at the end of the life";
+  EXPECT_EQ(flood({5, 1000}, 10, kStart), 0U);
+}
+
+TEST_F(LogGateTest, WhatWasLeftOutIsSaidWhenThereIsALineForIt) {
+  EXPECT_EQ(flood({5, 1000}, 10, kStart), 2U);
+  const std::int64_t next_ns = gate_.settle(log_, kStart);
+  EXPECT_EQ(left_out(), 0U);
+  ASSERT_GT(next_ns, kStart);
+  ASSERT_LE(next_ns, kStart + 11 * kSecond) << "a line comes every ten seconds";
+  (void)gate_.settle(log_, next_ns);
+  EXPECT_EQ(left_out("agent=5 of=event"), 8U);
+}
+
+TEST_F(LogGateTest, WhoCausesNothingIsForgottenInTime) {
+  EXPECT_EQ(flood({5, 1000}, 10, kStart), 2U);
+  EXPECT_GT(gate_.size(), 0U);
+  std::int64_t now_ns = kStart;
+  int looks = 0;
+  for (std::int64_t next_ns = gate_.settle(log_, now_ns); next_ns != 0 && looks < 100; ++looks) {
+    ASSERT_GE(next_ns, now_ns);
+    now_ns = next_ns;
+    next_ns = gate_.settle(log_, now_ns);
+  }
+  EXPECT_EQ(gate_.size(), 0U);
+  EXPECT_LT(looks, 100) << "it never comes to rest";
+}
+
+TEST_F(LogGateTest, ItRemembersSoManyAtMost) {
+  for (uid_t uid = 1; uid < 2 * LogGate::kMaxKinds; ++uid) (void)flood({0, uid}, 1, kStart);
+  EXPECT_LE(gate_.size(), LogGate::kMaxKinds + 1);
+  EXPECT_LE(flood({0, 1'000'000}, 100, kStart), 10U) << "the rest shares one bucket";
+}
+
+}  // namespace
+}  // namespace beeline::control
