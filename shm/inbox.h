@@ -46,6 +46,13 @@ class Inbox {
   // Room for one more message. Entries that are not allocated yet count as room, so a caller that
   // sees room and no free entry grows the table first.
   [[nodiscard]] bool has_room(Room room) const { return missing(room) == 0; }
+  // How many ordinary messages can be put before the next question for room.
+  [[nodiscard]] std::uint32_t plain_room() const {
+    const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
+    const std::uint32_t reserve = home_.control().critical_reserve;
+    const std::uint32_t places = free_count_ + unallocated;
+    return places > reserve ? std::min(free_count_, places - reserve) : 0;
+  }
   // How many entries have to become free until there is room.
   [[nodiscard]] std::uint32_t missing(Room room) const {
     const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
@@ -61,25 +68,22 @@ class Inbox {
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
-    const std::uint32_t at = free_[--free_count_];
-    Entry& entry = home_.entry(at);
-    const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
-    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
-    if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
-    entry.arrival = next_arrival();
-    entry.header = copy.header;
-    entry.header.sent_ns = sent_ns;
-    entry.header.flags = static_cast<std::uint16_t>(
-        copy.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
-    if (entry.in_slab()) {
-      entry.generation = copy.generation;
-      std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
-    } else {
-      copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
-    }
-    entry.state.publish(queued.pack());
-    enter_queue(at);
-    return at;
+    return put_with(copy.header, row, lane, position, sent_ns, mark, [&](Entry& entry) {
+      if (entry.in_slab()) {
+        entry.generation = copy.generation;
+        std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
+      } else {
+        copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
+      }
+    });
+  }
+
+  // The same for a message that is nothing but a payload in its slot: that is copied once, from
+  // there. REQUIRES: no flags; at most kInlineBytes.
+  std::uint32_t put_plain(const MessageHeader& header, const Slot& slot, std::uint16_t row,
+                          Lane lane, std::uint64_t position, std::int64_t sent_ns) {
+    return put_with(header, row, lane, position, sent_ns, 0,
+                    [&](Entry& to) { slot.payload.load_bytes(to.payload, used_bytes(header)); });
   }
 
   // The commit point of a drain: everything put from this lane below `cursor` is in the inbox now.
@@ -275,6 +279,26 @@ class Inbox {
   static void add(Atomic<std::uint64_t>& counter, std::uint64_t count) {
     crash_fence();  // a counter never runs ahead of the state that it counts
     counter.relaxed_store(counter.relaxed_load() + count);
+  }
+
+  template <typename Fill>
+  std::uint32_t put_with(const MessageHeader& header, std::uint16_t row, Lane lane,
+                         std::uint64_t position, std::int64_t sent_ns, std::uint16_t mark,
+                         Fill&& fill_payload) {
+    const std::uint32_t at = free_[--free_count_];
+    Entry& entry = home_.entry(at);
+    const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
+    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
+    if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
+    entry.arrival = next_arrival();
+    entry.header = header;
+    entry.header.sent_ns = sent_ns;
+    entry.header.flags = static_cast<std::uint16_t>(
+        header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
+    fill_payload(entry);
+    entry.state.publish(queued.pack());
+    enter_queue(at);
+    return at;
   }
 
   // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds. What lies

@@ -55,15 +55,12 @@ class OrderIndex {
 
   // REQUIRES: fewer than `size` live nodes.
   void push(const IndexNode& node) {
-    if (control_->run_head == control_->run_tail || !node.before(run_at(control_->run_tail - 1))) {
-      if (control_->run_tail - control_->run_head == control_->size) compact_run();
-      if (control_->run_tail - control_->run_head < control_->size) {
-        run_at(control_->run_tail) = node;
-        ++control_->run_tail;
-        return;
-      }
-    }
-    push_heap(node);
+    const std::uint64_t tail = control_->run_tail;
+    const std::uint64_t length = tail - control_->run_head;
+    if (length != 0 && node.before(run_at(tail - 1))) return push_heap(node);
+    if (length == control_->size) return push_full(node);
+    run_at(tail) = node;
+    control_->run_tail = tail + 1;
   }
 
   // The next node in delivery order, or null when there is none.
@@ -134,6 +131,14 @@ class OrderIndex {
       ++control_->run_head;
     }
     return nullptr;
+  }
+
+  // The node belongs at the end of a run that is full.
+  void push_full(const IndexNode& node) {
+    compact_run();
+    if (control_->run_tail - control_->run_head == control_->size) return push_heap(node);
+    run_at(control_->run_tail) = node;
+    ++control_->run_tail;
   }
 
   // Closes the gaps that remove() left in the run.

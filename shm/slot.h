@@ -123,14 +123,17 @@ static_assert(sizeof(SlotCopy) == 120);
 // Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken
 // the message that was there before; used_bytes(header) bytes at `area`: the extension if there is
 // one, then the payload when it lies inline.
-inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader& header,
-                         std::uint64_t generation, const void* area) {
+[[gnu::always_inline]] inline void publish_slot(Slot& slot, std::uint64_t position,
+                                                const MessageHeader& header,
+                                                std::uint64_t generation, const void* area) {
   if (is_mutant(Mutant::kCommitBeforeFill)) slot.commit.publish(position + 1);
   // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt;
   // the receipt was observed with acquire, which keeps these stores behind it.
+  // The payload first: a receiver that looks meanwhile takes the line of `commit` away, so what
+  // lies in that is written in one go.
+  slot.payload.store_bytes(area, used_bytes(header));
   slot.header.store(header);
   slot.generation.relaxed_store(generation);
-  slot.payload.store_bytes(area, used_bytes(header));
   // SYNC(lane.commit): release, pairs with is_published(); the commit point of a send.
   slot.commit.publish(position + 1);
 }
@@ -141,12 +144,18 @@ inline void publish_slot(Slot& slot, std::uint64_t position, const MessageHeader
   return slot.commit.observe() == position + 1;
 }
 
-// Copies a published slot once. The payload area is copied only as far as the header says, and
-// never beyond the slot.
-inline void copy_slot(const Slot& slot, SlotCopy& out) {
+// Copies what the checks look at in a published slot; then the payload area, only as far as the
+// header says, and never beyond the slot. Each once.
+inline void copy_head(const Slot& slot, SlotCopy& out) {
   out.header = slot.header.load<MessageHeader>();
   out.generation = slot.generation.relaxed_load();
+}
+inline void copy_area(const Slot& slot, SlotCopy& out) {
   slot.payload.load_bytes(out.payload, used_bytes(out.header));
+}
+inline void copy_slot(const Slot& slot, SlotCopy& out) {
+  copy_head(slot, out);
+  copy_area(slot, out);
 }
 
 }  // namespace beeline::shm

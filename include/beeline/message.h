@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <beeline/types.h>
 
@@ -22,11 +23,14 @@ class AgentCore;
 class Message {
  public:
   Message() = default;
-  Message(Message&& other) noexcept;
+  Message(Message&& other) noexcept
+      : core_(std::exchange(other.core_, nullptr)), entry_(other.entry_) {}
   Message& operator=(Message&& other) noexcept;
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
-  ~Message();
+  ~Message() {
+    if (valid()) requeue();
+  }
 
   /// False after it was moved from or ended.
   [[nodiscard]] bool valid() const { return core_ != nullptr; }

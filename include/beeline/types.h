@@ -4,6 +4,7 @@
 // anything.
 
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -141,7 +142,10 @@ struct TraceContext {
   std::array<std::uint8_t, 16> trace_id{};
   std::array<std::uint8_t, 8> span_id{};
   std::uint8_t flags = 0;
-  [[nodiscard]] bool empty() const { return *this == TraceContext{}; }
+  [[nodiscard]] bool empty() const {
+    const auto trace = std::bit_cast<std::array<std::uint64_t, 2>>(trace_id);
+    return (trace[0] | trace[1] | std::bit_cast<std::uint64_t>(span_id) | flags) == 0;
+  }
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 

@@ -278,6 +278,11 @@ class AgentCore {
   [[nodiscard]] std::uint32_t take(const Filter& filter);
   // The next entry, leased, without waiting; kNoEntry if there is none.
   [[nodiscard]] std::uint32_t look_for(const Filter& filter);
+  // The same as a call of the user: in event mode the agent counts as asleep after it found none.
+  [[nodiscard]] std::uint32_t try_take(const Filter& filter);
+  [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
+  [[nodiscard]] bool has_just_looked() const;
+  void let_gather();
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.
   template <typename Stop>
   [[nodiscard]] std::uint32_t wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop);
@@ -345,6 +350,8 @@ class AgentCore {
   [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, const send::Parcel& parcel,
                       const send::Envelope& envelope, MessageId id);
+  [[gnu::always_inline]] SendResult pass_on(send::OutLink& link, const send::Parcel& parcel,
+                                            const send::Envelope& envelope, MessageId id);
   // The same without a copy for the parent.
   SendResult send_unseen(send::OutLink& link, const send::Parcel& parcel,
                          const send::Envelope& envelope, MessageId id);
@@ -353,12 +360,26 @@ class AgentCore {
   [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
+  // A message on its way, and what became of it.
+  struct Attempt {
+    const send::Envelope& envelope;
+    const send::Parcel& parcel;
+    Peer to;
+    MessageId id = 0;  // 0: none yet
+    send::SentPlace* place = nullptr;
+    SendResult result{};
+    bool lost = false;  // nobody was rung: the receiver's new life is not known yet
+  };
+  // One try; true when another one is of no use.
+  [[gnu::always_inline]] [[nodiscard]] bool settle(Attempt& attempt);
+  [[nodiscard]] bool settle_again(Attempt& attempt);
+  SendResult send_later(Attempt& attempt, Deadline deadline);
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
-  template <typename Attempt>
-  void wait_for_space(Peer to, Deadline deadline, Attempt&& attempt);
+  template <typename Try>
+  void wait_for_space(Peer to, Deadline deadline, Try&& attempt);
   void flush_shared();
   void learn_early(Peer to);
   // Holds the send side for the caller; free of cost while nobody shares it.
@@ -442,6 +463,9 @@ class AgentCore {
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;
+  std::uint64_t looked_ticks_ = 0;       // when the lanes were looked at last by a call of the user
+  bool found_ = false;                   // it took something
+  std::uint32_t sends_before_look_ = 0;  // of this thread
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
   bool blocked_ = false;
   bool sleeping_ = false;  // the user said so

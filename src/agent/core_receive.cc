@@ -11,6 +11,10 @@ namespace beeline {
 
 namespace {
 
+// A microsecond at 2 GHz, and never more than two.
+constexpr std::uint64_t kLookTicks = 2'000;
+constexpr std::chrono::microseconds kWorthGathering(100);  // waits of so long lose nothing by it
+
 // When a wait of this length, which may be for ever, ends.
 std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   const std::int64_t now = os::monotonic_ns();
@@ -35,14 +39,34 @@ std::uint32_t AgentCore::take(const Filter& filter) {
   return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
 }
 
+// While the inbox holds something, the ordinary lanes are looked at once in kLookTicks: a look
+// takes the next line away from whoever is about to write it, and is most of what a message costs.
+// What is urgent, and what this thread has sent, is looked for each time.
 std::uint32_t AgentCore::look_for(const Filter& filter) {
   if (has_ended()) return shm::kNoEntry;
+  if (receiver_->home().inbox().queued() != 0 && filter.empty() && has_just_looked()) {
+    if (const std::uint32_t at = receiver_->take(); at != shm::kNoEntry) return at;
+  }
   poll_control_at(os::coarse_ns());
-  drain_turn();
+  found_ = drain_turn();
+  looked_ticks_ = os::ticks();
+  sends_before_look_ = send::sends_of_thread;
   return has_ended() ? shm::kNoEntry : take(filter);
 }
 
-std::optional<Message> AgentCore::try_receive(const Filter& filter) {
+bool AgentCore::has_just_looked() const {
+  return os::ticks() - looked_ticks_ < kLookTicks && sends_before_look_ == send::sends_of_thread &&
+         receiver_->urgent_lanes_are_empty();
+}
+
+// Before a look that may as well come a little later: who has just taken what lay in its lanes, and
+// has answered nothing, is in a stream, and leaves the sender its lines until there is more.
+void AgentCore::let_gather() {
+  while (found_ && receiver_->home().inbox().queued() == 0 && has_just_looked())
+    wake::Waiter::pause();
+}
+
+std::uint32_t AgentCore::try_take(const Filter& filter) {
   disarm();
   std::uint32_t at = look_for(filter);
   if (at == shm::kNoEntry && waiter_->uses_events() && !has_ended()) {
@@ -50,6 +74,11 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
     if (!has_ended()) at = take(filter);
     if (at != shm::kNoEntry) disarm();
   }
+  return at;
+}
+
+std::optional<Message> AgentCore::try_receive(const Filter& filter) {
+  const std::uint32_t at = try_take(filter);
   if (at == shm::kNoEntry) return std::nullopt;
   return hand_out(at);
 }
@@ -71,7 +100,12 @@ const shm::Entry* AgentCore::handled() const {
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {
   if (has_ended()) return fail(ErrorCode::kClosed, why_down());
-  if (auto now = try_receive(options.filter)) return std::move(*now);
+  if (waiter_->spins() && options.timeout >= kWorthGathering) let_gather();
+  if (const std::uint32_t at = try_take(options.filter); at != shm::kNoEntry) return hand_out(at);
+  return receive_later(options);
+}
+
+Result<Message> AgentCore::receive_later(const ReceiveOptions& options) {
   const auto is_told = [&] { return options.stop_on_notice && !notices_.empty(); };
   const std::uint32_t at = wait_for(options.filter, deadline_after(options.timeout), is_told);
   if (at != shm::kNoEntry) return hand_out(at);

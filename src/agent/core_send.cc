@@ -36,9 +36,8 @@ SendStatus status_of(send::Outcome outcome) {
   return SendStatus::kNoRoute;
 }
 
-SendResult result_of(send::Outcome outcome, const send::OutLink& link, MessageId id,
-                     std::size_t bytes) {
-  if (outcome == send::Outcome::kOk) return {SendStatus::kOk, id, 0};
+// REQUIRES: it was not sent.
+SendResult result_of(send::Outcome outcome, const send::OutLink& link, std::size_t bytes) {
   if (outcome != send::Outcome::kTooBig) return {status_of(outcome), 0, 0};
   const bool payload = bytes > link.max_payload();
   return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
@@ -63,32 +62,39 @@ SendStatus AgentCore::missing(Peer peer) const {
   return peer.valid() && !has_left() ? SendStatus::kPeerDead : SendStatus::kNoRoute;
 }
 
+// What each send comes to, in whichever call: taken into it.
+inline SendResult AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
+                                     const send::Envelope& envelope, MessageId id) {
+  if (link.rate.on() && is_limited(link, envelope)) return {SendStatus::kRateLimited, 0, 0};
+  const send::Outcome outcome = send_path_.send(link, parcel, envelope, id);
+  if (outcome != send::Outcome::kOk) return result_of(outcome, link, parcel.bytes.size());
+  if (link.rate.on()) count_sent(link, envelope);
+  return {SendStatus::kOk, id, 0};
+}
+
+SendResult AgentCore::send_unseen(send::OutLink& link, const send::Parcel& parcel,
+                                  const send::Envelope& envelope, MessageId id) {
+  return pass_on(link, parcel, envelope, id);
+}
+
 SendResult AgentCore::send_now(send::OutLink& link, const send::Parcel& parcel,
                                const send::Envelope& envelope, MessageId id) {
-  const SendResult result = send_unseen(link, parcel, envelope, id);
+  const SendResult result = pass_on(link, parcel, envelope, id);
   if (link.copied && result && shows(envelope)) {
     show_to_parent(parcel.bytes, envelope, id, link);
   }
   return result;
 }
 
-SendResult AgentCore::send_unseen(send::OutLink& link, const send::Parcel& parcel,
-                                  const send::Envelope& envelope, MessageId id) {
-  if (is_limited(link, envelope)) return {SendStatus::kRateLimited, 0, 0};
-  const send::Outcome outcome = send_path_.send(link, parcel, envelope, id);
-  if (outcome == send::Outcome::kOk) count_sent(link, envelope);
-  return result_of(outcome, link, id, parcel.bytes.size());
-}
-
 // Whom waiting for a token would not help learns the true reason from the send itself.
 bool AgentCore::is_limited(send::OutLink& link, const send::Envelope& envelope) {
-  if (!link.rate.on() || (envelope.flags & kUnlimited) != 0) return false;
+  if ((envelope.flags & kUnlimited) != 0) return false;
   send_path_.follow(link);
   return !link.dead && link.may_send && link.rate.available(os::coarse_ns()) == 0;
 }
 
 void AgentCore::count_sent(send::OutLink& link, const send::Envelope& envelope) {
-  if (!link.rate.on() || (envelope.flags & kUnlimited) != 0) return;
+  if ((envelope.flags & kUnlimited) != 0) return;
   static_cast<void>(link.rate.take(os::coarse_ns()));
 }
 
@@ -135,38 +141,43 @@ std::uint32_t AgentCore::step_from(const shm::Entry& message) const {
   return shm::pid_of_message(message.header.reply_to) == pid_ ? 1 : 0;
 }
 
+// One try. The link is looked up for each: while we wait, its receiver may die and the link go.
+inline bool AgentCore::settle(Attempt& attempt) {
+  const auto lock = lock_send();
+  send::OutLink* const link = link_of(attempt.to);
+  if (link == nullptr) {
+    attempt.result = {missing(attempt.to), 0, 0};
+    return true;
+  }
+  if (attempt.id == 0) attempt.id = send_path_.reserve_id();
+  attempt.result = link->copied ? send_now(*link, attempt.parcel, attempt.envelope, attempt.id)
+                                : pass_on(*link, attempt.parcel, attempt.envelope, attempt.id);
+  if (attempt.place != nullptr) *attempt.place = send_path_.last_place();
+  attempt.lost = link->needs_peer;
+  return attempt.result || has_settled(attempt.result.status, *link);
+}
+
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
-  SendResult result;
-  bool lost = false;
-  std::int64_t now = 0;
-  // The link is looked up for each attempt: while we wait, its receiver may die and the link go.
-  const auto attempt = [&] {
-    const auto lock = lock_send();
-    send::OutLink* link = link_of(to);
-    if (link == nullptr) {
-      result = {missing(to), 0, 0};
-      return true;
-    }
-    if (id == 0) id = send_path_.reserve_id();
-    result = send_now(*link, parcel, head.envelope(), id);
-    if (place != nullptr) *place = send_path_.last_place();
-    lost = link->needs_peer;
-    now = send_path_.last_sent_ns();
-    return has_settled(result.status, *link);
-  };
-  if (attempt()) {
-    // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
-    // the control socket, and rings it.
-    if (lost) poll_control();
-    poll_control_at(now);
-    return result;
+  Attempt attempt{head.envelope(), parcel, to, id, place};
+  if (!settle(attempt)) return send_later(attempt, deadline);
+  // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
+  // the control socket, and rings it.
+  if (attempt.lost) poll_control();
+  poll_control_at(send_path_.last_sent_ns());
+  return attempt.result;
+}
+
+bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }
+
+SendResult AgentCore::send_later(Attempt& attempt, Deadline deadline) {
+  if (!look_for_receipts(attempt.to) || !settle_again(attempt)) {
+    wait_for_space(attempt.to, deadline, [&] { return settle_again(attempt); });
   }
-  if (look_for_receipts(to) && attempt()) return result;
-  wait_for_space(to, deadline, attempt);
-  return result;
+  token_ns_ = kNoToken;
+  return attempt.result;
 }
 
 // A sender that never receives learns here of the link in which its receipts lie. True when it is
@@ -183,8 +194,8 @@ bool AgentCore::look_for_receipts(Peer to) {
 }
 
 // Waits until the attempt has settled, or not at all when the deadline is none.
-template <typename Attempt>
-void AgentCore::wait_for_space(Peer to, Deadline deadline, Attempt&& attempt) {
+template <typename Try>
+void AgentCore::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
   if (deadline == Deadline::min()) {
     token_ns_ = kNoToken;
     return;

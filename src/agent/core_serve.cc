@@ -111,8 +111,12 @@ void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
 
 // Returns whether the sender is to be told how the lease ended.
 bool AgentCore::end_lease(std::uint32_t entry) {
-  std::erase(leases_, entry);
-  const bool told = std::erase(deferred_, entry) != 0;
+  if (!leases_.empty() && leases_.back() == entry) {
+    leases_.pop_back();
+  } else {
+    std::erase(leases_, entry);
+  }
+  const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
   const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
   return asked && !told;
 }

@@ -23,21 +23,13 @@ class Letterhead {
   Letterhead(const SendOptions& options, const shm::Entry* handled, std::uint32_t step = 1) {
     hops_ = options.hops;
     envelope_ = {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms};
-    TraceContext trace = options.trace;
-    MessageId cause = options.cause;
-    if (handled != nullptr && options.inherit) {
-      hops_ = std::max(hops_, handled->header.hops + step);
-      if (cause == 0) cause = handled->header.id;
-      if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
-    }
-    envelope_.hops = static_cast<std::uint16_t>(hops_);
     if (options.requires_ack) envelope_.flags = shm::kFlagRequiresAck;
-    // The cause of an answer is what it answers.
-    if (cause == options.reply_to && trace.empty()) return;
-    if (cause == 0 && trace.empty()) return;
-    extension_.cause = cause;
-    std::memcpy(extension_.trace, &trace, sizeof(trace));
-    envelope_.extension = &extension_;
+    const bool inherits = handled != nullptr && options.inherit;
+    if (inherits) hops_ = std::max(hops_, handled->header.hops + step);
+    envelope_.hops = static_cast<std::uint16_t>(hops_);
+    if (inherits || options.cause != 0 || !options.trace.empty()) {
+      say_origin(options, inherits ? handled : nullptr);
+    }
   }
   Letterhead(const Letterhead&) = delete;
   Letterhead& operator=(const Letterhead&) = delete;
@@ -52,8 +44,7 @@ class Letterhead {
 
   // The payload is the start of one of this length.
   void say_cut(std::uint32_t full_length) {
-    extension_.full_length = full_length;
-    envelope_.extension = &extension_;
+    extend().full_length = full_length;
     envelope_.flags |= shm::kFlagCut;
   }
 
@@ -66,8 +57,30 @@ class Letterhead {
   [[nodiscard]] std::uint32_t hops() const { return hops_; }
 
  private:
+  // What led to it: what the sender says, and what it inherits where that says nothing.
+  void say_origin(const SendOptions& options, const shm::Entry* handled) {
+    TraceContext trace = options.trace;
+    MessageId cause = options.cause;
+    if (handled != nullptr) {
+      if (cause == 0) cause = handled->header.id;
+      if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
+    }
+    // The cause of an answer is what it answers.
+    if ((cause == options.reply_to || cause == 0) && trace.empty()) return;
+    shm::Extension& extension = extend();
+    extension.cause = cause;
+    std::memcpy(extension.trace, &trace, sizeof(trace));
+  }
+  shm::Extension& extend() {
+    if (envelope_.extension == nullptr) {
+      extension_ = {};
+      envelope_.extension = &extension_;
+    }
+    return extension_;
+  }
+
   send::Envelope envelope_;
-  shm::Extension extension_{};
+  shm::Extension extension_;  // where the envelope names it
   std::uint32_t hops_ = 0;
 };
 

@@ -7,9 +7,6 @@
 
 namespace beeline {
 
-Message::Message(Message&& other) noexcept
-    : core_(std::exchange(other.core_, nullptr)), entry_(other.entry_) {}
-
 Message& Message::operator=(Message&& other) noexcept {
   if (this != &other) {
     if (valid()) requeue();
@@ -17,10 +14,6 @@ Message& Message::operator=(Message&& other) noexcept {
     entry_ = other.entry_;
   }
   return *this;
-}
-
-Message::~Message() {
-  if (valid()) requeue();
 }
 
 MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }

@@ -21,6 +21,16 @@ inline std::int64_t coarse_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC_
 /// Monotonic nanoseconds; stands still while the machine is suspended.
 inline std::int64_t monotonic_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC); }
 
+/// Ticks of the cheapest clock that the CPU has: of one nanosecond at most, of a quarter at least,
+/// on the machines that we know. Two CPUs may differ a little, so a later reading may be lower.
+inline std::uint64_t ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC));
+#endif
+}
+
 /// Microseconds since the machine was started, suspension included. Containers with a time
 /// namespace see it shifted.
 inline std::int64_t boot_us() noexcept { return read_clock_ns(CLOCK_BOOTTIME) / 1'000; }

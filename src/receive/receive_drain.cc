@@ -18,7 +18,7 @@ constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may l
 }  // namespace
 
 bool Receiver::drain_turn() {
-  bool taken = serve_queue();
+  bool taken = !queue_.empty() && serve_queue();
   const std::size_t active = std::min(links_.size(), kActiveLinks);
   for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
   if (!orders_.empty()) obey_orders(kScanned);
@@ -77,6 +77,12 @@ bool Receiver::serve_queue() {
   return taken;
 }
 
+bool Receiver::urgent_lanes_are_empty() const {
+  if (links_.size() > kActiveLinks) return false;
+  return std::none_of(links_.begin(), links_.end(),
+                      [](const auto& link) { return link->has_message(shm::Lane::kUrgent); });
+}
+
 void Receiver::move_to_front(std::size_t at) {
   const auto from = links_.begin() + static_cast<std::ptrdiff_t>(at);
   std::rotate(links_.begin(), from, from + 1);
@@ -84,6 +90,7 @@ void Receiver::move_to_front(std::size_t at) {
 
 bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (!link.has_message() || !link.open()) return false;
+  clock_ns_ = os::coarse_ns();  // after the first of them was seen, before the last look
   const std::uint32_t normal_budget = link.rate != nullptr ? tokens_of(link, budget) : budget;
   const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
   std::uint32_t count = 0;
@@ -106,8 +113,11 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
 }
 
 std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget) {
+  const bool has_turn = queue_.empty() || served_ == &link;
+  spare_ = lane == shm::Lane::kNormal && has_turn ? home_->inbox().plain_room() : 0;
   std::uint32_t count = 0;
   while (count < budget && put_next(link, lane)) ++count;
+  spare_ = 0;
   if (count != 0) commit(link, lane);
   return count;
 }
@@ -165,44 +175,32 @@ std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
                                                                        : shm::Lane::kUrgent;
 }
 
-bool Receiver::put_next(InLink& link, shm::Lane lane) {
-  std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
-  const shm::Slot& slot = link.view.slot(lane, position);
-  if (!shm::is_published(slot, position)) return false;
-  if (!make_room(link, lane)) return false;
-  shm::SlotCopy copy;
-  shm::copy_slot(slot, copy);
-  const Verdict verdict = check(link, copy);
-  if (verdict != Verdict::kGood) return false;
-  if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
-  const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
-  if (in_slab && link.sink.valid()) {
-    if (!ensure_stamps(link.sink)) return false;
-    if (link.has_old_stamps) {
-      shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, copy.header.slab), copy.generation);
+// A slot that is bad quarantines its link.
+inline Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
+  const shm::SlotFault fault =
+      shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+  return fault == shm::SlotFault::kNone ? Verdict::kGood : look_closer(link, copy, fault);
+}
+
+Receiver::Verdict Receiver::look_closer(InLink& link, const shm::SlotCopy& copy,
+                                        shm::SlotFault fault) {
+  if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
+    const Extents found = verify_extents(link);
+    if (found == Extents::kNotNow) return Verdict::kNotNow;
+    if (found == Extents::kLie) {
+      quarantine(link, kLieAboutMemory);
+      return Verdict::kBad;
     }
+    fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
   }
-  clock_ns_ = os::coarse_ns();
-  const bool was_known = link.known_since_ns <= all_empty_ns_;
-  const std::int64_t earliest =
-      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
-  const std::int64_t sent =
-      std::clamp(copy.header.sent_ns, earliest, std::max(earliest, clock_ns_));
-  judge(link, copy);
-  PendingReply* waiting = nullptr;
-  const std::uint16_t mark = mark_for(link, copy, waiting);
-  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
-  if (waiting != nullptr) waiting->entry = at;
-  if (copy.header.ttl_ms != 0) note_life(at);
-  note_put(at, mark);
-  ++link.live;
-  ++position;
-  return true;
+  if (fault == shm::SlotFault::kNone) return Verdict::kGood;
+  quarantine(link, shm::to_string(fault));
+  return Verdict::kBad;
 }
 
 // The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
 // sender may take back what it has sent.
-void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
+inline void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
   shm::MessageHeader& header = copy.header;
   if (!ranks_by_relation_ && !is_order(header)) return;
   const KnownType type = link.known_type(header.type);
@@ -213,6 +211,68 @@ void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
   header.rank = is_copy(header)
                     ? kLow
                     : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
+}
+
+// When a message was sent: as it says, but neither before the lane was empty nor later than now.
+inline std::int64_t Receiver::time_sent(const InLink& link, std::int64_t said_ns) const {
+  const bool was_known = link.known_since_ns <= all_empty_ns_;
+  const std::int64_t earliest =
+      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
+  return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));
+}
+
+// It is nothing but a payload in its slot: it answers nothing, orders nothing and ends with nobody,
+// and no order can be about it.
+inline bool Receiver::is_plain(const shm::MessageHeader& header) const {
+  return header.flags == 0 && header.reply_to == 0 && header.ttl_ms == 0 && orders_.empty();
+}
+
+bool Receiver::put_next(InLink& link, shm::Lane lane) {
+  std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
+  const shm::Slot& slot = link.view.slot(lane, position);
+  if (!shm::is_published(slot, position)) return false;
+  if (spare_ != 0) {
+    --spare_;
+  } else if (!make_room(link, lane)) {
+    return false;
+  }
+  shm::SlotCopy copy;
+  shm::copy_head(slot, copy);
+  if (check(link, copy) != Verdict::kGood) return false;
+  if (is_plain(copy.header)) {
+    judge(link, copy);
+    home_->inbox().put_plain(copy.header, slot, link.row, lane, position,
+                             time_sent(link, copy.header.sent_ns));
+  } else if (!put_special(link, lane, slot, copy)) {
+    return false;
+  }
+  ++link.live;
+  ++position;
+  return true;
+}
+
+// A message of which more is to be known, or to be done, than that it came.
+bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
+                           shm::SlotCopy& copy) {
+  shm::copy_area(slot, copy);
+  if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
+  const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
+  if (in_slab && link.sink.valid()) {
+    if (!ensure_stamps(link.sink)) return false;
+    if (link.has_old_stamps) {
+      shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, copy.header.slab), copy.generation);
+    }
+  }
+  const std::int64_t sent = time_sent(link, copy.header.sent_ns);
+  judge(link, copy);
+  PendingReply* waiting = nullptr;
+  const std::uint16_t mark = mark_for(link, copy, waiting);
+  const std::uint64_t position = link.position[static_cast<std::size_t>(lane)];
+  const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
+  if (waiting != nullptr) waiting->entry = at;
+  if (copy.header.ttl_ms != 0) note_life(at);
+  note_put(at, mark);
+  return true;
 }
 
 bool Receiver::make_room(InLink& link, shm::Lane lane) {
@@ -254,23 +314,6 @@ shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
     room = shm::Room::kCritical;
   }
   return room;
-}
-
-// A slot that is bad quarantines its link.
-Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
-  shm::SlotFault fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
-  if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
-    const Extents found = verify_extents(link);
-    if (found == Extents::kNotNow) return Verdict::kNotNow;
-    if (found == Extents::kLie) {
-      quarantine(link, kLieAboutMemory);
-      return Verdict::kBad;
-    }
-    fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
-  }
-  if (fault == shm::SlotFault::kNone) return Verdict::kGood;
-  quarantine(link, shm::to_string(fault));
-  return Verdict::kBad;
 }
 
 void Receiver::commit(InLink& link, shm::Lane lane) {

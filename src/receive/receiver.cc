@@ -129,6 +129,13 @@ std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
   return entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000;
 }
 
+// None of the reasons of drop_unfit() can hold.
+inline bool Receiver::is_surely_fit(const shm::Entry& entry) const {
+  const shm::MessageHeader& header = entry.header;
+  return !is_copy(header) && header.ttl_ms == 0 && entry.word().attempts == 0 &&
+         header.hops <= home_->home().control().max_hops;
+}
+
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
 bool Receiver::drop_unfit(std::uint32_t at) {
   const shm::Entry& entry = home_->home().entry(at);
@@ -157,7 +164,7 @@ std::uint32_t Receiver::take() {
     const std::uint32_t at = inbox.best();
     if (at == shm::kNoEntry) return at;
     inbox.take_best(at);
-    if (!drop_unfit(at)) return at;
+    if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
 }
 
@@ -169,7 +176,7 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
 
 void Receiver::done(std::uint32_t at) {
   const std::uint32_t row = home_->home().entry(at).word().row;
-  shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+  shm::Atomic<std::uint64_t>* stamp = entry(at).in_slab() ? stamp_word(at) : nullptr;
   home_->inbox().done(at, stamp);
   // A sender may wait for a slab as it waits for a slot.
   if (stamp != nullptr) ring_for_space(*rows_[row]);

@@ -81,6 +81,8 @@ class Receiver {
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
   [[nodiscard]] bool has_urgent() const;
+  // False where a look at the lanes may find something urgent, or cannot be quick.
+  [[nodiscard]] bool urgent_lanes_are_empty() const;
   // When a link that is held back by its rate has its next token, on the coarse clock; kNever if
   // there is none.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -185,8 +187,12 @@ class Receiver {
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
+  [[nodiscard]] bool is_plain(const shm::MessageHeader& header) const;
+  bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::SlotCopy& copy);
+  [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::SlotCopy& copy);
+  [[nodiscard]] Verdict look_closer(InLink& link, const shm::SlotCopy& copy, shm::SlotFault fault);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   void audit_lane(InLink& link, shm::Lane lane);
   bool skip_overwritten(InLink& link, shm::Lane lane);
@@ -232,6 +238,7 @@ class Receiver {
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void ring_for_space(const InLink& link);
+  [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
   [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;
   [[nodiscard]] std::uint32_t oldest(const Selection& selection) const;
@@ -265,8 +272,9 @@ class Receiver {
   std::vector<Refused> refused_;
   std::uint64_t acks_unread_ = 0;
   std::size_t slice_ = 0;
+  std::uint32_t spare_ = 0;  // ordinary messages of the batch for which there is room
   std::int64_t all_empty_ns_ = 0;
-  std::int64_t clock_ns_ = 0;              // coarse, when a message was drained last
+  std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
   bool fifo_ = false;
   bool ranks_by_relation_ = false;

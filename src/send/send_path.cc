@@ -10,11 +10,8 @@ namespace beeline::send {
 
 namespace {
 
-shm::Lane lane_for(const Envelope& envelope) {
-  return envelope.rank <= shm::kRankCritical ? shm::Lane::kUrgent : shm::Lane::kNormal;
-}
-
-bool is_control(const Envelope& envelope) { return (envelope.flags & shm::kFlagControl) != 0; }
+// A line that the receiver has read comes back to us while those before it are written.
+constexpr std::uint64_t kSlotsAhead = 8;
 
 Outcome outcome_of(ErrorCode code) {
   switch (code) {
@@ -29,12 +26,84 @@ Outcome outcome_of(ErrorCode code) {
 
 }  // namespace
 
+// ---- What every message passes ------------------------------------------------------------------
+// SUBTLE: one function in the end. The steps are taken into send() because calls between them cost
+// as much as they do; what few messages need is kept out of it.
+
+inline void SendPath::follow_place(OutLink& link) {
+  if (link.place == nullptr) return;
+  const std::uint64_t word = link.place->observe();
+  if (word != link.known_word) retarget(link, word);
+}
+
+inline Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
+  follow_place(link);
+  if (link.dead) return Outcome::kDead;
+  if (!link.may_send) return Outcome::kDenied;
+  if (link.place == nullptr) return Outcome::kFull;  // nobody can say now whether it lives
+  return link.has_space(lane, control) ? Outcome::kOk : find_space(link, lane, control);
+}
+
+inline Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
+  header.type = 0;
+  header.channel = 0;
+  header.reply_to = envelope.reply_to;
+  header.sent_ns = os::coarse_ns();
+  last_sent_ns_ = header.sent_ns;
+  header.ttl_ms = envelope.ttl_ms;
+  header.rank = envelope.rank;
+  header.flags = envelope.flags;
+  if (envelope.extension != nullptr) header.flags |= shm::kFlagExtended;
+  header.hops = envelope.hops;
+  header.slab = shm::kNoSlab;
+  if (envelope.type.empty() && envelope.channel.empty()) return Outcome::kOk;
+  return name(link, envelope, header);
+}
+
+inline Outcome SendPath::place_payload(OutLink& link, const Parcel& parcel,
+                                       const shm::Extension* extension, Letter& letter) {
+  letter.header.length = static_cast<std::uint32_t>(parcel.bytes.size());
+  const bool plain = parcel.loan == nullptr && extension == nullptr;
+  if (!plain || parcel.bytes.size() > shm::kInlineBytes) {
+    return place_elsewhere(link, parcel, extension, letter);
+  }
+  letter.area = parcel.bytes.data();
+  return Outcome::kOk;
+}
+
+inline void SendPath::put(OutLink& link, shm::Lane lane, const Letter& letter) {
+  shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
+  const std::uint64_t position = writer.tail();
+  shm::prefetch_for_write(link.view().slot(lane, position + kSlotsAhead));
+  shm::publish_slot(link.view().slot(lane, position), position, letter.header, letter.generation,
+                    letter.area);
+  writer.advance();
+  ++link.sent;
+  ++sends_of_thread;
+}
+
+inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
+  const auto index = static_cast<std::size_t>(lane);
+  last_place_ = {lane, link.lanes[index].tail()};
+  put(link, lane, letter);
+  link.awaited[index] = link.lanes[index].tail();
+  // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
+  if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
+  // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
+  // messages: the successor may have gone to sleep in between.
+  follow_place(link);
+  // Either we see here that the receiver is dead, or whoever takes over its lanes sees the message.
+  if (link.dead) return Outcome::kOrphaned;
+  static_cast<void>(wake::ring(link.bell));
+  return Outcome::kOk;
+}
+
 Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
                        std::uint64_t id) {
-  const shm::Lane lane = lane_for(envelope);
-  if (const Outcome outcome = check(link, lane, is_control(envelope)); outcome != Outcome::kOk) {
-    return outcome;
-  }
+  const bool urgent = envelope.rank <= shm::kRankCritical;
+  const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
+  const bool control = (envelope.flags & shm::kFlagControl) != 0;
+  if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
   Letter letter;
   if (const Outcome outcome = fill(link, envelope, letter.header); outcome != Outcome::kOk) {
     return outcome;
@@ -44,18 +113,38 @@ Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& enve
   return placed == Outcome::kOk ? publish(link, lane, letter) : placed;
 }
 
-Outcome SendPath::place_payload(OutLink& link, const Parcel& parcel,
-                                const shm::Extension* extension, Letter& letter) {
+// ---- What few need ------------------------------------------------------------------------------
+
+void SendPath::follow(OutLink& link) { follow_place(link); }
+
+Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
+  if (link.receipts.bank == shm::kBanks) link.find_receipts();
+  return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
+}
+
+Outcome SendPath::name(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
+  if (!envelope.type.empty()) {
+    const auto type = link.intern(envelope.type);
+    if (!type) return outcome_of(type.error());
+    header.type = *type;
+  }
+  if (!envelope.channel.empty()) {
+    const auto channel = link.intern(envelope.channel);
+    if (!channel) return outcome_of(channel.error());
+    header.channel = *channel;
+  }
+  return Outcome::kOk;
+}
+
+Outcome SendPath::place_elsewhere(OutLink& link, const Parcel& parcel,
+                                  const shm::Extension* extension, Letter& letter) {
   const std::span<const std::byte> payload = parcel.bytes;
-  letter.header.length = static_cast<std::uint32_t>(payload.size());
   if (parcel.loan != nullptr) {
     put_in_slab(link, *parcel.loan, extension, letter);
     *parcel.loan = {};
     return Outcome::kOk;
   }
   if (payload.size() <= shm::inline_room(letter.header)) {
-    letter.area = payload.data();
-    if (extension == nullptr) return Outcome::kOk;
     letter.area = letter.joined;
     std::memcpy(letter.joined, extension, sizeof(shm::Extension));
     if (!payload.empty()) {
@@ -113,66 +202,6 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   put(parent, shm::Lane::kNormal, letter);
 }
 
-Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
-  follow(link);
-  if (link.dead) return Outcome::kDead;
-  if (!link.may_send) return Outcome::kDenied;
-  if (link.place == nullptr) return Outcome::kFull;  // nobody can say now whether it lives
-  if (link.has_space(lane, control)) return Outcome::kOk;
-  if (link.receipts.bank == shm::kBanks) link.find_receipts();
-  return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
-}
-
-Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
-  header.type = 0;
-  header.channel = 0;
-  if (!envelope.type.empty()) {
-    const auto type = link.intern(envelope.type);
-    if (!type) return outcome_of(type.error());
-    header.type = *type;
-  }
-  if (!envelope.channel.empty()) {
-    const auto channel = link.intern(envelope.channel);
-    if (!channel) return outcome_of(channel.error());
-    header.channel = *channel;
-  }
-  header.reply_to = envelope.reply_to;
-  header.sent_ns = os::coarse_ns();
-  last_sent_ns_ = header.sent_ns;
-  header.ttl_ms = envelope.ttl_ms;
-  header.rank = envelope.rank;
-  header.flags = envelope.flags;
-  if (envelope.extension != nullptr) header.flags |= shm::kFlagExtended;
-  header.hops = envelope.hops;
-  header.slab = shm::kNoSlab;
-  return Outcome::kOk;
-}
-
-void SendPath::put(OutLink& link, shm::Lane lane, const Letter& letter) {
-  shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
-  const std::uint64_t position = writer.tail();
-  shm::publish_slot(link.view().slot(lane, position), position, letter.header, letter.generation,
-                    letter.area);
-  writer.advance();
-  ++link.sent;
-}
-
-Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
-  const auto index = static_cast<std::size_t>(lane);
-  last_place_ = {lane, link.lanes[index].tail()};
-  put(link, lane, letter);
-  link.awaited[index] = link.lanes[index].tail();
-  // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
-  if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
-  // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
-  // messages: the successor may have gone to sleep in between.
-  follow(link);
-  // Either we see here that the receiver is dead, or whoever takes over its lanes sees the message.
-  if (link.dead) return Outcome::kOrphaned;
-  static_cast<void>(wake::ring(link.bell));
-  return Outcome::kOk;
-}
-
 void SendPath::set_place(OutLink& link, std::uint32_t index) {
   link.directory_index = index;
   link.place = &directory_.word(index);
@@ -181,12 +210,6 @@ void SendPath::set_place(OutLink& link, std::uint32_t index) {
     link.first_life = shm::AgentWord::unpack(link.place->observe()).incarnation;
   }
   refresh(link);
-}
-
-void SendPath::follow(OutLink& link) {
-  if (link.place == nullptr) return;
-  const std::uint64_t word = link.place->observe();
-  if (word != link.known_word) retarget(link, word);
 }
 
 void SendPath::refresh(OutLink& link) {

@@ -59,6 +59,10 @@ struct PeerLife {
 };
 using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
 
+// Messages that this thread has sent. A receiver that puts off a look at its lanes does not put off
+// one at what its own thread has sent, through whichever agent.
+inline thread_local std::uint32_t sends_of_thread = 0;
+
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
 // above all of them.
 class IdSource {
@@ -135,8 +139,6 @@ class SendPath {
   static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
-  [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
-  [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header);
   // What goes into the slot of a message.
   struct Letter {
     shm::MessageHeader header;
@@ -144,13 +146,28 @@ class SendPath {
     const void* area = nullptr;  // what lies in the payload area
     unsigned char joined[shm::kInlineBytes];
   };
+  // The steps of send().
+  [[gnu::always_inline]] void follow_place(OutLink& link);
+  [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
+  [[gnu::always_inline]] [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope,
+                                                    shm::MessageHeader& header);
   // Copies the payload into the letter or into a slab, or takes its loan over.
-  [[nodiscard]] static Outcome place_payload(OutLink& link, const Parcel& parcel,
-                                             const shm::Extension* extension, Letter& letter);
+  [[gnu::always_inline]] [[nodiscard]] static Outcome place_payload(OutLink& link,
+                                                                    const Parcel& parcel,
+                                                                    const shm::Extension* extension,
+                                                                    Letter& letter);
+  [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane, const Letter& letter);
+  [[gnu::always_inline]] [[nodiscard]] Outcome publish(OutLink& link, shm::Lane lane,
+                                                       const Letter& letter);
+  // What they need seldom: a look for receipts; the numbers of type and channel; a payload that is
+  // a loan, is too long for a slot, or lies behind an extension.
+  [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
+  [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope,
+                                    shm::MessageHeader& header);
+  [[nodiscard]] static Outcome place_elsewhere(OutLink& link, const Parcel& parcel,
+                                               const shm::Extension* extension, Letter& letter);
   static void put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                           const shm::Extension* extension, Letter& letter);
-  void put(OutLink& link, shm::Lane lane, const Letter& letter);
-  Outcome publish(OutLink& link, shm::Lane lane, const Letter& letter);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.

@@ -56,13 +56,15 @@ void Waiter::signal_self() { bells_->signal_self(); }
 
 void Waiter::drain_events() { bells_->drain(); }
 
-void Waiter::relax(int turn) {
+void Waiter::pause() {
 #if defined(__x86_64__)
-  // The first looks follow each other at once: a pause costs as much as a cache-line transfer.
-  if (turn >= 16) _mm_pause();
-#else
-  static_cast<void>(turn);
+  _mm_pause();
 #endif
+}
+
+void Waiter::relax(int turn) {
+  // The first looks follow each other at once: a pause costs as much as a cache-line transfer.
+  if (turn >= 16) pause();
 }
 
 void Waiter::adapt(bool found) {

@@ -56,6 +56,11 @@ class Waiter {
     }
   }
 
+  // Waits may spin.
+  [[nodiscard]] bool spins() const { return policy_.spin_ns != 0; }
+  // A moment in which another look would find nothing new.
+  static void pause();
+
   // From now on the eventfds are signalled instead of the futex, between calls into the library
   // too.
   void use_events() { events_ = true; }
