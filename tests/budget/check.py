@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Counts the instructions of send, receive and done under callgrind, and fails beyond the budget.
+
+Usage: check.py BUDGET-PUMP. Exits with 77 where valgrind is missing. Counts do not depend on other
+load.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# Instructions for one message of 64 bytes, about a tenth more than measured with GCC 12; see
+# docs/performance.md. Who makes a path dearer on purpose says there why, and raises it here.
+BUDGET = {"send": 590, "receive": 835, "done": 165}
+
+
+def skip(why):
+    print(f"budget: skipped: {why}")
+    sys.exit(77)
+
+
+def fail(why):
+    print(f"budget: {why}", file=sys.stderr)
+    sys.exit(1)
+
+
+def run(command):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        fail(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def costs(place):
+    """The cheapest call of each budget_ function: in the others a clock had ticked, and the control
+    socket was looked at too, which is as often as the machine is slow."""
+    found = {}
+    for out in glob.glob(os.path.join(place, "out.*")):
+        with open(out, encoding="utf-8") as dump:
+            text = dump.read()
+        name = re.search(r"^desc: Trigger: --dump-after=budget_(\w+)", text, re.M)
+        total = re.search(r"^totals: (\d+)", text, re.M)
+        if name and total:
+            found.setdefault(name[1], []).append(int(total[1]))
+    return {name: min(counts) for name, counts in found.items()}
+
+
+def main():
+    pump = sys.argv[1]
+    if shutil.which("valgrind") is None:
+        skip("valgrind is not installed; run scripts/setup")
+    watch = [option for name in BUDGET
+             for option in (f"--dump-before=budget_{name}", f"--dump-after=budget_{name}")]
+    with tempfile.TemporaryDirectory(prefix="budget-") as place:
+        batch = int(run(["valgrind", "--quiet", "--tool=callgrind", *watch,
+                         f"--callgrind-out-file={place}/out.%p", pump]))
+        found = costs(place)
+    beyond = False
+    for name, budget in BUDGET.items():
+        if name not in found:
+            fail(f"callgrind has not seen budget_{name}; was the pump built without symbols?")
+        each = found[name] / batch
+        print(f"budget: {name}: {each:.1f} instructions, budget {budget}")
+        beyond |= each > budget
+    if beyond:
+        fail("beyond the budget; `callgrind_annotate --inclusive=yes` on a run of the pump shows "
+             "where they go")
+
+
+main()
