@@ -384,10 +384,10 @@ Result<std::vector<ListedAgent>> Client::list_all() {
   return all;
 }
 
-Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader) {
+Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader, bool also_released) {
   std::vector<shm::LinkKey> all;
   for (std::int64_t from = 0; from >= 0;) {
-    auto raw = request(LinksRequest{reader, static_cast<std::uint64_t>(from)});
+    auto raw = request(LinksRequest{reader, static_cast<std::uint64_t>(from), also_released});
     if (!raw) return tl::unexpected(std::move(raw.error()));
     const auto page = typed<LinksAnswer>(*raw);
     if (!page) return tl::unexpected(page.error());

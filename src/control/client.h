@@ -117,8 +117,9 @@ class Client {
   [[nodiscard]] Result<ListAnswer> list(std::uint32_t from = 0);
   /// All pages of list().
   [[nodiscard]] Result<std::vector<ListedAgent>> list_all();
-  /// All in-links of an agent that have not faded; none of a pid that nobody has.
-  [[nodiscard]] Result<std::vector<shm::LinkKey>> links_to(Pid reader);
+  /// All in-links of an agent that it may not forget yet, and, if wanted, those that it may: the
+  /// coordinator keeps them until it has. None of a pid that nobody has.
+  [[nodiscard]] Result<std::vector<shm::LinkKey>> links_to(Pid reader, bool also_released = false);
   [[nodiscard]] Result<StatusAnswer> status();
   [[nodiscard]] Result<RouteAnswer> route(const std::string& from, const std::string& to);
   /// Returns once coordinator and keeper have ended and the socket is gone, or at the deadline.

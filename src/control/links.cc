@@ -314,7 +314,8 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   for (const LinkEntry* link : unfaded_links_to(hive, request.to)) {
     const shm::LinkKey& key = link->key;
     // The row of one that its reader may forget can be closed, and then nothing in it waits.
-    if (key.incarnation < request.from || link->released) continue;
+    if (key.incarnation < request.from) continue;
+    if (link->released && !request.released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
         answer.links.back().incarnation != key.incarnation) {
       answer.next = static_cast<std::int64_t>(key.incarnation);

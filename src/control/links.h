@@ -26,7 +26,8 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 /// the link is refused, in the log.
 void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
 
-/// A page of the in-links of an agent that have not faded; none of a pid that nobody has.
+/// A page of the in-links of an agent that it may not forget yet, or of all that it has not; none
+/// of a pid that nobody has.
 [[nodiscard]] LinksAnswer list_in_links(Hive& hive, const LinksRequest& request);
 
 /// How many in-links announce_in_links() will announce.

@@ -105,6 +105,7 @@ struct ListRequest {
 struct LinksRequest {
   Pid to = kNoPid;
   std::uint64_t from = 0;  ///< the first incarnation
+  bool released = false;   ///< also those that their reader may forget
 };
 struct StatusRequest {};
 /// Names, or pids in decimal.

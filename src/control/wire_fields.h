@@ -156,6 +156,7 @@ template <class V>
 void fields(V& v, LinksRequest& r) {
   v("to", r.to);
   v.maybe("from", r.from);
+  v.maybe("released", r.released);
 }
 template <class V>
 void fields(V&, StatusRequest&) {}

@@ -240,7 +240,7 @@ class ChaosTest : public FaultTest {
       for (std::uint32_t from = 0; from < kAgents; ++from) {
         expected += writes(from, to) || writes(to, from) ? 1 : 0;
       }
-      const auto links = client.links_to(board().pids[to].load());
+      const auto links = client.links_to(board().pids[to].load(), true);
       if (!links) return links.error().text;
       for (const auto& link : *links) {
         if (lives.count(link.incarnation) != 0) continue;

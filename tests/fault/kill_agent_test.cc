@@ -116,7 +116,7 @@ class KillAgentTest : public KillFixture {
     const Pid victim = far_->peer("victim")->pid;
     auto client = hive().client();
     const auto is_over = [&] {
-      const auto links = client.links_to(victim);
+      const auto links = client.links_to(victim, true);
       return (links && links->size() <= 1) ||
              os::wait_readable(troupe().pidfd(place), std::chrono::nanoseconds(0));
     };

@@ -72,7 +72,7 @@ class KillFixture : public HiveTest {
   void await_links_of_the_dead_gone() {
     auto client = hive().client();
     const auto is_over = [&](const Agent& agent) {
-      const auto links = client.links_to(agent.pid());
+      const auto links = client.links_to(agent.pid(), true);
       return links && links->size() <= 1;
     };
     drain_until(*far_, [&] { return is_over(*far_); });

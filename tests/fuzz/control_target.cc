@@ -80,7 +80,7 @@ Request make_request(Feed& feed, const Caller& caller) {
     case 9:
       return ListRequest{number()};
     case 10:
-      return LinksRequest{number(), life()};
+      return LinksRequest{number(), life(), number() % 2 == 0};
     case 11:
       return StatusRequest{};
     case 12:

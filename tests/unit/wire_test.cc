@@ -73,7 +73,8 @@ TEST(Wire, RequestsComeBackAsTheyWere) {
 
   EXPECT_EQ(parse_as<DetachRequest>(build(DetachRequest{{1, 5}}, 1)).empty,
             (std::vector<std::uint32_t>{1, 5}));
-  const auto links_back = parse_as<LinksRequest>(build(LinksRequest{9, shm::kMaxIncarnation}, 1));
+  const auto links_back =
+      parse_as<LinksRequest>(build(LinksRequest{9, shm::kMaxIncarnation, true}, 1));
   EXPECT_EQ(links_back.to, 9U);
   EXPECT_EQ(links_back.from, shm::kMaxIncarnation);
   EXPECT_EQ(parse_request(build(StatusRequest{}, 41))->seq, 41U);
