@@ -26,7 +26,8 @@ struct Heir {
     const std::uint64_t old_life = before.home().home().header().owner_incarnation;
     auto old = must(OldHome::accept(must(os::duplicate(before.home().fd())), kReaderPid, old_life));
     Predecessor predecessor(std::move(old), 1);
-    auto made = std::make_unique<InLink>(test::map_link(peer.own, peer.pid), kContract);
+    auto made =
+        std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract);
     made->key = peer.own.key();
     made->owner_pid = peer.pid;
     made->sink = {&back.view(), &back.memory(), shm::vacant_bank(back.view())};
@@ -140,7 +141,8 @@ TEST_F(HeirTest, StampsThatALivingPredecessorChangesMeanwhileAreReadOnce) {
       1);
   Receiver next(must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, Heir::small())));
   const send::OutLink back = test::make_link(kReaderPid, kHeirPeer, {kReaderLife + 1, 1});
-  auto made = std::make_unique<InLink>(test::map_link(peer_->own, kHeirPeer), kContract);
+  auto made =
+      std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, kHeirPeer)), kContract);
   made->key = peer_->own.key();
   made->owner_pid = kHeirPeer;
   made->sink = {&back.view(), &back.memory(), 0};
