@@ -284,11 +284,6 @@ Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t
 
 Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
                                      receive::Predecessor& predecessor) {
-  const shm::LinkKey key{announced.incarnation, announced.serial};
-  if (announced.released && !predecessor.home.has_row(key)) {  // all was taken, and the row closed
-    gone_.push_back(key);
-    return {};
-  }
   learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
@@ -306,9 +301,14 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   }
   auto link = make_in_link(std::move(*memory), announced);
   link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
-  auto inherited = receive::inherit_link(*receiver_, predecessor, std::move(link), std::move(old));
+  auto inherited = receive::inherit_link(*receiver_, predecessor, std::move(link), std::move(old),
+                                         announced.released);
   if (!inherited) return tl::unexpected(inherited.error());
-  join_life(**inherited);
+  if (*inherited == nullptr) {
+    gone_.push_back({announced.incarnation, announced.serial});
+  } else {
+    join_life(**inherited);
+  }
   return {};
 }
 

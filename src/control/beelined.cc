@@ -144,8 +144,9 @@ int run_in_foreground(const Options& options, const control::HivePaths& paths) {
   return exit_code(kept.error());
 }
 
-/// Cuts all ties to whoever started us but the two descriptors of the reporter.
-void cut_ties(int ready_fd, int report_fd) {
+/// Cuts all ties to whoever started us but the two descriptors of the reporter. Errors: kSystem;
+/// who keeps what its starter holds keeps it for as long as the hive lives.
+Result<void> cut_ties(int ready_fd, int report_fd) {
   const int low = std::min(ready_fd, report_fd);
   const int high = std::max(ready_fd, report_fd);
   const auto close_between = [](int first, int last) {
@@ -157,18 +158,22 @@ void cut_ties(int ready_fd, int report_fd) {
   close_between(3, low - 1);
   close_between(std::max(low + 1, 3), high - 1);
   (void)::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0U, 0U);
-  const int null = ::open("/dev/null", O_RDWR);
-  for (const int standard : {0, 1, 2}) (void)::dup2(null, standard);
-  if (null > 2) ::close(null);
   (void)::chdir("/");
+  const int null = ::open("/dev/null", O_RDWR);
+  if (null < 0) return os::system_failure("cannot open /dev/null");
+  for (const int standard : {0, 1, 2}) {
+    if (::dup2(null, standard) < 0) return os::system_failure("cannot leave standard streams");
+  }
+  if (null > 2) ::close(null);
+  return {};
 }
 
 int run_daemon(const Options& options, const control::HivePaths& paths, int report_fd) {
-  cut_ties(options.ready_fd, report_fd);
   Reporter reporter;
   reporter.add(report_fd);
   reporter.add(options.ready_fd);
-  const auto kept = keep_hive(options, paths, reporter);
+  auto kept = cut_ties(options.ready_fd, report_fd);
+  if (kept) kept = keep_hive(options, paths, reporter);
   if (!kept) reporter.failed(kept.error());
   return kept ? kExitOk : exit_code(kept.error());
 }

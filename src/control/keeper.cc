@@ -251,12 +251,13 @@ void Keeper::remove_files() {
   const HivePaths& paths = options_.paths;
   const std::string old_log = Log::old_path(paths.log);
   const std::string bad_state = StateFile::bad_path(paths.state);
-  for (const std::string& path :
-       {paths.socket, paths.state, bad_state, paths.log, old_log, paths.lock}) {
+  for (const std::string& path : {paths.socket, paths.state, bad_state, paths.log, old_log}) {
     (void)::unlink(path.c_str());
   }
-  // One in which something else lies stays, as it was.
-  if (::rmdir(paths.directory.c_str()) != 0 && before_) (void)close_directory(paths, *before_);
+  // While the lock holds what the directory was, and nobody else begins here.
+  if (before_) (void)close_directory(paths, *before_);
+  (void)::unlink(paths.lock.c_str());
+  (void)::rmdir(paths.directory.c_str());  // one in which something else lies stays
 }
 
 }  // namespace beeline::control

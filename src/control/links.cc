@@ -291,7 +291,9 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   const Agent* owner = hive.registry.agent(link->owner);
   const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
   const AgentNode* node = hive.tree.find(link->owner);
-  if (hive.may_log(caller, "link_ended", LogGate::kLives)) {
+  // Whoever lied causes the line, not who found it.
+  const uid_t uid = life != nullptr ? life->uid : owner != nullptr ? owner->uid : caller.uid;
+  if (hive.may_log_life(link->owner, uid, "link_ended")) {
     hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
                   link->owner, in_quotes(node == nullptr ? "" : node->name),
                   life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,

@@ -59,26 +59,21 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity, incarnation);
 }
 
-const shm::InRow* OldHome::find_row(const shm::LinkKey& key) const {
+bool OldHome::read_row(shm::InheritedLink& link) const {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
     // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
     const std::uint64_t incarnation = row.incarnation.observe();
-    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} == key) return &row;
+    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      // SYNC(home.cursor): acquire; the entries that it counts are seen.
+      link.cursors[lane] = row.cursors[lane].observe();
+    }
+    link.seen_empty_ns =
+        std::clamp<std::int64_t>(row.seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
+    return true;
   }
-  return nullptr;
-}
-
-bool OldHome::read_row(shm::InheritedLink& link) const {
-  const shm::InRow* const row = find_row(link.key);
-  if (row == nullptr) return false;
-  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    // SYNC(home.cursor): acquire; the entries that it counts are seen.
-    link.cursors[lane] = row->cursors[lane].observe();
-  }
-  link.seen_empty_ns =
-      std::clamp<std::int64_t>(row->seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
-  return true;
+  return false;
 }
 
 Result<void> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {
@@ -140,7 +135,7 @@ Result<void> continue_receipts(const ReceiptSink& sink, const shm::InheritedLink
 }
 
 Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
-                             std::unique_ptr<InLink> link, OldReceipts old) {
+                             std::unique_ptr<InLink> link, OldReceipts old, bool released) {
   HomeMemory& memory = receiver.home();
   shm::InheritedLink inherited;
   inherited.key = link->key;
@@ -152,6 +147,7 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
     return tl::unexpected(done.error());
   }
   const bool was_known = predecessor.home.read_row(inherited);
+  if (released && !was_known) return nullptr;
   shm::make_cursors_sound(inherited, link->view);
   const auto row = memory.vacant_row();
   if (!row) return tl::unexpected(row.error());

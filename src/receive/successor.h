@@ -24,12 +24,10 @@ class OldHome {
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
   // False, and nothing changed, when it had no row for it. To be called after read_receipts().
   bool read_row(shm::InheritedLink& link) const;
-  [[nodiscard]] bool has_row(const shm::LinkKey& key) const { return find_row(key) != nullptr; }
 
  private:
   OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
       : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {}
-  [[nodiscard]] const shm::InRow* find_row(const shm::LinkKey& key) const;
   segment::Foreign memory_;
   shm::HomeView view_;
   std::uint64_t incarnation_;
@@ -70,9 +68,12 @@ struct OldReceipts {
 
 // Takes over one in-link: reads the receipts, then the row, makes the cursors sound, opens a row,
 // and goes on from there. `link` is mapped, has its name and a sink for its new receipts, and no
-// row yet; the receiver owns it afterwards. Errors: kNoMemory, kFull (no row), kSystem.
+// row yet; the receiver owns it afterwards. Null: the predecessor, which was allowed to forget it
+// (`released`), has no row for it any more, so all of it was taken. Errors: kNoMemory, kFull (no
+// row), kSystem.
 [[nodiscard]] Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
-                                           std::unique_ptr<InLink> link, OldReceipts old);
+                                           std::unique_ptr<InLink> link, OldReceipts old,
+                                           bool released = false);
 
 // Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with
 // the inherited cursors, its InLink is in the receiver, and `link.new_row` names the row. Errors:

@@ -124,8 +124,7 @@ class KillAgentTest : public KillFixture {
     board().over.store(turn_);
   }
 
-  void await_asleep(std::size_t place) {
-    const StatusProbe probe(hive().name(), troupe().os_pid(place), far_->peer("victim")->pid);
+  void await_asleep(std::size_t place, const StatusProbe& probe) {
     while (probe.sleep() == shm::Sleep::kAwake &&
            !os::wait_readable(troupe().pidfd(place), std::chrono::nanoseconds(0))) {
       os::yield();
@@ -146,10 +145,16 @@ TEST_F(KillAgentTest, WhoWakesAndWhoIsWoken) {
       [this] { expect_rung(); });
   EXPECT_GT(found_waiting_, 0) << "no kill left a message in the lanes: nothing was proved";
   sweep("sleep and wake: the receiver", 2, 25, [this](std::uint64_t at) {
+    std::optional<StatusProbe> probe;
     play(
-        Part::kSleep, at, [this](std::size_t) { (void)peer_of(*far_, "victim"); },
-        [this](std::size_t place) {
-          await_asleep(place);
+        Part::kSleep, at,
+        [&](std::size_t place) {
+          (void)peer_of(*far_, "victim");
+          // While it lives for certain.
+          probe.emplace(hive().name(), troupe().os_pid(place), far_->peer("victim")->pid);
+        },
+        [&](std::size_t place) {
+          await_asleep(place, *probe);
           send_to_victim(1);
         });
   });
