@@ -58,7 +58,7 @@ class KillFixture : public HiveTest {
   }
 
   // A message each way, and all that was accepted before is delivered. Both have a slab: who has
-  // taken one has stamps, and so has each life after it, so that all runs of an operation are alike.
+  // taken one has stamps, and so has each life after it; so all runs of an operation are alike.
   void expect_conversation() {
     ASSERT_TRUE(send_noted(*far_, ledger(), peer_of(*far_, near_->name()), {kFar, kVictim, 0, 0},
                            kInSlab, patience()));
