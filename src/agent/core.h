@@ -369,6 +369,7 @@ class AgentCore {
     send::SentPlace* place = nullptr;
     SendResult result{};
     bool lost = false;  // nobody was rung: the receiver's new life is not known yet
+    std::int64_t sent_ns = 0;
   };
   // One try; true when another one is of no use.
   [[gnu::always_inline]] [[nodiscard]] bool settle(Attempt& attempt);

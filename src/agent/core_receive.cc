@@ -50,6 +50,7 @@ std::uint32_t AgentCore::look_for(const Filter& filter) {
   poll_control_at(os::coarse_ns());
   found_ = drain_turn();
   looked_ticks_ = os::ticks();
+  if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
   sends_before_look_ = send::sends_of_thread;
   return has_ended() ? shm::kNoEntry : take(filter);
 }

@@ -154,6 +154,7 @@ inline bool AgentCore::settle(Attempt& attempt) {
                                 : pass_on(*link, attempt.parcel, attempt.envelope, attempt.id);
   if (attempt.place != nullptr) *attempt.place = send_path_.last_place();
   attempt.lost = link->needs_peer;
+  attempt.sent_ns = send_path_.last_sent_ns();
   return attempt.result || has_settled(attempt.result.status, *link);
 }
 
@@ -166,7 +167,7 @@ SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parce
   // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
   // the control socket, and rings it.
   if (attempt.lost) poll_control();
-  poll_control_at(send_path_.last_sent_ns());
+  poll_control_at(attempt.sent_ns);
   return attempt.result;
 }
 

@@ -79,8 +79,9 @@ bool Receiver::serve_queue() {
 
 bool Receiver::urgent_lanes_are_empty() const {
   if (links_.size() > kActiveLinks) return false;
-  return std::none_of(links_.begin(), links_.end(),
-                      [](const auto& link) { return link->has_message(shm::Lane::kUrgent); });
+  return std::none_of(links_.begin(), links_.end(), [](const auto& link) {
+    return link->has_message(shm::Lane::kUrgent) && link->open();
+  });
 }
 
 void Receiver::move_to_front(std::size_t at) {
@@ -101,6 +102,7 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
     if (!link.quarantined()) count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
   if (count == 0 && !link.quarantined()) return false;
+  cut_short_ |= count >= budget;
   settle_put();
   if (link.rate != nullptr) {
     const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/receive/answers.h"
@@ -83,6 +84,8 @@ class Receiver {
   [[nodiscard]] bool has_urgent() const;
   // False where a look at the lanes may find something urgent, or cannot be quick.
   [[nodiscard]] bool urgent_lanes_are_empty() const;
+  // Whether a lane may have held more than one turn takes, since this was asked last.
+  [[nodiscard]] bool was_cut_short() { return std::exchange(cut_short_, false); }
   // When a link that is held back by its rate has its next token, on the coarse clock; kNever if
   // there is none.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
@@ -273,6 +276,7 @@ class Receiver {
   std::uint64_t acks_unread_ = 0;
   std::size_t slice_ = 0;
   std::uint32_t spare_ = 0;  // ordinary messages of the batch for which there is room
+  bool cut_short_ = false;   // see was_cut_short()
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
