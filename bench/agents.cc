@@ -59,17 +59,11 @@ bool Player::receive_sampled(Board& board, std::uint64_t number) {
   return good;
 }
 
-bool Player::send_loan(std::uint64_t number) {
-  auto loan = agent_.loan(peer_, what_.size);
-  if (!loan && loan.error().code == ErrorCode::kFull) {
-    loan = agent_.loan_until(peer_, what_.size, Deadline::max());
-  }
-  if (!loan) return note(loan.error().text);
-  if (what_.carry == Carry::kLoan) write_whole(loan->bytes(), number);
-  for (;;) {
-    const SendResult sent = agent_.send(*loan);
-    if (sent.status != SendStatus::kFull) return note(sent);
-  }
+bool Player::lend(std::uint64_t number) {
+  const auto sent = send_loan(agent_, peer_, what_.size, [&](std::span<std::byte> payload) {
+    if (what_.carry == Carry::kLoan) write_whole(payload, number);
+  });
+  return sent || note(sent.error().text);
 }
 
 bool Player::try_send(std::uint64_t number) {

@@ -29,6 +29,24 @@ inline constexpr std::uint64_t kLooksPerSample = 512;
 [[nodiscard]] Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options);
 [[nodiscard]] AttachOptions options_of(Side side, const Case& what);
 
+/// Lets `fill` write a loan of `size` bytes and sends it, waiting while there is no room for it.
+/// Errors: those of Agent::loan(); kSystem.
+template <typename Fill>
+[[nodiscard]] Result<void> send_loan(Agent& agent, Peer to, std::size_t size, Fill&& fill) {
+  auto loan = agent.loan(to, size);
+  if (!loan && loan.error().code == ErrorCode::kFull) {
+    loan = agent.loan_until(to, size, Deadline::max());
+  }
+  if (!loan) return tl::unexpected(loan.error());
+  fill(loan->bytes());
+  for (;;) {
+    const SendResult sent = agent.send(*loan);
+    if (sent) return {};
+    if (sent.status == SendStatus::kFull) continue;
+    return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
+  }
+}
+
 class Player {
  public:
   /// Attaches, opens the link between ping and the other side once that has attached too, and
@@ -41,7 +59,7 @@ class Player {
   /// Writes the payload of `number` as the case says and sends it, waiting while there is no space.
   /// False: it could not be sent, error() says why.
   [[nodiscard]] bool send(std::uint64_t number) {
-    if (what_.carry != Carry::kLane) return send_loan(number);
+    if (what_.carry != Carry::kLane) return lend(number);
     const std::span<std::byte> payload(buffer_.data(), what_.size);
     write_whole(payload, number);
     if (agent_.send(peer_, payload)) return true;
@@ -99,7 +117,7 @@ class Player {
       static_cast<void>(os::wait_readable(agent_.fd(), std::chrono::nanoseconds::max()));
     }
   }
-  bool send_loan(std::uint64_t number);
+  bool lend(std::uint64_t number);
   bool note(const SendResult& result);
   bool note(std::string text);
 

@@ -48,19 +48,16 @@ class Inbox {
   [[nodiscard]] bool has_room(Room room) const { return missing(room) == 0; }
   // How many ordinary messages can be put before the next question for room.
   [[nodiscard]] std::uint32_t plain_room() const {
-    const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
     const std::uint32_t reserve = home_.control().critical_reserve;
-    const std::uint32_t places = free_count_ + unallocated;
-    return places > reserve ? std::min(free_count_, places - reserve) : 0;
+    return places() > reserve ? std::min(free_count_, places() - reserve) : 0;
   }
   // How many entries have to become free until there is room.
   [[nodiscard]] std::uint32_t missing(Room room) const {
-    const std::uint32_t unallocated = home_.capacity() - home_.entries_allocated();
     const std::uint32_t critical_reserve = home_.control().critical_reserve;
     std::uint32_t reserve = 0;
     if (room == Room::kNormal) reserve = critical_reserve;
     if (room == Room::kCritical) reserve = std::max(1U, critical_reserve / 4);
-    return reserve + 1 - std::min(free_count_ + unallocated, reserve + 1);
+    return reserve + 1 - std::min(places(), reserve + 1);
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
 
@@ -279,6 +276,11 @@ class Inbox {
   static void add(Atomic<std::uint64_t>& counter, std::uint64_t count) {
     crash_fence();  // a counter never runs ahead of the state that it counts
     counter.relaxed_store(counter.relaxed_load() + count);
+  }
+
+  // Free entries, and those that could be allocated.
+  [[nodiscard]] std::uint32_t places() const {
+    return free_count_ + home_.capacity() - home_.entries_allocated();
   }
 
   template <typename Fill>

@@ -51,7 +51,12 @@ class Agents::Port : public PortBase {
   }
 
   bool send(std::uint64_t number, bool) {
-    if (size() > kLanePayload) return send_loan(number);
+    if (size() > kLanePayload) {
+      const auto sent = send_loan(*agent_, *peer_, size(), [&](std::span<std::byte> payload) {
+        write_ends(payload.data(), size(), number);
+      });
+      return sent || fail(sent.error().text);
+    }
     const std::span<std::byte> payload(buffer_.data(), size());
     write_ends(payload.data(), size(), number);
     if (agent_->send(*peer_, payload)) return true;
@@ -70,19 +75,6 @@ class Agents::Port : public PortBase {
  private:
   [[nodiscard]] std::string name_of(Side side, std::uint32_t sender) const {
     return fmt::format("{}-{}-{}", side == Side::kPing ? "ping" : "pong", sender, what().scope);
-  }
-
-  bool send_loan(std::uint64_t number) {
-    auto loan = agent_->loan(*peer_, size());
-    if (!loan && loan.error().code == ErrorCode::kFull) {
-      loan = agent_->loan_until(*peer_, size(), Deadline::max());
-    }
-    if (!loan) return fail(loan.error().text);
-    write_ends(loan->bytes().data(), size(), number);
-    for (;;) {
-      const SendResult sent = agent_->send(*loan);
-      if (sent.status != SendStatus::kFull) return note(sent);
-    }
   }
 
   bool note(const SendResult& result) {

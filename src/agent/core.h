@@ -191,7 +191,7 @@ class AgentCore {
   void accept_link(control::AnnouncedLink announced);
   void accept_postponed();
   void postpone(control::AnnouncedLink announced);
-  void refuse(control::ReportRequest report);
+  void refuse(const control::AnnouncedLink& announced, std::string what);
   void report_refused();
   [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
   [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);

@@ -19,11 +19,11 @@ void AgentCore::audit_links() {
 
 // A link that was never added. Of it nothing is kept but what is to be said; it waits once, however
 // often the link was announced.
-void AgentCore::refuse(control::ReportRequest report) {
+void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what) {
   std::erase_if(refused_, [&](const control::ReportRequest& other) {
-    return other.incarnation == report.incarnation && other.serial == report.serial;
+    return other.incarnation == announced.incarnation && other.serial == announced.serial;
   });
-  refused_.push_back(std::move(report));
+  refused_.push_back({std::move(what), announced.pid, announced.incarnation, announced.serial});
 }
 
 // To a coordinator that is restarted they are said again: it announces the links again.

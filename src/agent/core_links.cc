@@ -97,12 +97,10 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   if (receiver_->find(key) != nullptr) return;  // announced again while it waited
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
-    return refuse({wrong, announced.pid, key.incarnation, key.serial});
+    return refuse(announced, wrong);
   }
   auto memory = map_link(announced);
-  if (!memory && segment::is_lie(memory.error())) {
-    return refuse({memory.error().text, announced.pid, key.incarnation, key.serial});
-  }
+  if (!memory && segment::is_lie(memory.error())) return refuse(announced, memory.error().text);
   const auto row = receiver_->home().vacant_row();
   if (!memory || !row) {
     return postpone(std::move(announced));  // the machine has no memory or no fd now

@@ -14,16 +14,12 @@ constexpr std::size_t kMaxTombstones = 256;
 constexpr std::size_t kMaxUntold = 256;  // the newest are kept
 constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
-void warn_if_failed(Hive& hive, const Result<void>& kept) {
-  if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-}
-
 /// Its parent was told, or never will be.
 void settle_untold(Hive& hive, const DiedAnnouncement& died) {
   Agent* child = hive.registry.agent(died.pid);
   if (child == nullptr || child->untold_end != died.incarnation) return;
   child->untold_end = 0;
-  warn_if_failed(hive, hive.keep_agent(*child));
+  hive.warn_if_failed(hive.keep_agent(*child));
 }
 
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
@@ -45,7 +41,7 @@ void discard_successor(Hive& hive, Agent& agent) {
   } else {
     // Somebody may have sent to it already: its record stays, or a restarted coordinator would
     // know the links to it without knowing it.
-    warn_if_failed(hive, hive.keep_life(agent, *agent.successor));
+    hive.warn_if_failed(hive.keep_life(agent, *agent.successor));
     agent.placeholder = incarnation;
   }
   agent.successor.reset();
@@ -65,7 +61,7 @@ void forget(Hive& hive, Pid pid) {
   for (const Pid child : children) {
     if (const Agent* orphan = hive.registry.agent(child)) {
       hive.refresh_record(*orphan);
-      warn_if_failed(hive, hive.keep_agent(*orphan));
+      hive.warn_if_failed(hive.keep_agent(*orphan));
     }
   }
   if (!children.empty()) hive.publish_records();
@@ -114,7 +110,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   if (!was_current) discard_successor(hive, agent);
   if (agent.current && (was_current || final)) {
-    warn_if_failed(hive, hive.keep_life(agent, *agent.current));
+    hive.warn_if_failed(hive.keep_life(agent, *agent.current));
   }
   if (final) hive.takeovers.push_back(agent.pid);
   hive.refresh_word(agent);
@@ -224,7 +220,7 @@ void finish_death(Hive& hive, Pid pid) {
   agent->untold.clear();
   agent->taken_over = true;
   // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
-  warn_if_failed(hive, hive.keep_agent(*agent));
+  hive.warn_if_failed(hive.keep_agent(*agent));
   give_up_place_of_the_dead(hive, *agent);
   forget_if_done(hive, pid);
   for (const Pid sender : senders) forget_if_done(hive, sender);

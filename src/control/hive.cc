@@ -91,16 +91,16 @@ Result<void> Hive::keep_link(const LinkEntry& link) {
   return keeper.keep(link_key(link.key), build(record), {&fd, 1});
 }
 
+void Hive::warn_if_failed(const Result<void>& kept) {
+  if (!kept) log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+}
+
 void Hive::drop_life(Pid pid, std::uint64_t incarnation) {
-  if (auto dropped = keeper.drop(agent_key(pid, incarnation)); !dropped) {
-    log.warn("keeper_failed", "text={}", in_quotes(dropped.error().text));
-  }
+  warn_if_failed(keeper.drop(agent_key(pid, incarnation)));
 }
 
 void Hive::drop_link(shm::LinkKey key) {
-  if (auto dropped = keeper.drop(link_key(key)); !dropped) {
-    log.warn("keeper_failed", "text={}", in_quotes(dropped.error().text));
-  }
+  warn_if_failed(keeper.drop(link_key(key)));
   registry.remove_link(key);
 }
 

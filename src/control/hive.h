@@ -139,6 +139,8 @@ struct Hive {
   [[nodiscard]] Result<void> keep_agent(const Agent& agent);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
   /// A failure of the keeper is logged: without it we end, and what it holds too much is harmless.
+  void warn_if_failed(const Result<void>& kept);
+  /// A failure is logged.
   void drop_life(Pid pid, std::uint64_t incarnation);
   /// Forgets a link here and in the keeper; failures as with drop_life().
   void drop_link(shm::LinkKey key);

@@ -227,10 +227,9 @@ namespace {
 bool release(Hive& hive, LinkEntry& link) {
   if (std::exchange(link.released, true)) return true;
   const auto kept = hive.keep_link(link);
-  if (kept) return true;
-  link.released = false;
-  hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-  return false;
+  hive.warn_if_failed(kept);
+  link.released = kept.has_value();
+  return link.released;
 }
 
 /// The reader has forgotten the link.
@@ -242,9 +241,7 @@ void let_go(Hive& hive, LinkEntry& link) {
     return;
   }
   link.faded = true;
-  if (auto kept = hive.keep_link(link); !kept) {
-    hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-  }
+  hive.warn_if_failed(hive.keep_link(link));
 }
 
 }  // namespace
@@ -299,9 +296,8 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
                   life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
                   what);
   }
-  for (const auto& kept : {hive.keep_link(*link), hive.keeper.keep(kEndedLinksKey, total, {})}) {
-    if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-  }
+  hive.warn_if_failed(hive.keep_link(*link));
+  hive.warn_if_failed(hive.keeper.keep(kEndedLinksKey, total, {}));
   if (life == nullptr) return;
   EndedAnnouncement ended;
   ended.pid = link->reader;
@@ -315,8 +311,8 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   LinksAnswer answer;
   for (const LinkEntry* link : unfaded_links_to(hive, request.to)) {
     const shm::LinkKey& key = link->key;
-    // The row of one that its reader may forget can be closed, and then nothing in it waits.
     if (key.incarnation < request.from) continue;
+    // The row of one that its reader may forget can be closed, and then nothing in it waits.
     if (link->released && !request.released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
         answer.links.back().incarnation != key.incarnation) {

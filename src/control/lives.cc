@@ -176,9 +176,7 @@ void leave_empty(Hive& hive, shm::LinkKey key) {
     if (older && other->reader == link->reader && other->left_empty) hive.drop_link(other->key);
   }
   link->left_empty = true;
-  if (auto kept = hive.keep_link(*link); !kept) {
-    hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-  }
+  hive.warn_if_failed(hive.keep_link(*link));
 }
 
 }  // namespace

@@ -82,6 +82,11 @@ LogGate::Kind* LogGate::user_of(const Key& key) {
 
 void LogGate::count(Kind& kind, std::int64_t now_ns) {
   ++kind.left_out;
+  wait_for_line(kind, now_ns);
+}
+
+/// settle() is to be called again when there is a line for this kind.
+void LogGate::wait_for_line(Kind& kind, std::int64_t now_ns) {
   const std::int64_t wait_ns = std::max(kSettleNs, kind.bucket.ns_until(now_ns));
   next_ns_ = std::min(next_ns_, now_ns + wait_ns);
 }
@@ -92,14 +97,12 @@ void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now
   if (!user_may) {
     // One line of the user stands for those of all his agents.
     user->left_out += std::exchange(kind.left_out, 0);
-    const std::int64_t wait_ns = std::max(kSettleNs, user->bucket.ns_until(now_ns));
-    next_ns_ = std::min(next_ns_, now_ns + wait_ns);
+    wait_for_line(*user, now_ns);
   } else if (kind.bucket.take(now_ns)) {
     if (user != nullptr) (void)user->bucket.take(now_ns);
     say(log, key, kind);
   } else {
-    const std::int64_t wait_ns = std::max(kSettleNs, kind.bucket.ns_until(now_ns));
-    next_ns_ = std::min(next_ns_, now_ns + wait_ns);
+    wait_for_line(kind, now_ns);
   }
 }
 

@@ -74,6 +74,7 @@ class LogGate {
   Kinds::iterator find_or_add(Who who, std::string_view event, const Rate& rate);
   Kind* user_of(const Key& key);
   void count(Kind& kind, std::int64_t now_ns);
+  void wait_for_line(Kind& kind, std::int64_t now_ns);
   void settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now_ns);
   static void say(Log& log, const Key& key, Kind& kind);
 

@@ -24,10 +24,6 @@ struct KeptLife {
   std::vector<os::UniqueFd> fds;
 };
 
-void warn_if_failed(Hive& hive, const Result<void>& kept) {
-  if (!kept) hive.log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
-}
-
 std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   auto life = std::make_unique<Life>();
   life->incarnation = kept.record.incarnation;
@@ -169,7 +165,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   if (needless || hive.registry.agent(record.reader) == nullptr) {
     hive.drop_link(record.key);
   } else if (faded != record.faded) {
-    warn_if_failed(hive, hive.keep_link(link));
+    hive.warn_if_failed(hive.keep_link(link));
   }
 }
 

@@ -78,10 +78,7 @@ bool Receiver::serve_queue() {
 }
 
 bool Receiver::urgent_lanes_are_empty() const {
-  if (links_.size() > kActiveLinks) return false;
-  return std::none_of(links_.begin(), links_.end(), [](const auto& link) {
-    return link->has_message(shm::Lane::kUrgent) && link->open();
-  });
+  return links_.size() <= kActiveLinks && !has_urgent_lane();
 }
 
 void Receiver::move_to_front(std::size_t at) {

@@ -111,10 +111,11 @@ bool Receiver::all_empty() const {
                       [](const auto& link) { return link->holds_messages(); });
 }
 
-bool Receiver::has_urgent() const {
-  if (home_->inbox().critical() != 0) return true;
+bool Receiver::has_urgent() const { return home_->inbox().critical() != 0 || has_urgent_lane(); }
+
+bool Receiver::has_urgent_lane() const {
   return std::any_of(links_.begin(), links_.end(), [](const auto& link) {
-    return link->open() && link->has_message(shm::Lane::kUrgent);
+    return link->has_message(shm::Lane::kUrgent) && link->open();
   });
 }
 

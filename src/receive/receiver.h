@@ -187,6 +187,8 @@ class Receiver {
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
   [[nodiscard]] static std::uint32_t tokens_of(InLink& link, std::uint32_t budget);
+  // Something urgent lies in a lane that is open.
+  [[nodiscard]] bool has_urgent_lane() const;
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/os/clock.h"
+#include "tests/support/in_links.h"
 
 namespace beeline::killpoints {
 namespace {
@@ -43,20 +44,12 @@ void set_up(receive::InLink& link, const Life& owner) {
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
 }
 
-Result<segment::Foreign> map_link(const Life& owner) {
-  auto fd = os::duplicate(owner.out->memory().fd());
-  if (!fd) return tl::unexpected(fd.error());
-  return segment::Foreign::accept(
-      std::move(*fd), shm::link_identity(kContract, owner.pid, owner.peer, owner.out->key()),
-      shm::LinkLayout(kContract).first_extent);
-}
-
 // As AgentCore::inherit_link() does, without what a coordinator says.
 Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
                           receive::Predecessor& predecessor) {
   auto mine = os::duplicate(before.out->memory().fd());
   if (!mine) return tl::unexpected(mine.error());
-  auto memory = map_link(owner);
+  auto memory = test::map_link(*owner.out, owner.pid);
   if (!memory) return tl::unexpected(memory.error());
   auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract);
   set_up(*link, owner);
@@ -175,7 +168,8 @@ send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
 
 void World::connect(Life& reader, Life& owner) {
   const std::uint16_t row = need(reader.receiver->home().vacant_row());
-  auto link = std::make_unique<receive::InLink>(need(map_link(owner)), kContract);
+  auto link =
+      std::make_unique<receive::InLink>(need(test::map_link(*owner.out, owner.pid)), kContract);
   set_up(*link, owner);
   link->row = row;
   shm::open_row(reader.home().row(row), link->key, owner.pid, 0, 0, 0);

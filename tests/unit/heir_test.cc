@@ -17,6 +17,20 @@ using test::Peer;
 constexpr std::uint32_t kHeirPeer = 100;
 constexpr std::uint32_t kSlabBytes = 500;
 
+// What a successor is given of a peer: the link that it reads, and where its predecessor's receipts
+// for that lie.
+std::unique_ptr<InLink> link_of(const Peer& peer, const send::OutLink& back) {
+  auto link =
+      std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract);
+  link->key = peer.own.key();
+  link->owner_pid = peer.pid;
+  link->sink = {&back.view(), &back.memory(), shm::vacant_bank(back.view())};
+  return link;
+}
+OldReceipts receipts_in(const send::OutLink& old) {
+  return {must(os::duplicate(old.memory().fd())), old.key(), kContract};
+}
+
 // A life that has taken over from another, with one peer.
 struct Heir {
   Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, std::uint64_t life)
@@ -26,14 +40,8 @@ struct Heir {
     const std::uint64_t old_life = before.home().home().header().owner_incarnation;
     auto old = must(OldHome::accept(must(os::duplicate(before.home().fd())), kReaderPid, old_life));
     Predecessor predecessor(std::move(old), 1);
-    auto made =
-        std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract);
-    made->key = peer.own.key();
-    made->owner_pid = peer.pid;
-    made->sink = {&back.view(), &back.memory(), shm::vacant_bank(back.view())};
-    link = must(inherit_link(
-        receiver, predecessor, std::move(made),
-        {must(os::duplicate(old_receipts.memory().fd())), old_receipts.key(), kContract}));
+    link =
+        must(inherit_link(receiver, predecessor, link_of(peer, back), receipts_in(old_receipts)));
     done = inherit_home(receiver, predecessor.home, predecessor.links).has_value();
     receiver.settle_adopted();
   }
@@ -141,14 +149,8 @@ TEST_F(HeirTest, StampsThatALivingPredecessorChangesMeanwhileAreReadOnce) {
       1);
   Receiver next(must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, Heir::small())));
   const send::OutLink back = test::make_link(kReaderPid, kHeirPeer, {kReaderLife + 1, 1});
-  auto made =
-      std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, kHeirPeer)), kContract);
-  made->key = peer_->own.key();
-  made->owner_pid = kHeirPeer;
-  made->sink = {&back.view(), &back.memory(), 0};
-  const InLink* link = must(
-      inherit_link(next, before, std::move(made),
-                   {must(os::duplicate(peer_->back.memory().fd())), peer_->back.key(), kContract}));
+  const InLink* link =
+      must(inherit_link(next, before, link_of(*peer_, back), receipts_in(peer_->back)));
   peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(loan.generation);
   ASSERT_TRUE(inherit_home(next, before.home, before.links));
   // Else it would be finished here, and never for its sender.
