@@ -94,7 +94,8 @@ void sort(std::vector<Row>& rows) {
 std::uint64_t kills_of(const Row& row, const std::vector<Row>& swept, const Effort& effort) {
   if (row.tally.points <= effort.kill_all_below) return kEvery;
   const bool is_shortest = std::none_of(swept.begin(), swept.end(), [&](const Row& other) {
-    return !other.is_pair() && other.scenario->operation == row.scenario->operation &&
+    return !other.is_pair() &&
+           other.scenario->operation->code() == row.scenario->operation->code() &&
            (other.tally.points < row.tally.points ||
             (other.tally.points == row.tally.points && &other < &row));
   });

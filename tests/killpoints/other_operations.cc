@@ -1,6 +1,8 @@
 // What a successor and the coordinator do, and how a link is forgotten; swept instruction by
 // instruction.
 
+#include <utility>
+
 #include "tests/killpoints/scenario.h"
 
 namespace beeline::killpoints {
@@ -34,7 +36,7 @@ Operation take_over() {
 Operation take_over_from_liar(std::string name, std::uint64_t in_home,
                               std::optional<std::uint64_t> in_receipts, std::string from) {
   Operation operation = take_over();
-  operation.name = std::move(name);
+  operation.variant_of = std::exchange(operation.name, std::move(name));
   operation.bases = std::move(from);
   operation.meets_peer = false;
   operation.arrange = [=, arrange = operation.arrange](Rig& rig) {

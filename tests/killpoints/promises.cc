@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kLeastScenarios = 40;
 constexpr std::uint64_t kLeastPoints = 300'000;
-constexpr std::uint64_t kLeastKills = 100'000;
+constexpr std::uint64_t kLeastKills = 50'000;
 constexpr std::uint64_t kLeastPairs = 1'000'000;
 constexpr std::uint64_t kLeastPauses = 5'000;
 constexpr std::uint64_t kLeastPausesLong = 200'000;
@@ -40,7 +40,8 @@ void expect_whole_kills(Summary& summary) {
   for (const Row& row : summary.rows) {
     if (row.is_pair()) continue;
     const auto is_same = [&](const Row& other) {
-      return !other.is_pair() && other.scenario->operation == row.scenario->operation;
+      return !other.is_pair() &&
+             other.scenario->operation->code() == row.scenario->operation->code();
     };
     const auto first = std::find_if(summary.rows.begin(), summary.rows.end(), is_same);
     if (&*first != &row) continue;

@@ -38,6 +38,11 @@ struct Operation {
   // is none: whoever reads a directory sees of a coordinator that stands still what the sweep
   // reads.
   bool meets_peer = true;
+  // That of which it runs the same code, after another past: real kills at every instruction of
+  // that one stand for both.
+  std::string variant_of{};
+
+  [[nodiscard]] const std::string& code() const { return variant_of.empty() ? name : variant_of; }
 };
 
 struct Scenario {

@@ -43,7 +43,7 @@ inline constexpr std::uint64_t kEvery = UINT64_MAX;
 struct Effort {
   // Real kills: at every instruction of a scenario that is not longer than the first number, and in
   // the shortest of each operation; elsewhere at so many, spread evenly.
-  std::uint64_t kill_all_below = 1'000;
+  std::uint64_t kill_all_below = 500;
   std::uint64_t kills = 24;
   // One end stands still after each instruction that changed what the other sees, and after each
   // one whose number can be divided by this. 0: nowhere.

@@ -1,11 +1,28 @@
 // beeline up, down, status, tree, route, and what all verbs have in common.
 
+#include <fstream>
+
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
 namespace {
 
-using CliHive = CliTest;
+// How many sockets bear this path: who listens, and each connection to it.
+int sockets_at(const std::string& path) {
+  std::ifstream table("/proc/net/unix");
+  int found = 0;
+  for (std::string line; std::getline(table, line);) found += line.ends_with(path) ? 1 : 0;
+  return found;
+}
+
+class CliHive : public CliTest {
+ protected:
+  void signal_hive(const json& status, int number) {
+    for (const char* process : {"keeper_pid", "coordinator_pid"}) {
+      ASSERT_EQ(::kill(status.at(process).get<pid_t>(), number), 0);
+    }
+  }
+};
 
 TEST_F(CliHive, EveryHelpPageHasExamples) {
   EXPECT_TRUE(contains(good({"-h"}), "Examples:"));
@@ -57,6 +74,23 @@ TEST_F(CliHive, UpSaysWhereItListensAndTheSecondOneSaysWhoRuns) {
   EXPECT_TRUE(contains(good({"down"}), "down"));
   EXPECT_FALSE(is_up());
   (void)bad(3, {"down"});
+}
+
+TEST_F(CliHive, UpStartsAHiveThatIsKilledWhileItIsAskedWhetherItRuns) {
+  (void)good({"up"});
+  const json status = good_json({"status"});
+  signal_hive(status, SIGSTOP);
+  const int listening = sockets_at(directory_ + "/socket");
+  Program up({"beeline", "up"});
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (sockets_at(directory_ + "/socket") <= listening) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "nobody has connected";
+    ::usleep(2000);
+  }
+  signal_hive(status, SIGKILL);
+  const Outcome outcome = up.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(good_json({"status"}).at("keeper_pid"), status.at("keeper_pid"));
 }
 
 TEST_F(CliHive, UpAsJsonNamesProcessesThatRun) {

@@ -55,7 +55,9 @@ ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
 ExitCode up(const Context& context, std::uint64_t max_payload, const std::string& group) {
   if (auto present = Client::connect(client_options(context, false))) {
     const auto status = present->status();
-    return status ? say_running(*status, present->socket_path()) : complain(status.error());
+    if (status) return say_running(*status, present->socket_path());
+    // One that was killed listens until all of it is gone.
+    if (status.error().code != ErrorCode::kClosed) return complain(status.error());
   }
   // As for every coordinator that starts: the environment says what its limit is.
   if (max_payload != 0) {
