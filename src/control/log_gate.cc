@@ -16,22 +16,22 @@ constexpr std::int64_t kSettleNs = 1'000'000'000;  // at least between two looks
 bool LogGate::admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
                      const Limit& limit) {
   if (next_ns_ == 0) next_ns_ = now_ns + kSweepNs;
-  const auto user = find_or_add({kNoPid, who.uid}, event, limit.user);
+  const auto user = find_or_add_user(who.uid, event, limit.user);
   // First: a user who has no line left makes us remember none of his agents.
   if (user->second.bucket.available(now_ns) == 0) {
     count(user->second, now_ns);
     return false;
   }
-  const auto agent = who.pid == kNoPid ? user : find_or_add(who, event, limit.agent);
-  if (agent != user) {
+  const auto agent = who.pid == kNoPid ? kinds_.end() : find_or_add_agent(who, event, limit.agent);
+  if (agent != kinds_.end()) {
     if (!agent->second.bucket.take(now_ns)) {
       count(agent->second, now_ns);
       return false;
     }
-    say(log, agent->first, agent->second);
+    say_beside(log, agent->first, agent->second, now_ns);
   }
   (void)user->second.bucket.take(now_ns);
-  say(log, user->first, user->second);
+  say_beside(log, user->first, user->second, now_ns);
   return true;
 }
 
@@ -39,11 +39,9 @@ std::int64_t LogGate::settle(Log& log, std::int64_t now_ns) {
   if (now_ns < next_ns_ || next_ns_ == 0) return next_ns_;
   next_ns_ = now_ns + kSweepNs;
   for (auto it = kinds_.begin(); it != kinds_.end();) {
-    auto& [key, kind] = *it;
-    if (kind.left_out != 0) settle_kind(log, key, kind, now_ns);
+    if (it->second.left_out != 0) settle_kind(log, it->first, it->second, now_ns);
     // One that is full again is as good as none.
-    const bool is_idle = kind.left_out == 0 && kind.bucket.available(now_ns) == kind.burst;
-    it = is_idle ? kinds_.erase(it) : std::next(it);
+    it = it->second.is_idle(now_ns) ? forget(it) : std::next(it);
   }
   if (kinds_.empty()) next_ns_ = 0;
   return next_ns_;
@@ -54,9 +52,7 @@ void LogGate::settle_agent(Log& log, Who who, std::int64_t now_ns) {
        ++it) {
     const auto& [uid, pid, event] = it->first;
     if (uid != who.uid || pid != who.pid) return;
-    Kind* user = user_of(it->first);
-    if (it->second.left_out == 0 || (user != nullptr && !user->bucket.take(now_ns))) continue;
-    say(log, it->first, it->second);
+    if (it->second.left_out != 0) settle_kind(log, it->first, it->second, now_ns);
   }
 }
 
@@ -64,12 +60,36 @@ void LogGate::settle_all(Log& log) {
   for (auto& [key, kind] : kinds_) say(log, key, kind);
 }
 
-LogGate::Kinds::iterator LogGate::find_or_add(Who who, std::string_view event, const Rate& rate) {
-  Key key(who.uid, who.pid, event);
+LogGate::Kinds::iterator LogGate::find_or_add_user(uid_t uid, std::string_view event,
+                                                   const Rate& rate) {
+  Key key(uid, kNoPid, event);
   if (const auto known = kinds_.find(key); known != kinds_.end()) return known;
   if (kinds_.size() >= kMaxKinds) key = Key(kUnknownUser, kNoPid, event);
-  const Kind fresh{limit::TokenBucket(rate.per_second, rate.burst), rate.burst, 0};
-  return kinds_.try_emplace(std::move(key), fresh).first;
+  return kinds_.try_emplace(std::move(key), Kind(rate)).first;
+}
+
+/// The end of the kinds if there is no room for another one.
+LogGate::Kinds::iterator LogGate::find_or_add_agent(Who who, std::string_view event,
+                                                    const Rate& rate) {
+  Key key(who.uid, who.pid, event);
+  if (const auto known = kinds_.find(key); known != kinds_.end()) return known;
+  const auto of_user = agent_kinds_of_.find(who.uid);
+  const std::size_t count = of_user == agent_kinds_of_.end() ? 0 : of_user->second;
+  const bool full = agent_kinds_ >= kMaxAgentKinds || kinds_.size() >= kMaxKinds;
+  if (full || count >= kMaxAgentKindsOfUser) return kinds_.end();
+  ++agent_kinds_;
+  ++agent_kinds_of_[who.uid];
+  return kinds_.try_emplace(std::move(key), Kind(rate)).first;
+}
+
+LogGate::Kinds::iterator LogGate::forget(Kinds::iterator kind) {
+  const auto& [uid, pid, event] = kind->first;
+  if (pid != kNoPid) {
+    --agent_kinds_;
+    const auto of_user = agent_kinds_of_.find(uid);
+    if (--of_user->second == 0) agent_kinds_of_.erase(of_user);
+  }
+  return kinds_.erase(kind);
 }
 
 /// What the user of an agent may still cause; null for a user himself.
@@ -85,25 +105,32 @@ void LogGate::count(Kind& kind, std::int64_t now_ns) {
   wait_for_line(kind, now_ns);
 }
 
-/// settle() is to be called again when there is a line for this kind.
+/// settle() is to be called again when there is a line for the account of this kind.
 void LogGate::wait_for_line(Kind& kind, std::int64_t now_ns) {
-  const std::int64_t wait_ns = std::max(kSettleNs, kind.bucket.ns_until(now_ns));
+  const std::int64_t wait_ns = std::max(kSettleNs, kind.accounts.ns_until(now_ns));
   next_ns_ = std::min(next_ns_, now_ns + wait_ns);
 }
 
 void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now_ns) {
   Kind* user = user_of(key);
-  const bool user_may = user == nullptr || user->bucket.available(now_ns) != 0;
+  const bool user_may = user == nullptr || user->accounts.available(now_ns) != 0;
   if (!user_may) {
     // One line of the user stands for those of all his agents.
     user->left_out += std::exchange(kind.left_out, 0);
     wait_for_line(*user, now_ns);
-  } else if (kind.bucket.take(now_ns)) {
-    if (user != nullptr) (void)user->bucket.take(now_ns);
+  } else if (kind.accounts.take(now_ns)) {
+    if (user != nullptr) (void)user->accounts.take(now_ns);
     say(log, key, kind);
   } else {
     wait_for_line(kind, now_ns);
   }
+}
+
+/// Beside a line that is written: settle() needs not say it, too.
+void LogGate::say_beside(Log& log, const Key& key, Kind& kind, std::int64_t now_ns) {
+  if (kind.left_out == 0) return;
+  (void)kind.accounts.take(now_ns);
+  say(log, key, kind);
 }
 
 void LogGate::say(Log& log, const Key& key, Kind& kind) {

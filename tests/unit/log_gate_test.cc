@@ -87,14 +87,43 @@ TEST_F(LogGateTest, TheEndOfALifeGivesNoLinesBack) {
   EXPECT_EQ(flood({5, 1000}, 10, kStart), 0U);
 }
 
-TEST_F(LogGateTest, WhatWasLeftOutIsSaidWhenThereIsALineForIt) {
-  EXPECT_EQ(flood({5, 1000}, 10, kStart), 2U);
+TEST_F(LogGateTest, WhatWasLeftOutIsSaidInTimeAndTakesNoLineFromAnybody) {
+  EXPECT_EQ(flood({5, 1000}, 20, kStart), 2U);
   const std::int64_t next_ns = gate_.settle(log_, kStart);
   EXPECT_EQ(left_out(), 0U);
   ASSERT_GT(next_ns, kStart);
-  ASSERT_LE(next_ns, kStart + 11 * kSecond) << "a line comes every ten seconds";
-  (void)gate_.settle(log_, next_ns);
-  EXPECT_EQ(left_out("agent=5 of=event"), 8U);
+  ASSERT_LE(next_ns, kStart + 11 * kSecond);
+  const std::int64_t now_ns = kStart + 11 * kSecond;  // a line comes every ten seconds
+  (void)gate_.settle(log_, now_ns);
+  EXPECT_EQ(left_out("agent=5 of=event"), 18U);
+  EXPECT_EQ(flood({5, 1000}, 1, now_ns), 1U) << "the account has taken its line";
+}
+
+// Lines that say what happens, not only how many of them are missing.
+TEST_F(LogGateTest, InASteadyFloodALineIsWrittenNowAndThen) {
+  constexpr std::int64_t kSeconds = 1000;
+  std::uint64_t caused = 0;
+  std::uint64_t written = 0;
+  std::uint64_t counted = 0;
+  std::uint64_t accounts = 0;
+  for (std::int64_t second = 0; second < kSeconds; ++second) {
+    const std::int64_t now_ns = kStart + second * kSecond;
+    for (std::int64_t tenth = 0; tenth < 10; ++tenth, ++caused) {
+      // Ever new agents, as in a flood of lives.
+      const Pid pid = static_cast<Pid>(2 + caused);
+      written += flood({pid, 1000}, 1, now_ns + tenth * kSecond / 10);
+      gate_.settle_agent(log_, {pid, 1000}, now_ns + tenth * kSecond / 10);
+      (void)gate_.settle(log_, now_ns + tenth * kSecond / 10);
+    }
+    const std::uint64_t now_counted = left_out();
+    counted += now_counted;
+    accounts += now_counted == 0 ? 0 : 1;
+  }
+  gate_.settle_all(log_);
+  EXPECT_GE(written, 10 + kSeconds / 10 - 1) << "as many as the user may cause";
+  EXPECT_LE(written, 10 + kSeconds / 10);
+  EXPECT_LE(accounts, 2 * kSeconds / 10) << "what was left out fills the log";
+  EXPECT_EQ(written + counted + left_out(), caused) << "each is there, or counted";
 }
 
 TEST_F(LogGateTest, WhoCausesNothingIsForgottenInTime) {
@@ -115,6 +144,37 @@ TEST_F(LogGateTest, ItRemembersSoManyAtMost) {
   for (uid_t uid = 1; uid < 2 * LogGate::kMaxKinds; ++uid) (void)flood({0, uid}, 1, kStart);
   EXPECT_LE(gate_.size(), LogGate::kMaxKinds + 1);
   EXPECT_LE(flood({0, 1'000'000}, 100, kStart), 10U) << "the rest shares one bucket";
+}
+
+TEST_F(LogGateTest, TheAgentsOfAFewTakeNoPlaceFromOtherUsers) {
+  constexpr LogGate::Limit kMany{{0.1, 2}, {0.1, 100'000}};
+  const auto admits = [&](LogGate::Who who) {
+    return gate_.admits(log_, who, "event", kStart, kMany);
+  };
+  for (uid_t uid = 1; uid <= 8; ++uid) {
+    for (Pid pid = 1; pid <= LogGate::kMaxKinds; ++pid) {
+      ASSERT_TRUE(admits({pid, uid})) << "an agent too many has the lines of its user";
+    }
+    EXPECT_LE(gate_.size(), uid * (LogGate::kMaxAgentKindsOfUser + 1));
+  }
+  EXPECT_LT(gate_.size(), LogGate::kMaxKinds);
+  EXPECT_EQ(flood({0, 1000}, 100, kStart), 10U);
+  EXPECT_EQ(flood({0, 1001}, 100, kStart), 10U) << "a newcomer has a bucket of his own";
+}
+
+TEST_F(LogGateTest, WhoIsForgottenMakesRoom) {
+  for (Pid pid = 1; pid <= LogGate::kMaxAgentKindsOfUser; ++pid) {
+    (void)gate_.admits(log_, {pid, 1000}, "event", kStart, {{0.1, 2}, {1000, 100'000}});
+  }
+  const std::size_t full = gate_.size();
+  std::int64_t now_ns = kStart;
+  while ((now_ns = gate_.settle(log_, now_ns)) != 0) ASSERT_LT(now_ns, kStart + 1000 * kSecond);
+  EXPECT_EQ(gate_.size(), 0U);
+  for (Pid pid = 1; pid <= LogGate::kMaxAgentKindsOfUser; ++pid) {
+    (void)gate_.admits(log_, {pid, 1000}, "event", kStart + 1000 * kSecond,
+                       {{0.1, 2}, {1000, 100'000}});
+  }
+  EXPECT_EQ(gate_.size(), full);
 }
 
 }  // namespace
