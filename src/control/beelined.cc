@@ -221,6 +221,10 @@ int detach(const Options& options, const control::HivePaths& paths) {
 }
 
 int run(int argc, char** argv) {
+  if (const auto filled = os::fill_standard_streams(); !filled) {
+    print_error(filled.error().text);
+    return kExitError;
+  }
   Options options;
   CLI::App app{"The daemon of a Beeline hive: keeper and coordinator."};
   app.set_version_flag("--version", fmt::format("beelined {}", beeline::kVersion));

@@ -18,14 +18,16 @@ pid_t holder_pid(std::string_view text) {
   return error == std::errc() && end == text.end() && pid > 0 ? pid : 0;
 }
 
-std::optional<DirectoryAccess> access_from(std::string_view text) {
-  DirectoryAccess access;
+std::optional<DirectoryOpening> opening_from(std::string_view text) {
+  DirectoryOpening opening;
   const char* const last = text.data() + text.size();
-  const auto mode = std::from_chars(text.data(), last, access.mode, 8);
+  const auto mode = std::from_chars(text.data(), last, opening.before.mode, 8);
   if (mode.ec != std::errc() || mode.ptr == last || *mode.ptr != ':') return std::nullopt;
-  const auto group = std::from_chars(mode.ptr + 1, last, access.group);
+  const auto before = std::from_chars(mode.ptr + 1, last, opening.before.group);
+  if (before.ec != std::errc() || before.ptr == last || *before.ptr != ':') return std::nullopt;
+  const auto group = std::from_chars(before.ptr + 1, last, opening.group);
   if (group.ec != std::errc() || group.ptr != last) return std::nullopt;
-  return access;
+  return opening;
 }
 
 }  // namespace
@@ -33,8 +35,9 @@ std::optional<DirectoryAccess> access_from(std::string_view text) {
 std::string holder_text(const HiveHolder& holder) {
   std::string text =
       fmt::format("pid {}\nsince {}\nhive {}\n", holder.pid, holder.since, holder.hive);
-  if (holder.before) {
-    text += fmt::format("before {:o}:{}\n", holder.before->mode, holder.before->group);
+  if (holder.opening) {
+    const DirectoryAccess& before = holder.opening->before;
+    text += fmt::format("opened {:o}:{}:{}\n", before.mode, before.group, holder.opening->group);
   }
   return text;
 }
@@ -53,7 +56,7 @@ Result<HiveHolder> read_holder(const std::string& lock_path) {
     if (key == "pid") holder.pid = holder_pid(value);
     if (key == "since") holder.since = value;
     if (key == "hive") holder.hive = value;
-    if (key == "before") holder.before = access_from(value);
+    if (key == "opened") holder.opening = opening_from(value);
   }
   return holder;
 }

@@ -15,14 +15,19 @@ struct DirectoryAccess {
   gid_t group = 0;
 };
 
+/// How a directory was before it was opened to a group, and to which.
+struct DirectoryOpening {
+  DirectoryAccess before;
+  gid_t group = 0;
+};
+
 /// Who holds the directory of a hive: what its keeper writes into the lock file. No proof of
 /// anything, since whoever was killed leaves it behind.
 struct HiveHolder {
   std::string hive;   ///< its name; empty where the text does not say
   pid_t pid = 0;      ///< of the keeper; 0 where the text does not say
   std::string since;  ///< when it started; empty where the text does not say
-  /// How the directory was before it was opened to a group; nothing where it was not.
-  std::optional<DirectoryAccess> before{};
+  std::optional<DirectoryOpening> opening{};  ///< nothing where it was not opened to a group
 };
 
 [[nodiscard]] std::string holder_text(const HiveHolder& holder);

@@ -179,14 +179,18 @@ Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_
   return open(socket, 0660);
 }
 
-Result<void> close_directory(const HivePaths& paths, const DirectoryAccess& before) {
+Result<void> close_directory(const HivePaths& paths, const DirectoryOpening& opening) {
   const auto now = directory_access(paths);
   if (!now) return tl::unexpected(now.error());
-  const bool ours = now->mode == kGroupMode;
+  const auto& [before, group] = opening;
+  const bool ours = now->mode == kGroupMode && now->group == group;
   const bool open = now->mode != before.mode || now->group != before.group;
   if (!ours || !open) return {};
-  if (::chmod(paths.directory.c_str(), before.mode) == 0 &&
-      ::chown(paths.directory.c_str(), static_cast<uid_t>(-1), before.group) == 0) {
+  // First to all groups: whoever is killed in between leaves it open to nobody.
+  const char* const path = paths.directory.c_str();
+  if (::chmod(path, before.mode & ~static_cast<mode_t>(S_IRWXG)) == 0 &&
+      (group == before.group || ::chown(path, static_cast<uid_t>(-1), before.group) == 0) &&
+      ::chmod(path, before.mode) == 0) {
     return {};
   }
   return os::system_failure(
@@ -198,7 +202,9 @@ Result<void> close_directory(const HivePaths& paths, const DirectoryAccess& befo
 Result<gid_t> find_group(const std::string& name) {
   gid_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error == std::errc() && end == name.data() + name.size()) return number;
+  constexpr gid_t kNone = static_cast<gid_t>(-1);  // to chown() it means: leave it as it is
+  const bool is_number = error == std::errc() && end == name.data() + name.size();
+  if (is_number && number != kNone) return number;
   std::array<char, 16384> memory{};
   struct group entry {};
   struct group* found = nullptr;

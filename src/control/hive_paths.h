@@ -50,8 +50,9 @@ struct HivePaths {
                                        gid_t group);
 
 /// Takes back what admit_group() did to the directory. One that somebody has changed since stays.
-/// Errors: kSystem.
-[[nodiscard]] Result<void> close_directory(const HivePaths& paths, const DirectoryAccess& before);
+/// Errors: kSystem; where we may not give it its group again (EPERM: we are no member of that) it
+/// is closed to all groups.
+[[nodiscard]] Result<void> close_directory(const HivePaths& paths, const DirectoryOpening& opening);
 
 /// The group of that name or number. Errors: kInvalid.
 [[nodiscard]] Result<gid_t> find_group(const std::string& name);

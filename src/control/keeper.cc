@@ -58,13 +58,15 @@ Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
 Result<void> Keeper::settle_directory() {
   // A hive that was killed has left it open to its group.
   const auto left = read_holder(options_.paths.lock);
-  if (left && left->before) {
-    if (auto closed = close_directory(options_.paths, *left->before); !closed) return closed;
+  if (left && left->opening) {
+    if (const auto closed = close_directory(options_.paths, *left->opening); !closed) {
+      log_.warn("directory_not_restored", "text={}", in_quotes(closed.error().text));
+    }
   }
   const auto found = directory_access(options_.paths);
   if (!found) return tl::unexpected(found.error());
   if (options_.group) {
-    before_ = *found;
+    opening_ = {*found, *options_.group};
   } else if ((found->mode & 077) != 0) {
     log_.info(
         "directory_is_wide",
@@ -73,7 +75,7 @@ Result<void> Keeper::settle_directory() {
         in_quotes(options_.paths.directory), found->mode);
   }
   // Before it is opened: whoever comes after us knows how it was.
-  return lock_.write_text(holder_text({facts_.paths.hive, ::getpid(), facts_.since, before_}));
+  return lock_.write_text(holder_text({facts_.paths.hive, ::getpid(), facts_.since, opening_}));
 }
 
 Result<void> Keeper::listen() {
@@ -255,7 +257,7 @@ void Keeper::remove_files() {
     (void)::unlink(path.c_str());
   }
   // While the lock holds what the directory was, and nobody else begins here.
-  if (before_) (void)close_directory(paths, *before_);
+  if (opening_) (void)close_directory(paths, *opening_);
   (void)::unlink(paths.lock.c_str());
   (void)::rmdir(paths.directory.c_str());  // one in which something else lies stays
 }

@@ -69,7 +69,7 @@ class Keeper {
 
   KeeperOptions options_;
   os::LockFile lock_;
-  std::optional<DirectoryAccess> before_;  // of the directory, before a group was admitted
+  std::optional<DirectoryOpening> opening_;  // what we may have done to the directory
   Log log_;
   HiveFacts facts_;
   os::PacketSocket listener_;

@@ -61,6 +61,7 @@ Result<void> Server::prepare() {
   signals_.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.valid()) return os::system_failure("cannot make a signalfd");
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!reserve_.valid()) return os::system_failure("cannot open /dev/null");
   if (auto added = add(listener_.fd(), Source::kListener, 0, EPOLLIN); !added) return added;
   if (auto added = add(signals_.get(), Source::kSignal, 0, EPOLLIN); !added) return added;
   return add(keeper_.fd(), Source::kKeeper, 0, EPOLLIN);

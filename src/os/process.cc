@@ -1,5 +1,6 @@
 #include "src/os/process.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -23,6 +24,15 @@ Result<void> raise_fd_limit() {
   limit.rlim_cur = limit.rlim_max;
   if (::setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
   return system_failure("raise limit of open files to " + std::to_string(limit.rlim_max));
+}
+
+Result<void> fill_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) >= 0) continue;
+    // It gets the lowest number that is free, which is this one.
+    if (::open("/dev/null", O_RDWR) < 0) return system_failure("open /dev/null");
+  }
+  return {};
 }
 
 FdLimit fd_limit() noexcept {

@@ -15,6 +15,10 @@ namespace beeline::os {
 /// Raises the soft limit of open files to the hard one. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit();
 
+/// Opens /dev/null in the place of each standard stream that is closed. Else the next file that is
+/// opened gets its number, and is written to by whoever writes to that stream. Errors: kSystem.
+[[nodiscard]] Result<void> fill_standard_streams();
+
 inline constexpr std::uint64_t kNoFdLimit = ~0ULL;
 struct FdLimit {
   std::uint64_t soft = 0;  // kNoFdLimit: there is none

@@ -6,8 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <sstream>
 
 #include "src/control/hive_paths.h"
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -22,6 +28,27 @@ class CliDoctor : public CliTest {
     words.front() = programs + "/" + words.front();
     words.insert(words.begin(), {programs + "/tests/without-syscall", call});
     return run(std::move(words));
+  }
+  // A hive that admits a group, and whose keeper and coordinator are killed.
+  void up_and_kill(gid_t group) {
+    (void)good({"up", "--group", std::to_string(group)});
+    struct stat found {};
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    ASSERT_EQ(found.st_mode & 0777, 0750U);
+    ASSERT_EQ(found.st_gid, group);
+    const json status = good_json({"status"});
+    for (const char* process : {"keeper_pid", "coordinator_pid"}) {
+      const auto pidfd = os::open_pidfd(status.at(process).get<pid_t>());
+      ASSERT_TRUE(pidfd) << pidfd.error().text;
+      ASSERT_TRUE(os::send_signal(pidfd->get(), SIGKILL));
+      // Until then its socket takes connections.
+      ASSERT_TRUE(os::wait_readable(pidfd->get(), std::chrono::seconds(20)));
+    }
+  }
+  static std::string text_of(const std::string& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
   }
   static bool holds(const json& checks, const std::string& check) {
     for (const json& one : checks) {
@@ -80,6 +107,7 @@ TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
   const Outcome nobody = run({"beeline", "up", "--group", "no-such-group"});
   EXPECT_NE(nobody.code, 0);
   EXPECT_TRUE(contains(nobody.err, "no-such-group")) << nobody.err;
+  EXPECT_NE(run({"beeline", "up", "--group", "4294967295"}).code, 0) << "no group has that number";
   EXPECT_FALSE(is_up());
   const std::string group = std::to_string(::getegid());
   const Outcome closed = run({"beeline", "up", "--group", group});
@@ -99,17 +127,52 @@ TEST_F(CliDoctor, TheMembersOfAGroupAreAdmittedIfThereIsSuchAGroup) {
 
 TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatAKilledOneWithAGroupHasOpened) {
   ASSERT_EQ(::chmod(folder_.c_str(), 0710), 0);
-  (void)good({"up", "--group", std::to_string(::getegid())});
+  up_and_kill(::getegid());
+  (void)good({"up"});
   struct stat found {};
   ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
-  ASSERT_EQ(found.st_mode & 0777, 0750U);
-  const json status = good_json({"status"});
-  for (const char* process : {"keeper_pid", "coordinator_pid"}) {
-    ASSERT_EQ(::kill(status.at(process).get<pid_t>(), SIGKILL), 0);
-  }
-  (void)good({"up"});
-  ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777, 0700U);
+}
+
+// Its user has given it to others meanwhile, or to all.
+TEST_F(CliDoctor, ADirectoryThatIsNotAsAKilledHiveHasLeftItStays) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
+  constexpr gid_t kGroup = 65500;
+  constexpr gid_t kOthers = kGroup + 1;
+  ASSERT_EQ(::chmod(folder_.c_str(), 0711), 0);
+  struct Change {
+    gid_t group;
+    mode_t mode;
+  };
+  for (const Change change : {Change{kOthers, 0750}, Change{kGroup, 0755}}) {
+    up_and_kill(kGroup);
+    ASSERT_EQ(::chown(directory_.c_str(), static_cast<uid_t>(-1), change.group), 0);
+    ASSERT_EQ(::chmod(directory_.c_str(), change.mode), 0);
+    (void)good({"up"});
+    struct stat found {};
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, change.mode);
+    EXPECT_EQ(found.st_gid, change.group);
+    (void)good({"down"});
+  }
+}
+
+// As for a user who is no member of the group that the directory had.
+TEST_F(CliDoctor, AHiveStartsAlsoWhereItCannotGiveTheDirectoryItsOldGroupAgain) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
+  constexpr gid_t kGroup = 65500;
+  ASSERT_EQ(::chmod(folder_.c_str(), 0711), 0);
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::chown(directory_.c_str(), static_cast<uid_t>(-1), kGroup + 1), 0);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0750), 0);
+  up_and_kill(kGroup);
+  const Outcome up = without("chown", {"beeline", "up"});
+  if (up.code == 77) GTEST_SKIP() << "no seccomp filter here: " << up.err;
+  EXPECT_EQ(up.code, 0) << up.err;
+  struct stat found {};
+  ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700U) << "neither group may look into it";
+  EXPECT_TRUE(contains(text_of(directory_ + "/beelined.log"), "directory_not_restored"));
 }
 
 TEST_F(CliDoctor, ADirectoryThatItsUserMadeWiderStaysAsHeMadeIt) {

@@ -84,6 +84,23 @@ TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   ASSERT_TRUE(is_ok(others.front().client.detach({})));
 }
 
+// Whoever starts a service may have closed them.
+TEST_F(LimitsTest, AHiveInTheForegroundHasStandardStreamsAlthoughItWasStartedWithoutAny) {
+  const std::string command = "'" + program() + "' --foreground <&- >&- 2>&- &";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  ASSERT_TRUE(
+      eventually([&] { return os::PacketSocket::connect(root_ + "/hive/socket").has_value(); }));
+  const auto status = connect().status();
+  ASSERT_TRUE(is_ok(status));
+  for (const pid_t process : {status->keeper_pid, status->coordinator_pid}) {
+    for (const char* stream : {"0", "1", "2"}) {
+      const std::filesystem::path fd =
+          "/proc/" + std::to_string(process) + "/fd/" + std::string(stream);
+      EXPECT_EQ(std::filesystem::read_symlink(fd), "/dev/null") << fd;
+    }
+  }
+}
+
 // ---- Links and places ---------------------------------------------------------------------------
 
 /// Attaches, opens a link to `to`, leaves a message in it and is finally dead.
