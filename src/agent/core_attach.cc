@@ -287,7 +287,10 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   learn_owner(announced);
   auto memory = map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
-  if (!memory) return {};  // its owner lied about it; what it held cannot be read by anybody
+  if (!memory) {  // its owner lied about it; what it held cannot be read by anybody
+    refuse(announced, memory.error().text);
+    return {};
+  }
   send::OutLink* own = out_link(announced.pid);
   if (own == nullptr) {
     auto made = add_out_link(announced.pid);

@@ -23,7 +23,8 @@ void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what
   std::erase_if(refused_, [&](const control::ReportRequest& other) {
     return other.incarnation == announced.incarnation && other.serial == announced.serial;
   });
-  refused_.push_back({std::move(what), announced.pid, announced.incarnation, announced.serial});
+  refused_.push_back(
+      {std::move(what), announced.pid, announced.incarnation, announced.serial, true});
 }
 
 // To a coordinator that is restarted they are said again: it announces the links again.

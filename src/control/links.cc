@@ -99,6 +99,12 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
                   count, in_quotes(node->name), reader, kMaxLinksToAgent, in_quotes(node->name)));
 }
 
+/// The life that owns a link; null if only its number is known.
+const Life* owner_life(Hive& hive, const LinkEntry& link) {
+  const Agent* owner = hive.registry.agent(link.owner);
+  return owner == nullptr ? nullptr : owner->life(link.key.incarnation);
+}
+
 /// The life that owns a link, if it has a process.
 const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
@@ -232,10 +238,12 @@ bool release(Hive& hive, LinkEntry& link) {
   return link.released;
 }
 
-/// The reader has forgotten the link.
+/// The reader has forgotten the link, or has never taken it in.
 void let_go(Hive& hive, LinkEntry& link) {
   const Pid owner = link.owner;
-  if (!needed_as_mine(hive, link)) {
+  const Life* life = owner_life(hive, link);
+  const bool is_in_use = life != nullptr && !life->ended;
+  if (!is_in_use && !needed_as_mine(hive, link)) {
     hive.drop_link(link.key);
     forget_if_done(hive, owner);
     return;
@@ -250,8 +258,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
   if (link != nullptr && link->reader == caller.pid) {
-    const Agent* owner = hive.registry.agent(link->owner);
-    const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
+    const Life* life = owner_life(hive, *link);
     if (life != nullptr && !life->ended) {
       if (!hive.may_log(caller, "fade_refused")) return;
       hive.log.warn("fade_refused", "link={}/{} owner={} reader={} reason=\"its owner lives\"",
@@ -271,40 +278,52 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   }
 }
 
+namespace {
+
+/// Nothing more is taken from the link: said in the log, to the keeper and to its owner.
+void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t reporter) {
+  const shm::LinkKey key = link.key;
+  link.ended = true;
+  const std::string total = build_number(++hive.quarantined_links);
+  const Agent* owner = hive.registry.agent(link.owner);
+  const Life* life = owner_life(hive, link);
+  const AgentNode* node = hive.tree.find(link.owner);
+  // Whoever lied causes the line, not who found it.
+  const uid_t uid = life != nullptr ? life->uid : owner != nullptr ? owner->uid : reporter;
+  if (hive.may_log_life(link.owner, uid, "link_ended")) {
+    hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
+                  link.owner, in_quotes(node == nullptr ? "" : node->name),
+                  life == nullptr ? 0 : life->os_pid, link.reader, key.incarnation, key.serial,
+                  in_quotes(found));
+  }
+  hive.warn_if_failed(hive.keep_link(link));
+  hive.warn_if_failed(hive.keeper.keep(kEndedLinksKey, total, {}));
+  if (life == nullptr) return;
+  EndedAnnouncement ended;
+  ended.pid = link.reader;
+  ended.incarnation = key.incarnation;
+  ended.serial = key.serial;
+  ended.what = found;
+  hive.announce(*life, ended);
+}
+
+}  // namespace
+
 void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   const std::string found = request.what.substr(0, kMostOfReport);
-  const std::string what = in_quotes(found);
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
   // Nobody but its reader can know what a link holds: else agents could end the links of others.
   if (link == nullptr || link->reader != caller.pid || link->owner != request.pid) {
     if (!hive.may_log(caller, "report_refused")) return;
     hive.log.warn("report_refused", "reporter={} process={} owner={} link={}/{} what={}",
-                  caller.pid, caller.os_pid, request.pid, key.incarnation, key.serial, what);
+                  caller.pid, caller.os_pid, request.pid, key.incarnation, key.serial,
+                  in_quotes(found));
     return;
   }
-  if (std::exchange(link->ended, true)) return;
-  const std::string total = build_number(++hive.quarantined_links);
-  const Agent* owner = hive.registry.agent(link->owner);
-  const Life* life = owner == nullptr ? nullptr : owner->life(key.incarnation);
-  const AgentNode* node = hive.tree.find(link->owner);
-  // Whoever lied causes the line, not who found it.
-  const uid_t uid = life != nullptr ? life->uid : owner != nullptr ? owner->uid : caller.uid;
-  if (hive.may_log_life(link->owner, uid, "link_ended")) {
-    hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
-                  link->owner, in_quotes(node == nullptr ? "" : node->name),
-                  life == nullptr ? 0 : life->os_pid, link->reader, key.incarnation, key.serial,
-                  what);
-  }
-  hive.warn_if_failed(hive.keep_link(*link));
-  hive.warn_if_failed(hive.keeper.keep(kEndedLinksKey, total, {}));
-  if (life == nullptr) return;
-  EndedAnnouncement ended;
-  ended.pid = link->reader;
-  ended.incarnation = key.incarnation;
-  ended.serial = key.serial;
-  ended.what = found;
-  hive.announce(*life, ended);
+  if (!link->ended) quarantine(hive, *link, found, caller.uid);
+  // Who has no row for it says neither that it is drained nor that it is forgotten.
+  if (request.unread) let_go(hive, *link);
 }
 
 LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {

@@ -96,7 +96,8 @@ struct LinkEntry {
   shm::LinkContract contract;
   SharedFd fd;
   bool may_send = false;
-  bool faded = false;     // drained and unmapped by its reader; kept as `mine` of a hand-over only
+  bool faded = false;     // forgotten or never taken in by its reader, or left empty by its owner;
+                          // kept as `mine` of a hand-over, and while its owner may write receipts
   bool released = false;  // its reader was told that it may forget it, and may have done so
   std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
   bool left_empty = false;     // its owner has ended and left only receipts in it

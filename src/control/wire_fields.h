@@ -143,6 +143,7 @@ void fields(V& v, ReportRequest& r) {
   v("pid", r.pid);
   v("incarnation", r.incarnation);
   v("serial", r.serial);
+  v.maybe("unread", r.unread);
 }
 template <class V>
 void fields(V& v, EscalateRequest& r) {

@@ -74,7 +74,7 @@ Request make_request(Feed& feed, const Caller& caller) {
       return request;
     }
     case 7:
-      return ReportRequest{text(), number(), life(), number()};
+      return ReportRequest{text(), number(), life(), number(), number() % 2 == 0};
     case 8:
       return EscalateRequest{text()};
     case 9:

@@ -81,10 +81,12 @@ struct Newcomer {
   control::Client client;
   control::Attached attached;
 
-  explicit Newcomer(control::Client made, const std::string& name) : client(std::move(made)) {
+  explicit Newcomer(control::Client made, const std::string& name,
+                    Villain::Stay stay = Villain::Stay::kTemporary)
+      : client(std::move(made)) {
     control::AttachRequest request;
     request.name = name;
-    request.temporary = true;
+    request.temporary = stay == Villain::Stay::kTemporary;
     auto answer = client.attach(request);
     EXPECT_TRUE(answer);
     if (answer) attached = std::move(*answer);
@@ -214,6 +216,90 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
   });
   expect_all_named(villain);
   EXPECT_EQ(hive().status().links, 0U) << "the victim was told of none";
+}
+
+// ---- Links that become bad after the coordinator has looked at them -----------------------------
+
+// Sound but for the ready word: its owner may set that whenever it likes, so only the reader looks.
+class HostileNewcomer : public HostileFile {
+ protected:
+  struct Liar {
+    Newcomer villain;
+    segment::Owned home, status, link;
+    os::UniqueFd event;
+  };
+
+  [[nodiscard]] Liar show_unready_link(const std::string& name, Pid to, Villain::Stay stay) {
+    Liar liar{Newcomer(hive().client(), name, stay), {}, {}, {}, *os::create_event_fd()};
+    liar.home = liar.villain.home();
+    liar.status = liar.villain.status();
+    EXPECT_TRUE(
+        liar.villain.client.provide(liar.home.fd(), liar.status.fd(), liar.event.get(), true));
+    control::OpenRequest request;
+    request.to = to;
+    request.serial = 1;
+    const shm::LinkLayout layout(request.contract);
+    liar.link = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+    const shm::Link link(liar.link.data(), request.contract);
+    shm::init_link(link, shm::link_identity(request.contract, liar.villain.attached.pid, to,
+                                            {liar.villain.attached.incarnation, 1}));
+    link.header().ready.publish(0);
+    EXPECT_TRUE(liar.villain.client.open(request, liar.link.fd()));
+    return liar;
+  }
+  [[nodiscard]] std::uint64_t links() { return hive().status().links; }
+  [[nodiscard]] std::uint64_t named_links() { return hive().status().quarantined_links; }
+};
+
+TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithItsOwner) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
+    drain_until(*victim, [&] { return named_links() == round; });
+    ASSERT_TRUE(liar.villain.client.detach({}));
+    drain_until(*victim, [&] { return links() == 0; });
+  }
+  await_log({"event=link_ended", "name=\"villain\"", "not ready"});
+}
+
+TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
+  ASSERT_TRUE(liar.villain.client.detach({}));
+  EXPECT_EQ(links(), 1U) << "its reader has not looked yet";
+  drain_until(*victim, [&] { return links() == 0; });
+  EXPECT_EQ(named_links(), 1U);
+}
+
+TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kForGood);
+    drain_until(*victim, [&] { return named_links() == round; });
+    EXPECT_EQ(links(), 1U) << "its receipts are for the next life, which has come by now";
+    ASSERT_TRUE(liar.villain.client.detach({}));
+  }
+}
+
+TEST_F(HostileNewcomer, ASuccessorNamesWhatItCannotInherit) {
+  Pid pid = 0;
+  {
+    auto victim = attach("victim");
+    ASSERT_TRUE(victim);
+    pid = victim->pid();
+  }
+  {
+    Liar liar = show_unready_link("villain", pid, Villain::Stay::kTemporary);
+    ASSERT_TRUE(liar.villain.client.detach({}));
+  }
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  drain_until(*victim, [&] { return links() == 0; });
+  EXPECT_EQ(named_links(), 1U);
+  await_log({"event=link_ended", "name=\"villain\"", "not ready"});
 }
 
 }  // namespace

@@ -131,6 +131,52 @@ TEST_F(ReportsTest, WhoOpensALinkThatWasEndedIsToldSo) {
   EXPECT_FALSE(again->may_send);
 }
 
+TEST_F(ReportsTest, ALinkThatItsReaderRefusesStaysForTheReceiptsOfItsOwnersNextLife) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  TestAgent owner = agent(named("owner"));
+  ASSERT_TRUE(is_ok(reader.open(owner.pid())));
+  ASSERT_TRUE(is_ok(owner.open(reader.pid())));
+  ASSERT_TRUE(reader.next<AnnouncedLink>().has_value());
+  ReportRequest refusal{"it is not ready", owner.pid(), owner.attached.incarnation, 1, true};
+  ASSERT_TRUE(is_ok(reader.client.report(refusal)));
+  ASSERT_TRUE(owner.next<EndedAnnouncement>().has_value());
+  const auto listed = reader.client.links_to(reader.pid(), true);
+  ASSERT_TRUE(is_ok(listed));
+  EXPECT_TRUE(listed->empty()) << "nothing in it waits for its reader";
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  EXPECT_EQ(reader.client.status()->links, 2U);
+  TestAgent successor;
+  ASSERT_TRUE(is_ok(successor.attach(named("owner"))));
+  const auto inherited = successor.next<AnnouncedLink>();
+  ASSERT_TRUE(inherited.has_value());
+  EXPECT_TRUE(inherited->mine.has_value()) << "how far the last life has taken what it was sent";
+  ASSERT_TRUE(is_ok(successor.provide(true)));
+  EXPECT_EQ(reader.client.status()->links, 1U) << "the link of the reader to the owner";
+}
+
+TEST_F(ReportsTest, ALinkThatItsReaderRefusesIsJudgedAgainUnderTheNextCoordinator) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  TestAgent owner = agent(temporary("owner"));
+  ASSERT_TRUE(is_ok(owner.open(reader.pid())));
+  const ReportRequest refusal{"it is not ready", owner.pid(), owner.attached.incarnation, 1, true};
+  for (int life = 0; life < 2; ++life) {
+    ASSERT_TRUE(reader.next<AnnouncedLink>().has_value());
+    ASSERT_TRUE(is_ok(reader.client.report(refusal)));
+    EXPECT_EQ(reader.client.status()->quarantined_links, 1U) << "it is one link";
+    if (life == 1) break;
+    const std::uint64_t restarts = reader.client.status()->restarts;
+    ASSERT_EQ(::kill(reader.client.status()->coordinator_pid, SIGKILL), 0);
+    ASSERT_TRUE(eventually([&] {
+      return reader.resume().has_value() && reader.client.status()->restarts > restarts;
+    }));
+    ASSERT_TRUE(is_ok(owner.resume()));
+  }
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  EXPECT_TRUE(eventually([&] { return reader.client.status()->links == 0; }));
+}
+
 TEST_F(ReportsTest, TheNumberOfEndedLinksOutlivesLinksAndCoordinator) {
   start();
   TestAgent reader = agent(named("reader"));
