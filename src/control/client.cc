@@ -105,15 +105,17 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   return true;
 }
 
-// Whatever broke the connection: what the coordinator has told is not told again.
+// Whatever broke the connection: what the coordinator has told is not told again. But for links: of
+// one that did not arrive whole we are told when we register again.
 void Client::keep_what_arrived() {
   while (socket_.valid()) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
+    if (!packet && packet.error().code == ErrorCode::kProtocol) continue;  // it was taken
     if (!packet || !*packet) return;
     auto parsed = parse_from_coordinator((*packet)->text);
-    if (!parsed) return;
-    auto* announced = std::get_if<AnnouncedValue>(&*parsed);
-    if (announced != nullptr && !keep_announcement(std::move(*announced), (*packet)->fds)) return;
+    auto* announced = parsed ? std::get_if<AnnouncedValue>(&*parsed) : nullptr;
+    if (announced == nullptr) continue;
+    static_cast<void>(keep_announcement(std::move(*announced), (*packet)->fds));
   }
 }
 
@@ -226,7 +228,7 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
 void Client::collect() {
   while (socket_.valid()) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
-    if (!packet) socket_.close();
+    if (!packet) static_cast<void>(broken(std::move(packet.error())));
     if (!packet || !*packet) return;
     (void)sort(std::move(**packet), 0);
   }

@@ -17,9 +17,9 @@ constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 /// Its parent was told, or never will be.
 void settle_untold(Hive& hive, const DiedAnnouncement& died) {
   Agent* child = hive.registry.agent(died.pid);
-  if (child == nullptr || child->untold_end != died.incarnation) return;
-  child->untold_end = 0;
+  if (child == nullptr || std::erase(child->untold_ends, died.incarnation) == 0) return;
   hive.warn_if_failed(hive.keep_agent(*child));
+  forget_if_done(hive, died.pid);
 }
 
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
@@ -106,7 +106,9 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   const bool final = agent.temporary;
   // Before the record: whoever dies over it leaves it to the next coordinator to tell.
   const bool to_tell = was_current || final;
-  if (to_tell) agent.untold_end = parent_to_tell(hive, agent.pid) != nullptr ? incarnation : 0;
+  if (to_tell && parent_to_tell(hive, agent.pid) != nullptr) {
+    agent.untold_ends.push_back(incarnation);
+  }
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   if (!was_current) discard_successor(hive, agent);
   if (agent.current && (was_current || final)) {
@@ -228,7 +230,8 @@ void finish_death(Hive& hive, Pid pid) {
 
 void forget_if_done(Hive& hive, Pid pid) {
   const Agent* agent = hive.registry.agent(pid);
-  if (agent == nullptr || !agent->taken_over) return;
+  // Without its record a new coordinator could not tell its parent of it.
+  if (agent == nullptr || !agent->taken_over || !agent->untold_ends.empty()) return;
   const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
                                   [&](const Tombstone& stone) { return stone.pid == pid; });
   if (buried || !hive.registry.links_of(pid).empty()) return;

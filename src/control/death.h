@@ -57,8 +57,8 @@ void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died);
 /// gives its place in the directory to others.
 void finish_death(Hive& hive, Pid pid);
 
-/// Starts the last time in which the agent can be asked for, if it is finally dead, taken over, and
-/// the last of its links has faded.
+/// Starts the last time in which the agent can be asked for, if it is finally dead and taken over,
+/// nothing is left of its links, and its parent was told.
 void forget_if_done(Hive& hive, Pid pid);
 
 }  // namespace beeline::control

@@ -55,7 +55,7 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   record.ended = life.ended;
   record.dead = node->state == shm::AgentState::kDead;
   record.taken_over = agent.taken_over;
-  record.untold_end = agent.untold_end;
+  record.untold_ends = agent.untold_ends;
   std::vector<int> fds;
   if (life.pidfd != nullptr) fds.push_back(life.pidfd->get());
   if (life.provided()) {

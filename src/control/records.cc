@@ -1,5 +1,7 @@
 #include "src/control/records.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -26,6 +28,16 @@ class Fields {
       return {};
     }
     return field->get<T>();
+  }
+  std::vector<std::uint64_t> numbers(const char* name) {
+    const Json* field = find(name);
+    const auto is_number = [](const Json& each) { return each.is_number_unsigned(); };
+    if (field == nullptr || !field->is_array() ||
+        !std::all_of(field->begin(), field->end(), is_number)) {
+      good_ = false;
+      return {};
+    }
+    return field->get<std::vector<std::uint64_t>>();
   }
   bool flag(const char* name) {
     const Json* field = find(name);
@@ -91,7 +103,7 @@ std::string build(const LifeRecord& record) {
                       {"ended", record.ended},
                       {"dead", record.dead},
                       {"taken_over", record.taken_over},
-                      {"untold_end", record.untold_end}});
+                      {"untold_ends", record.untold_ends}});
 }
 
 std::string build(const LinkRecord& record) {
@@ -137,7 +149,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.ended = fields.flag("ended");
   record.dead = fields.flag("dead");
   record.taken_over = fields.flag("taken_over");
-  record.untold_end = fields.number<std::uint64_t>("untold_end");
+  record.untold_ends = fields.numbers("untold_ends");
   if (!fields.good() || !role) return broken("life", text);
   return record;
 }

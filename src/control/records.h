@@ -40,10 +40,10 @@ struct LifeRecord {
   std::uint64_t restarts = 0;
   std::int32_t os_pid = 0;
   bool ready = false;
-  bool ended = false;            // detached or fenced: the pidfd would not tell
-  bool dead = false;             // final
-  bool taken_over = false;       // dead, and the take-over is complete
-  std::uint64_t untold_end = 0;  // the agent: see registry.h
+  bool ended = false;                      // detached or fenced: the pidfd would not tell
+  bool dead = false;                       // final
+  bool taken_over = false;                 // dead, and the take-over is complete
+  std::vector<std::uint64_t> untold_ends;  // the agent: see registry.h
 };
 
 /// fds: the link.

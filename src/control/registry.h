@@ -71,8 +71,8 @@ struct Agent {
       0;  // a life that ended before any was ready; its record is the agent's
   std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready
   std::unique_ptr<Life> successor;  // attached, not ready yet
-  std::uint64_t untold_end = 0;     // its life whose end its parent was not told of yet, 0 = none
-  std::deque<DiedAnnouncement> untold;  // deaths of its children while it had no connection
+  std::vector<std::uint64_t> untold_ends;  // its lives of whose end its parent was not told yet
+  std::deque<DiedAnnouncement> untold;     // deaths of its children while it had no connection
 
   /// The life with this number, null if it is neither of the two.
   [[nodiscard]] Life* life(std::uint64_t incarnation) const {

@@ -108,7 +108,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.temporary = newest.temporary;
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;
-  made.untold_end = newest.untold_end;
+  made.untold_ends = newest.untold_ends;
   Agent& agent = hive.registry.add_agent(std::move(made));
   restore_lives(hive, agent, lives);
 
@@ -207,24 +207,19 @@ void restore_pairs(Hive& hive, KeptTable& table) {
 /// The deaths that the last coordinator could tell nobody of: parents hear of them when they
 /// resume.
 void restore_untold(Hive& hive) {
-  std::vector<Agent*> children;
+  std::vector<std::pair<std::uint64_t, Pid>> ends;
   for (auto& [pid, agent] : hive.registry.agents()) {
-    if (agent.untold_end == 0) continue;
-    if (parent_to_tell(hive, pid) == nullptr) {
-      agent.untold_end = 0;
-    } else {
-      children.push_back(&agent);
-    }
+    if (parent_to_tell(hive, pid) == nullptr) agent.untold_ends.clear();
+    for (const std::uint64_t life : agent.untold_ends) ends.emplace_back(life, pid);
   }
-  std::sort(children.begin(), children.end(),
-            [](const Agent* a, const Agent* b) { return a->untold_end < b->untold_end; });
-  for (const Agent* child : children) {
-    const AgentNode* node = hive.tree.find(child->pid);
-    // It may live again by now.
-    const bool dead = node->state == shm::AgentState::kDead;
+  std::sort(ends.begin(), ends.end());
+  for (const auto& [life, pid] : ends) {
+    const AgentNode* node = hive.tree.find(pid);
+    // It had further lives after all but the last, and may live again by now.
+    const bool is_last = hive.registry.agent(pid)->untold_ends.back() == life;
+    const bool dead = is_last && node->state == shm::AgentState::kDead;
     const auto state = dead ? shm::AgentState::kDead : shm::AgentState::kAway;
-    queue_death(hive, *parent_to_tell(hive, child->pid),
-                {child->pid, node->name, child->untold_end, state});
+    queue_death(hive, *parent_to_tell(hive, pid), {pid, node->name, life, state});
   }
 }
 
@@ -263,8 +258,8 @@ void restore(Hive& hive, KeptTable table) {
   hive.dead_letters.restore_total(kept_number(table, kDeadLettersKey));
   hive.quarantined_links = kept_number(table, kEndedLinksKey);
   restore_pairs(hive, table);
-  restore_dead(hive);
   restore_untold(hive);
+  restore_dead(hive);
   hive.publish_records();
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (agent.current) hive.ring(*agent.current);

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "src/control/death.h"
 #include "src/control/records.h"
+#include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
 
@@ -160,7 +162,7 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
   for (std::uint32_t i = 0; i < kChildren; ++i) {
     LifeRecord child = life_of(100 + i, 1000 - i);  // the first is the newest
     child.parent = 5;
-    child.untold_end = child.incarnation;
+    child.untold_ends = {child.incarnation};
     keep(child);
   }
   restore_hive();
@@ -168,8 +170,9 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
   ASSERT_EQ(untold.size(), kTold);
   EXPECT_EQ(untold.front().incarnation, 1001 - kTold);
   EXPECT_EQ(untold.back().incarnation, 1000U);
-  EXPECT_EQ(hive_->registry.agent(100)->untold_end, 1000U);
-  EXPECT_EQ(hive_->registry.agent(100 + kTold)->untold_end, 0U) << "nobody will be told of it";
+  EXPECT_EQ(hive_->registry.agent(100)->untold_ends, std::vector<std::uint64_t>{1000});
+  EXPECT_TRUE(hive_->registry.agent(100 + kTold)->untold_ends.empty())
+      << "nobody will be told of it";
 }
 
 TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
@@ -179,11 +182,56 @@ TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
   keep(parent);
   LifeRecord child = life_of(6, 20);
   child.parent = 5;
-  child.untold_end = 20;
+  child.untold_ends = {20};
   keep(child);
   restore_hive();
-  EXPECT_EQ(hive_->registry.agent(6)->untold_end, 0U);
+  EXPECT_TRUE(hive_->registry.agent(6)->untold_ends.empty());
   EXPECT_TRUE(hive_->registry.agent(5)->untold.empty());
+}
+
+TEST_F(RestoreTest, OfAChildThatEndedTwiceBothEndsAreToldAndTheLastWasForGood) {
+  keep_life(5, 10);
+  LifeRecord child = life_of(6, 40);
+  child.parent = 5;
+  child.temporary = true;
+  child.dead = true;
+  child.untold_ends = {20, 40};
+  keep(child);
+  LifeRecord between = life_of(7, 30);
+  between.parent = 5;
+  between.untold_ends = {30};
+  keep(between);
+  restore_hive();
+  const auto& untold = hive_->registry.agent(5)->untold;
+  ASSERT_EQ(untold.size(), 3U);
+  EXPECT_EQ(untold[0].incarnation, 20U);
+  EXPECT_EQ(untold[0].state, shm::AgentState::kAway) << "it had another life";
+  EXPECT_EQ(untold[1].incarnation, 30U);
+  EXPECT_EQ(untold[2].incarnation, 40U);
+  EXPECT_EQ(untold[2].state, shm::AgentState::kDead);
+}
+
+TEST_F(RestoreTest, TheDeadRestOnceTheirParentWasTold) {
+  keep_life(5, 10);
+  LifeRecord child = life_of(6, 20);
+  child.parent = 5;
+  child.temporary = true;
+  child.dead = true;
+  child.taken_over = true;
+  child.untold_ends = {20};
+  keep(child);
+  LifeRecord told = child;
+  told.pid = 7;
+  told.name = "agent-7";
+  told.untold_ends = {};
+  keep(told);
+  restore_hive();
+  ASSERT_EQ(hive_->tombstones.size(), 1U);
+  EXPECT_EQ(hive_->tombstones.front().pid, 7U);
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  (void)end_overdue(*hive_, os::monotonic_ns() + kHour);
+  EXPECT_EQ(hive_->registry.agent(7), nullptr);
+  EXPECT_NE(hive_->registry.agent(6), nullptr) << "nobody would know whom to tell of it";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -318,9 +319,10 @@ TEST_F(RestartTest, AParentThatWasAwayIsToldOfTheNewestDeaths) {
   EXPECT_FALSE(successor.next<DiedAnnouncement>(0s).has_value());
 }
 
+constexpr std::size_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
+
 // By answers that the agent does not read.
 void fill_socket_of(TestAgent& agent) {
-  constexpr std::uint32_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
   for (std::uint32_t i = 1; i <= kAnswers; ++i) {
     // A link that is not there: it has faded.
     ASSERT_TRUE(eventually([&] { return agent.client.fade(1, i).has_value(); }));
@@ -332,19 +334,45 @@ void fill_socket_of(TestAgent& agent) {
       << " bytes of its requests wait to be read";
 }
 
+// 'T' of one that was stopped.
+char state_of_process(pid_t process) {
+  std::string text;
+  std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos ? '?' : text.at(name_end + 2);
+}
+
+struct Arrived {
+  std::size_t answers = 0;
+  std::size_t deaths = 0;
+};
+
+// All that lies in its socket. REQUIRES: the coordinator writes nothing more into it.
+Arrived read_socket_of(TestAgent& agent) {
+  Arrived arrived;
+  while (auto announcement = agent.client.try_next()) {
+    if (std::holds_alternative<FadedAnnouncement>(*announcement)) ++arrived.answers;
+    if (std::holds_alternative<DiedAnnouncement>(*announcement)) ++arrived.deaths;
+  }
+  return arrived;
+}
+
 // As if it was stopped: it reads nothing, its socket is full, and what it is to be told waits with
-// the coordinator.
+// the coordinator. One of its children ends twice.
 TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordinator) {
   start();
   TestAgent lead = agent(named("lead"));
   ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
   std::vector<std::uint64_t> ended;
-  for (const char* name : {"first", "second", "third"}) {
+  for (const char* name : {"first", "second", "first", "third"}) {
     TestAgent worker = agent(named(name, "lead"));
     ASSERT_TRUE(is_ok(worker.client.detach({})));
     ended.push_back(worker.attached.incarnation);
   }
   restart_coordinator();
+  const Arrived before = read_socket_of(lead);
+  ASSERT_LT(before.answers, kAnswers) << "its socket was not full";
+  ASSERT_EQ(before.deaths, 0U);
   ASSERT_TRUE(is_ok(lead.resume()));
   std::vector<std::uint64_t> told;
   while (told.size() < ended.size()) {
@@ -360,12 +388,57 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
 TEST_F(RestartTest, AParentThatReadsAgainIsToldOfTheDeathsThatFoundNoRoom) {
   start();
   TestAgent lead = agent(named("lead"));
+  Client client = connect();
+  const pid_t coordinator = client.status()->coordinator_pid;
   ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
   TestAgent worker = agent(named("worker", "lead"));
   ASSERT_TRUE(is_ok(worker.client.detach({})));
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  ASSERT_TRUE(eventually([&] { return state_of_process(coordinator) == 'T'; }));
+  const Arrived before = read_socket_of(lead);
+  ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
+  ASSERT_LT(before.answers, kAnswers) << "its socket was not full";
+  ASSERT_EQ(before.deaths, 0U);
   const auto died = lead.next<DiedAnnouncement>();
   ASSERT_TRUE(died.has_value());
   EXPECT_EQ(died->incarnation, worker.attached.incarnation);
+}
+
+// The coordinator remembers 256 of the dead, and each for a minute; not of these.
+TEST_F(RestartTest, OfADeathThatNobodyWasToldOfTheNextCoordinatorKnowsHoweverManyHaveDiedSince) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));
+  TestAgent worker = agent(temporary("worker", "lead"));
+  ASSERT_TRUE(is_ok(worker.client.detach({})));
+  ASSERT_NO_FATAL_FAILURE(flush_the_dead());
+  restart_coordinator();
+  ASSERT_TRUE(is_ok(lead.resume()));
+  const auto died = lead.next<DiedAnnouncement>();
+  ASSERT_TRUE(died.has_value());
+  EXPECT_EQ(died->incarnation, worker.attached.incarnation);
+  EXPECT_EQ(died->state, shm::AgentState::kDead);
+}
+
+// A link comes whose descriptors find no room, and so breaks the connection; behind it, a death.
+TEST_F(RestartTest, ADeathThatArrivedBehindWhatCouldNotBeTakenIsKnown) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const pid_t child = spawn([&](TestAgent& worker) {
+    return worker.attach(named("worker", "lead")) && worker.provide(true) &&
+           worker.open(lead.pid());
+  });
+  kill_child(child);
+  EXPECT_TRUE(eventually([&] { return state_of("worker") == shm::AgentState::kAway; }));
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{3, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto died = lead.next<DiedAnnouncement>();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  ASSERT_TRUE(died.has_value());
+  EXPECT_EQ(died->name, "worker");
+  EXPECT_TRUE(lead.client.closed()) << "the link was taken after all";
 }
 
 }  // namespace
