@@ -63,7 +63,8 @@ struct OpenRequest {
   bool again = false;  ///< repeated after a resume
 };
 
-/// An in-link of a life that ended is drained and unmapped. Answered by a `faded` announcement.
+/// An in-link of a life that ended is drained. Answered by a `faded` announcement: then its row may
+/// be closed.
 struct FadeRequest {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
@@ -91,8 +92,8 @@ struct ReportRequest {
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
-};
   bool unread = false;  ///< the reader has not taken it in, and will not ask to let go of it
+};
 
 /// Nobody is left above the sender but the coordinator: for its log.
 struct EscalateRequest {
@@ -213,7 +214,7 @@ struct ListAnswer {
 
 /// In the order of their keys; the links of one life are never on two pages.
 struct LinksAnswer {
-  std::vector<shm::LinkKey> links;  ///< those that have not faded
+  std::vector<shm::LinkKey> links;  ///< in the order of incarnations
   std::int64_t next = -1;           ///< `from` of the next page, -1 = this was the last
 };
 

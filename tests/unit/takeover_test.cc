@@ -322,6 +322,37 @@ TEST_F(TakeoverTest, WithoutALinkOfItsOwnThereAreNoReceipts) {
   EXPECT_EQ(agent_->letters().size(), 1U);
 }
 
+// ---- Links that their reader may have forgotten
+// --------------------------------------------------
+
+// Its lane still holds what was taken from it; the cursor that said so went with the row.
+TEST_F(TakeoverTest, FromALinkWhoseRowIsClosedNothingIsTakenAgain) {
+  DeadAgent::say(*sender_, "done");
+  receive::Receiver& inbox = agent_->inbox();
+  inbox.drain_all();
+  inbox.done(inbox.take());
+  in_link().released = true;
+  ASSERT_TRUE(inbox.remove(*sender_->link));
+  end();
+  EXPECT_EQ(agent_->letters().size(), 0U);
+}
+
+// Killed before it has closed the row, or its owner has sent after its end.
+TEST_F(TakeoverTest, ALinkThatMayBeForgottenCountsForAsLongAsItHasARow) {
+  const std::uint64_t done = DeadAgent::say(*sender_, "done");
+  const std::uint64_t held = DeadAgent::say(*sender_, "held");
+  receive::Receiver& inbox = agent_->inbox();
+  inbox.drain_all();
+  inbox.done(inbox.take());
+  const std::uint64_t late = DeadAgent::say(*sender_, "late");
+  in_link().released = true;
+  end();
+  EXPECT_EQ(agent_->letters().size(), 2U);
+  EXPECT_EQ(agent_->letter(done), nullptr);
+  EXPECT_EQ(payload_of(held), "held");
+  EXPECT_EQ(payload_of(late), "late");
+}
+
 // ---- What a sender may have written
 // --------------------------------------------------------------
 

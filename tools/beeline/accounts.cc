@@ -125,8 +125,8 @@ Result<Look> look_at_segments(std::string_view hive) {
   return look;
 }
 
-/// `in_links`: those that have not faded. One that has, and has no row any more, is among the
-/// retired; one that has no row yet was not taken from.
+/// `in_links`: those that their reader may not forget yet. One of these without a row was not taken
+/// from; any other one without a row is among the retired, or was refused.
 void add_lanes(const std::map<Key, Positions>& tails, const std::map<Key, Positions>& cursors,
                const std::vector<shm::LinkKey>& in_links, Account& account) {
   for (const auto& [key, tail] : tails) {
@@ -143,7 +143,7 @@ void add_lanes(const std::map<Key, Positions>& tails, const std::map<Key, Positi
     }
   }
   for (const auto& [key, taken] : cursors) {
-    // Drained, and let go of by the coordinator: its reader has not closed the row yet.
+    // Its reader has closed the row, and the coordinator dropped the link, while we looked.
     if (!tails.contains(key)) account.accepted += taken[0] + taken[1];
   }
 }
@@ -197,8 +197,9 @@ Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
     const bool takes_mail = look.tails.contains(agent.pid) && agent.state != shm::AgentState::kDead;
     const bool runs = agent.state == shm::AgentState::kRunning;
     if (!has_home && !takes_mail && !runs) continue;
-    // Asked after the copies were taken: a row is closed only after the coordinator has let its
-    // link fade, so a link without a row that has not faded even now was not known to the home.
+    // Asked after the copies were taken: a row is closed only after the coordinator has recorded
+    // that its link may be forgotten, so a link without a row that may not be even now was not
+    // known to the home.
     const auto in_links = client.links_to(agent.pid);
     if (!in_links) return tl::unexpected(in_links.error());
     if (has_overlooked(agent, look, *in_links)) look.whole = false;

@@ -83,7 +83,7 @@ const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32
 
 class InboxReader {
  public:
-  /// `in_links`: those that have not faded, all of them borrowed.
+  /// `in_links`: those that their reader may not forget yet. All are borrowed.
   InboxReader(const Segments& all, const Segment& home, const std::vector<shm::LinkKey>& in_links)
       : all_(all),
         home_(home),
@@ -320,8 +320,9 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
   const Segments all(std::move(*loaded));
   const Segment* home = committed_home(all, pid);
   if (home == nullptr) return no_home(pid);
-  // Asked last: a row is closed only after the coordinator has let its link fade, so a link without
-  // a row that has not faded even now was not known to the home when that was copied.
+  // Asked last: a row is closed only after the coordinator has recorded that its link may be
+  // forgotten, so a link without a row that may not be even now was not known to the home when that
+  // was copied.
   const auto in_links = client.links_to(pid);
   if (!in_links) return tl::unexpected(in_links.error());
   return InboxReader(all, *home, *in_links).read();
