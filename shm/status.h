@@ -62,8 +62,7 @@ struct StatusPage {
   Atomic<std::uint32_t> critical_queued;  // of them critical
   Atomic<std::uint32_t> activity;         // AgentActivity
   Atomic<std::uint64_t> sleeps;           // times that it blocked
-  Atomic<std::uint64_t> rings;            // wake-ups that it sent
-  std::uint64_t reserved_counters[12];
+  std::uint64_t reserved_counters[13];
   std::byte reserved_page[kPage - 512 - 128 - 128];
 };
 static_assert(sizeof(StatusPage) == kPage);

@@ -28,8 +28,7 @@ void dump_status(const Segment& segment, Json& out) {
       {"queued", view.u32(offsetof(shm::StatusPage, queued))},
       {"critical_queued", view.u32(offsetof(shm::StatusPage, critical_queued))},
       {"capacity", view.u32(offsetof(shm::StatusPage, capacity))},
-      {"sleeps", view.u64(offsetof(shm::StatusPage, sleeps))},
-      {"rings", view.u64(offsetof(shm::StatusPage, rings))}};
+      {"sleeps", view.u64(offsetof(shm::StatusPage, sleeps))}};
 }
 
 }  // namespace beeline::dump

@@ -196,13 +196,13 @@ void add_home_structs(std::string& out) {
 }
 
 void add_public_structs(std::string& out) {
-  add_struct(out, "StatusPage", sizeof(shm::StatusPage),
-             {BEELINE_FIELD(StatusPage, header), BEELINE_FIELD(StatusPage, sleep),
-              BEELINE_FIELD(StatusPage, reserved_sleep), BEELINE_FIELD(StatusPage, queued),
-              BEELINE_FIELD(StatusPage, capacity), BEELINE_FIELD(StatusPage, critical_queued),
-              BEELINE_FIELD(StatusPage, activity), BEELINE_FIELD(StatusPage, sleeps),
-              BEELINE_FIELD(StatusPage, rings), BEELINE_FIELD(StatusPage, reserved_counters),
-              BEELINE_FIELD(StatusPage, reserved_page)});
+  add_struct(
+      out, "StatusPage", sizeof(shm::StatusPage),
+      {BEELINE_FIELD(StatusPage, header), BEELINE_FIELD(StatusPage, sleep),
+       BEELINE_FIELD(StatusPage, reserved_sleep), BEELINE_FIELD(StatusPage, queued),
+       BEELINE_FIELD(StatusPage, capacity), BEELINE_FIELD(StatusPage, critical_queued),
+       BEELINE_FIELD(StatusPage, activity), BEELINE_FIELD(StatusPage, sleeps),
+       BEELINE_FIELD(StatusPage, reserved_counters), BEELINE_FIELD(StatusPage, reserved_page)});
   add_struct(
       out, "DirectoryControl", sizeof(shm::DirectoryControl),
       {BEELINE_FIELD(DirectoryControl, current), BEELINE_FIELD(DirectoryControl, agent_count),
