@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "shm/atomic.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
 #include "src/wake/bell.h"
@@ -153,11 +152,7 @@ void Hive::announce(const Life& life, const AnnouncedValue& value, std::vector<S
 }
 
 void Hive::ring(const Life& life) {
-  if (!life.has_process()) return;
-  // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs
-  // with the fence of the sleeper in src/wake.
-  shm::full_fence();
-  (void)wake::ring(life.page(), life.event->get());
+  if (life.has_process()) (void)wake::fence_and_ring(life.page(), life.event->get());
 }
 
 void Hive::ring_peers(Pid pid) {

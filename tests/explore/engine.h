@@ -141,8 +141,7 @@ struct Receiver {
 // Hive::announce: the coordinator queues a packet on a socket, then rings.
 inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page, int event_fd) {
   send_packet(socket);
-  shm::full_fence();  // Hive::ring
-  static_cast<void>(wake::ring(page, event_fd));
+  static_cast<void>(wake::fence_and_ring(page, event_fd));  // Hive::ring
 }
 
 // segment::Foreign::accept
