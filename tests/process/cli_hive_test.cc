@@ -7,12 +7,18 @@
 namespace beeline::test {
 namespace {
 
-// How many sockets bear this path: who listens, and each connection to it.
-int sockets_at(const std::string& path) {
-  std::ifstream table("/proc/net/unix");
-  int found = 0;
-  for (std::string line; std::getline(table, line);) found += line.ends_with(path) ? 1 : 0;
-  return found;
+// Has a socket and sleeps: it waits for an answer.
+bool is_waiting_for_answer(pid_t pid) {
+  namespace fs = std::filesystem;
+  const fs::path process = "/proc/" + std::to_string(pid);
+  std::string stat;
+  std::getline(std::ifstream(process / "stat"), stat);
+  if (stat.find(") S ") == std::string::npos) return false;
+  std::error_code gone;
+  for (const auto& fd : fs::directory_iterator(process / "fd", gone)) {
+    if (fs::read_symlink(fd, gone).string().starts_with("socket:")) return true;
+  }
+  return false;
 }
 
 class CliHive : public CliTest {
@@ -80,11 +86,10 @@ TEST_F(CliHive, UpStartsAHiveThatIsKilledWhileItIsAskedWhetherItRuns) {
   (void)good({"up"});
   const json status = good_json({"status"});
   signal_hive(status, SIGSTOP);
-  const int listening = sockets_at(directory_ + "/socket");
   Program up({"beeline", "up"});
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (sockets_at(directory_ + "/socket") <= listening) {
-    ASSERT_LT(std::chrono::steady_clock::now(), end) << "nobody has connected";
+  while (!is_waiting_for_answer(up.pid())) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end) << "nobody has asked";
     ::usleep(2000);
   }
   signal_hive(status, SIGKILL);
