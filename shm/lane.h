@@ -8,6 +8,8 @@
 // No tail is stored anywhere: a slot says itself whether it holds the message of its position. A
 // line that carries a small message therefore moves once.
 
+#include <algorithm>
+
 #include "shm/link.h"
 
 namespace beeline::shm {
@@ -26,9 +28,8 @@ class LaneWriter {
 
   // Takes over what the receiver says that it has taken. A receipt beyond what we sent, or one that
   // takes an earlier one of the same bank back, is a lie and is not believed: returns false.
-  // Another bank may begin below what we know: its life goes on from the home, and the one before
-  // may have taken more. SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the
-  // slot may be reused after it.
+  // SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the slot may be reused
+  // after it.
   bool refresh(const Atomic<std::uint64_t>* receipt) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
@@ -41,12 +42,17 @@ class LaneWriter {
     if (taken > cursor_) cursor_ = taken;
     return true;
   }
-  // A receipt was a lie since the last listen_anew().
+  // A receipt was a lie since the last listen_to().
   [[nodiscard]] bool lied_to() const { return lied_to_; }
-  // The receipts of another bank follow.
-  void listen_anew() {
+  // From now on this receipt says what was taken, and no other; null: there is none. That of
+  // another life goes on from its home, and the one before may have said more: what it says is not
+  // taken is kept for it, as far as it was not written over.
+  void listen_to(const Atomic<std::uint64_t>* receipt, std::uint32_t capacity) {
     heard_ = 0;
     lied_to_ = false;
+    if (receipt == nullptr || !refresh(receipt) || is_mutant(Mutant::kOldReceiptKept)) return;
+    const std::uint64_t oldest = tail_ - std::min<std::uint64_t>(tail_, capacity);
+    cursor_ = std::max(heard_, oldest);
   }
 
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
@@ -67,6 +73,13 @@ class LaneWriter {
 [[nodiscard]] constexpr bool is_possible_commit(std::uint64_t commit, std::uint64_t position,
                                                 std::uint32_t capacity) {
   return commit == 0 || (commit <= position + 1 && (position + 1 - commit) % capacity == 0);
+}
+
+// Whether this commit number is that of a message which came rounds after the one at `position`
+// and was written over it.
+[[nodiscard]] constexpr bool is_later_commit(std::uint64_t commit, std::uint64_t position,
+                                             std::uint32_t capacity) {
+  return commit > position + 1 && (commit - 1 - position) % capacity == 0;
 }
 
 // Number of published messages from `cursor` on; what a tool or a successor can see of the tail.

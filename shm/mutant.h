@@ -30,6 +30,7 @@ enum class Mutant : unsigned char {
   kCursorNotInherited,    // it begins a lane where its predecessor began
   kStampsNotInherited,    // its stamps begin at none
   kFalseStampKept,        // it leaves a stamp that says of a new message that it is finished
+  kOldReceiptKept,        // its sender goes by what the life before had said
   // What belongs to nobody else.
   kLaneOverrun,     // a slot is written that was not taken
   kStaleSlotTaken,  // the message of the last round is taken once more

@@ -9,7 +9,8 @@
 // The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can
 // free a slab twice or leak it. A stamp that is higher than any generation given out is a lie and
 // is ignored. A new life of the receiver has its stamps from the one before, lies and all: those
-// are void, and their slabs are finished unless their messages still lie in a lane.
+// are void, and their slabs are finished unless their messages still lie in a lane. What lies there
+// is not finished, whatever an inherited stamp says: the new life takes it, once more perhaps.
 
 #include <algorithm>
 #include <bitset>
@@ -59,6 +60,14 @@ class SlabPool {
     --loaned_;
   }
 
+  // The message of this slab is not taken yet, although somebody has said that it was finished: it
+  // is out again, unless it was given to another message since.
+  void take_back(const Loan& loan) {
+    if (state_[loan.slab] != State::kFree || generation_[loan.slab] != loan.generation) return;
+    state_[loan.slab] = State::kOut;
+    ++out_;
+  }
+
   // The loan is in a slot now.
   void mark_out(const Loan& loan) {
     state_[loan.slab] = State::kOut;
@@ -66,15 +75,17 @@ class SlabPool {
     ++out_;
   }
 
-  // Frees every slab of the class whose stamp equals its generation. Returns how many.
-  // REQUIRES: the stamps of the bank are ready.
+  // Frees every slab of the class whose stamp equals its generation, but for the `unread`, whose
+  // messages no life has taken: theirs were inherited. Returns how many.
+  // REQUIRES: the stamps of the bank are ready; the receipts were looked at before.
   // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
   template <typename T>
-  std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank) {
+  std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank,
+                        const std::bitset<kMaxSlabs>& unread = {}) {
     const std::uint32_t first = layout_.classes[slab_class].first;
     std::uint32_t freed = 0;
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
-      if (state_[slab] != State::kOut) continue;
+      if (state_[slab] != State::kOut || unread[slab]) continue;
       const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
       if (is_void(slab, stamped)) continue;
       const bool above = stamped > generation_[slab];

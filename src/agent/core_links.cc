@@ -172,12 +172,7 @@ void AgentCore::refresh_peer(Pid pid) {
 // Which in-links belong to a life that has ended: nothing will be added to them.
 void AgentCore::watch_owners() {
   for (const auto& link : receiver_->links()) {
-    if (!link->owner_gone && link->owner_place != nullptr) {
-      const auto word = shm::AgentWord::unpack(link->owner_place->observe());
-      link->owner_gone =
-          word.state == shm::AgentState::kVacant || word.incarnation > link->key.incarnation ||
-          (word.incarnation == link->key.incarnation && word.state != shm::AgentState::kRunning);
-    }
+    link->watch_owner();
     // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
     if (link->owner_gone && !link->holds_messages()) receiver_->close_receipts(*link);
   }
@@ -229,10 +224,12 @@ void AgentCore::handle(const control::FadedAnnouncement& faded) {
   const Pid pid = link->owner_pid;
   {
     const auto lock = lock_send();
-    lives_.set_link(pid, link->key.incarnation, nullptr);
     for (const auto& own : out_) {
-      if (own != nullptr && own->receipts.opposite == &link->view) own->drop_receipts();
+      if (own == nullptr || own->receipts.opposite != &link->view) continue;
+      send_path_.follow(*own);  // its next life may be taking over by now
+      if (own->receipts.opposite == &link->view) own->drop_receipts();
     }
+    lives_.set_link(pid, link->key.incarnation, nullptr);
   }
   const std::uint64_t received = link->received;
   if (receiver_->remove(*link)) {
@@ -460,7 +457,7 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
     const auto lock = lock_send();
     link.may_send = opened->may_send;
     link.ended |= opened->ended;
-    send_path_.set_place(link, opened->index);
+    send_path_.set_place(link, opened->index, opened->incarnation);
   }
   mark_sibling(link);
   return opened;

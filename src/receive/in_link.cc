@@ -37,6 +37,13 @@ Extents verify_extents(InLink& link) {
   return Extents::kVerified;
 }
 
+// SYNC(directory.word): acquire; who sees the end of a life sees all that it sent.
+void InLink::watch_owner() {
+  if (owner_gone || owner_place == nullptr) return;
+  const auto word = shm::AgentWord::unpack(owner_place->observe());
+  owner_gone = word.state == shm::AgentState::kVacant || shm::has_ended(word, key.incarnation);
+}
+
 KnownType InLink::look_up_type(std::uint32_t number) {
   while (known_types.size() < number) {
     const auto copy = shm::read_string(view, static_cast<std::uint32_t>(known_types.size() + 1));

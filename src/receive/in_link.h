@@ -44,10 +44,11 @@ struct InLink {
   shm::LinkView view;
   std::uint16_t row = 0;  // in the home
   std::uint64_t position[shm::kLanes] = {0, 0};
-  bool is_inherited = false;                  // a life before ours took from it
-  bool has_old_stamps = false;                // our receipts for it began with the stamps of that
-  std::uint64_t begun[shm::kLanes] = {0, 0};  // where ours began
-  std::uint64_t reader_life = ~0ULL;          // our incarnation
+  bool has_old_stamps = false;        // our receipts for it began with the stamps of another life
+  bool may_hear_others = false;       // its owner may still go by the receipts of a life before
+  std::uint64_t reader_life = ~0ULL;  // our incarnation
+  // Below it a message that we wait for may be written over: a life before ours has taken it.
+  std::uint64_t taken_by_others[shm::kLanes] = {0, 0};
   std::int64_t seen_empty_ns = 0;  // when all taken was all there was; its opening at first
   std::int64_t known_since_ns = 0;
   shm::VerifiedExtents verified;
@@ -100,6 +101,10 @@ struct InLink {
     }
     return false;
   }
+  // Looks at the directory whether the life that owns it has ended: nothing will be added to it.
+  void watch_owner();
+  // Its owner goes by our receipts alone: it writes over nothing more that we have not taken.
+  [[nodiscard]] bool is_heard() const { return view.control().watching.observe() >= reader_life; }
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
 

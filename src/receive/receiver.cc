@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "shm/handover.h"
 #include "src/os/clock.h"
 
 namespace beeline::receive {
-
-namespace {
-
-// What one lane can give in a turn: in the queue of those that found no room, and among all.
-constexpr std::uint64_t kMostOfTurn = 2 * kBudget;
-
-}  // namespace
 
 Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
   const shm::HomeControl& control = home_->home().control();
@@ -70,9 +64,18 @@ void Receiver::quarantine(InLink& link, const char* fault) {
 void Receiver::audit_lanes() {
   for (const auto& link : links_) {
     if (!link->may_send || link->fading) continue;
+    if (link->may_hear_others && link->is_heard()) note_turn(*link);
     for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
       if (!link->quarantined() && !link->is_a_successors()) audit_lane(*link, lane);
     }
+  }
+}
+
+// What its owner has written over, it had sent before it turned to us.
+void Receiver::note_turn(InLink& link) {
+  link.may_hear_others = false;
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    link.taken_by_others[static_cast<std::size_t>(lane)] = shm::published_ever(link.view, lane);
   }
 }
 
@@ -80,21 +83,20 @@ void Receiver::audit_lane(InLink& link, shm::Lane lane) {
   const std::uint64_t at = link.position[static_cast<std::size_t>(lane)];
   // relaxed: a number alone; nothing is read because of it.
   const std::uint64_t commit = link.view.slot(lane, at).commit.relaxed_load();
-  if (shm::is_possible_commit(commit, at, link.view.capacity(lane))) return;
-  if (!skip_overwritten(link, lane)) quarantine(link, "a commit number that cannot be");
+  const std::uint32_t capacity = link.view.capacity(lane);
+  if (shm::is_possible_commit(commit, at, capacity)) return;
+  if (shm::is_later_commit(commit, at, capacity) && skip_overwritten(link, lane)) return;
+  quarantine(link, "a commit number that cannot be");
 }
 
 // A life before ours that was fenced and still ran can have told the sender that it took more than
-// we knew when we took over, as much as it drained in one turn. What it took was written over, and
-// counts as done. False: the sender has written over more than that, or there is nothing to go on
-// with.
+// we knew when we took over. What it took was written over, and counts as done. False: no life
+// before ours can have taken it, or there is nothing to go on with.
 bool Receiver::skip_overwritten(InLink& link, shm::Lane lane) {
   const auto index = static_cast<std::size_t>(lane);
-  if (!link.is_inherited) return false;
   const std::uint64_t at = link.position[index];
   const std::uint64_t next = shm::first_published_after(link.view, lane, at);
-  const std::uint64_t farthest = link.begun[index] + link.view.capacity(lane) + kMostOfTurn;
-  if (next <= at || next > farthest) return false;
+  if (next <= at || next >= link.taken_by_others[index]) return false;
   link.position[index] = next;
   commit(link, lane);
   home_->inbox().count_done(next - at);

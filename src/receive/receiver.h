@@ -199,8 +199,9 @@ class Receiver {
   [[nodiscard]] Verdict check(InLink& link, const shm::SlotCopy& copy);
   [[nodiscard]] Verdict look_closer(InLink& link, const shm::SlotCopy& copy, shm::SlotFault fault);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
+  static void note_turn(InLink& link);
   void audit_lane(InLink& link, shm::Lane lane);
-  bool skip_overwritten(InLink& link, shm::Lane lane);
+  [[nodiscard]] bool skip_overwritten(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
   bool serve_queue();
   // receive_copies.cc

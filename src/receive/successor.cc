@@ -1,7 +1,9 @@
 #include "src/receive/successor.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
@@ -10,29 +12,35 @@ namespace beeline::receive {
 
 namespace {
 
-// The inherited link that an old row stands for, null when the row is vacant or its link is gone.
-shm::InheritedLink* link_of_row(const shm::HomeView& old, std::uint32_t row,
-                                std::vector<shm::InheritedLink>& links) {
-  if (row >= old.rows_allocated()) return nullptr;
-  const shm::LinkKey key{old.row(row).incarnation.relaxed_load(),
-                         old.row(row).serial.relaxed_load()};
+// The inherited links by the rows that stand for them in the old home; null where a row is vacant,
+// or its link is gone.
+using LinksByRow = std::vector<shm::InheritedLink*>;
+
+LinksByRow links_by_row(const shm::HomeView& old, std::vector<shm::InheritedLink>& links) {
+  std::map<std::pair<std::uint64_t, std::uint32_t>, shm::InheritedLink*> by_name;
   for (shm::InheritedLink& link : links) {
-    if (link.key == key) return &link;
+    by_name[{link.key.incarnation, link.key.serial}] = &link;
   }
-  return nullptr;
+  LinksByRow rows(old.rows_allocated(), nullptr);
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    const shm::InRow& row = old.row(i);
+    const auto found = by_name.find({row.incarnation.relaxed_load(), row.serial.relaxed_load()});
+    if (found != by_name.end()) rows[i] = found->second;
+  }
+  return rows;
 }
 
 // How many messages the predecessor and those before it have taken. Of a link that goes on its new
 // row says it: what the old one says may be a lie. As shm::drained_total() otherwise.
 std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
-                             std::vector<shm::InheritedLink>& links) {
+                             const LinksByRow& rows, const std::vector<shm::InheritedLink>& links) {
   const std::uint64_t retired = old.control().retired.relaxed_load();
   std::uint64_t total = retired;
-  for (std::uint32_t i = 0; i < old.rows_allocated(); ++i) {
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const shm::InRow& row = old.row(i);
     if (row.incarnation.relaxed_load() == 0) continue;
     const bool is_counted = retired != 0 && row.retired.relaxed_load() == retired;
-    const bool goes_on = link_of_row(old, i, links) != nullptr;
+    const bool goes_on = rows[i] != nullptr;
     if (is_counted && goes_on) total -= shm::taken_from(row);
     if (!is_counted && !goes_on) total += shm::taken_from(row);
   }
@@ -111,9 +119,11 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
       receiver.quarantine(link, kLieAboutMemory);
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link.position[lane] = link.begun[lane] = inherited.cursors[lane];
+    link.position[lane] = inherited.cursors[lane];
+    // Until its owner is seen to have turned to us nobody knows how far; it has no more ids.
+    link.taken_by_others[lane] = 1ULL << shm::kMessageCounterBits;
   }
-  link.is_inherited = true;
+  link.may_hear_others = true;
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
@@ -169,11 +179,12 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
                           std::vector<shm::InheritedLink>& links) {
   HomeMemory& memory = receiver.home();
   const shm::Home& home = memory.home();
+  const LinksByRow rows = links_by_row(old.view(), links);
   std::uint32_t live = 0;
   for (std::uint32_t i = 0; i < old.view().entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
     if (copy.word.state == shm::EntryState::kFree) continue;
-    shm::InheritedLink* link = link_of_row(old.view(), copy.word.row, links);
+    const shm::InheritedLink* link = copy.word.row < rows.size() ? rows[copy.word.row] : nullptr;
     if (link == nullptr ||
         shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
       continue;
@@ -185,11 +196,9 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
       // Its sender took it back, and the predecessor could not say so any more.
       receiver.refuse(at, shm::DeadReason::kCancelled);
     }
-    for (const auto& in_link : receiver.links()) {
-      if (in_link->key == link->key) ++in_link->live;
-    }
+    ++receiver.link_of(at)->live;
   }
-  shm::inherit_counters(home, old.view(), live, drained_before(old.view(), home, links));
+  shm::inherit_counters(home, old.view(), live, drained_before(old.view(), home, rows, links));
   receiver.note_all_empty(std::clamp<std::int64_t>(old.view().control().all_empty_ns.relaxed_load(),
                                                    0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;

@@ -32,39 +32,55 @@ Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, st
   return link;
 }
 
+template <typename Visit>
+void OutLink::each_unread_slab(Visit&& visit) const {
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    const shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
+    for (std::uint64_t at = writer.cursor(); at < writer.tail(); ++at) {
+      const shm::Slot& slot = view_.slot(lane, at);
+      const auto header = slot.header.load<shm::MessageHeader>();
+      if ((header.flags & shm::kFlagSlab) == 0) continue;
+      visit(shm::SlabPool::Loan{header.slab, slot.generation.relaxed_load()});  // our own words
+    }
+  }
+}
+
 void OutLink::find_receipts() {
   receipts.bank = receipts.opposite == nullptr ? shm::kBanks : receipts.opposite->find_bank(key_);
   receipts.stamps_ready = false;
-  listen_anew();
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    lanes[static_cast<std::size_t>(lane)].listen_to(receipt(lane), view_.capacity(lane));
+  }
+  slabs.listen_anew();
+  if (receipts.inherited && receipts.bank != shm::kBanks) go_on_with_heir();
 }
 
-// What the life before says is not heard once more: if it was fenced and still runs, it may have
-// taken what the new one goes on to wait for.
+// What the life before said does not count any more: it may have lied, or have been fenced and have
+// taken what the new one waits for. What the new one has not taken is kept for it, slots and slabs,
+// as far as they were not given to other messages.
 void OutLink::turn_to(const shm::LinkView& opposite, std::uint64_t incarnation) {
-  receipts.opposite = &opposite;
+  receipts = {.opposite = &opposite, .inherited = incarnation != first_life};
   find_receipts();
-  if (incarnation == first_life || !find_stamps()) return;
-  // SUBTLE: the cursors before the stamps. A slab whose message is taken in between is held for
-  // unread; the other way round it would be given away while the message is read.
-  static_cast<void>(not_taken());
-  slabs.inherit(opposite, receipts.bank, unread_slabs());
+}
+
+// SUBTLE: the cursors before the stamps. A slab whose message is taken in between is held for
+// unread; the other way round it would be given away while the message is read.
+void OutLink::go_on_with_heir() {
+  each_unread_slab([this](const shm::SlabPool::Loan& loan) { slabs.take_back(loan); });
+  if (find_stamps()) slabs.inherit(*receipts.opposite, receipts.bank, unread_slabs());
 }
 
 std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {
   std::bitset<shm::kMaxSlabs> unread;
-  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-    const shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
-    for (std::uint64_t at = writer.cursor(); at < writer.tail(); ++at) {
-      const auto header = view_.slot(lane, at).header.load<shm::MessageHeader>();
-      if ((header.flags & shm::kFlagSlab) != 0) unread.set(header.slab);
-    }
-  }
+  each_unread_slab([&](const shm::SlabPool::Loan& loan) { unread.set(loan.slab); });
   return unread;
 }
 
-void OutLink::listen_anew() {
-  for (shm::LaneWriter& lane : lanes) lane.listen_anew();
-  slabs.listen_anew();
+// Of a life that inherited nothing no stamp is older than what lies in a lane.
+std::bitset<shm::kMaxSlabs> OutLink::slabs_to_keep() {
+  if (!receipts.inherited) return {};
+  static_cast<void>(not_taken());
+  return unread_slabs();
 }
 
 // A receiver that took this life for dead may have given the bank to another: that is no lie.
@@ -78,7 +94,7 @@ bool OutLink::was_lied_to() {
 
 void OutLink::drop_receipts() {
   static_cast<void>(not_taken());
-  collect_slabs();
+  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) collect_slabs(c);
   receipts = {};
 }
 
@@ -101,7 +117,7 @@ tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_copy_slab(std::uint64
   const std::uint32_t half = view_.layout().classes[c].count / 2;
   if (slabs.busy(c) >= half) {
     if (receipts.bank == shm::kBanks) find_receipts();
-    collect_slabs();
+    collect_slabs(c);
     if (slabs.busy(c) >= half) return tl::unexpected(ErrorCode::kFull);
   }
   return take_from(c);
@@ -111,9 +127,7 @@ tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_from(std::size_t slab
   auto loan = slabs.take(slab_class);
   if (loan.slab == shm::kNoSlab) {
     if (receipts.bank == shm::kBanks) find_receipts();
-    if (find_stamps() && slabs.collect(slab_class, *receipts.opposite, receipts.bank) != 0) {
-      loan = slabs.take(slab_class);
-    }
+    if (collect_slabs(slab_class)) loan = slabs.take(slab_class);
   }
   if (loan.slab == shm::kNoSlab) {
     const auto grown = grow(slab_class);
@@ -184,11 +198,10 @@ bool OutLink::find_stamps() {
   return receipts.stamps_ready;
 }
 
-void OutLink::collect_slabs() {
-  if (!find_stamps()) return;
-  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
-    slabs.collect(c, *receipts.opposite, receipts.bank);
-  }
+bool OutLink::collect_slabs(std::size_t slab_class) {
+  if (!find_stamps()) return false;
+  const auto kept = slabs_to_keep();
+  return slabs.collect(slab_class, *receipts.opposite, receipts.bank, kept) != 0;
 }
 
 }  // namespace beeline::send

@@ -25,6 +25,7 @@ struct Receipts {
   const shm::LinkView* opposite = nullptr;
   std::size_t bank = shm::kBanks;
   bool stamps_ready = false;  // seen so: the word lies beside the cursors, which move all the time
+  bool inherited = false;     // they began with what another life of the receiver had left
 };
 
 // Who is rung once the receiver has taken something from a full link; bits.
@@ -64,6 +65,8 @@ class OutLink {
   void find_receipts();
   // The receipts of this life of the receiver count from now on, and those of no other.
   void turn_to(const shm::LinkView& opposite, std::uint64_t incarnation);
+  // Nothing counts that the life says which was heard last: its successor is taking over, or has.
+  void stop_listening() { receipts = {}; }
   // A receipt or a stamp in the bank that is named for this link cannot be true.
   [[nodiscard]] bool was_lied_to();
   // Takes over what the receipts say now and lets go of them: their owner has ended, and its link
@@ -75,6 +78,8 @@ class OutLink {
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_copy_slab(std::uint64_t bytes);
+  // Frees what the receiver has finished of a class. False: nothing.
+  bool collect_slabs(std::size_t slab_class);
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
     return view_.slab(loan.slab);
   }
@@ -97,7 +102,7 @@ class OutLink {
   Receipts receipts;
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
-  std::uint64_t first_life = 0;  // of the receiver, when this link was opened
+  std::uint64_t first_life = 0;  // of the receiver: the one that this link was opened to
   std::uint32_t directory_index = 0;
   // The receiver's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* place = nullptr;
@@ -116,13 +121,18 @@ class OutLink {
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
           const shm::LinkContract& contract);
 
-  // Other receipts are looked at from now on.
-  void listen_anew();
-  // Slabs of messages that the receiver has not taken, as far as its receipts said.
+  // Calls it with each slab of a message that the receiver has not taken, as far as its receipts
+  // said.
+  template <typename Visit>
+  void each_unread_slab(Visit&& visit) const;
   [[nodiscard]] std::bitset<shm::kMaxSlabs> unread_slabs() const;
+  // Those of them that stamps may say are finished. Looks at the receipts: the stamps come after
+  // it.
+  [[nodiscard]] std::bitset<shm::kMaxSlabs> slabs_to_keep();
+  // The bank that was found just now is that of a life which took over from another.
+  void go_on_with_heir();
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
-  void collect_slabs();
   // A slab of exactly this class. Errors: kFull, kNoMemory.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has

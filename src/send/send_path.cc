@@ -202,13 +202,11 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   put(parent, shm::Lane::kNormal, letter);
 }
 
-void SendPath::set_place(OutLink& link, std::uint32_t index) {
+void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation) {
   link.directory_index = index;
   link.place = &directory_.word(index);
   link.dead = false;
-  if (link.first_life == 0) {
-    link.first_life = shm::AgentWord::unpack(link.place->observe()).incarnation;
-  }
+  if (link.first_life == 0) link.first_life = incarnation;
   refresh(link);
 }
 
@@ -227,8 +225,13 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   link.bell = {};
   link.needs_peer = false;
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
-  // The receipts of a life count, whether it has a process or not: what it took is taken.
-  if (life.link != nullptr && life.link != link.receipts.opposite) {
+  // The receipts of a life count, whether it has a process or not: what it took is taken. Until its
+  // successor reads them: if it was fenced and still runs, that one knows nothing of what it takes
+  // and finishes from then on, and has it as well.
+  const bool is_followed = agent.state == shm::AgentState::kStarting;
+  if (life.link == nullptr || is_followed) {
+    link.stop_listening();
+  } else if (life.link != link.receipts.opposite) {
     link.turn_to(*life.link, agent.incarnation);
   }
   if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||

@@ -109,8 +109,9 @@ class SendPath {
 
   // The places of all links must be named again after it.
   void set_directory(const shm::DirectoryView& directory) { directory_ = directory; }
-  // The receiver has this place in the directory. REQUIRES: index < shm::kMaxAgents.
-  void set_place(OutLink& link, std::uint32_t index);
+  // The receiver has this place in the directory, and the coordinator has given the link to this
+  // life of it (0: to none yet). REQUIRES: index < shm::kMaxAgents.
+  void set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation);
 
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }

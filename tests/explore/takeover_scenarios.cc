@@ -49,7 +49,7 @@ void fresh_succession(std::uint32_t slots, std::uint64_t letters) {
   explorer().watch(1, &succession.home->control().next_arrival, 8, false);
 }
 
-// SendPath::follow and SendPath::retarget
+// SendPath::follow, SendPath::retarget and OutLink::find_receipts
 void follow() {
   const shm::AgentWord word = succession.coordinator->view().agent(0);
   if (word.incarnation == succession.known_life) return;
@@ -59,6 +59,8 @@ void follow() {
   own.bank = own.opposite.find_bank(kLinkA);
   own.stamps_ready = false;
   check(own.bank != shm::kBanks, "the successor has no bank for the link that it was told of");
+  own.lanes[0].listen_to(own.receipt(shm::Lane::kNormal), own.own.capacity(shm::Lane::kNormal));
+  check(!own.lanes[0].lied_to(), "the receipts of the successor begin beyond what was sent");
 }
 
 void send_letters() {

@@ -218,8 +218,6 @@ struct SenderState {
     life.out->sent = sent;
     life.path = path;
   }
-  // What was loaned since is given back.
-  void restore_loans(Life& life) const { life.out->slabs = slabs; }
 
  private:
   shm::LaneWriter lanes[shm::kLanes];
@@ -246,7 +244,7 @@ std::string verify_given_back(Life& sender, const Life& receiver) {
   }
   if (link.receipts.bank == shm::kBanks) return "I4: the sender finds no receipts";
   for (std::size_t c = 0; c < shm::kSlabClasses && link.slabs.out() != 0; ++c) {
-    link.slabs.collect(c, *link.receipts.opposite, link.receipts.bank);
+    link.collect_slabs(c);
   }
   if (link.slabs.out() == 0) return {};
   return fmt::format("I4: {} slabs never come back", link.slabs.out());
@@ -258,16 +256,16 @@ void send_meanwhile(Life& sender, Ledger& ledger) {
   send::OutLink& link = *sender.out;
   sender.path.follow(link);
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
-  const bool has_stamps =
-      link.receipts.bank != shm::kBanks &&
-      link.receipts.opposite->bank(link.receipts.bank).stamps_ready.observe() != 0;
   const auto& classes = link.view().layout().classes;
+  std::vector<shm::SlabPool::Loan> loans;
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
-    if (has_stamps) link.slabs.collect(c, *link.receipts.opposite, link.receipts.bank);
+    link.collect_slabs(c);
     for (auto loan = link.slabs.take(c); loan.slab != shm::kNoSlab; loan = link.slabs.take(c)) {
       std::memset(link.slab_bytes(loan), 0xa5, classes[c].slab_bytes);
+      loans.push_back(loan);
     }
   }
+  for (const auto& loan : loans) link.slabs.put_back(loan);
   for (std::size_t i = 0; i < kMeanwhile; ++i) {
     Message message;
     message.id = sender.path.reserve_id();
@@ -328,10 +326,9 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
   const SenderState kept(sender);
   const std::size_t known = rig.ledger.size();
   const auto judge = [&] {
-    if (sender_lives && !rig.faded) {
-      send_meanwhile(sender, rig.ledger);
-      kept.restore_loans(sender);
-    }
+    const bool goes_on = sender_lives && !rig.faded;
+    // A sender that was told a lie may write over what its liar has not taken, until it turns.
+    if (goes_on && !old.takes_back) send_meanwhile(sender, rig.ledger);
     std::vector<Life*> peers;
     if (!rig.faded) peers.push_back(&sender);
     if (auto built = World::inherit(next, old, peers); !built) {
@@ -342,12 +339,13 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
     }
     world.name(next);
     next.receiver->settle_adopted();
+    if (goes_on) send_meanwhile(sender, rig.ledger);
     Taker taker(rig.ledger, next);
     taker.take_everything(finding);
     if (finding.ok()) taker.take_dead_letters(finding);
     if (!finding.ok()) return;
     std::size_t committed = settle_gone(rig.ledger, before, finding);
-    if (sender_lives && !rig.faded) {
+    if (goes_on) {
       if (auto wrong = verify_given_back(sender, next); !wrong.empty()) complain(finding, wrong);
       go_on(sender, next, finding);
       committed += kExtra;
@@ -393,7 +391,7 @@ Finding judge_next_sender(Rig& rig, const Fates& before) {
   receive::InLink& drained = *receiver.receiver->find(old.out->key());
   drained.owner_gone = true;
   World::connect(receiver, next);
-  next.path.set_place(*next.out, receiver.index);
+  next.path.set_place(*next.out, receiver.index, receiver.incarnation);
   go_on(next, receiver, finding);
   if (auto wrong = verify_given_back(next, receiver); !wrong.empty()) complain(finding, wrong);
   if (!drained.faded()) {

@@ -105,7 +105,8 @@ World::World(const shm::HomeOptions& options)
   }
   connect(*receiver_, *sender_);
   connect(*sender_, *receiver_);
-  for (Life* life : {sender_, receiver_}) life->path.set_place(*life->out, index_of(life->peer));
+  sender_->path.set_place(*sender_->out, kReceiverIndex, receiver_->incarnation);
+  receiver_->path.set_place(*receiver_->out, kSenderIndex, sender_->incarnation);
 }
 
 Image World::directory_image(std::uint32_t records) const {

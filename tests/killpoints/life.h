@@ -42,7 +42,8 @@ struct Life {
   std::optional<send::OutLink> out;
   std::optional<shm::LinkView> shown;  // `out` as its reader sees it
   send::SendPath path;
-  bool lies = false;  // its segments are not what they should be
+  bool lies = false;        // its segments are not what they should be
+  bool takes_back = false;  // and it has told its sender that it took what it says nothing of now
 
   [[nodiscard]] const shm::Home& home() const { return receiver->home().home(); }
   // What it can write of its home and its link.

@@ -31,6 +31,26 @@ Operation take_over() {
           "empty one half full wrapped mixed table-full handed-over fifo strict"};
 }
 
+// A liar: it says that it has taken and finished all that lies in the lanes, and its sender has
+// heard it.
+void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
+  const receive::InLink& in = *liar.receiver->links().front();
+  if (!receive::ensure_stamps(in.sink)) throw RigError{"there is no memory for stamps"};
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    const auto index = static_cast<std::size_t>(lane);
+    const std::uint64_t tail = link.lanes[index].tail();
+    for (std::uint64_t at = link.lanes[index].cursor(); at < tail; ++at) {
+      shm::SlotCopy copy{};
+      shm::copy_slot(link.view().slot(lane, at), copy);
+      if ((copy.header.flags & shm::kFlagSlab) == 0) continue;
+      shm::stamp(liar.out->view().stamp(in.sink.bank, copy.header.slab), copy.generation);
+    }
+    liar.out->view().bank(in.sink.bank).cursors[index].publish(tail);
+  }
+  if (link.not_taken() != 0) throw RigError{"the sender has not heard the liar"};
+  for (std::size_t c = 0; c < shm::kSlabClasses; ++c) link.collect_slabs(c);
+}
+
 // The same from a predecessor that has written into the cursors of its home, and into its receipts,
 // what cannot be.
 Operation take_over_from_liar(std::string name, std::uint64_t in_home,
@@ -43,6 +63,8 @@ Operation take_over_from_liar(std::string name, std::uint64_t in_home,
     arrange(rig);
     Life& liar = rig.world.receiver();
     liar.lies = true;
+    liar.takes_back = in_receipts.has_value();
+    if (liar.takes_back) tell_that_all_is_finished(liar, *rig.sender().out);
     const receive::InLink& link = *liar.receiver->links().front();
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
       liar.home().row(link.row).cursors[lane].publish(in_home);
@@ -118,7 +140,7 @@ std::vector<Operation> other_operations() {
   return {take_over(),
           take_over_from_liar("take-over-behind", 0, std::nullopt, "wrapped mixed handed-over"),
           take_over_from_liar("take-over-beyond", kBeyond, std::nullopt, "half wrapped mixed"),
-          // Nothing was taken, and nothing says how much was.
+          // Nothing was taken, the sender was told that all was, and now nothing says how much.
           take_over_from_liar("take-over-nowhere", kBeyond, kBeyond, "one half full"),
           forget_link(), publish_records("publish-two", 0, 1),
           publish_records("publish-again", 1, 2), publish_records("publish-many", 12, 1),

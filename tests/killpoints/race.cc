@@ -65,7 +65,8 @@ void Meeting::hang_bell() {
                        return found;
                      });
   sender.path.set_directory(rig_->world.directory().view());
-  sender.path.set_place(*sender.out, rig_->world.receiver().index);
+  const Life& receiver = rig_->world.receiver();
+  sender.path.set_place(*sender.out, receiver.index, receiver.incarnation);
 }
 
 // It has taken over, and the directory does not name it yet.

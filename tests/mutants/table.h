@@ -37,6 +37,7 @@ inline constexpr std::array kSeededBugs = {
               "Handover.TheNewBankStartsFromTheOldStamps"},
     SeededBug{Mutant::kFalseStampKept, "false_stamp_kept",
               "WithdrawStamp.WhatSaysThatAMessageIsFinishedWhichHasJustComeGoes"},
+    SeededBug{Mutant::kOldReceiptKept, "old_receipt_kept", "take-over-nowhere/full"},
     SeededBug{Mutant::kLaneOverrun, "lane_overrun",
               "LaneWriter.ANewLaneHasRoomForItsCapacityWithoutAReceipt"},
     SeededBug{Mutant::kStaleSlotTaken, "stale_slot_taken",

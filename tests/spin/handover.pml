@@ -14,7 +14,9 @@
                what the living read of each other is a release and an acquire. An entry is known by
                its message, so its place in the table and the index are not there. Waking is in
                wake.pml, the coordinator's death in open.pml. A successor's copy is one step: what it
-               reads is frozen, and until the commit nobody reads what it writes.
+               reads is frozen, and until the commit nobody reads what it writes. A life that was
+               fenced and still runs is not there, so it does no harm that the sender hears the old
+               receipts until the commit: the engine hears nobody while a successor reads.
    Faults      kill of the sender's first life and two kills of the receiver's lives, a successor
                before its commit among them, each at any step.
    Invariants  whenever a receiver has died: each committed message is in exactly one of lane, inbox

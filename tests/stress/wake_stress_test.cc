@@ -80,7 +80,7 @@ class End {
   void connect(End& other, const shm::DirectoryView& directory) {
     other_ = &other;
     sender_.set_directory(directory);
-    sender_.set_place(link_, place_of(link_.peer()));
+    sender_.set_place(link_, place_of(link_.peer()), kLife);
     shm::open_bank(bank(), other.link_.key(), 0, 0);
   }
 

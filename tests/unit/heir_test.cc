@@ -1,7 +1,11 @@
 // What an agent takes from a link that lives before its own took from: the receipts that its sender
 // hears, stamps that were a lie, and what a life that was fenced has done after its end.
 
+#include <map>
+#include <optional>
+
 #include "src/receive/successor.h"
+#include "src/send/send_path.h"
 #include "tests/unit/receiver_peers.h"
 
 namespace beeline::receive {
@@ -90,6 +94,8 @@ class HeirTest : public test::ReceiverTest {
     header.slab = loan->slab;
     header.length = kSlabBytes;
     peer_->publish(header, Lane::kNormal, nullptr, loan->generation);
+    peer_->own.slabs.mark_out(*loan);
+    peer_->own.lanes[0].advance();
     return *loan;
   }
   [[nodiscard]] std::vector<std::uint64_t> ids(std::uint64_t first, std::uint64_t count) const {
@@ -99,6 +105,25 @@ class HeirTest : public test::ReceiverTest {
     }
     return all;
   }
+  // The sender's own half of what it says.
+  void say_knowingly(std::uint32_t times) {
+    peer_->say_often(times);
+    for (std::uint32_t i = 0; i < times; ++i) peer_->own.lanes[0].advance();
+  }
+  // The life of the fixture says that it has taken this much, and the sender hears it.
+  void tell(std::uint64_t taken) {
+    send::OutLink& own = peer_->own;
+    if (!old_view_) old_view_.emplace(peer_->back.memory().data(), kContract);
+    own.first_life = kReaderLife;
+    if (own.receipts.opposite == nullptr) own.turn_to(*old_view_, kReaderLife);
+    old_bank().cursors[0].publish(taken);
+    ASSERT_EQ(own.not_taken(), own.lanes[0].tail() - taken);
+  }
+  // What it leaves to its heir says nothing of it.
+  void lie() {
+    for (auto& cursor : old_row().cursors) cursor.publish(~0ULL);
+    for (auto& cursor : old_bank().cursors) cursor.publish(~0ULL);
+  }
   static void expect_balance(const Receiver& receiver) {
     const shm::Inbox& inbox = receiver.home().inbox();
     const shm::InboxCounters& counters = receiver.home().home().control().counters;
@@ -107,6 +132,7 @@ class HeirTest : public test::ReceiverTest {
                   counters.purged.observe());
   }
   Peer* peer_ = nullptr;
+  std::optional<shm::LinkView> old_view_;  // the receipts, as the sender maps them
 };
 
 // ---- Cursors and stamps that were lies ----------------------------------------------------------
@@ -175,22 +201,58 @@ TEST_F(HeirTest, WhatAFencedLifeTookAndItsSenderWroteOverCountsAsDone) {
   expect_balance(next.receiver);
 }
 
-TEST_F(HeirTest, ASenderThatWritesOverMoreThanAnyLifeCanHaveTakenIsQuarantined) {
-  const auto jump = [&](std::uint64_t rounds, bool inherited) {
+// What the owner of the lane stores where one message waits, and whether it is blamed for it.
+class HeirLaneTest : public HeirTest {
+ protected:
+  // `turned`: it rings the heir, and hears no life before it.
+  bool is_blamed(std::uint64_t commit, bool turned = false) {
     start({}, 4 * test::kCapacity);
     peer_ = &join(kHeirPeer);
     peer_->say();
     Heir next = heir();
-    next.link->is_inherited = inherited;
-    peer_->own.view().slot(Lane::kNormal, 0).commit.publish(1 + rounds * kContract.normal_slots);
+    if (turned) peer_->own.view().control().watching.publish(kReaderLife + 1);
+    next.receiver.audit_lanes();
+    peer_->own.view().slot(Lane::kNormal, 0).commit.publish(commit);
     next.receiver.audit_lanes();
     return next.link->quarantined();
-  };
-  EXPECT_FALSE(jump(1, true));
-  EXPECT_FALSE(jump(3, true)) << "two turns of a lane, and what lies in it";
-  EXPECT_TRUE(jump(4, true));
-  EXPECT_TRUE(jump(std::uint64_t{1} << 50, true));
-  EXPECT_TRUE(jump(1, false)) << "nobody else took from it";
+  }
+};
+
+TEST_F(HeirLaneTest, AnOwnerThatMayHearAFencedLifeWritesOverWhatThatHasTaken) {
+  EXPECT_FALSE(is_blamed(1 + kContract.normal_slots));
+  EXPECT_FALSE(is_blamed(1 + 1'000'000ULL * kContract.normal_slots)) << "it may hear it for long";
+  EXPECT_TRUE(is_blamed(1 + (1ULL << 40))) << "it has not so many ids";
+}
+
+TEST_F(HeirLaneTest, AnOwnerThatHasTurnedToUsWritesOverNothing) {
+  EXPECT_TRUE(is_blamed(1 + kContract.normal_slots, true));
+}
+
+TEST_F(HeirLaneTest, ANumberOfAnotherSlotIsNoLaterMessage) {
+  for (const std::uint64_t commit :
+       {std::uint64_t{3}, std::uint64_t{kContract.normal_slots}, ~std::uint64_t{0}}) {
+    EXPECT_TRUE(is_blamed(commit)) << commit;
+  }
+}
+
+TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
+  peer_->say();
+  peer_->own.view().slot(Lane::kNormal, 0).commit.publish(1 + kContract.normal_slots);
+  receiver_->audit_lanes();
+  EXPECT_TRUE(peer_->link->quarantined());
+}
+
+// It heard a fenced life for long, and turns to us before we look.
+TEST_F(HeirTest, WhatWasWrittenOverBeforeItsSenderTurnedCountsAsDone) {
+  constexpr std::uint32_t kTaken = 5 * kContract.normal_slots + 3;
+  peer_->say();
+  Heir next = heir();
+  peer_->say_often(kTaken);
+  peer_->own.view().control().watching.publish(kReaderLife + 1);
+  next.receiver.audit_lanes();
+  EXPECT_FALSE(next.link->quarantined());
+  EXPECT_EQ(next.lease_all(), ids(kTaken + 2 - kContract.normal_slots, kContract.normal_slots));
+  expect_balance(next.receiver);
 }
 
 TEST_F(HeirTest, ALinkWhoseOwnerRingsALaterLifeOfOursIsThatLifes) {
@@ -216,41 +278,142 @@ TEST_F(HeirTest, ASenderHearsOfNoReceiptThatTheOldLifeGivesAfterItsEnd) {
   send::OutLink& own = peer_->own;
   const send::OutLink next = test::make_link(kReaderPid, kHeirPeer, {kReaderLife + 1, 1});
   shm::open_bank(next.view().bank(0), own.key(), 2, 0);
-  const shm::LinkView old_view(peer_->back.memory().data(), kContract);
   const shm::LinkView next_view(next.memory().data(), kContract);
-  own.first_life = kReaderLife;
-  own.turn_to(old_view, kReaderLife);
   for (int i = 0; i < 8; ++i) own.lanes[0].advance();
-  old_bank().cursors[0].publish(2);
-  EXPECT_EQ(own.not_taken(), 6U);
+  tell(2);
   old_bank().cursors[0].publish(7);  // it was stopped, and goes on
   own.turn_to(next_view, kReaderLife + 1);
   EXPECT_EQ(own.not_taken(), 6U);
   EXPECT_EQ(own.lanes[0].cursor(), 2U) << "the next life waits for what lies there";
 }
 
-TEST_F(HeirTest, ASlabWhoseMessageTheNewLifeHasNotTakenIsHeldWhateverTheOldOneSaid) {
+TEST_F(HeirTest, WhatALiarSaidThatItTookIsKeptForItsHeir) {
   send::OutLink& own = peer_->own;
-  const auto loan = own.take_slab(kSlabBytes);
-  ASSERT_TRUE(loan);
-  shm::MessageHeader header = peer_->sound();
-  header.flags = shm::kFlagSlab;
-  header.slab = loan->slab;
-  peer_->publish(header, Lane::kNormal, nullptr, loan->generation);
-  own.lanes[0].advance();
-  own.slabs.mark_out(*loan);
-  const send::OutLink next = test::make_link(kReaderPid, kHeirPeer, {kReaderLife + 1, 1});
-  const ReceiptSink sink{&next.view(), &next.memory(), 0};
-  ASSERT_TRUE(ensure_stamps(sink));
-  next.view().stamp(0, loan->slab).publish(~0ULL);  // inherited
-  shm::open_bank(next.view().bank(0), own.key(), 0, 0);
-  const shm::LinkView old_view(peer_->back.memory().data(), kContract);
-  const shm::LinkView next_view(next.memory().data(), kContract);
-  own.first_life = kReaderLife;
-  own.turn_to(old_view, kReaderLife);
-  old_bank().cursors[0].publish(1);  // it says that it has taken it; its home does not
+  say_knowingly(kContract.normal_slots);
+  tell(kContract.normal_slots);
+  lie();
+  Heir next = heir();
+  ASSERT_TRUE(next.done);
+  const shm::LinkView next_view(next.back.memory().data(), kContract);
   own.turn_to(next_view, kReaderLife + 1);
-  EXPECT_EQ(own.slabs.out(), 1U);
+  EXPECT_FALSE(own.has_space(Lane::kNormal, false)) << "the heir begins with what lies there";
+  EXPECT_EQ(next.lease_all(), ids(1, kContract.normal_slots));
+  EXPECT_EQ(own.not_taken(), 0U);
+  EXPECT_FALSE(own.was_lied_to());
+}
+
+TEST_F(HeirTest, ASlabThatALiarFinishedIsOutAgainWhereItsHeirTakesTheMessage) {
+  send::OutLink& own = peer_->own;
+  const shm::SlabPool::Loan collected = say_in_slab();
+  const shm::SlabPool::Loan stamped = say_in_slab();
+  const shm::SlabPool::Loan beyond = say_in_slab();
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  const auto say_finished = [&](const shm::SlabPool::Loan& loan, std::uint64_t generation) {
+    peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(generation);
+  };
+  say_finished(collected, collected.generation);
+  tell(3);
+  EXPECT_TRUE(own.collect_slabs(0));
+  say_finished(stamped, stamped.generation);
+  say_finished(beyond, ~0ULL);
+  lie();
+  Heir next = heir();
+  ASSERT_TRUE(next.done);
+  const shm::LinkView next_view(next.back.memory().data(), kContract);
+  own.turn_to(next_view, kReaderLife + 1);
+  EXPECT_EQ(own.slabs.out(), 3U);
+  EXPECT_FALSE(own.collect_slabs(0)) << "the heir reads them";
+  EXPECT_EQ(next.lease_all(), ids(1, 3));
+  EXPECT_FALSE(own.collect_slabs(0)) << "it has not finished them";
+  for (std::uint32_t at = 0; at < 3; ++at) next.receiver.done(at);
+  EXPECT_TRUE(own.collect_slabs(0));
+  EXPECT_EQ(own.slabs.out(), 0U);
+  EXPECT_FALSE(own.was_lied_to());
+}
+
+// ---- The sender that follows the directory ------------------------------------------------------
+
+// As AgentCore has it, of one peer whose lives are known as soon as they open a link.
+class HeirPathTest : public HeirTest {
+ protected:
+  HeirPathTest()
+      : memory_(must(segment::Owned::create("directory", shm::DirectoryLayout::kBytes,
+                                            shm::DirectoryLayout::kBytes))),
+        directory_(memory_.data(), 1, shm::kMinMaxPayload, 1),
+        path_(kHeirPeer, ids_, [this](std::uint32_t /*pid*/, std::uint64_t life) {
+          const auto found = views_.find(life);
+          return send::PeerLife{{}, found == views_.end() ? nullptr : &found->second, false};
+        }) {
+    shm::AgentRecord record{};
+    record.pid = kReaderPid;
+    directory_.publish(&record, 1);
+    views_.emplace(kReaderLife, shm::LinkView(peer_->back.memory().data(), kContract));
+    say(kReaderLife, shm::AgentState::kRunning);
+    path_.set_directory(directory_.view());
+  }
+  void say(std::uint64_t life, shm::AgentState state) { directory_.set_word(0, {life, state}); }
+  // It opens its link to the sender.
+  void show(const Heir& heir, std::uint64_t life) {
+    views_.emplace(life, shm::LinkView(heir.back.memory().data(), kContract));
+  }
+  void follow(std::uint64_t life, shm::AgentState state) {
+    say(life, state);
+    path_.follow(peer_->own);
+  }
+
+  std::map<std::uint64_t, shm::LinkView> views_;
+  segment::Owned memory_;
+  shm::DirectoryWriter directory_;
+  shm::Atomic<std::uint64_t> ids_{0};
+  send::SendPath path_;
+};
+
+TEST_F(HeirPathTest, WhatAFencedLifeFinishesWhileItsSuccessorLooksIsNotHeard) {
+  send::OutLink& own = peer_->own;
+  path_.set_place(own, 0, kReaderLife);
+  const shm::SlabPool::Loan loan = say_in_slab();
+  receiver_->drain_all();
+  const std::uint32_t held = receiver_->take();
+  follow(kReaderLife, shm::AgentState::kAway);
+  EXPECT_EQ(own.not_taken(), 0U) << "what it took before its successor came is taken";
+  follow(kReaderLife, shm::AgentState::kStarting);
+  Heir next = heir();
+  ASSERT_TRUE(next.done);
+  receiver_->done(held);
+  peer_->say();
+  own.lanes[0].advance();
+  receiver_->drain_all();
+  EXPECT_FALSE(own.collect_slabs(0)) << "its successor has the message as well";
+  EXPECT_EQ(own.not_taken(), 1U);
+  follow(kReaderLife + 1, shm::AgentState::kRunning);
+  EXPECT_FALSE(own.collect_slabs(0)) << "nobody knows yet where the successor says it";
+  show(next, kReaderLife + 1);
+  path_.refresh(own);
+  EXPECT_FALSE(own.collect_slabs(0));
+  EXPECT_EQ(next.lease_all(), ids(1, 2));
+  EXPECT_EQ(own.not_taken(), 0U);
+  next.receiver.done(0);
+  EXPECT_TRUE(own.collect_slabs(0));
+  EXPECT_EQ(own.slabs.out(), 0U);
+  EXPECT_EQ(loan.generation, next.stamp(loan.slab));
+}
+
+TEST_F(HeirPathTest, ALifeWhoseSuccessorBrokeOffIsHeardAgain) {
+  send::OutLink& own = peer_->own;
+  path_.set_place(own, 0, kReaderLife);
+  say_knowingly(4);
+  follow(kReaderLife, shm::AgentState::kStarting);
+  receiver_->drain_all();
+  EXPECT_EQ(own.not_taken(), 4U);
+  follow(kReaderLife, shm::AgentState::kAway);
+  EXPECT_EQ(own.not_taken(), 0U) << "whoever comes next reads it";
+}
+
+// The first life was asked for the link and is gone before its sender looks.
+TEST_F(HeirPathTest, TheFirstLifeIsTheOneThatTheCoordinatorNamed) {
+  say(kReaderLife + 1, shm::AgentState::kRunning);
+  path_.set_place(peer_->own, 0, kReaderLife);
+  EXPECT_EQ(peer_->own.first_life, kReaderLife);
 }
 
 }  // namespace

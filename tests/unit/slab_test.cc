@@ -331,6 +331,23 @@ TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
   EXPECT_TRUE(pool_.lied_to()) << "this lie is its own";
 }
 
+// Somebody has said that it is finished, and another takes its message once more.
+TEST_F(SlabPoolTest, ASlabThatIsTakenBackComesBackOnceItsMessageIsTaken) {
+  pool_.set_allocated(0, 1);
+  const SlabPool::Loan loan = send_one(0);
+  receiver_stamps(loan);
+  ASSERT_EQ(collect(0), 1U);
+  pool_.take_back(loan);
+  EXPECT_EQ(pool_.out(), 1U);
+  std::bitset<kMaxSlabs> unread;
+  unread.set(loan.slab);
+  EXPECT_EQ(pool_.collect(0, receipts_.view, kBank, unread), 0U) << "its stamp is the old one";
+  EXPECT_EQ(collect(0), 1U);
+  pool_.put_back(pool_.take(0));
+  pool_.take_back(loan);
+  EXPECT_EQ(pool_.out(), 0U) << "it was given to another message since";
+}
+
 TEST(WithdrawStamp, WhatSaysThatAMessageIsFinishedWhichHasJustComeGoes) {
   struct Case {
     std::uint64_t before, generation, after;

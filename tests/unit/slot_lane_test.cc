@@ -275,24 +275,42 @@ TEST(LaneWriter, AReceiptThatMovesBackIsNotBelieved) {
   EXPECT_FALSE(writer.refresh(&receipt));
   EXPECT_EQ(writer.cursor(), 5U);
   EXPECT_TRUE(writer.lied_to());
-  writer.listen_anew();
+  writer.listen_to(&receipt, 8);
   EXPECT_FALSE(writer.lied_to());
 }
 
-TEST(LaneWriter, AnotherBankMayBeginBelowWhatWasTaken) {
+TEST(LaneWriter, WhatAnotherBankDoesNotCallTakenIsKeptForIt) {
+  constexpr std::uint32_t kCapacity = 8;
   LaneWriter writer;
-  for (int i = 0; i < 8; ++i) writer.advance();
+  for (std::uint32_t i = 0; i < kCapacity; ++i) writer.advance();
   Atomic<std::uint64_t> receipt{5};
   EXPECT_TRUE(writer.refresh(&receipt));
-  writer.listen_anew();
   Atomic<std::uint64_t> other{3};
-  EXPECT_TRUE(writer.refresh(&other));
-  EXPECT_EQ(writer.cursor(), 5U) << "its slots may hold new messages already";
+  writer.listen_to(&other, kCapacity);
+  EXPECT_EQ(writer.cursor(), 3U) << "whoever goes on there reads those slots again";
   other.publish(6);
   EXPECT_TRUE(writer.refresh(&other));
   EXPECT_EQ(writer.cursor(), 6U);
   other.publish(5);
   EXPECT_FALSE(writer.refresh(&other)) << "within a bank nothing is taken back";
+  EXPECT_TRUE(writer.lied_to());
+  for (int i = 0; i < 6; ++i) writer.advance();
+  writer.listen_to(&other, kCapacity);
+  EXPECT_EQ(writer.cursor(), 6U) << "the slot of the fifth holds a newer message";
+  EXPECT_EQ(writer.tail() - writer.cursor(), kCapacity);
+  EXPECT_FALSE(writer.lied_to());
+}
+
+TEST(LaneWriter, AnotherBankThatCannotBeChangesNothing) {
+  LaneWriter writer;
+  for (int i = 0; i < 8; ++i) writer.advance();
+  Atomic<std::uint64_t> receipt{5};
+  EXPECT_TRUE(writer.refresh(&receipt));
+  writer.listen_to(nullptr, 8);
+  EXPECT_EQ(writer.cursor(), 5U) << "nobody has said anything else yet";
+  Atomic<std::uint64_t> beyond{9};
+  writer.listen_to(&beyond, 8);
+  EXPECT_EQ(writer.cursor(), 5U);
   EXPECT_TRUE(writer.lied_to());
 }
 
@@ -307,6 +325,15 @@ TEST(Lane, ACommitNumberIsOfTheMessageOrOfOneThatWasTakenRoundsAgo) {
   EXPECT_TRUE(is_possible_commit(0, 0, kCapacity));
   EXPECT_TRUE(is_possible_commit(1, 0, kCapacity));
   EXPECT_FALSE(is_possible_commit(2, 0, kCapacity));
+}
+
+TEST(Lane, ACommitNumberIsOfALaterMessageOnlyInTheSameSlot) {
+  constexpr std::uint32_t kCapacity = 8;
+  constexpr std::uint64_t kPosition = 21;
+  for (std::uint64_t commit = 0; commit < 64; ++commit) {
+    const bool later = commit == 30 || commit == 38 || commit == 46 || commit == 54 || commit == 62;
+    EXPECT_EQ(is_later_commit(commit, kPosition, kCapacity), later) << commit;
+  }
 }
 
 TEST(LaneWriter, PositionsPassThe32BitBoundary) {
