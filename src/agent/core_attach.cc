@@ -303,7 +303,11 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
     old = {std::move(announced.mine_link), mine, announced.mine->contract};
   }
   auto link = make_in_link(std::move(*memory), announced);
-  link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
+  link->watch_owner();
+  // Nobody reads receipts for the dead, and of one owner there may be more lives than banks.
+  if (!link->owner_gone) {
+    link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
+  }
   auto inherited = receive::inherit_link(*receiver_, predecessor, std::move(link), std::move(old),
                                          announced.released);
   if (!inherited) return tl::unexpected(inherited.error());

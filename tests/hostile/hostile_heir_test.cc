@@ -138,6 +138,34 @@ TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
   expect_balance(*victim);
 }
 
+// ---- A liar whose reader has an heir -----------------------------------------------------------
+
+// Damages its link once its reader has mapped it: only the next life of that can see it.
+BEELINE_ROLE(vandal) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("vandal", "victim");
+  villain.link().header().ready.publish(0);
+  board.attacked.raise();
+  const std::string what = villain.await_end();
+  EXPECT_FALSE(what.empty());
+  board.left.raise();
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostileHeir, ALinkThatNoHeirCanReadIsReported) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  troupe().start("vandal");
+  drain_until(*victim, [&] { return scene().attacked.count() != 0; });  // it answers links
+  victim.reset();
+  victim = attach("victim");
+  ASSERT_TRUE(victim) << "an heir is not held up by it";
+  drain_until(*victim, [&] { return scene().left.count() != 0; });
+  await_log({"event=link_ended", "name=\"vandal\" "});
+  scene().is_over.raise();
+  troupe().wait_all(patience());
+}
+
 // ---- The home of a dead liar --------------------------------------------------------------------
 
 // Two messages are sent to it. Its home says that it has taken the first from the lane, and that it

@@ -1,0 +1,80 @@
+// What a successor goes on with of a peer that has had many lives of its own.
+
+#include <string>
+
+#include "shm/link.h"
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct HeirBoard {
+  Event attached;
+  Event taken;     // from the lives of the owner that have ended
+  Event finished;  // all that the living one had sent
+};
+
+class FlowHeir : public HiveTest {};
+INSTANTIATE_TEST_SUITE_P(As, FlowHeir, testing::Values(World::kProcesses), world_name);
+
+constexpr std::uint32_t kLivesThatEnd = shm::kBanks;
+constexpr std::uint32_t kSlabs = 48;  // of its class, and of the next one, which lends its own
+const std::string kLarge(64U << 10, 'x');
+
+BEELINE_ROLE(short_life) {
+  auto agent = attach("owner");
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send_until(peer_of(*agent, "reader"), "left", patience(), {.type = "left"}));
+}
+
+// Holds what those have left, finishes what the living one sends, and is killed.
+BEELINE_ROLE(reader_of_many) {
+  auto& board = context.board<HeirBoard>();
+  auto agent = attach("reader");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  await_drained(*agent, kLivesThatEnd);
+  board.taken.raise();
+  for (std::uint32_t i = 0; i < kSlabs; ++i) {
+    Message message = next_message(*agent, {.type = "large"});
+    ASSERT_TRUE(message.valid()) << i;
+    message.done();
+  }
+  board.finished.raise();
+  static_cast<void>(agent->receive({.timeout = kPatience, .filter = kNobody}));
+}
+
+TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
+  auto& shared = board<HeirBoard>();
+  const std::size_t victim = troupe().start("reader_of_many");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  for (std::uint32_t i = 0; i < kLivesThatEnd; ++i) {
+    troupe().wait(troupe().start("short_life", i), patience());
+  }
+  ASSERT_TRUE(shared.taken.await(1, patience()));
+  auto owner = attach("owner");
+  ASSERT_TRUE(owner);
+  const Peer reader = peer_of(*owner, "reader");
+  for (std::uint32_t i = 0; i < kSlabs; ++i) {
+    ASSERT_TRUE(owner->send_until(reader, kLarge, patience(), {.type = "large"})) << i;
+  }
+  ASSERT_TRUE(shared.finished.await(1, patience()));
+  troupe().kill(victim);
+  auto heir = attach("reader");
+  ASSERT_TRUE(heir);
+  const Deadline deadline = patience();
+  for (std::uint32_t sent = 0; sent < kSlabs;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << sent << " slabs came back";
+    if (owner->send(reader, kLarge, {.type = "large"})) {
+      ++sent;
+    } else {
+      drain_until(*owner, [] { return true; });
+    }
+  }
+  EXPECT_EQ(take_texts(*heir, {.type = "left"}).size(), kLivesThatEnd);
+  EXPECT_EQ(take_texts(*heir, {.type = "large"}).size(), kSlabs);
+  expect_balance(*heir);
+}
+
+}  // namespace
+}  // namespace beeline::test
