@@ -2,12 +2,12 @@
 // A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home
 // is never changed.
 //
-// A predecessor that was fenced may still run. So its receipts are observed, then its row, then the
-// cursors in it (src/receive/successor.cc), and what was committed before is seen. Every load here
-// is relaxed: it comes after those, or after the proof of the owner's death. What a living one
-// still changes is like the work of a hostile writer: each word is read once, and the copy is
-// checked and used. Every store to the new home is relaxed: its header says ready later, and nobody
-// looks at a home that does not.
+// A predecessor that was fenced may still run. So its receipts are observed, stamps first, then its
+// row, then the cursors in it (src/receive/successor.cc), then the state of each entry, and what
+// was committed before is seen. Every other load is relaxed: it comes after those, or after the
+// proof of the owner's death. What a living one still changes is like the work of a hostile writer:
+// each word is read once, and the copy is checked and used. Every store to the new home is relaxed:
+// its header says ready later, and nobody looks at a home that does not.
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
@@ -23,11 +23,14 @@
 // What is bad counts as done. Its slab is not stamped: a hostile writer could have freed the entry
 // without a stamp as well, and nobody could tell. It is one slab less of a link to the liar's name.
 //
-// The successor's receipts start from the old home's cursors and the old stamps, so a sender never
-// sees one move back. A predecessor that lied in them harms neither: cursors that cannot be are
-// replaced here, and stamps that cannot be are void to their sender (SlabPool::inherit) and go when
-// their slab comes again (withdraw_stamp). Killed at any point, nothing has changed: the new home
-// is not ready and nobody has been told.
+// The successor's receipts start from the old home's cursors and the old stamps: a sender never
+// sees those of an honest life that has died move back. A predecessor that lied in them harms
+// neither: cursors that cannot be are replaced here, and stamps that cannot be are void to their
+// sender (SlabPool::inherit) and go when their slab comes again (withdraw_stamp). Where its sender
+// had believed more, it keeps slots and slabs for what the successor takes once more, as far as
+// they still hold it (LaneWriter::listen_to, SlabPool::take_back). Of a life that still runs
+// nothing is heard while the successor reads, and nothing after (SendPath::retarget). Killed at any
+// point, nothing has changed: the new home is not ready and nobody has been told.
 
 #include <algorithm>
 #include <array>
@@ -76,11 +79,16 @@ struct EntryCopy {
   return copy;
 }
 
-// Copies the stamps of the old bank: the one place that reads them. REQUIRES: they are memory.
+// Copies one stamp of the old bank, once: the one place that reads them. REQUIRES: it is memory.
+// SYNC(slab.stamp): acquire, pairs with stamp(); what is read of the predecessor after it holds the
+// message that was finished.
+inline void copy_stamp(const LinkView& old, std::size_t bank, std::uint32_t slab,
+                       InheritedLink& link) {
+  link.stamps[slab] = old.stamp(bank, slab).observe();
+}
+
 inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& link) {
-  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
-    link.stamps[slab] = old.stamp(bank, slab).relaxed_load();
-  }
+  for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) copy_stamp(old, bank, slab, link);
   link.has_stamps = true;
 }
 
@@ -90,35 +98,48 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
   return link.has_stamps && link.stamps[slot.header.slab] >= slot.generation;
 }
 
+// How many messages of a lane this slot shows to have been published; 0 where its number is that of
+// no message. `index` is the slot's.
+[[nodiscard]] constexpr std::uint64_t published_by(std::uint64_t commit, std::uint32_t index,
+                                                   std::uint32_t capacity) {
+  return commit != 0 && (commit - 1) % capacity == index ? commit : 0;
+}
+
 // How many messages were ever published in a lane, as its slots say.
 [[nodiscard]] inline std::uint64_t published_ever(const LinkView& link, Lane lane) {
-  const std::uint32_t capacity = link.capacity(lane);
   std::uint64_t most = 0;
-  for (std::uint32_t i = 0; i < capacity; ++i) {
+  for (std::uint32_t i = 0; i < link.capacity(lane); ++i) {
     const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // a number alone
-    if (commit > most && (commit - 1) % capacity == i) most = commit;
+    most = std::max(most, published_by(commit, i, link.capacity(lane)));
   }
   return most;
 }
 
-// Replaces cursors that cannot be: beyond what was published, so far behind that their messages
-// were written over, or behind the receipts, which their sender believes. It is not to be blamed
-// for them, nor is the successor, whose receipts begin with them. The receipts count instead, or,
-// where they cannot be either, nothing that still lies in the lane counts as taken. `in` is the
-// in-link; its owner may go on sending, so the lane is read once more before it is begun anywhere.
+// What counts instead of a cursor that cannot be: one beyond what was published, so far behind that
+// its messages were written over, or behind the receipt, which the sender believes. It is not to be
+// blamed for that, nor is the successor, whose receipts begin with it. The receipt counts instead,
+// or, where that cannot be either, nothing that still lies in the lane counts as taken.
+// `published_ever` says how much was published; the owner may go on sending, so it is asked once
+// more before the lane is begun anywhere.
+template <typename PublishedEver>
+[[nodiscard]] std::uint64_t sound_cursor(std::uint64_t cursor, std::uint64_t receipt,
+                                         std::uint32_t capacity, PublishedEver&& published_ever) {
+  const std::uint64_t published = published_ever();
+  const auto can_be = [&](std::uint64_t at) {
+    return at <= published && published - at <= capacity;
+  };
+  if (can_be(receipt) && (receipt > cursor || !can_be(cursor))) cursor = receipt;
+  if (can_be(cursor)) return cursor;
+  const std::uint64_t now = published_ever();
+  return now - std::min<std::uint64_t>(now, capacity);
+}
+
+// Makes the cursors sound. `in` is the in-link.
 inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
   for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
-    const std::uint64_t published = published_ever(in, lane);
-    const auto can_be = [&](std::uint64_t cursor) {
-      return cursor <= published && published - cursor <= in.capacity(lane);
-    };
     std::uint64_t& cursor = link.cursors[static_cast<std::size_t>(lane)];
-    const std::uint64_t receipt = link.receipts[static_cast<std::size_t>(lane)];
-    if (can_be(receipt) && (receipt > cursor || !can_be(cursor))) cursor = receipt;
-    if (!can_be(cursor)) {
-      const std::uint64_t now = published_ever(in, lane);
-      cursor = now - std::min<std::uint64_t>(now, in.capacity(lane));
-    }
+    cursor = sound_cursor(cursor, link.receipts[static_cast<std::size_t>(lane)], in.capacity(lane),
+                          [&] { return published_ever(in, lane); });
     if (is_mutant(Mutant::kCursorNotInherited)) cursor = 0;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace beeline::control {
 namespace {
 
 constexpr std::uint32_t kEntriesPerStep = 256;
+constexpr std::uint32_t kSlotsPerRead = 256;  // a power of two, as the number of slots of a lane
 
 template <class T>
 bool read_value(int fd, std::uint64_t offset, T& value) {
@@ -28,6 +30,33 @@ bool read_value(int fd, std::uint64_t offset, T& value) {
 std::uint64_t read_word(int fd, std::uint64_t offset) {
   std::uint64_t word = 0;
   return read_value(fd, offset, word) ? word : 0;
+}
+
+std::uint32_t slots_of(const shm::LinkContract& contract, shm::Lane lane) {
+  return lane == shm::Lane::kUrgent ? contract.urgent_slots : contract.normal_slots;
+}
+
+std::uint64_t lane_offset(const shm::LinkContract& contract, shm::Lane lane) {
+  const shm::LinkLayout layout(contract);
+  return lane == shm::Lane::kUrgent ? layout.urgent : layout.normal;
+}
+
+/// How many messages were ever published in a lane; nothing where it cannot be read.
+std::optional<std::uint64_t> published_ever(int fd, const shm::LinkContract& contract,
+                                            shm::Lane lane) {
+  const std::uint32_t capacity = slots_of(contract, lane);
+  const std::uint32_t most = std::min(capacity, kSlotsPerRead);
+  const auto slots = std::make_unique<shm::Slot[]>(most);
+  std::uint64_t published = 0;
+  for (std::uint32_t first = 0; first < capacity; first += most) {
+    const std::uint64_t offset = lane_offset(contract, lane) + first * sizeof(shm::Slot);
+    if (!read_whole(fd, offset, std::as_writable_bytes(std::span(slots.get(), most)))) return {};
+    for (std::uint32_t i = 0; i < most; ++i) {
+      const std::uint64_t commit = slots[i].commit.relaxed_load();
+      published = std::max(published, shm::published_by(commit, first + i, capacity));
+    }
+  }
+  return published;
 }
 
 /// With pread a hole is a run of zeros, so whatever the contract allows may be looked at.
@@ -78,7 +107,7 @@ bool TakeoverWorker::step(Hive& hive) {
     begin(hive, *next);
     return true;
   }
-  if (step_entries(hive) || step_lanes(hive)) return true;
+  if (step_cursors() || step_entries(hive) || step_lanes(hive)) return true;
   finish(hive);
   return !hive.takeovers.empty();
 }
@@ -93,15 +122,18 @@ void TakeoverWorker::begin(Hive& hive, Pid pid) {
   shm::full_fence();
   for (const LinkEntry* link : hive.registry.links_to(pid)) {
     if (link->faded || !link->may_send) continue;
-    links_.push_back({link->key, link->owner, link->contract, link->fd, {}, {}, link->released});
+    links_.push_back(
+        {link->key, link->owner, link->contract, link->fd, {}, {}, {}, link->released});
   }
   const Life* life = agent->current.get();
-  if (life == nullptr || life->home == nullptr) return;
+  if (life == nullptr) return;
+  // Before the rows: an agent that was fenced may still run, and what an honest one says in its
+  // receipts is never beyond its rows.
+  for (InLink& link : links_) read_receipts(hive, pid, *life, link);
+  if (life->home == nullptr) return;
   home_ = life->home;
   capacity_ = home_capacity(home_->get());
-  if (capacity_ == 0) return;
-  read_rows(hive, *life);
-  for (InLink& link : links_) read_stamps(hive, *life, link);
+  if (capacity_ != 0) read_rows(hive, *life);
 }
 
 void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
@@ -138,8 +170,8 @@ void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
   }
 }
 
-void TakeoverWorker::read_stamps(Hive& hive, const Life& life, InLink& link) {
-  const LinkEntry* own = hive.registry.link_between(pid_, life.incarnation, link.owner);
+void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink& link) {
+  const LinkEntry* own = hive.registry.link_between(pid, life.incarnation, link.owner);
   if (own == nullptr) return;
   const shm::LinkLayout layout(own->contract);
   for (std::size_t bank = 0; bank < shm::kBanks; ++bank) {
@@ -147,16 +179,36 @@ void TakeoverWorker::read_stamps(Hive& hive, const Life& life, InLink& link) {
     const std::uint64_t offset = layout.banks + bank * sizeof(receipts);
     if (!read_value(own->fd->get(), offset, receipts)) continue;
     if (receipts.incarnation.relaxed_load() != link.key.incarnation ||
-        receipts.serial.relaxed_load() != link.key.serial ||
-        receipts.stamps_ready.relaxed_load() == 0) {
+        receipts.serial.relaxed_load() != link.key.serial) {
       continue;
     }
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      link.receipts[lane] = receipts.cursors[lane].relaxed_load();
+    }
+    if (receipts.stamps_ready.relaxed_load() == 0) continue;
     link.stamps.resize(shm::kMaxSlabs);
     if (!read_whole(own->fd->get(), layout.stamp_offset(bank),
                     std::as_writable_bytes(std::span(link.stamps)))) {
       link.stamps.clear();
     }
   }
+}
+
+/// One link: where its lanes begin, as its slots say.
+bool TakeoverWorker::step_cursors() {
+  if (next_cursors_ >= links_.size()) return false;
+  InLink& link = links_[next_cursors_++];
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    const auto published = published_ever(link.fd->get(), link.contract, lane);
+    if (!published) continue;
+    const auto index = static_cast<std::size_t>(lane);
+    // Where the rows cannot be read, the entries cannot either: what was taken is in the lane
+    // alone.
+    const std::uint64_t receipt = link_of_row_.empty() ? 0 : link.receipts[index];
+    link.cursors[index] = shm::sound_cursor(
+        link.cursors[index], receipt, slots_of(link.contract, lane), [&] { return *published; });
+  }
+  return true;
 }
 
 bool TakeoverWorker::step_entries(Hive& hive) {
@@ -192,8 +244,7 @@ bool TakeoverWorker::step_lanes(Hive& hive) {
   if (next_link_ >= links_.size()) return false;
   const InLink& link = links_[next_link_];
   const auto lane = static_cast<shm::Lane>(next_lane_);
-  const std::uint32_t capacity =
-      lane == shm::Lane::kUrgent ? link.contract.urgent_slots : link.contract.normal_slots;
+  const std::uint32_t capacity = slots_of(link.contract, lane);
   const std::uint64_t first = link.cursors[next_lane_];
   for (std::uint32_t i = 0; i < capacity && !link.forgotten; ++i) {
     if (!take_slot(hive, link, lane, first + i)) break;
@@ -207,12 +258,9 @@ bool TakeoverWorker::step_lanes(Hive& hive) {
 
 bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
                                std::uint64_t position) {
-  const shm::LinkLayout layout(link.contract);
-  const bool urgent = lane == shm::Lane::kUrgent;
-  const std::uint64_t mask =
-      (urgent ? link.contract.urgent_slots : link.contract.normal_slots) - 1U;
+  const std::uint64_t mask = slots_of(link.contract, lane) - 1U;
   const std::uint64_t offset =
-      (urgent ? layout.urgent : layout.normal) + (position & mask) * sizeof(shm::Slot);
+      lane_offset(link.contract, lane) + (position & mask) * sizeof(shm::Slot);
   // The commit word first, in a call of its own: what it promises is complete in the second one.
   if (read_word(link.fd->get(), offset) != position + 1) return false;
   shm::Slot slot;

@@ -31,13 +31,15 @@ class TakeoverWorker {
     shm::LinkContract contract;
     SharedFd fd;
     std::array<std::uint64_t, shm::kLanes> cursors{};
+    std::array<std::uint64_t, shm::kLanes> receipts{};
     std::vector<std::uint64_t> stamps;  // what the dead agent had finished; empty = nothing
     bool forgotten = false;             // the dead agent had taken all, and closed its row
   };
 
   void begin(Hive& hive, Pid pid);
   void read_rows(const Hive& hive, const Life& life);
-  void read_stamps(Hive& hive, const Life& life, InLink& link);
+  static void read_receipts(Hive& hive, Pid pid, const Life& life, InLink& link);
+  bool step_cursors();
   bool step_entries(Hive& hive);
   bool step_lanes(Hive& hive);
   bool take_slot(Hive& hive, const InLink& link, shm::Lane lane, std::uint64_t position);
@@ -50,6 +52,7 @@ class TakeoverWorker {
   std::uint32_t capacity_ = 0;
   std::uint32_t entries_ = 0;       // allocated
   std::uint64_t next_arrival_ = 0;  ///< of the home
+  std::size_t next_cursors_ = 0;    // of which link
   std::uint32_t next_entry_ = 0;
   std::vector<InLink> links_;
   std::vector<std::int32_t> link_of_row_;  // index into links_, -1 = none

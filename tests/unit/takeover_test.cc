@@ -265,6 +265,44 @@ TEST_F(TakeoverTest, CountsThatCannotBeAreNotBelieved) {
   EXPECT_EQ(agent_->letters().size(), 1U);
 }
 
+TEST_F(TakeoverTest, CursorsThatCannotBeLoseNothingThatLiesInTheLane) {
+  DeadAgent::say(*sender_, "first");
+  const std::uint64_t second = DeadAgent::say(*sender_, "second");
+  const std::uint64_t urgent = DeadAgent::say(*sender_, "urgent", Lane::kUrgent);
+  for (auto& cursor : home().row(sender_->link->row).cursors) cursor.publish(~0ULL);
+  for (auto& cursor : sender_->back->view().bank(0).cursors) cursor.publish(~0ULL);
+  end();
+  EXPECT_EQ(agent_->letters().size(), 3U);
+  EXPECT_EQ(payload_of(second), "second");
+  EXPECT_EQ(payload_of(urgent), "urgent");
+}
+
+TEST_F(TakeoverTest, ALaneBeginsAtTheReceiptsWhereTheHomeIsBehindThem) {
+  for (const int finished : {3, 11}) {  // 11: more than the lane holds
+    SCOPED_TRACE(finished);
+    begin(shm::kMinInboxCapacity);
+    for (int i = 0; i < finished; ++i) {
+      DeadAgent::say(*sender_, "finished");
+      agent_->inbox().drain_all();
+      agent_->inbox().done(agent_->inbox().take());
+    }
+    const std::uint64_t id = DeadAgent::say(*sender_, "in the lane");
+    home().row(sender_->link->row).cursors[0].publish(0);
+    end();
+    EXPECT_EQ(agent_->letters().size(), 1U);
+    EXPECT_EQ(payload_of(id), "in the lane");
+  }
+}
+
+// Killed for good between the cursor in its home and the receipt.
+TEST_F(TakeoverTest, AReceiptThatIsBehindTheHomeSaysNothing) {
+  DeadAgent::say(*sender_, "taken");
+  agent_->inbox().drain_all();
+  sender_->back->view().bank(0).cursors[0].publish(0);
+  end();
+  EXPECT_EQ(agent_->letters().size(), 1U);
+}
+
 TEST_F(TakeoverTest, EntriesThatCannotBeAreLeftOut) {
   std::vector<std::uint64_t> ids;
   for (int i = 0; i < 6; ++i) ids.push_back(DeadAgent::say(*sender_, "message"));
