@@ -102,7 +102,8 @@ static_assert(offsetof(LinkControl, slabs_allocated) == 16);
 // How far the owner has taken one incarnation of the opposite link.
 //   vacant (incarnation 0) -> in use (cursors and stamps first, then serial, incarnation last) ->
 //   vacant
-// `cursors` and `stamps` of a bank only rise while it is in use.
+// `cursors` only rise while it is in use; so do its stamps, but for one that was inherited and is
+// set back because its message has just come (withdraw_stamp).
 struct ReceiptBank {
   Atomic<std::uint64_t> incarnation;   // owner of the opposite link; stored last; 0 = vacant
   Atomic<std::uint32_t> serial;        // of the opposite link
@@ -255,9 +256,7 @@ inline void init_link(const Link& link, const SegmentIdentity& identity) {
   header.ready.publish(1);
 }
 
-// Opens a vacant bank for an opposite link: cursors first, then the name. Returns kBanks when none
-// is vacant. Stamps, where the opposite link has slabs that were finished before, are stored by the
-// caller between.
+// The first bank that is vacant, kBanks when none is.
 inline std::size_t vacant_bank(const Link& link) {
   for (std::size_t i = 0; i < kBanks; ++i) {
     if (link.bank(i).incarnation.relaxed_load() == 0) return i;
@@ -265,7 +264,8 @@ inline std::size_t vacant_bank(const Link& link) {
   return kBanks;
 }
 
-// SYNC(receipt.bank): release, pairs with find_bank().
+// Opens a vacant bank for an opposite link: cursors first, then the name. Stamps that it begins
+// with are stored by the caller before. SYNC(receipt.bank): release, pairs with find_bank().
 inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t normal_cursor,
                       std::uint64_t urgent_cursor) {
   bank.cursors[0].relaxed_store(normal_cursor);

@@ -158,7 +158,7 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
   const std::size_t bank = receipts.find_bank(link.key);
   if (bank == shm::kBanks) return bank;
   if (receipts.bank(bank).stamps_ready.relaxed_load() != 0) {
-    link.stamps[0] = receipts.stamp(bank, 0).relaxed_load();
+    shm::copy_stamp(receipts, bank, 0, link);
     link.has_stamps = true;
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {

@@ -348,6 +348,35 @@ Scenario inherit_from_the_living() {
   return scenario;
 }
 
+// It takes the message in the slab and finishes it.
+void finish_in_slab() {
+  put(1);
+  commit(1);
+  stamps().bank(0).cursors[0].publish(1);
+  take(1);
+  done(1);
+}
+
+// A stamp is believed, so the message must be behind the cursor: else it would be taken once more,
+// with a payload that its sender writes over.
+void look_at_its_stamps() {
+  const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
+  shm::InheritedLink link = link_to_inherit();
+  static_cast<void>(read_receipts(view_of(stamps()), link));
+  check(read_row(old, link), "its row is open");
+  check(link.stamps[0] != kGeneration || link.cursors[0] == 1, "what is finished is still to take");
+}
+
+Scenario inherit_stamps_of_the_living() {
+  Scenario scenario("inherit-stamps", "1 lane, 1 message",
+                    "what a predecessor that still runs has finished, it has taken");
+  scenario.set_up = [] { fresh_victim(true, {}); };
+  scenario.threads = {{"predecessor", [] { finish_in_slab(); }},
+                      {"successor", [] { look_at_its_stamps(); }}};
+  scenario.least = 5;
+  return scenario;
+}
+
 Scenario home(const char* name, bool in_slab, std::function<void()> before,
               std::function<void()> acts) {
   Scenario scenario(name, "2 lanes, 3 messages, 2 entries",
@@ -446,6 +475,7 @@ void add_home_scenarios(Scenarios& all, Depth /*depth*/) {
   add_ends_of_links(all);
   all.push_back(inherit());
   all.push_back(inherit_from_the_living());
+  all.push_back(inherit_stamps_of_the_living());
 }
 
 }  // namespace beeline::explore
