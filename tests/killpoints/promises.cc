@@ -9,7 +9,7 @@
 namespace beeline::killpoints {
 namespace {
 
-constexpr std::uint64_t kLeastScenarios = 40;
+constexpr std::uint64_t kLeastScenarios = 287;
 constexpr std::uint64_t kLeastPoints = 300'000;
 constexpr std::uint64_t kLeastKills = 50'000;
 constexpr std::uint64_t kLeastPairs = 1'000'000;

@@ -253,6 +253,35 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   EXPECT_TRUE(continue_receipts(elsewhere, link)) << "without old stamps it needs none";
 }
 
+// Its predecessor was told that it may forget the link, and may have done so.
+TEST_F(SuccessorTest, OfALinkThatMayBeForgottenTheRowSaysWhetherItWas) {
+  peer_->say();
+  receiver_->drain_all();
+  const send::OutLink fresh = test::make_link(kReaderPid, kPeerPid, {kReaderLife + 1, 1});
+  const auto inherit = [&](Predecessor& before, bool released) {
+    auto link =
+        std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, kPeerPid)), kContract);
+    link->key = peer_->own.key();
+    link->owner_pid = kPeerPid;
+    link->sink = {&fresh.view(), &fresh.memory(), shm::vacant_bank(fresh.view())};
+    return must(inherit_link(*next_, before, std::move(link), old_receipts(), released));
+  };
+  Predecessor before = predecessor();
+  const InLink* kept = inherit(before, true);
+  ASSERT_NE(kept, nullptr) << "what it holds of the link is left";
+  EXPECT_EQ(kept->position[0], 1U);
+  EXPECT_EQ(before.links.size(), 1U);
+
+  shm::close_row(old().control(), old().row(peer_->link->row));
+  Predecessor later = predecessor();
+  EXPECT_EQ(inherit(later, true), nullptr) << "all of it was taken, nothing is taken again";
+  EXPECT_TRUE(later.links.empty());
+  EXPECT_EQ(shm::vacant_bank(fresh.view()), 1U) << "only the first has receipts";
+  const InLink* unknown = inherit(later, false);
+  ASSERT_NE(unknown, nullptr) << "it may never have heard of the link";
+  EXPECT_EQ(unknown->position[0], 1U) << "the receipts say it";
+}
+
 // ---- The inbox ----------------------------------------------------------------------------------
 
 TEST_F(SuccessorTest, EntriesThatLeadNowhereAreLeftBehind) {
