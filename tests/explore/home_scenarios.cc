@@ -373,7 +373,7 @@ Scenario inherit_stamps_of_the_living() {
   scenario.set_up = [] { fresh_victim(true, {}); };
   scenario.threads = {{"predecessor", [] { finish_in_slab(); }},
                       {"successor", [] { look_at_its_stamps(); }}};
-  scenario.least = 5;
+  scenario.least = 4;
   return scenario;
 }
 
