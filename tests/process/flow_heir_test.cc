@@ -11,6 +11,7 @@ namespace {
 struct HeirBoard {
   Event attached;
   Event taken;     // from the lives of the owner that have ended
+  Event sent;      // all slabs of the living one are out
   Event finished;  // all that the living one had sent
 };
 
@@ -35,6 +36,7 @@ BEELINE_ROLE(reader_of_many) {
   board.attached.raise();
   await_drained(*agent, kLivesThatEnd);
   board.taken.raise();
+  ASSERT_TRUE(board.sent.await(1, patience()));
   for (std::uint32_t i = 0; i < kSlabs; ++i) {
     Message message = next_message(*agent, {.type = "large"});
     ASSERT_TRUE(message.valid()) << i;
@@ -58,6 +60,7 @@ TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
   for (std::uint32_t i = 0; i < kSlabs; ++i) {
     ASSERT_TRUE(owner->send_until(reader, kLarge, patience(), {.type = "large"})) << i;
   }
+  shared.sent.raise();
   ASSERT_TRUE(shared.finished.await(1, patience()));
   troupe().kill(victim);
   auto heir = attach("reader");
