@@ -95,8 +95,8 @@ class Agent {
 
   /// Sends to each agent of a group, this one and the coordinator excepted, and says what became of
   /// each, rising by pid. All get the same message id. Never waits for space: one that is full
-  /// gets nothing, the others do. Threads that send through a SharedSender wait meanwhile: the send
-  /// side is held from the first target to the last. A payload of more than 64 KiB goes cut to
+  /// gets nothing, the others do. What threads send through a SharedSender meanwhile goes between
+  /// two targets, and may come before it or after it. A payload of more than 64 KiB goes cut to
   /// that: see Message::is_cut(). Links are opened on first use, a control call each; when the
   /// coordinator does not answer one, the targets without a link get kNoRoute.
   std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,

@@ -63,14 +63,16 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
   bool shown = std::any_of(targets.begin(), targets.end(),
                            [this](const Delivery& target) { return target.pid == parent_; });
   const auto send_all = [&](SendStatus to_those_of) {
-    // One lock for all: ids rise in each link, whoever sends beside us. The second round may come
-    // after a higher id of another thread. Receivers do go by ids (Filter::oldest_first, and a fifo
-    // inbox between its two lanes): they may see either of the two first, as the calls overlap.
-    const auto lock = lock_send();
-    if (id == 0) id = send_path_.reserve_id();
     for (std::size_t i = 0; i < peers.size(); ++i) {
       SendResult& result = targets[i].result;
       if (!peers[i].valid() || result.status != to_those_of) continue;
+      // One lock for each target, and what other threads want to send goes first: no message of
+      // theirs waits for all targets. So it may lie in a link before ours and have a higher id.
+      // Receivers do go by ids (Filter::oldest_first, and a fifo inbox between its two lanes): they
+      // may see either of the two first, as the calls overlap.
+      const auto lock = lock_send();
+      flush_shared();
+      if (id == 0) id = send_path_.reserve_id();
       send::OutLink* link = link_of(peers[i]);
       if (link == nullptr) {
         result = {missing(peers[i]), 0, 0};

@@ -1,8 +1,11 @@
 // Broadcasts: who gets them, what each target's outcome is, and what does not fit.
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/support/hive_test.h"
@@ -258,6 +261,70 @@ TEST_P(FlowBroadcast, WhatCannotBeSentFailsForEachTarget) {
   EXPECT_EQ(told(boss->broadcast(Group::role("lead"), "late")), Texts{"lead:no_route"});
   troupe().wait_all(patience());
   EXPECT_EQ(log(kLead), "");
+}
+
+// ---- Beside other threads -----------------------------------------------------------------------
+
+constexpr std::uint32_t kTargets = 4;
+constexpr std::uint32_t kBurst = 16;
+
+struct BesideBoard {
+  Event attached;
+  Event taken;
+  Event overtaken;
+};
+
+// Says when a message came after one that has a higher id.
+BEELINE_ROLE(beside) {
+  auto& board = context.board<BesideBoard>();
+  auto agent = attach("beside-" + std::to_string(context.number), "boss");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  MessageId highest = 0;
+  for (bool last = false; !last;) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    last = message.type() == "stop";
+    if (message.id() < highest) board.overtaken.raise();
+    highest = std::max(highest, message.id());
+    message.done();
+    board.taken.raise();
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowBroadcast, WhatAThreadSendsDoesNotWaitForAllTargets) {
+  auto& shared = board<BesideBoard>();
+  auto boss = attach("boss");
+  ASSERT_TRUE(boss);
+  for (std::uint32_t i = 0; i < kTargets; ++i) {
+    troupe().start("beside", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience()));
+  }
+  const Peer last = peer_of(*boss, "beside-" + std::to_string(kTargets - 1));
+  std::atomic<std::uint32_t> round{0};
+  std::jthread other([&, sender = boss->shared_sender()](const std::stop_token& stop) mutable {
+    for (std::uint32_t seen = 0; !stop.stop_requested();) {
+      if (round.load() == seen) continue;
+      seen = round.load();
+      for (std::uint32_t i = 0; i < kBurst; ++i) EXPECT_TRUE(sender.send(last, "of a thread"));
+    }
+  });
+  // Whatever one round has sent is taken before the next, so no lane is ever full.
+  const std::string payload = pattern(kMost);
+  const Deadline deadline = patience();
+  while (shared.overtaken.count() == 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the thread waits for all targets";
+    ++round;
+    const auto deliveries = boss->broadcast(Group::children(), payload);
+    ASSERT_EQ(deliveries.size(), kTargets);
+    for (const Delivery& to : deliveries) ASSERT_TRUE(to.result) << to.name;
+    ASSERT_TRUE(shared.taken.await(round * (kTargets + kBurst), patience()));
+  }
+  other.request_stop();
+  other.join();
+  EXPECT_EQ(boss->broadcast(Group::children(), "", {.type = "stop"}).size(), kTargets);
+  troupe().wait_all(patience());
 }
 
 }  // namespace
