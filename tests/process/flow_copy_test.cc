@@ -1,10 +1,13 @@
 // What a parent sees of the words between its children, and what those owe to that: nothing.
 
+#include <unistd.h>
+
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "tests/support/hive_test.h"
+#include "tests/support/status_probe.h"
 
 namespace beeline::test {
 namespace {
@@ -15,6 +18,8 @@ struct CopyBoard {
   Event sent;
   std::atomic<std::uint64_t> id;  // of the message that was sent last
   std::atomic<std::uint64_t> shown;
+  std::atomic<pid_t> os_pid;  // of the parent
+  std::atomic<Pid> pid;       // the same
 };
 
 class FlowCopy : public HiveTest {};
@@ -228,6 +233,60 @@ TEST_P(FlowCopy, C_37_AParentThatDoesNotLookHoldsNobodyUp) {
   shared.go.raise();
   troupe().wait_all(patience());
   expect_balance(*agent);
+}
+
+// ---- Without a ring -----------------------------------------------------------------------------
+
+// A parent that sleeps until somebody reports.
+BEELINE_ROLE(sleeping_queen) {
+  auto& board = context.board<CopyBoard>();
+  auto agent = attach("queen");
+  ASSERT_TRUE(agent);
+  board.pid.store(agent->pid());
+  board.os_pid.store(::getpid());
+  board.attached.raise();
+  Message report = next_message(*agent, {.type = "report"});
+  ASSERT_TRUE(report.valid());
+  report.done();
+  std::uint64_t copies = 0;
+  for (; auto copy = agent->try_receive(); ++copies) {
+    EXPECT_TRUE(copy->is_copy());
+    copy->done();
+  }
+  EXPECT_GT(copies, 0U) << "it finds them when something else wakes it";
+  expect_balance(*agent);
+}
+
+TEST_P(FlowCopy, C_37_CopiesDoNotWakeTheParent) {
+  auto& shared = board<CopyBoard>();
+  troupe().start("sleeping_queen");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  auto agent = attach("talker", "queen");
+  ASSERT_TRUE(agent);
+  troupe().start("listener");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Peer listener = peer_of(*agent, "listener");
+  const auto gossip = [&] {
+    auto answer = agent->request(listener, "psst", patience(), {.type = "gossip"});
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  };
+  ASSERT_NO_FATAL_FAILURE(gossip()) << "it opens the links to the parent, who learns of those";
+  const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
+  // Whoever sleeps for long wakes by itself now and then, but not each time.
+  int woken = 0;
+  for (int slept_on = 0; slept_on < 10;) {
+    ASSERT_LT(woken, 5) << "copies wake the parent";
+    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
+    const std::uint64_t before = probe.sleeps();
+    for (int i = 0; i < 10; ++i) ASSERT_NO_FATAL_FAILURE(gossip());
+    const bool sleeps = probe.sleeps() == before && probe.sleep() == shm::Sleep::kEvent;
+    ++(sleeps ? slept_on : woken);
+  }
+  ASSERT_TRUE(agent->send("queen", "", {.type = "report"}));
+  ASSERT_TRUE(agent->send(listener, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
 // ---- Where there are none -----------------------------------------------------------------------
