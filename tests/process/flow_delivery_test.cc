@@ -239,6 +239,14 @@ TEST_P(FlowDelivery, HK_055_WhatIsSentBeforeTheHandlerIsReadyIsHandledInOrderAnd
   EXPECT_EQ(*agent->serve(ask, {.most = 1, .filter = {.type = "late"}}), 1U);
   EXPECT_EQ(take_texts(*agent), (std::vector<std::string>{"other"}));
   troupe().wait_all(patience());
+
+  // HK-066: and who has left learns that it cannot.
+  const Peer sender = peer_of(*agent, "sender");
+  EXPECT_EQ(agent->detach(), 0U);
+  const auto left = agent->request(sender, "question", patience());
+  ASSERT_FALSE(left);
+  EXPECT_EQ(left.error().code, ErrorCode::kNoRoute);
+  EXPECT_NE(left.error().text.find("nothing was sent"), std::string::npos) << left.error().text;
 }
 
 constexpr std::uint32_t kLives = 5;

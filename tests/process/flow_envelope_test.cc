@@ -1,5 +1,6 @@
 // What a message carries besides its payload, and what it inherits from the one that led to it.
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ BEELINE_ROLE(full_sender) {
   options.ttl_ms = 100'000;
   options.cause = 4711;
   options.trace = some_trace();
+  options.requires_ack = true;
   for (const std::size_t length : kLengths) {
     const std::string text(length, 'x');
     ASSERT_TRUE(agent->send_until(to, text, patience(), options)) << length;
@@ -54,36 +56,61 @@ BEELINE_ROLE(full_sender) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
+// As the sender filled it in.
+void expect_full(Message& message, std::size_t length) {
+  EXPECT_EQ(message.relation(), Relation::kSibling);
+  EXPECT_EQ(message.rank(), kHigh);
+  EXPECT_EQ(message.type(), "task_request");
+  EXPECT_EQ(message.channel(), "news");
+  EXPECT_EQ(message.reply_to(), 77U);
+  EXPECT_EQ(message.ttl_ms(), 100'000U);
+  EXPECT_EQ(message.cause(), 4711U);
+  EXPECT_EQ(message.hops(), 0U);
+  EXPECT_EQ(message.trace(), some_trace());
+  EXPECT_GT(message.sent_ns(), 0);
+  EXPECT_TRUE(message.requires_ack());
+  EXPECT_EQ(message.attempts(), 0U);
+  EXPECT_EQ(message.text(), std::string(length, 'x'));
+}
+
 TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
   troupe().start("full_sender");
+  constexpr std::size_t kFull = 2 * std::size(kLengths);
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kFull + 1));
+  const std::vector<InboxItem> listed = agent->inbox();
+  ASSERT_EQ(listed.size(), kFull + 1);
+  const Pid from = peer_of(*agent, "sender").pid;
   MessageId last = 0;
-  for (std::size_t i = 0; i < 2 * std::size(kLengths); ++i) {
+  for (std::size_t i = 0; i < kFull; ++i) {
+    const InboxItem& item = listed[i];
+    const std::size_t length = kLengths[i / 2];
+    EXPECT_EQ(item.from, from);
+    EXPECT_EQ(item.reply_to, 77U);
+    EXPECT_EQ(item.rank, kHigh);
+    EXPECT_EQ(item.length, length);
+    EXPECT_EQ(item.type, "task_request");
+    EXPECT_EQ(item.channel, "news");
+    EXPECT_EQ(item.preview, std::string(std::min<std::size_t>(length, 64), 'x'));
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.id(), item.id);
     EXPECT_NE(message.id(), last) << "C-04";
     last = message.id();
-    EXPECT_EQ(message.from(), peer_of(*agent, "sender").pid);
-    EXPECT_EQ(message.relation(), Relation::kSibling);
-    EXPECT_EQ(message.rank(), kHigh);
-    EXPECT_EQ(message.type(), "task_request");
-    EXPECT_EQ(message.channel(), "news");
-    EXPECT_EQ(message.reply_to(), 77U);
-    EXPECT_EQ(message.ttl_ms(), 100'000U);
-    EXPECT_EQ(message.cause(), 4711U);
-    EXPECT_EQ(message.hops(), 0U);
-    EXPECT_EQ(message.trace(), some_trace());
-    EXPECT_GT(message.sent_ns(), 0);
-    EXPECT_EQ(message.text(), std::string(kLengths[i / 2], 'x'));
+    EXPECT_EQ(message.from(), from);
+    EXPECT_EQ(message.to(), agent->pid());
+    ASSERT_NO_FATAL_FAILURE(expect_full(message, length));
     message.done();
   }
   Message bare = next_message(*agent);
   ASSERT_TRUE(bare.valid());
   EXPECT_EQ(bare.text(), "bare");
   EXPECT_EQ(bare.rank(), kNormal) << "HK-005";
+  EXPECT_EQ(listed.back().rank, kNormal) << "HK-005";
   EXPECT_EQ(bare.type(), "");
   EXPECT_EQ(bare.cause(), 0U);
+  EXPECT_FALSE(bare.requires_ack());
   EXPECT_TRUE(bare.trace().empty());
   bare.done();
   troupe().wait_all(patience());
