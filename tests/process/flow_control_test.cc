@@ -1,8 +1,11 @@
 // Control messages: taking a message back, and what never waits behind data.
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
+#include "tests/support/call_counter.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -185,6 +188,56 @@ TEST_P(FlowControl, AnAnswerThatNobodyHasFetchedCanBeTakenBack) {
   EXPECT_EQ(items[0].reason, "cancelled");
   troupe().wait_all(patience());
   expect_balance(*agent);
+}
+
+// ---- Is there something urgent ------------------------------------------------------------------
+
+// How often of 1,000 looks something critical is seen, none of which may make a system call.
+int glance(Agent& agent) {
+  int seen = 0;
+  const auto calls = count_system_calls([&] {
+    for (int i = 0; i < 1000; ++i) seen += agent.urgent() ? 1 : 0;
+  });
+  EXPECT_EQ(calls, 0U);
+  return seen;
+}
+
+// Looks, and between the looks takes what there is.
+BEELINE_ROLE(glancer) {
+  auto& board = context.board<ControlBoard>();
+  auto agent = attach("glancer", "boss");
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(glance(*agent), 0);
+  board.attached.raise();
+  ASSERT_TRUE(board.go.await(1, patience()));
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 1));
+  EXPECT_EQ(glance(*agent), 0) << "what waits is not critical";
+  board.taken.raise();
+  ASSERT_TRUE(board.go.await(2, patience()));
+  EXPECT_EQ(glance(*agent), 1000) << "it lies in the lane";
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 2));
+  EXPECT_EQ(glance(*agent), 1000) << "it lies in the inbox";
+  EXPECT_EQ(take_texts(*agent), (std::vector<std::string>{"now", "some time"}));
+  EXPECT_EQ(glance(*agent), 0);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowControl, WhetherSomethingCriticalWaitsTakesNoSystemCall) {
+  const auto one = count_system_calls([] { static_cast<void>(::getppid()); });
+  if (!one) GTEST_SKIP() << "a seccomp filter is refused here";
+  EXPECT_EQ(one, 1U) << "else the rest says nothing";
+  auto& shared = board<ControlBoard>();
+  auto agent = attach("boss");
+  ASSERT_TRUE(agent);
+  troupe().start("glancer");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  const Peer to = peer_of(*agent, "glancer");
+  ASSERT_TRUE(agent->send(to, "some time"));
+  shared.go.raise();
+  ASSERT_TRUE(shared.taken.await(1, patience()));
+  ASSERT_TRUE(agent->send(to, "now", {.rank = kCritical}));
+  shared.go.raise();
+  troupe().wait_all(patience());
 }
 
 // ---- Before all data ----------------------------------------------------------------------------
