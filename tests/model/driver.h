@@ -70,6 +70,7 @@ class Driver {
   [[nodiscard]] Draft draft_of(const Seat& seat, const Step& step);
   PuppetCommand send_command(Verb verb, Pid to, const Draft& draft, const Step& step) const;
   bool send(Seat& seat, const Step& step);
+  bool broadcast(Seat& seat, const Step& step);
   bool cancel(Seat& seat, const Step& step);
   bool reply(Seat& seat, const Step& step);
   void look(Seat& seat);

@@ -115,6 +115,32 @@ bool Driver::send(Seat& seat, const Step& step) {
   return true;
 }
 
+bool Driver::broadcast(Seat& seat, const Step& step) {
+  constexpr std::array<Group::Kind, 4> kKinds{Group::Kind::kAll, Group::Kind::kChildren,
+                                              Group::Kind::kSubtree, Group::Kind::kRole};
+  const Group group{kKinds[step.whom % kKinds.size()], std::string(kWorkers)};
+  Draft draft = draft_of(seat, step);
+  draft.requires_ack = false;  // the model knows an acknowledgement by the id alone
+  PuppetCommand made = send_command(Verb::kBroadcast, 0, draft, step);
+  made.group = group.kind;
+  const PuppetAnswer& answer = ask(seat, made);
+  if (!answer.good) failure_ += "\n" + std::string(answer.error.view());
+  std::vector<Delivery> deliveries;
+  std::string outcome;
+  for (std::uint32_t i = 0; i < answer.deliveries_count; ++i) {
+    const PuppetDelivery& each = answer.deliveries[i];
+    deliveries.push_back({each.pid, {}, {each.status, each.id, 0}});
+    outcome += " " + std::to_string(each.pid) + " " + std::string(beeline::to_string(each.status));
+    if (each.status != SendStatus::kOk) continue;
+    sent_.push_back(each.id);
+    sent_to_.push_back(each.pid);
+  }
+  note(seat.agent.name + " (" + std::to_string(seat.pid) + ") broadcasts #" +
+       std::to_string(draft.number) + ":" + outcome);
+  model_.broadcast(seat.pid, group, draft, deliveries);
+  return !deliveries.empty();
+}
+
 // One of the last messages, mostly of its own.
 bool Driver::cancel(Seat& seat, const Step& step) {
   if (sent_.empty()) return false;
@@ -334,6 +360,8 @@ bool Driver::act(Seat& seat, const Step& step) {
     case StepKind::kForget:
     case StepKind::kControl:
       return send(seat, step);
+    case StepKind::kBroadcast:
+      return broadcast(seat, step);
     case StepKind::kCancel:
       return cancel(seat, step);
     case StepKind::kReply:

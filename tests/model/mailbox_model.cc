@@ -180,40 +180,95 @@ void MailboxModel::count(Pid from, Pid to, bool sure) {
   ++(sure ? sender.sent : sender.maybe_sent)[to];
 }
 
-void MailboxModel::sent(Pid from, Pid to, const Draft& draft, const SendResult& result) {
+bool MailboxModel::check_sent(Pid from, Pid to, const Draft& draft, const SendResult& result) {
   const SendStatus allowed = route(from, to);
   const auto said = [&](const std::string& text) {
     complain(from, "send of #" + std::to_string(draft.number) + " to agent " + std::to_string(to) +
                        " says " + std::string(to_string(result.status)) + ", " + text);
+    return false;
   };
-  ModelAgent& sender = agents_.at(from);
   if (allowed != SendStatus::kOk) {
     // The dead are forgotten after a minute.
     const bool forgotten =
         allowed == SendStatus::kPeerDead && result.status == SendStatus::kNoAgent;
-    if (result.status != allowed && !forgotten) said(std::string(to_string(allowed)) + " is right");
-    return;
+    if (result.status == allowed || forgotten) return false;
+    return said(std::string(to_string(allowed)) + " is right");
   }
-  Letter letter = letter_of(from, to, draft);
-  const Room now = room(from, to, letter.urgent, draft.control || draft.cancel);
+  const bool urgent = letter_of(from, to, draft).urgent;
+  const Room now = room(from, to, urgent, draft.control || draft.cancel);
   const std::string lane = std::to_string(now.sure) + " to " + std::to_string(now.most) + " of " +
                            std::to_string(now.slots) + " slots are taken";
-  if (result.status == SendStatus::kFull) {
-    if (now.most < now.slots) said(lane);
-    return;
-  }
+  if (result.status == SendStatus::kFull) return now.most < now.slots && said(lane);
   if (result.status != SendStatus::kOk) return said("ok or full is right");
-  if (now.sure >= now.slots && !now.fog) said(lane);
-  if (sender_of(result.id) != from || result.id <= sender.last_id) said("and the id is not new");
-  sender.last_id = result.id;
+  return (now.sure < now.slots || now.fog) || said(lane);
+}
+
+void MailboxModel::check_id(Pid from, const Draft& draft, MessageId id) {
+  ModelAgent& sender = agents_.at(from);
+  if (sender_of(id) != from || id <= sender.last_id) {
+    complain(from, "the id of #" + std::to_string(draft.number) + " is not new");
+  }
+  sender.last_id = id;
+}
+
+void MailboxModel::sent(Pid from, Pid to, const Draft& draft, const SendResult& result) {
+  if (!check_sent(from, to, draft, result)) return;
+  check_id(from, draft, result.id);
+  ModelAgent& sender = agents_.at(from);
   if (draft.forget) {
     sender.asked.insert({result.id, to});
     if (draft.reply_to != 0) sender.asked.insert({draft.reply_to, to});
   }
+  Letter letter = letter_of(from, to, draft);
   letter.id = result.id;
   count(from, to, true);
   show_to_parent(from, to, letter, true);
   post(to, std::move(letter));
+}
+
+bool MailboxModel::is_target(const Group& group, Pid from, Pid to) const {
+  const ModelAgent& agent = agents_.at(to);
+  if (to == from || agent.state == AgentLife::kDead) return false;
+  switch (group.kind) {
+    case Group::Kind::kAll:
+      return route(from, to) == SendStatus::kOk;
+    case Group::Kind::kChildren:
+      return agent.parent == from;
+    case Group::Kind::kSubtree:
+      return is_above(from, to);
+    case Group::Kind::kRole:
+      return !agent.task;
+  }
+  return false;
+}
+
+// C-34: one id for all that get it. A parent that is no target is shown it once.
+void MailboxModel::broadcast(Pid from, const Group& group, const Draft& draft,
+                             const std::vector<Delivery>& deliveries) {
+  std::vector<Pid> expected;
+  for (const auto& [pid, agent] : agents_) {
+    if (is_target(group, from, pid)) expected.push_back(pid);
+  }
+  std::vector<Pid> told;
+  for (const Delivery& each : deliveries) told.push_back(each.pid);
+  if (told != expected) {
+    return complain(from, "broadcast #" + std::to_string(draft.number) + " names " +
+                              std::to_string(told.size()) + " targets, and not the " +
+                              std::to_string(expected.size()) + " of its group");
+  }
+  bool shown = std::find(told.begin(), told.end(), agents_.at(from).parent) != told.end();
+  MessageId id = 0;
+  for (const Delivery& each : deliveries) {
+    if (!check_sent(from, each.pid, draft, each.result)) continue;
+    if (id == 0) check_id(from, draft, id = each.result.id);
+    if (each.result.id != id) complain(from, "a broadcast has two ids");
+    Letter letter = letter_of(from, each.pid, draft);
+    letter.id = id;
+    count(from, each.pid, true);
+    const bool sibling = relation(from, each.pid) == Relation::kSibling;
+    if (sibling && !std::exchange(shown, true)) show_to_parent(from, each.pid, letter, true);
+    post(each.pid, std::move(letter));
+  }
 }
 
 void MailboxModel::may_have_sent(Pid from, Pid to, const Draft& draft) {

@@ -12,14 +12,17 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <beeline/broadcast.h>
 #include <beeline/types.h>
 
 namespace beeline::test {
 
-inline constexpr Pid kKing = 1;  // the coordinator, above all
+inline constexpr Pid kKing = 1;                         // the coordinator, above all
+inline constexpr std::string_view kWorkers = "worker";  // the role of all that are no tasks
 
 enum class LetterKind : std::uint8_t { kData, kCopy, kAck, kCancel };
 enum class LetterPlace : std::uint8_t { kLane, kQueued, kStashed, kLeased, kDead };
@@ -131,6 +134,8 @@ class MailboxModel {
 
   // ---- Calls ----
   void sent(Pid from, Pid to, const Draft& draft, const SendResult& result);
+  void broadcast(Pid from, const Group& group, const Draft& draft,
+                 const std::vector<Delivery>& deliveries);
   // The same, cut off: nobody knows.
   void may_have_sent(Pid from, Pid to, const Draft& draft);
   void looked(Pid pid, const Listing& listing);
@@ -172,6 +177,10 @@ class MailboxModel {
   [[nodiscard]] static std::int32_t stored_rank(const Draft& draft, Relation relation);
   [[nodiscard]] Room room(Pid from, Pid to, bool urgent, bool control) const;
   [[nodiscard]] Letter letter_of(Pid from, Pid to, const Draft& draft) const;
+  [[nodiscard]] bool is_target(const Group& group, Pid from, Pid to) const;
+  // False when it is not there: nothing was sent, or that is wrong.
+  bool check_sent(Pid from, Pid to, const Draft& draft, const SendResult& result);
+  void check_id(Pid from, const Draft& draft, MessageId id);
   void post(Pid to, Letter letter);
   void count(Pid from, Pid to, bool sure);
   void show_to_parent(Pid from, Pid to, const Letter& letter, bool sure);

@@ -27,6 +27,7 @@ class Puppet {
     answer_.status = SendStatus::kOk;
     answer_.id = 0;
     answer_.items_count = answer_.links_count = answer_.taken_count = 0;
+    answer_.deliveries_count = 0;
     if (command_.verb == Verb::kAttach) {
       join();
       return true;
@@ -76,6 +77,8 @@ class Puppet {
       case Verb::kControl:
       case Verb::kCancel:
         return send();
+      case Verb::kBroadcast:
+        return broadcast();
       case Verb::kReply:
         return result(agent_->reply(lease(), payload(), options()));
       case Verb::kLook:
@@ -135,6 +138,15 @@ class Puppet {
         return result(agent_->cancel(*to, command_.id));
       default:
         return result(agent_->send(*to, payload(), options()));
+    }
+  }
+
+  void broadcast() {
+    const Group group{command_.group, std::string(kWorkers)};
+    for (const Delivery& each : agent_->broadcast(group, payload(), options())) {
+      if (answer_.deliveries_count == kMostPuppets) return fail_with("more targets than puppets");
+      answer_.deliveries[answer_.deliveries_count++] = {each.pid, each.result.status,
+                                                        each.result.id};
     }
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <beeline/broadcast.h>
 #include <beeline/types.h>
 
 #include "tests/model/mailbox_model.h"
@@ -17,7 +18,8 @@ namespace beeline::test {
 enum class Verb : std::uint8_t {
   kAttach,
   kSend,
-  kForget,   // fire_and_forget()
+  kForget,  // fire_and_forget()
+  kBroadcast,
   kControl,  // send_control()
   kCancel,
   kReply,
@@ -60,6 +62,15 @@ struct PuppetItem {
   SharedText<16> reason;
 };
 
+inline constexpr std::size_t kMostPuppets = 30;
+
+// What became of a broadcast for one of its targets.
+struct PuppetDelivery {
+  Pid pid;
+  SendStatus status;
+  MessageId id;
+};
+
 struct PuppetCommand {
   Verb verb;
   // Attach.
@@ -73,6 +84,7 @@ struct PuppetCommand {
   std::uint32_t urgent_slots;
   // Send.
   Pid to;
+  Group::Kind group;  // of a broadcast; kRole: all workers
   std::uint32_t number;
   std::uint32_t bytes;  // of the payload, at least
   std::int32_t rank;
@@ -97,6 +109,8 @@ struct PuppetAnswer {
   std::uint32_t links_count;
   std::array<LinkCounters, 64> links;
   InboxCounters counters;
+  std::uint32_t deliveries_count;
+  std::array<PuppetDelivery, kMostPuppets> deliveries;
   std::uint32_t taken_count;
   std::array<Taken, kMostItems> taken;
 };
@@ -109,7 +123,6 @@ struct PuppetStage {
   PuppetAnswer answer;
 };
 
-inline constexpr std::size_t kMostPuppets = 30;
 struct PuppetBoard {
   std::array<PuppetStage, kMostPuppets> stages;
 };

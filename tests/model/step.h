@@ -11,6 +11,7 @@ namespace beeline::test {
 enum class StepKind : std::uint8_t {
   kSend,
   kForget,
+  kBroadcast,
   kControl,
   kCancel,
   kReply,
