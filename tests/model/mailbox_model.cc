@@ -111,16 +111,17 @@ void MailboxModel::end(Pid pid, bool left) {
       continue;
     }
     Letter& letter = *agent.find(id);
-    const bool cancelled = agent.cancelled.contains(id) || agent.maybe_cancelled.contains(id);
-    if (cancelled && letter.requires_ack) agent.untold.push_back(letter);
-    if (agent.maybe_cancelled.contains(id)) letter.fog = true;
-    if (agent.cancelled.contains(id)) {  // a successor does not hand it out again
+    const bool cancelled = agent.cancelled.contains(id);
+    const bool maybe_cancelled = agent.maybe_cancelled.contains(id);
+    if ((cancelled || maybe_cancelled) && letter.requires_ack) agent.untold.push_back(letter);
+    letter.fog |= maybe_cancelled;
+    if (cancelled) {  // a successor does not hand it out again
       letter.place = LetterPlace::kDead;
       letter.reason = "cancelled";
       continue;
     }
     letter.place = LetterPlace::kQueued;
-    ++letter.attempts;
+    ++(maybe_cancelled ? letter.more_attempts : letter.attempts);
   }
   for (Letter& letter : agent.letters) letter.deferred = false;
   agent.asked.clear();

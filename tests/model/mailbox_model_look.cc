@@ -152,7 +152,10 @@ void MailboxModel::cancel(Look& look, const Letter& order) {
   const bool waits = target != nullptr && (target->place == LetterPlace::kQueued ||
                                            target->place == LetterPlace::kStashed);
   if (waits && !target->fog) return look.bury(*target, "cancelled");
-  look.agent.cancelled.insert(order.reply_to);
+  // One that is dead is not cancelled, should it be put back; but for a next life that still finds
+  // the order.
+  const bool dead = target != nullptr && target->place == LetterPlace::kDead;
+  (dead ? look.agent.maybe_cancelled : look.agent.cancelled).insert(order.reply_to);
 }
 
 // What lies in lanes comes in, in the order of each lane, unless the table is full.
@@ -236,8 +239,10 @@ void MailboxModel::miss(Look& look, Letter& letter) {
   const bool unclaimed = letter.kind == LetterKind::kAck && look.stash_full;
   // A table keeps a quarter of its places for dead letters, and the oldest of more go.
   const std::uint64_t most_letters = std::min(64U, look.agent.capacity / 4);
-  const bool pushed_out =
-      letter.place == LetterPlace::kDead && look.listing.counters.dead == most_letters;
+  // What the stash has no room for is the first of them to go.
+  const bool was_letter = letter.place == LetterPlace::kDead ||
+                          (letter.place == LetterPlace::kStashed && look.stash_full);
+  const bool pushed_out = was_letter && look.listing.counters.dead == most_letters;
   if (dropped && !letter.may_be_gone) ++look.agent.copies_gone;
   if (!dropped && !unclaimed && !pushed_out && !letter.may_be_gone)
     complain(look.pid, letter, "is lost");
