@@ -271,6 +271,7 @@ bool Driver::await_ack(Seat& seat, std::uint32_t what) {
 }
 
 bool Driver::revive(Seat& seat, std::uint32_t what) {
+  look(seat);  // a successor buries what was cancelled in its predecessor's hands when it looks
   const auto dead = model_of(seat).ids(LetterPlace::kDead);
   if (dead.empty()) return false;
   PuppetCommand made = command(Verb::kRevive);
