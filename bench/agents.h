@@ -39,12 +39,11 @@ template <typename Fill>
   }
   if (!loan) return tl::unexpected(loan.error());
   fill(loan->bytes());
-  for (;;) {
-    const SendResult sent = agent.send(*loan);
-    if (sent) return {};
-    if (sent.status == SendStatus::kFull) continue;
-    return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
-  }
+  SendResult sent = agent.send(*loan);
+  // The lane is full: waits as the agent waits for anything, awake or asleep.
+  if (sent.status == SendStatus::kFull) sent = agent.send_until(*loan, Deadline::max());
+  if (sent) return {};
+  return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
 }
 
 class Player {

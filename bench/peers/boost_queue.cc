@@ -19,6 +19,19 @@ namespace ipc = boost::interprocess;
 constexpr std::size_t kSmallPlaces = 1024;
 constexpr std::size_t kLargePlaces = 16;
 
+/// What a failed creation means: a size that the queue cannot have is no failure, all else is one.
+ErrorCode code_of(const ipc::interprocess_exception& error) {
+  switch (error.get_error_code()) {
+    case ipc::size_error:
+      return ErrorCode::kTooBig;
+    case ipc::out_of_space_error:
+    case ipc::out_of_memory_error:
+      return ErrorCode::kNoMemory;
+    default:
+      return ErrorCode::kSystem;
+  }
+}
+
 class BoostQueues {
  public:
   static constexpr bool kPinnedFirst = true;
@@ -33,7 +46,7 @@ class BoostQueues {
         queues.queues_[i] =
             std::make_unique<ipc::message_queue>(ipc::create_only, name.c_str(), places, what.size);
       } catch (const ipc::interprocess_exception& error) {
-        return fail(ErrorCode::kTooBig, fmt::format("cannot be created: {}", error.what()));
+        return fail(code_of(error), fmt::format("cannot be created: {}", error.what()));
       }
       ipc::message_queue::remove(name.c_str());  // the mapping is inherited
     }

@@ -17,6 +17,21 @@ namespace {
 
 constexpr long kQueuePlaces = 10;
 
+/// What a failed mq_open() means: which sizes a system allows is beyond a peer's power, all else is
+/// a failure.
+ErrorCode code_of_open(int error) {
+  switch (error) {
+    case EINVAL:  // fs.mqueue.msgsize_max, fs.mqueue.msg_max
+    case EMFILE:  // the bytes that ulimit -q allows (or no descriptor is left, with the same error)
+    case EOVERFLOW:  // more than can be counted
+      return ErrorCode::kTooBig;
+    case ENOMEM:
+      return ErrorCode::kNoMemory;
+    default:
+      return ErrorCode::kSystem;
+  }
+}
+
 class PosixQueues {
  public:
   static constexpr bool kPinnedFirst = true;
@@ -32,10 +47,11 @@ class PosixQueues {
       const int flags = O_RDWR | O_CREAT | O_EXCL | (what.sleeps() ? 0 : O_NONBLOCK);
       const int fd = ::mq_open(name.c_str(), flags, 0600, &limits);
       if (fd < 0) {
-        return os::system_failure(ErrorCode::kTooBig, errno,
-                                  fmt::format("a queue of {} messages (fs.mqueue.msgsize_max, "
-                                              "ulimit -q)",
-                                              kQueuePlaces));
+        const ErrorCode code = code_of_open(errno);
+        return os::system_failure(
+            code, errno,
+            fmt::format("open a queue of {} messages of {} bytes{}", kQueuePlaces, what.size,
+                        code == ErrorCode::kTooBig ? " (fs.mqueue.msgsize_max, ulimit -q)" : ""));
       }
       ::mq_unlink(name.c_str());  // the descriptors are enough
       queues.fds_[i].reset(fd);
