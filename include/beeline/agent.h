@@ -116,8 +116,15 @@ class Agent {
   /// The next message in delivery order, or nothing. No system call but the ring of a sender that
   /// waits for space, a look at the control socket every 4 ms, and those of fd() where it is used.
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = {});
-  /// Waits for a message. Errors: kTimeout, kClosed (the hive went down, or this life of the agent
-  /// has ended: see detach()), kNotice (only if asked for).
+  /// The same, but waits for a message.
+  ///
+  /// What both of them may hand out late: while the inbox holds something, ordinary
+  /// messages are fetched from the links once in about a microsecond, so one that was sent less
+  /// than that before the call may come behind what lay in the inbox already, whatever its rank.
+  /// What is critical, and what this thread has sent, is fetched at each call.
+  ///
+  /// Errors: kTimeout, kClosed (the hive went down, or this life of the agent has ended: see
+  /// detach()), kNotice (only if asked for).
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = {});
 
   /// Answers a message: goes to its sender with reply_to = its id.

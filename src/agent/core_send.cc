@@ -230,6 +230,7 @@ SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
       const std::lock_guard lock(send_mutex_);
       flush_shared();
     }
+    ++send::sends_of_thread;  // whoever flushed it has counted it as its own
     if (item.lost) learn_early(to);
     if (!may_try_again(item.result.status) || std::chrono::steady_clock::now() >= deadline) {
       return item.result;

@@ -59,8 +59,9 @@ struct PeerLife {
 };
 using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
 
-// Messages that this thread has sent. A receiver that puts off a look at its lanes does not put off
-// one at what its own thread has sent, through whichever agent.
+// Rises with each message that this thread has sent, and with those of others that it has flushed
+// (SharedSender). A receiver that puts off a look at its lanes does not put off one at what its own
+// thread has sent, through whichever agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
