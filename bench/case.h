@@ -70,6 +70,13 @@ struct Percentiles {
   std::uint64_t max = 0;
 };
 
+/// Two limits that a figure may be compared across: the machine was the same, they differ by 30 %
+/// at most.
+[[nodiscard]] inline bool limits_agree(double one, double other) {
+  const auto [low, high] = std::minmax(one, other);
+  return high <= 1.3 * low;
+}
+
 /// Nanoseconds of a round trip, p50, before and after what was measured between them.
 struct LimitPair {
   std::uint64_t before = 0;
@@ -77,10 +84,9 @@ struct LimitPair {
 
   /// The one figure to compare with.
   [[nodiscard]] double middle() const { return static_cast<double>(before + after) / 2.0; }
-  /// The machine was the same before and after: they differ by 30 % at most.
+  /// The machine was the same before and after.
   [[nodiscard]] bool stable() const {
-    const auto [low, high] = std::minmax(before, after);
-    return static_cast<double>(high) <= 1.3 * static_cast<double>(low);
+    return limits_agree(static_cast<double>(before), static_cast<double>(after));
   }
 };
 

@@ -30,6 +30,13 @@ std::string runs_text(const Row& row) {
                      row.value("limit_before_ns", 0), row.value("limit_after_ns", 0), attempts);
 }
 
+/// Why a row that was measured beside another one has no ratio to it.
+std::string ratio_text(const Row& row) {
+  if (!row.contains("ratio_to_beeline") || !row.at("ratio_to_beeline").is_null()) return "";
+  return fmt::format("no ratio: the limit was {:.0f} while Beeline was measured",
+                     row.value("beeline_limit_rtt_ns", 0.0));
+}
+
 }  // namespace
 
 Row value_at(const Row& row, const std::string& pointer) {
@@ -64,9 +71,10 @@ std::string note_of(const Row& row) {
   for (const char* const why : {"skipped", "failed"}) {
     if (row.contains(why)) return fmt::format("{}: {}", why, row.at(why).get<std::string>());
   }
+  const std::string beside = row.value("better", false) ? "better than Beeline" : ratio_text(row);
   const std::string runs = runs_text(row);
-  if (!row.value("better", false)) return runs;
-  return runs.empty() ? "better than Beeline" : "better than Beeline; " + runs;
+  if (beside.empty() || runs.empty()) return beside + runs;
+  return beside + "; " + runs;
 }
 
 }  // namespace beeline::bench

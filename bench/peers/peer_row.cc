@@ -1,7 +1,5 @@
 #include "bench/peers/peer_row.h"
 
-#include <cmath>
-
 namespace beeline::bench::peers {
 namespace {
 
@@ -15,11 +13,14 @@ Row head_of(const PeerEntry& peer, const PeerCase& what) {
 
 }  // namespace
 
-double figure_of(const PeerCase& what, const Outcome& outcome) {
-  return what.is_round_trip() ? static_cast<double>(outcome.rtt_ns.p50) : outcome.messages_per_s;
+Figure figure_of(const PeerCase& what, const Outcome& outcome) {
+  const double value =
+      what.is_round_trip() ? static_cast<double>(outcome.rtt_ns.p50) : outcome.messages_per_s;
+  return {value, outcome.limit.middle()};
 }
 
-Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome, double ours) {
+Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
+                 const std::optional<Figure>& ours) {
   Row row = head_of(peer, what);
   if (what.is_round_trip()) {
     row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
@@ -28,11 +29,7 @@ Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& out
     row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
     row["senders"] = what.senders;
   }
-  if (ours > 0.0) {
-    const double ratio = figure_of(what, outcome) / ours;
-    row["ratio_to_beeline"] = std::round(ratio * 1e4) / 1e4;
-    row["better"] = what.is_round_trip() ? ratio < 1.0 : ratio > 1.0;
-  }
+  if (ours) add_ratio(row, what.is_round_trip(), figure_of(what, outcome), *ours);
   row["version"] = peer.version();
   add_conditions(row, what, outcome);
   return row;

@@ -1,20 +1,22 @@
 #pragma once
 // The rows of `beeline-bench peers`.
 
+#include <optional>
 #include <string>
 
+#include "bench/peers/ratio.h"
 #include "bench/peers/registry.h"
 #include "bench/peers/row.h"
 #include "bench/sink.h"
 
 namespace beeline::bench::peers {
 
-/// The figure that is compared: p50 of a round trip in ns, or messages a second.
-[[nodiscard]] double figure_of(const PeerCase& what, const Outcome& outcome);
+/// What is compared.
+[[nodiscard]] Figure figure_of(const PeerCase& what, const Outcome& outcome);
 
-/// What was measured. `ours`: Beeline's figure for the same, 0 if there is none.
+/// What was measured. `ours`: Beeline's figure for the same, nothing if there is none.
 [[nodiscard]] Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
-                               double ours);
+                               const std::optional<Figure>& ours);
 
 /// A row without a figure. `why`: "skipped" (it cannot carry this) or "failed".
 [[nodiscard]] Row row_without(const PeerEntry& peer, const PeerCase& what, const char* why,

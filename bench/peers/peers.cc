@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,7 +93,7 @@ class Company {
 /// One test of one size and mode for everybody. False: somebody failed.
 bool measure_all(SharedBoard& board, const Company& company, PeerCase what, const Sink& out) {
   bool all_good = true;
-  double ours = 0.0;
+  std::optional<Figure> ours;
   for (const PeerEntry* const peer : company.members()) {
     if (what.sleeps() ? !peer->sleeps : !peer->polls) continue;
     what.server = company.address_of(*peer);
