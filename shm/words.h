@@ -17,7 +17,9 @@ template <typename T>
 inline void prefetch_for_write(T& pair) {
   const auto* const lines = reinterpret_cast<const unsigned char*>(&pair);
 #if defined(__x86_64__)
-  // Every processor of 64 bits knows the instruction; compilers need to be told of it.
+  // SUBTLE: without -mprfchw compilers make a prefetch for reading of the builtin. AMD's processors
+  // have had the instruction from their first one of 64 bits on, Intel's since Broadwell; those
+  // before take it for no operation (but the very first, of 2004).
   asm volatile("prefetchw %0" : : "m"(lines[0]));
   asm volatile("prefetchw %0" : : "m"(lines[64]));
 #else
