@@ -38,7 +38,8 @@ soak:
 # Every measurement and a page of them in build/bench-results, within ten minutes.
 bench:
 	scripts/setup bench
-	$(MAKE) build
+	cmake --preset release
+	cmake --build --preset release --target beelined beeline-bench
 	scripts/bench build
 
 format:

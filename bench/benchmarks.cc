@@ -7,6 +7,7 @@
 #include "bench/latency.h"
 #include "bench/limit.h"
 #include "bench/peers/peers.h"
+#include "bench/primitives.h"
 #include "bench/report.h"
 #include "bench/scale.h"
 #include "bench/throughput.h"
@@ -23,6 +24,7 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_fanout());
   all.push_back(make_wake());
   all.push_back(make_inbox());
+  all.push_back(make_primitives());
   all.push_back(make_scale());
   all.push_back(make_idle());
   all.push_back(peers::make_peers());

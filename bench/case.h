@@ -44,11 +44,15 @@ struct Cpus {
   [[nodiscard]] bool shared() const { return ping == pong; }
 };
 
+/// How often a row is measured at most, until it is stable.
+inline constexpr int kMostAttempts = 5;
+
 struct Case {
   std::size_t size = 0;
   WaitMode mode = WaitMode::kSpin;
   Carry carry = Carry::kLane;
   double seconds = 0.3;
+  int most_attempts = kMostAttempts;
   double rate = 0.0;        ///< round trips that are due in a second; 0: the next after the last
   bool events = false;      ///< the agents wait on Agent::fd()
   bool broadcast = false;   ///< fan-out by Agent::broadcast()

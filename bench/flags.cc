@@ -1,5 +1,6 @@
 #include "bench/flags.h"
 
+#include <filesystem>
 #include <map>
 
 #include "bench/agents.h"
@@ -23,6 +24,10 @@ Flags& Flags::add_run(CLI::App& command) {
       ->expected(2, static_cast<int>(kMostMembers));
   command.add_option("--seconds", seconds_, "Measuring time of each row")
       ->check(CLI::Range(0.01, 3600.0));
+  command
+      .add_option("--attempts", most_attempts_,
+                  "How often a row is measured at most, until its two limits agree")
+      ->check(CLI::Range(1, 100));
   command.add_flag("--json", json_, "One JSON object for each row");
   return *this;
 }
@@ -61,9 +66,18 @@ Flags& Flags::add_rate(CLI::App& command) {
 
 Flags& Flags::add_hist(CLI::App& command) {
   command.add_option("--hist", hist_,
-                     "File for the histogram as HdrHistogram writes percentiles; of the one row "
-                     "that --size and --mode name");
+                     "File for the histogram as HdrHistogram writes percentiles, and one beside it "
+                     "for that of the limit; of several rows a file each, numbered");
   return *this;
+}
+
+std::string Flags::hist_of(std::size_t row, std::size_t rows, std::string_view what) const {
+  if (hist_.empty()) return "";
+  const std::filesystem::path file(hist_);
+  std::string name = file.stem().string();
+  if (rows > 1) name += "-" + std::to_string(row);
+  name += what;
+  return (file.parent_path() / (name + file.extension().string())).string();
 }
 
 Cpus Flags::cpus() const {
@@ -94,6 +108,7 @@ std::vector<Case> Flags::cases(const std::vector<Case>& rows, std::vector<WaitMo
   for (const WaitMode mode : modes) {
     for (Case row : rows) {
       row.mode = mode;
+      row.most_attempts = most_attempts_;
       row.cpus = cpus;
       all.push_back(row);
     }

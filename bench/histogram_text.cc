@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -79,6 +80,20 @@ std::string percentile_text(const Histogram& histogram) {
   text += fmt::format("#[Buckets = {:12}, SubBuckets     = {:12}]\n",
                       Histogram::kCounters / Histogram::kHalf - 1, 2 * Histogram::kHalf);
   return text;
+}
+
+std::vector<PercentilePoint> percentile_points(const std::string& text) {
+  std::vector<PercentilePoint> points;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream numbers(line);
+    double value = 0.0;
+    double share = 0.0;
+    double count = 0.0;
+    if (!(numbers >> value >> share >> count)) continue;  // head and foot
+    points.push_back({value, share < 1.0 ? 1.0 / (1.0 - share) : count});
+  }
+  return points;
 }
 
 }  // namespace beeline::bench

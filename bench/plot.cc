@@ -55,6 +55,37 @@ std::string quoted(const std::string& text) {
   return "\"" + safe + "\"";
 }
 
+// The x axis of a curve of percentiles is 1 / (1 - percentile).
+constexpr auto kPercentileMarks =
+    "set xtics (\"0\" 1, \"50\" 2, \"90\" 10, \"99\" 100, \"99.9\" 1000, \"99.99\" 10000, "
+    "\"99.999\" 100000, \"99.9999\" 1000000, \"99.99999\" 10000000)\n";
+
+std::string head_text(const std::string& title, const std::string& x_label,
+                      const std::string& y_label, const std::string& name) {
+  return fmt::format(
+      "set terminal svg size 640,320 dynamic font \"sans-serif,12\" name \"{}\"\n"
+      "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n"
+      "set key outside right top noenhanced\nset grid\n",
+      name, quoted(title), quoted(x_label), quoted(y_label));
+}
+
+/// The data of the lines, and the command that draws them.
+std::string lines_text(const std::map<std::string, Points>& lines, const std::string& style) {
+  std::string script;
+  std::string list;
+  std::size_t number = 0;
+  for (const auto& [label, points] : lines) {
+    script += fmt::format("$line{} << END\n", number);
+    for (const auto& [x, y] : points) script += fmt::format("{} {}\n", x, y);
+    script += "END\n";
+    list += fmt::format("{}$line{} using 1:2 with {} lw 2 lc rgb \"{}\" title {}",
+                        number == 0 ? "plot " : ", ", number, style,
+                        kColours[number % kColours.size()], quoted(label));
+    ++number;
+  }
+  return script + list + "\n";
+}
+
 }  // namespace
 
 std::string plot_script(const Plot& plot, const std::vector<Row>& rows, const std::string& name) {
@@ -68,26 +99,25 @@ std::string plot_script(const Plot& plot, const std::vector<Row>& rows, const st
     }
   }
   if (xs.size() < 2) return "";
-  std::string script = fmt::format(
-      "set terminal svg size 640,320 dynamic font \"sans-serif,12\" name \"{}\"\n"
-      "set title {} noenhanced\nset xlabel {} noenhanced\nset ylabel {} noenhanced\n"
-      "set key outside right top noenhanced\nset grid\n",
-      name, quoted(plot.title), quoted(plot.x_label), quoted(plot.y_label));
+  std::string script = head_text(plot.title, plot.x_label, plot.y_label, name);
   if (spans_much(xs)) script += "set logscale x\n";
   script += spans_much(ys) ? "set logscale y\n" : "set yrange [0:*]\n";
-  std::string list;
-  std::size_t number = 0;
-  for (const auto& [label, points] : lines) {
-    script += fmt::format("$line{} << END\n", number);
-    for (const auto& [x, y] : points) script += fmt::format("{} {}\n", x, y);
-    script += "END\n";
-    list += fmt::format(
-        "{}$line{} using 1:2 with linespoints pt 7 ps 0.5 lw 2 lc rgb \"{}\" "
-        "title {}",
-        number == 0 ? "plot " : ", ", number, kColours[number % kColours.size()], quoted(label));
-    ++number;
+  return script + lines_text(lines, "linespoints pt 7 ps 0.5");
+}
+
+std::string curve_script(const std::string& title,
+                         const std::map<std::string, std::vector<PercentilePoint>>& curves,
+                         const std::string& name) {
+  std::map<std::string, Points> lines;
+  for (const auto& [label, points] : curves) {
+    for (const PercentilePoint& point : points) {
+      // A clock that ticks more slowly than a thing happens says 0, which has no logarithm.
+      if (point.value > 0.0) lines[label].emplace_back(point.inverse, point.value);
+    }
   }
-  return script + list + "\n";
+  if (lines.empty()) return "";
+  return head_text(title, "percentile", "ns", name) + "set logscale xy\n" + kPercentileMarks +
+         lines_text(lines, "lines");
 }
 
 bool has_gnuplot() {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/benchmark.h"
+#include "bench/histogram_text.h"
 
 namespace beeline::bench {
 
@@ -13,6 +15,12 @@ namespace beeline::bench {
 /// other pictures on the page.
 [[nodiscard]] std::string plot_script(const Plot& plot, const std::vector<Row>& rows,
                                       const std::string& name);
+
+/// The same for durations over their percentiles, from the median's side to the slowest one; empty
+/// if there is not a single point. `curves`: by label.
+[[nodiscard]] std::string curve_script(
+    const std::string& title, const std::map<std::string, std::vector<PercentilePoint>>& curves,
+    const std::string& name);
 
 [[nodiscard]] bool has_gnuplot();
 

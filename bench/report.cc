@@ -5,12 +5,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/benchmarks.h"
+#include "bench/histogram_text.h"
 #include "bench/page.h"
 #include "bench/plot.h"
 #include "src/os/error.h"
@@ -32,6 +35,37 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
+/// What may name a histogram that was saved beside the rows, and which line of a picture it is.
+constexpr auto kHistograms = {"hist", "limit_hist"};
+
+std::vector<PercentilePoint> points_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return percentile_points(text.str());
+}
+
+/// The percentiles of a row and of its limit as gnuplot draws them; empty: it has no histogram.
+std::string curve_of(const Row& row, const std::string& name) {
+  std::map<std::string, std::vector<PercentilePoint>> curves;
+  for (const char* const key : kHistograms) {
+    if (!row.contains(key)) continue;
+    const bool is_limit = key == std::string_view("limit_hist");
+    curves[is_limit ? "limit" : "measured"] = points_of(row.at(key).get<std::string>());
+  }
+  std::string title = "Percentiles";
+  std::string mark = ": ";
+  for (const Column& column :
+       {Column{.title = "", .value = "/depth"},
+        Column{.title = "", .value = "/size", .is_size = true},
+        Column{.title = "", .value = "/payload"}, Column{.title = "", .value = "/by"},
+        Column{.title = "", .value = row.contains("how") ? "/how" : "/mode"}}) {
+    if (value_at(row, column.value).is_null()) continue;
+    title += mark + cell_text(column, row);
+    mark = ", ";
+  }
+  return curve_script(title, curves, name);
+}
+
 Result<void> read_rows(const std::string& file, RowsByTest& rows) {
   std::ifstream in(file);
   if (!in) return os::system_failure("cannot read " + file);
@@ -45,6 +79,10 @@ Result<void> read_rows(const std::string& file, RowsByTest& rows) {
                   fmt::format("{}:{}: not a row of beeline-bench --json: a JSON object with a "
                               "\"test\"",
                               file, number));
+    }
+    for (const char* const key : kHistograms) {
+      if (!row.contains(key) || !row.at(key).is_string()) continue;
+      row[key] = (fs::path(file).parent_path() / row.at(key).get<std::string>()).string();
     }
     rows[row.at("test").get<std::string>()].push_back(std::move(row));
   }
@@ -99,6 +137,15 @@ class Report final : public Benchmark {
  private:
   using Pictures = std::map<std::string, std::vector<std::string>>;
 
+  /// Draws what there is to draw.
+  static Result<void> add(std::vector<std::string>& drawn, const std::string& script) {
+    if (script.empty()) return {};
+    auto picture = draw(script);
+    if (!picture) return tl::unexpected(picture.error());
+    drawn.push_back(std::move(*picture));
+    return {};
+  }
+
   static Result<Pictures> draw_all(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
                                    const RowsByTest& rows, const Sink& out) {
     Pictures pictures;
@@ -110,13 +157,15 @@ class Report final : public Benchmark {
       const Description& about = benchmark->description();
       const auto those = rows.find(about.name);
       if (those == rows.end()) continue;
+      auto& drawn = pictures[about.name];
+      const auto next_name = [&] { return fmt::format("{}{}_", about.name, drawn.size()); };
       for (const Plot& plot : about.plots) {
-        const std::string name = fmt::format("{}{}_", about.name, pictures[about.name].size());
-        const std::string script = plot_script(plot, those->second, name);
-        if (script.empty()) continue;
-        auto picture = draw(script);
-        if (!picture) return tl::unexpected(picture.error());
-        pictures[about.name].push_back(std::move(*picture));
+        const auto done = add(drawn, plot_script(plot, those->second, next_name()));
+        if (!done) return tl::unexpected(done.error());
+      }
+      for (const Row& row : those->second) {
+        const auto done = add(drawn, curve_of(row, next_name()));
+        if (!done) return tl::unexpected(done.error());
       }
     }
     return pictures;

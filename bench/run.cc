@@ -1,7 +1,9 @@
 #include "bench/run.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -54,6 +56,19 @@ Result<void> save(const Histogram& histogram, const std::string& file) {
   return os::system_failure(fmt::format("cannot write the histogram to {}", file));
 }
 
+/// The histogram of a row and that of its limit, if files are named; the row says their names.
+Result<void> save_both(Row& row, const Board& board, const std::string& file,
+                       const std::string& limit_file) {
+  if (file.empty()) return {};
+  const auto limit = std::make_unique<Histogram>(board.limit_before);
+  limit->add(board.limit_after);
+  if (auto saved = save(board.rounds, file); !saved) return saved;
+  if (auto saved = save(*limit, limit_file); !saved) return saved;
+  row["hist"] = std::filesystem::path(file).filename().string();
+  row["limit_hist"] = std::filesystem::path(limit_file).filename().string();
+  return {};
+}
+
 }  // namespace
 
 Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& prepare) {
@@ -64,30 +79,26 @@ Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& pr
     if (!done) return tl::unexpected(done.error());
     Outcome outcome = outcome_of(*board);
     outcome.attempts = attempt;
-    if (outcome.stable() || attempt == kMostAttempts) return outcome;
+    if (outcome.stable() || attempt == what.most_attempts) return outcome;
   }
 }
 
 Result<void> run_rows(const Sink& out, const Flags& flags, const std::vector<Case>& cases,
                       const RunCase& run, const Fill& fill) {
-  if (!flags.hist().empty() && cases.size() != 1) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("--hist holds one row and {} are asked for: name one --size and one "
-                            "--mode",
-                            cases.size()));
-  }
   auto board = SharedBoard::create();
   if (!board) return tl::unexpected(board.error());
   out.open(flags.cpus());
-  for (const Case& what : cases) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Case& what = cases[i];
     const auto outcome = run(*board, what);
     if (!outcome) return tl::unexpected(outcome.error());
     Row row;
     fill(row, what, *outcome);
     add_conditions(row, what, *outcome);
+    const auto saved = save_both(row, **board, flags.hist_of(i + 1, cases.size(), ""),
+                                 flags.hist_of(i + 1, cases.size(), "-limit"));
     out.add(std::move(row));
-    if (flags.hist().empty()) continue;
-    if (auto saved = save((*board)->rounds, flags.hist()); !saved) return saved;
+    if (!saved) return saved;
   }
   return {};
 }

@@ -20,19 +20,18 @@ using Measure = std::function<Result<void>(Board&, Side)>;
 using Prepare = std::function<Result<Measure>(Board&, Side)>;
 
 /// Runs the case. A run whose two limits differ by more than 30 %, or that hardly came to run, is
-/// done again, at most kMostAttempts times in all; Outcome::stable() is about the last one.
+/// done again, at most Case::most_attempts times in all; Outcome::stable() is about the last one.
 /// Percentiles are those of Board::rounds.
 [[nodiscard]] Result<Outcome> run_case(SharedBoard& board, const Case& what,
                                        const Prepare& prepare);
-
-inline constexpr int kMostAttempts = 5;
 
 /// Runs one case, for example by run_case().
 using RunCase = std::function<Result<Outcome>(SharedBoard&, const Case&)>;
 /// Puts into a row what is of its test; what all have in common, add_conditions() adds.
 using Fill = std::function<void(Row&, const Case&, const Outcome&)>;
 
-/// Runs the cases and hands out their rows. Errors: of the case; kInvalid (--hist for several).
+/// Runs the cases and hands out their rows. Errors: of the case; kSystem (a histogram cannot be
+/// written).
 [[nodiscard]] Result<void> run_rows(const Sink& out, const Flags& flags,
                                     const std::vector<Case>& cases, const RunCase& run,
                                     const Fill& fill);

@@ -86,7 +86,7 @@ Result<Outcome> measure_ends(Gathering& gathering, SharedBoard& board, Case limi
     const auto after = bare();
     if (!after) return tl::unexpected(after.error());
     outcome.limit = {*before, *after};
-    if (outcome.stable() || outcome.attempts == kMostAttempts) return outcome;
+    if (outcome.stable() || outcome.attempts == limit.most_attempts) return outcome;
   }
 }
 

@@ -27,9 +27,11 @@ std::string where_text(const Cpus& cpus) {
 
 }  // namespace
 
-void Sink::open(const Cpus& cpus) const {
-  if (json_) return print(stderr, where_text(cpus));
-  print(stdout, fmt::format("{}\n\n{}\n", where_text(cpus), about_.about));
+void Sink::open(const Cpus& cpus) const { open(where_text(cpus)); }
+
+void Sink::open(const std::string& where) const {
+  if (json_) return print(stderr, where);
+  print(stdout, fmt::format("{}\n\n{}\n", where, about_.about));
   print(stdout, head_line(about_.columns));
 }
 

@@ -17,6 +17,7 @@ class Sink {
 
   /// Says who runs where; for programs each row says it.
   void open(const Cpus& cpus) const;
+  void open(const std::string& where) const;
   /// REQUIRES: open() was called.
   void add(Row row) const;
   /// For people, on stderr: something else to know.

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/program.h"
@@ -115,6 +116,20 @@ TEST_F(BenchTest, LatencyAtARateCountsEachMessageThatWasDue) {
   expect_all(found, {"/sent_late_ns/p50", "/sent_late_ns/p99", "/rtt_ns/p50", "/rate"});
 }
 
+TEST_F(BenchTest, EachOfSeveralRowsHasAHistogramAndOneOfItsLimit) {
+  const auto found = rows({"latency", "--size", "16,64", "--mode", "sleep", "--seconds", "0.02",
+                           "--attempts", "1", "--hist", in_folder("rows.hgrm")});
+  ASSERT_EQ(found.size(), 2U);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string stem = "rows-" + std::to_string(i + 1);
+    EXPECT_EQ(found[i].value("attempts", 0), 1);
+    EXPECT_EQ(found[i].value("hist", ""), stem + ".hgrm");
+    EXPECT_EQ(found[i].value("limit_hist", ""), stem + "-limit.hgrm");
+    EXPECT_GT(std::filesystem::file_size(in_folder(stem + ".hgrm")), 0U);
+    EXPECT_GT(std::filesystem::file_size(in_folder(stem + "-limit.hgrm")), 0U);
+  }
+}
+
 TEST_F(BenchTest, ThroughputHasMessagesASecondAndALook) {
   const json found = row({"throughput", "--size", "64", "--mode", "adaptive", "--seconds", "0.05"});
   expect_all(found, kConditions);
@@ -163,6 +178,35 @@ TEST_F(BenchTest, InboxHasARowForEachDepth) {
   }
 }
 
+TEST_F(BenchTest, PrimitivesHaveARowForEachPart) {
+  const auto found = rows({"primitives", "--seconds", "0.01"});
+  std::vector<std::string> parts;
+  for (const json& each : found) {
+    expect_all(each, {"/test", "/what", "/cpus"});
+    expect_positive(each, {"/ns/min", "/ns/p50", "/ns/max", "/iterations"});
+    EXPECT_EQ(each.value("repetitions", 0), 5);
+    parts.push_back(each.value("what", ""));
+    if (each.contains("depth")) parts.back() += fmt::format(" {}", each.value("depth", 0));
+  }
+  const std::vector<std::string> expected{"copy 128 bytes",
+                                          "full fence",
+                                          "coarse clock",
+                                          "ticks",
+                                          "lane: publish, take",
+                                          "fence, ring the awake",
+                                          "slab: take, free",
+                                          "inbox: put, take, done 10",
+                                          "inbox: put, take, done 1000",
+                                          "inbox: put, take, done 100000",
+                                          "index: push, pop 1000",
+                                          "index: push, pop 100000",
+                                          "directory: word 1000",
+                                          "directory: record 1000",
+                                          "verify a link",
+                                          "histogram: record"};
+  EXPECT_EQ(parts, expected);
+}
+
 TEST_F(BenchTest, ScaleCountsWhatAgentsCost) {
   const json found =
       row({"scale", "--agents", "5", "--all-to-all", "--lives", "3", "--seconds", "0.02"});
@@ -190,8 +234,11 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
       << R"({"test":"latency","size":65536,"mode":"spin","rtt_ns":{"p50":123},"stable":false,)"
       << R"("attempts":5,"limit_before_ns":100,"limit_after_ns":300,"count":5000})"
       << "\n"
-      << R"({"test":"latency","size":64,"mode":"spin","rtt_ns":{"p50":23},"stable":true})"
+      << R"({"test":"latency","size":64,"mode":"spin","rtt_ns":{"p50":23},"stable":true,)"
+      << R"("hist":"curve.hgrm","limit_hist":"missing.hgrm"})"
       << "\n";
+  std::ofstream(in_folder("curve.hgrm")) << "  20.0 0.0 1 1.00\n  30.0 0.99 99 100.00\n"
+                                         << "  40.0 1.0 100\n#[Max = 40.0]\n";
   const Outcome outcome = run({"beeline-bench", "report", folder_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("64 KiB"), std::string::npos) << outcome.out;
@@ -200,6 +247,11 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
   for (const char* const text :
        {"a &lt;fast&gt; one", "<td>123", "UNSTABLE: limit 100 before, 300", "light dark"}) {
     EXPECT_NE(page.str().find(text), std::string::npos) << "no \"" << text << "\" in the page";
+  }
+  // The plot of the sizes, and a curve of percentiles for the row that has a histogram.
+  const bool can_draw = outcome.err.find("there is no gnuplot") == std::string::npos;
+  for (const char* const text : {"<svg", "Percentiles: 64 B, spin", "99.9"}) {
+    EXPECT_EQ(page.str().find(text) != std::string::npos, can_draw) << text;
   }
   for (const char* const text : {"https:", "src=", "<link", "<script"}) {
     EXPECT_EQ(page.str().find(text), std::string::npos)
@@ -214,9 +266,10 @@ TEST_F(BenchTest, WrongUseIsExitCode2AndSaysWhatIsRight) {
   const Outcome bad = run({"beeline-bench", "report", in_folder("bad.jsonl")});
   EXPECT_EQ(bad.code, 2);
   EXPECT_NE(bad.err.find("bad.jsonl:1: not a row"), std::string::npos) << bad.err;
-  const Outcome many = run({"beeline-bench", "limit", "--hist", in_folder("x")});
-  EXPECT_EQ(many.code, 2);
-  EXPECT_NE(many.err.find("--hist holds one row"), std::string::npos) << many.err;
+  const Outcome nowhere = run({"beeline-bench", "limit", "--mode", "spin", "--seconds", "0.01",
+                               "--hist", in_folder("none/x")});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_NE(nowhere.err.find("cannot write the histogram to"), std::string::npos) << nowhere.err;
 }
 
 }  // namespace

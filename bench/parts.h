@@ -1,0 +1,22 @@
+#pragma once
+// The parts that `beeline-bench primitives` measures, each as Google Benchmark calls it.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+namespace beeline::bench {
+
+struct Part {
+  std::string what;
+  std::size_t depth = 0;  // elements in the structure; 0: it has none
+  std::function<void(benchmark::State&)> run;
+};
+
+/// What the machine takes for a copy, a fence and a clock comes first.
+[[nodiscard]] std::vector<Part> all_parts();
+
+}  // namespace beeline::bench

@@ -1,0 +1,98 @@
+#include "bench/primitives.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include "bench/pair.h"
+#include "bench/parts.h"
+#include "bench/run.h"
+
+namespace beeline::bench {
+namespace {
+
+constexpr int kRepetitions = 5;
+
+/// Keeps what Google Benchmark found instead of printing it.
+class Keeper final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.error_occurred) error_ = run.error_message;
+      if (run.run_type != Run::RT_Iteration) continue;
+      ns_.push_back(run.GetAdjustedCPUTime());
+      iterations_ += static_cast<std::uint64_t>(run.iterations);
+    }
+  }
+
+  /// One row of all repetitions. Errors: kSystem (what the part said).
+  [[nodiscard]] Result<Row> row_of(const Part& part) {
+    if (!error_.empty() || ns_.empty()) {
+      return fail(ErrorCode::kSystem, fmt::format("{}: {}", part.what, error_));
+    }
+    std::sort(ns_.begin(), ns_.end());
+    Row row{{"what", part.what}};
+    if (part.depth != 0) row["depth"] = part.depth;
+    row["ns"] = {{"min", rounded(ns_.front())},
+                 {"p50", rounded(ns_[ns_.size() / 2])},
+                 {"max", rounded(ns_.back())}};
+    row["repetitions"] = ns_.size();
+    row["iterations"] = iterations_;
+    return row;
+  }
+
+ private:
+  std::vector<double> ns_;
+  std::uint64_t iterations_ = 0;
+  std::string error_;
+};
+
+Result<Row> measure(const Part& part, double seconds) {
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::RegisterBenchmark("part", part.run)
+      ->MinTime(seconds / kRepetitions)
+      ->Repetitions(kRepetitions);
+  Keeper keeper;
+  benchmark::RunSpecifiedBenchmarks(&keeper, "part");
+  return keeper.row_of(part);
+}
+
+class Primitives final : public Benchmark {
+ public:
+  Primitives()
+      : Benchmark({.name = "primitives",
+                   .help = "What the parts of a message cost where nothing moves between CPUs",
+                   .about = "CPU time of one call in one process, ns: the middle, the least and "
+                            "the most of five repetitions by Google Benchmark; the first rows are "
+                            "what the others are made of",
+                   .columns = {{"what", "/what", 24},
+                               {"depth", "/depth", 8},
+                               {"p50", "/ns/p50", 10, 1.0, 1},
+                               {"min", "/ns/min", 10, 1.0, 1},
+                               {"max", "/ns/max", 10, 1.0, 1}}}) {}
+
+  void add_flags(CLI::App& command) override { flags_.add_run(command); }
+
+  Result<void> run(Sink& out) override {
+    const int cpu = flags_.cpus().ping;
+    if (auto pinned = pin(cpu); !pinned) return pinned;
+    out.open(fmt::format("one process, pinned to CPU {}", cpu));
+    for (const Part& part : all_parts()) {
+      auto row = measure(part, flags_.seconds_or(0.5));
+      if (!row) return tl::unexpected(row.error());
+      (*row)["cpus"] = {cpu};
+      out.add(std::move(*row));
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_primitives() { return std::make_unique<Primitives>(); }
+
+}  // namespace beeline::bench
