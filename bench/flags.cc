@@ -27,6 +27,7 @@ Flags& Flags::add_run(CLI::App& command) {
   command
       .add_option("--attempts", most_attempts_,
                   "How often a row is measured at most, until its two limits agree")
+      ->capture_default_str()
       ->check(CLI::Range(1, 100));
   command.add_flag("--json", json_, "One JSON object for each row");
   return *this;

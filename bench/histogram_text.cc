@@ -91,7 +91,8 @@ std::vector<PercentilePoint> percentile_points(const std::string& text) {
     double share = 0.0;
     double count = 0.0;
     if (!(numbers >> value >> share >> count)) continue;  // head and foot
-    points.push_back({value, share < 1.0 ? 1.0 / (1.0 - share) : count});
+    const double reached = points.empty() ? 1.0 : points.back().inverse;
+    points.push_back({value, share < 1.0 ? 1.0 / (1.0 - share) : std::max(count, reached)});
   }
   return points;
 }

@@ -14,7 +14,8 @@ namespace beeline::bench {
 /// One line of such a text.
 struct PercentilePoint {
   double value = 0.0;
-  /// 1 / (1 - percentile); where the percentile is 1, which would be infinite, the count of all.
+  /// 1 / (1 - percentile); where the percentile is 1, which would be infinite, the count of all, or
+  /// that of the line before if it is more.
   double inverse = 1.0;
 };
 

@@ -17,7 +17,7 @@ constexpr int kUsageError = 2;
 constexpr auto kFooter =
     "The limit is measured by the processes of each run, before and after it: a bare round trip\n"
     "of a cache line, or of a futex or eventfd where the agents sleep. Where the two differ by\n"
-    "more than 30 % the run is done again, five times at most, and then called unstable.\n"
+    "more than 30 % the run is done again, see --attempts, and then called unstable.\n"
     "Without --size and --mode, each test measures what the README shows.";
 
 Result<void> run_chosen(const CLI::App& app,

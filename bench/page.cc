@@ -22,8 +22,8 @@ svg { max-width: 100%; height: auto; }
 <h1>Beeline, measured</h1>
 <p>Every figure stands beside the limit of the machine in the same run: a bare round trip of a cache
 line between the two pinned processes, or of a futex or eventfd where they sleep. It is measured
-before and after; where the two differ by more than 30&nbsp;% the run was done again, five times at
-most, and then marked. Compare ratios, not nanoseconds.</p>
+before and after; where the two differ by more than 30&nbsp;% the run was done again, a few times,
+and then marked. Compare ratios, not nanoseconds.</p>
 )";
 
 std::string escaped(const std::string& text) {

@@ -79,7 +79,10 @@ TEST(HistogramText, its_points_are_read_back_up_to_the_last_one) {
   EXPECT_EQ(points[5].value, 5.0);
   EXPECT_EQ(points[5].inverse, 2.0) << "the median";
   EXPECT_EQ(points.back().value, 10.0);
-  EXPECT_EQ(points.back().inverse, 10.0) << "the highest is one of ten";
+  EXPECT_EQ(points.back().inverse, points[18].inverse) << "no line goes back";
+  const auto two = percentile_points(" 5.0 0.5 1 2.00\n 9.0 1.0 100\n");
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(two.back().inverse, 100.0) << "the highest is one of a hundred";
   EXPECT_TRUE(percentile_points("no histogram\n").empty());
 }
 
