@@ -189,7 +189,9 @@ Result<void> AgentCore::map_directory(os::UniqueFd fd) {
   if (!directory) return tl::unexpected(directory.error());
   const auto lock = lock_send();
   for (const auto& link : out_) {
-    if (link != nullptr) link->place = nullptr;  // it lies in the old one
+    if (link == nullptr) continue;
+    link->place = nullptr;   // it lies in the old one
+    link->stop_listening();  // until its word in the new one says whose receipts count
   }
   directory_ = std::move(*directory);
   directory_view_ = shm::DirectoryView(directory_.data());

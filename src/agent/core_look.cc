@@ -81,6 +81,7 @@ std::vector<LinkCounters> AgentCore::links() {
   const auto lock = lock_send();
   for (const auto& link : out_) {
     if (link == nullptr) continue;
+    send_path_.follow(*link);
     LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0, link->copies_dropped};
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;

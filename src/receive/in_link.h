@@ -103,7 +103,7 @@ struct InLink {
   }
   // Looks at the directory whether the life that owns it has ended: nothing will be added to it.
   void watch_owner();
-  // Its owner goes by our receipts alone: it writes over nothing more that we have not taken.
+  // Its owner hears no life before ours any more.
   [[nodiscard]] bool is_heard() const { return view.control().watching.observe() >= reader_life; }
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }

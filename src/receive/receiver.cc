@@ -71,7 +71,7 @@ void Receiver::audit_lanes() {
   }
 }
 
-// What its owner has written over, it had sent before it turned to us.
+// What its owner has heard of others it had sent by now, and beyond that it writes over nothing.
 void Receiver::note_turn(InLink& link) {
   link.may_hear_others = false;
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
@@ -96,7 +96,7 @@ bool Receiver::skip_overwritten(InLink& link, shm::Lane lane) {
   const auto index = static_cast<std::size_t>(lane);
   const std::uint64_t at = link.position[index];
   const std::uint64_t next = shm::first_published_after(link.view, lane, at);
-  if (next <= at || next >= link.taken_by_others[index]) return false;
+  if (next <= at || next > link.taken_by_others[index]) return false;
   link.position[index] = next;
   commit(link, lane);
   home_->inbox().count_done(next - at);

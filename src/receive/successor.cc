@@ -94,7 +94,8 @@ Result<void> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLin
   const shm::LinkView view(memory->data(), old.contract);
   const std::size_t bank = view.find_bank(inherited.key);
   if (bank == shm::kBanks) return {};
-  if (view.bank(bank).stamps_ready.relaxed_load() != 0) {
+  // SYNC(slab.stamps_ready): acquire; the bank may have had another name before, with other stamps.
+  if (view.bank(bank).stamps_ready.observe() != 0) {
     const auto done =
         memory->verify(view.layout().stamp_offset(bank), shm::LinkLayout::kStampRowBytes);
     if (!done && !segment::is_lie(done.error())) return done;
@@ -121,7 +122,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
     link.position[lane] = inherited.cursors[lane];
     // Until its owner is seen to have turned to us nobody knows how far; it has no more ids.
-    link.taken_by_others[lane] = 1ULL << shm::kMessageCounterBits;
+    link.taken_by_others[lane] = (1ULL << shm::kMessageCounterBits) - 1;
   }
   link.may_hear_others = true;
   link.has_old_stamps = inherited.has_stamps;

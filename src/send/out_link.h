@@ -102,7 +102,8 @@ class OutLink {
   Receipts receipts;
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
-  std::uint64_t first_life = 0;  // of the receiver: the one that this link was opened to
+  // Of the receiver: the one that this link was opened to. 0: there was none, so all are heirs.
+  std::optional<std::uint64_t> first_life;
   std::uint32_t directory_index = 0;
   // The receiver's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* place = nullptr;

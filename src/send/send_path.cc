@@ -206,7 +206,7 @@ void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incar
   link.directory_index = index;
   link.place = &directory_.word(index);
   link.dead = false;
-  if (link.first_life == 0) link.first_life = incarnation;
+  if (!link.first_life) link.first_life = incarnation;
   refresh(link);
 }
 
@@ -225,20 +225,18 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   link.bell = {};
   link.needs_peer = false;
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
+  link.dead = agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
+              place_was_given_away(link);
   // The receipts of a life count, whether it has a process or not: what it took is taken. Until its
   // successor reads them: if it was fenced and still runs, that one knows nothing of what it takes
-  // and finishes from then on, and has it as well.
-  const bool is_followed = agent.state == shm::AgentState::kStarting;
-  if (life.link == nullptr || is_followed) {
+  // and finishes from then on, and has it as well. The last one of all has no successor.
+  const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting;
+  if (is_followed || (life.link == nullptr && !link.dead)) {
     link.stop_listening();
-  } else if (life.link != link.receipts.opposite) {
+  } else if (life.link != nullptr && life.link != link.receipts.opposite) {
     link.turn_to(*life.link, agent.incarnation);
   }
-  if (agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
-      place_was_given_away(link)) {
-    link.dead = true;
-    return;
-  }
+  if (link.dead) return;
   if (agent.state != shm::AgentState::kRunning)
     return;  // nobody to ring; the lane keeps what we send
   if (!life.known) {

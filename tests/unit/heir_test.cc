@@ -242,6 +242,19 @@ TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
   EXPECT_TRUE(peer_->link->quarantined());
 }
 
+// The fenced life took all; what it said of that counts for its sender until our receipts do.
+TEST_F(HeirTest, WhatItsSenderWritesOverAfterItsTurnCountsAsDoneToo) {
+  peer_->say_often(kContract.normal_slots);
+  Heir next = heir();
+  peer_->own.view().control().watching.publish(kReaderLife + 1);
+  next.receiver.audit_lanes();
+  peer_->say_often(kContract.normal_slots);
+  next.receiver.audit_lanes();
+  EXPECT_FALSE(next.link->quarantined()) << "the sender is honest";
+  EXPECT_EQ(next.lease_all(), ids(kContract.normal_slots + 1, kContract.normal_slots));
+  expect_balance(next.receiver);
+}
+
 // It heard a fenced life for long, and turns to us before we look.
 TEST_F(HeirTest, WhatWasWrittenOverBeforeItsSenderTurnedCountsAsDone) {
   constexpr std::uint32_t kTaken = 5 * kContract.normal_slots + 3;
@@ -407,6 +420,24 @@ TEST_F(HeirPathTest, ALifeWhoseSuccessorBrokeOffIsHeardAgain) {
   EXPECT_EQ(own.not_taken(), 4U);
   follow(kReaderLife, shm::AgentState::kAway);
   EXPECT_EQ(own.not_taken(), 0U) << "whoever comes next reads it";
+}
+
+TEST_F(HeirPathTest, WhatTheLastLifeHasTakenIsHeardAfterItsEnd) {
+  send::OutLink& own = peer_->own;
+  path_.set_place(own, 0, kReaderLife);
+  say_knowingly(3);
+  receiver_->drain_all();
+  views_.clear();  // its link is gone with it
+  follow(kReaderLife, shm::AgentState::kDead);
+  EXPECT_TRUE(own.dead);
+  EXPECT_EQ(own.not_taken(), 0U);
+}
+
+// Nobody had a process when the link was opened: whoever comes may have inherited.
+TEST_F(HeirPathTest, WhereNoLifeWasNamedAllAreHeirs) {
+  path_.set_place(peer_->own, 0, 0);
+  path_.set_place(peer_->own, 0, kReaderLife);
+  EXPECT_EQ(peer_->own.first_life, 0U);
 }
 
 // The first life was asked for the link and is gone before its sender looks.
