@@ -89,6 +89,26 @@ Result<void> check_owner(const std::string& path) {
   return {};
 }
 
+/// May the members of the group pass the directory?
+bool lets_pass(const DirectoryAccess& access, gid_t group) {
+  const mode_t needed = access.group == group ? 010 : 01;
+  return (access.mode & needed) != 0;
+}
+
+/// What close_directory() takes from all groups first: whoever is killed before it has given the
+/// directory back leaves it open to nobody.
+mode_t without_groups(mode_t mode) { return mode & ~static_cast<mode_t>(S_IRWXG); }
+
+/// Is the directory as admit_group() makes it, or as one of us left it who was killed while it
+/// opened or closed it?
+bool is_as_we_leave_it(const DirectoryAccess& now, const DirectoryOpening& opening) {
+  const auto& [before, group] = opening;
+  if (lets_pass(before, group)) return false;  // then it was not touched
+  const bool half_closed = now.mode == without_groups(before.mode);
+  if (now.group == group) return half_closed || now.mode == kGroupMode || now.mode == before.mode;
+  return now.group == before.group && half_closed;
+}
+
 }  // namespace
 
 Result<HivePaths> find_hive(std::string_view hive) {
@@ -164,8 +184,6 @@ Result<DirectoryAccess> directory_access(const HivePaths& paths) {
 Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_t group) {
   const auto now = directory_access(paths);
   if (!now) return tl::unexpected(now.error());
-  const mode_t needed = now->group == group ? 010 : 01;
-  const bool may_pass = (now->mode & needed) != 0;
   const auto open = [group](const std::string& path, mode_t mode) -> Result<void> {
     if (::chown(path.c_str(), static_cast<uid_t>(-1), group) == 0 &&
         ::chmod(path.c_str(), mode) == 0) {
@@ -173,7 +191,7 @@ Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_
     }
     return os::system_failure(fmt::format("cannot open {} to group {}", path, group));
   };
-  if (!may_pass) {
+  if (!lets_pass(*now, group)) {
     if (auto opened = open(paths.directory, kGroupMode); !opened) return opened;
   }
   return open(socket, 0660);
@@ -182,14 +200,12 @@ Result<void> admit_group(const HivePaths& paths, const std::string& socket, gid_
 Result<void> close_directory(const HivePaths& paths, const DirectoryOpening& opening) {
   const auto now = directory_access(paths);
   if (!now) return tl::unexpected(now.error());
-  const auto& [before, group] = opening;
-  const bool ours = now->mode == kGroupMode && now->group == group;
-  const bool open = now->mode != before.mode || now->group != before.group;
-  if (!ours || !open) return {};
-  // First to all groups: whoever is killed in between leaves it open to nobody.
+  const DirectoryAccess& before = opening.before;
+  const bool changed = now->mode != before.mode || now->group != before.group;
+  if (!changed || !is_as_we_leave_it(*now, opening)) return {};
   const char* const path = paths.directory.c_str();
-  if (::chmod(path, before.mode & ~static_cast<mode_t>(S_IRWXG)) == 0 &&
-      (group == before.group || ::chown(path, static_cast<uid_t>(-1), before.group) == 0) &&
+  if (::chmod(path, without_groups(before.mode)) == 0 &&
+      (now->group == before.group || ::chown(path, static_cast<uid_t>(-1), before.group) == 0) &&
       ::chmod(path, before.mode) == 0) {
     return {};
   }

@@ -49,7 +49,9 @@ struct HivePaths {
 [[nodiscard]] Result<void> admit_group(const HivePaths& paths, const std::string& socket,
                                        gid_t group);
 
-/// Takes back what admit_group() did to the directory. One that somebody has changed since stays.
+/// Takes back what admit_group() did to the directory, also where an earlier call was killed half
+/// way. One that somebody has changed since stays; to close it to all groups is no change, as that
+/// is what an earlier call may have left.
 /// Errors: kSystem; where we may not give it its group again (EPERM: we are no member of that) it
 /// is closed to all groups.
 [[nodiscard]] Result<void> close_directory(const HivePaths& paths, const DirectoryOpening& opening);

@@ -134,6 +134,30 @@ TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatAKilledOneWithAGroupHasOpened) {
   EXPECT_EQ(found.st_mode & 0777, 0700U);
 }
 
+// It is closed to all groups first, then it gets its group, then its mode.
+TEST_F(CliDoctor, AHiveThatWasKilledWhileItClosedItsDirectoryLeavesItToTheNextToFinish) {
+  if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
+  constexpr gid_t kGroup = 65500;
+  constexpr gid_t kBefore = kGroup + 1;
+  ASSERT_EQ(::chmod(folder_.c_str(), 0711), 0);
+  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
+  ASSERT_EQ(::mkdir((directory_ + "/mine").c_str(), 0700), 0);
+  for (const gid_t group : {kGroup, kBefore}) {
+    ASSERT_EQ(::chown(directory_.c_str(), static_cast<uid_t>(-1), kBefore), 0);
+    ASSERT_EQ(::chmod(directory_.c_str(), 0750), 0);
+    up_and_kill(kGroup);
+    ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
+    ASSERT_EQ(::chown(directory_.c_str(), static_cast<uid_t>(-1), group), 0);
+    (void)good({"up"});
+    struct stat found {};
+    ASSERT_EQ(::stat(directory_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0750U);
+    EXPECT_EQ(found.st_gid, kBefore);
+    (void)good({"down"});
+  }
+  ASSERT_EQ(::rmdir((directory_ + "/mine").c_str()), 0);
+}
+
 // Its user has given it to others meanwhile, or to all.
 TEST_F(CliDoctor, ADirectoryThatIsNotAsAKilledHiveHasLeftItStays) {
   if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
