@@ -4,6 +4,7 @@
 
 #include "src/control/bells.h"
 #include "src/control/letters.h"
+#include "src/control/links.h"
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
 
@@ -114,6 +115,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (agent.current && (was_current || final)) {
     hive.warn_if_failed(hive.keep_life(agent, *agent.current));
   }
+  let_go_of_refused(hive, agent.pid, incarnation);
   if (final) hive.takeovers.push_back(agent.pid);
   hive.refresh_word(agent);
   hive.refresh_record(agent);

@@ -169,11 +169,29 @@ Result<OpenedAnswer> describe_peer(Hive& hive, const Caller& caller, const Agent
   return opened;
 }
 
-/// The links that a new life of this reader, or one that resumes, is told of.
-std::vector<LinkEntry*> unfaded_links_to(Hive& hive, Pid reader) {
+/// Is this life of the reader told of the link? What another one has refused is announced all the
+/// same: that one may have lied, and the receipts of the owner are for all.
+bool is_shown_to(const LinkEntry& link, const Life& life) {
+  return !link.faded && link.refused_by != life.incarnation;
+}
+
+/// The links that this life is told of when it begins or resumes.
+std::vector<LinkEntry*> links_shown_to(Hive& hive, Pid reader, const Life& life) {
   std::vector<LinkEntry*> links = hive.registry.links_to(reader);
-  std::erase_if(links, [](const LinkEntry* link) { return link->faded; });
+  std::erase_if(links, [&](const LinkEntry* link) { return !is_shown_to(*link, life); });
   return links;
+}
+
+/// The life that has a process now has refused the link: it will not ask to let go of it.
+bool is_refused(Hive& hive, const LinkEntry& link) {
+  const Agent* reader = hive.registry.agent(link.reader);
+  const Life* life = reader == nullptr ? nullptr : reader->living();
+  return life != nullptr && link.refused_by == life->incarnation;
+}
+
+bool owner_lives(Hive& hive, const LinkEntry& link) {
+  const Life* life = owner_life(hive, link);
+  return life != nullptr && !life->ended;
 }
 
 }  // namespace
@@ -210,9 +228,11 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     link = &hive.registry.add_link(std::move(fresh));
   }
   // A link that is repeated after a resume was announced when its reader resumed.
-  if ((!known || !request.again) && !link->faded) {
-    if (reader.current) announce_link(hive, *link, reader, *reader.current);
-    if (reader.successor) announce_link(hive, *link, reader, *reader.successor);
+  if (!known || !request.again) {
+    for (const Life* life : {reader.current.get(), reader.successor.get()}) {
+      const bool shown = life != nullptr && is_shown_to(*link, *life);
+      if (shown) announce_link(hive, *link, reader, *life);
+    }
   }
   opened->may_send = link->may_send && !link->ended;
   opened->ended = link->ended;
@@ -238,18 +258,15 @@ bool release(Hive& hive, LinkEntry& link) {
   return link.released;
 }
 
-/// The reader has forgotten the link, or has never taken it in.
+/// The reader has forgotten the link, or has never taken it in. REQUIRES: its owner has ended.
 void let_go(Hive& hive, LinkEntry& link) {
-  const Pid owner = link.owner;
-  const Life* life = owner_life(hive, link);
-  const bool is_in_use = life != nullptr && !life->ended;
-  if (!is_in_use && !needed_as_mine(hive, link)) {
-    hive.drop_link(link.key);
-    forget_if_done(hive, owner);
+  if (needed_as_mine(hive, link)) {
+    if (!std::exchange(link.faded, true)) hive.warn_if_failed(hive.keep_link(link));
     return;
   }
-  link.faded = true;
-  hive.warn_if_failed(hive.keep_link(link));
+  const Pid owner = link.owner;
+  hive.drop_link(link.key);
+  forget_if_done(hive, owner);
 }
 
 }  // namespace
@@ -258,8 +275,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
   if (link != nullptr && link->reader == caller.pid) {
-    const Life* life = owner_life(hive, *link);
-    if (life != nullptr && !life->ended) {
+    if (owner_lives(hive, *link)) {
       if (!hive.may_log(caller, "fade_refused")) return;
       hive.log.warn("fade_refused", "link={}/{} owner={} reader={} reason=\"its owner lives\"",
                     key.incarnation, key.serial, link->owner, caller.pid);
@@ -322,15 +338,24 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
     return;
   }
   if (!link->ended) quarantine(hive, *link, found, caller.uid);
+  if (!request.unread) return;
   // Who has no row for it says neither that it is drained nor that it is forgotten.
-  if (request.unread) let_go(hive, *link);
+  link->refused_by = caller.incarnation;
+  if (!owner_lives(hive, *link)) let_go(hive, *link);
+}
+
+void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation) {
+  for (LinkEntry* link : hive.registry.links_of(owner)) {
+    const bool mine = link->key.incarnation == incarnation;
+    if (mine && is_refused(hive, *link)) let_go(hive, *link);
+  }
 }
 
 LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   LinksAnswer answer;
-  for (const LinkEntry* link : unfaded_links_to(hive, request.to)) {
+  for (const LinkEntry* link : hive.registry.links_to(request.to)) {
     const shm::LinkKey& key = link->key;
-    if (key.incarnation < request.from) continue;
+    if (link->faded || is_refused(hive, *link) || key.incarnation < request.from) continue;
     // The row of one that its reader may forget can be closed, and then nothing in it waits.
     if (link->released && !request.released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
@@ -343,12 +368,12 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   return answer;
 }
 
-std::uint32_t count_in_links(Hive& hive, const Agent& agent) {
-  return static_cast<std::uint32_t>(unfaded_links_to(hive, agent.pid).size());
+std::uint32_t count_in_links(Hive& hive, const Agent& agent, const Life& life) {
+  return static_cast<std::uint32_t>(links_shown_to(hive, agent.pid, life).size());
 }
 
 void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
-  for (const LinkEntry* link : unfaded_links_to(hive, agent.pid)) {
+  for (const LinkEntry* link : links_shown_to(hive, agent.pid, life)) {
     announce_link(hive, *link, agent, life);
   }
   // Their owners have left: who missed that in the old directory does not find it in this one.

@@ -26,15 +26,19 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 /// the link is refused, in the log.
 void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
 
+/// A life that owned links has ended: those that their readers have not taken in go with it, or
+/// wait for its successor alone.
+void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation);
+
 /// A page of the in-links of an agent that it may not forget yet, or of all that it has not; none
 /// of a pid that nobody has.
 [[nodiscard]] LinksAnswer list_in_links(Hive& hive, const LinksRequest& request);
 
 /// How many in-links announce_in_links() will announce.
-[[nodiscard]] std::uint32_t count_in_links(Hive& hive, const Agent& agent);
+[[nodiscard]] std::uint32_t count_in_links(Hive& hive, const Agent& agent, const Life& life);
 
-/// Tells a life of every in-link that has not faded; in a hand-over each comes with the
-/// predecessor's own link to that peer.
+/// Tells a life of every in-link that has not faded and that it has not refused; in a hand-over
+/// each comes with the predecessor's own link to that peer.
 void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 
 /// True while a hand-over needs this link, faded or not, for its receipts.

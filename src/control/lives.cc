@@ -261,7 +261,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   attached.parent_pid = node->parent;
   attached.epoch = hive.directory.epoch();
   attached.predecessor = agent->committed();
-  attached.in_links = count_in_links(hive, *agent);
+  attached.in_links = count_in_links(hive, *agent, *agent->successor);
   std::vector<SharedFd> answer_fds{hive.directory_fd};
   if (agent->current) answer_fds.push_back(agent->current->home);
   hive.answer(caller, seq, attached, std::move(answer_fds));

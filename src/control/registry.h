@@ -96,12 +96,14 @@ struct LinkEntry {
   shm::LinkContract contract;
   SharedFd fd;
   bool may_send = false;
-  bool faded = false;     // forgotten or never taken in by its reader, or left empty by its owner;
-                          // kept as `mine` of a hand-over, and while its owner may write receipts
+  bool faded = false;     // its owner has ended and left it empty, or its reader has forgotten or
+                          // never taken it in; kept as `mine` of a hand-over
   bool released = false;  // its reader was told that it may forget it, and may have done so
   std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
   bool left_empty = false;     // its owner has ended and left only receipts in it
   bool ended = false;          // its reader has found in it what cannot be; only its receipts count
+  std::uint64_t refused_by = 0;  // the life of its reader that has not taken it in; the keeper is
+                                 // not told: that life is asked again by the next coordinator
 };
 
 /// One life of an agent that rings, and one that is rung, by their incarnations.

@@ -114,8 +114,8 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
     if (auto committed = commit(hive, *agent); !committed) return committed;
   }
 
-  const ResumedAnswer resumed{agent->index, hive.directory.epoch(), count_in_links(hive, *agent),
-                              hive.facts.since_boot_us};
+  const ResumedAnswer resumed{agent->index, hive.directory.epoch(),
+                              count_in_links(hive, *agent, *life), hive.facts.since_boot_us};
   hive.answer(caller, seq, resumed, {hive.directory_fd});
   announce_in_links(hive, *agent, *life);
   tell_deaths(hive, *agent);

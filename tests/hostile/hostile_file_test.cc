@@ -284,6 +284,46 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
   }
 }
 
+// It says of an honest link that it is none. The receipts for whoever comes after it lie in there.
+TEST_F(HostileNewcomer, WhatALiarHasRefusedServesItsHeir) {
+  constexpr int kMessages = 400;  // more than a lane holds
+  auto honest = attach("honest");
+  ASSERT_TRUE(honest);
+  {
+    Newcomer liar(hive().client(), "reader", Villain::Stay::kForGood);
+    const segment::Owned home = liar.home();
+    const segment::Owned status = liar.status();
+    const os::UniqueFd event = *os::create_event_fd();
+    ASSERT_TRUE(liar.client.provide(home.fd(), status.fd(), event.get(), true));
+    static_cast<void>(peer_of(*honest, "reader"));
+    const auto answered = liar.client.status();  // behind the announcement
+    ASSERT_TRUE(answered) << answered.error().text;
+    const auto announced = liar.client.try_next();
+    ASSERT_TRUE(announced);
+    const auto* link = std::get_if<control::AnnouncedLink>(&*announced);
+    ASSERT_NE(link, nullptr);
+    ASSERT_TRUE(liar.client.report(
+        {"not ready", link->pid, link->incarnation, link->serial, /*unread=*/true}));
+    drain_until(*honest, [&] { return named_links() == 1; });
+    ASSERT_TRUE(liar.client.detach({}));
+  }
+  auto heir = attach("reader");
+  ASSERT_TRUE(heir);
+  const Peer to = peer_of(*heir, "honest");
+  int arrived = 0;
+  const Deadline deadline = patience();
+  for (int sent = 0; arrived < kMessages;) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << arrived << " of " << sent;
+    if (sent < kMessages && heir->send(to, "hello")) ++sent;
+    static_cast<void>(heir->receive({.timeout = 1ms, .filter = kNobody}));
+    while (auto message = honest->try_receive()) {
+      message->done();
+      ++arrived;
+    }
+  }
+  EXPECT_EQ(heir->counters().quarantined_links, 0U);
+}
+
 TEST_F(HostileNewcomer, ASuccessorNamesWhatItCannotInherit) {
   Pid pid = 0;
   {

@@ -155,6 +155,40 @@ TEST_F(ReportsTest, ALinkThatItsReaderRefusesStaysForTheReceiptsOfItsOwnersNextL
   EXPECT_EQ(reader.client.status()->links, 1U) << "the link of the reader to the owner";
 }
 
+// The life that has refused it may have lied.
+TEST_F(ReportsTest, ALinkThatOneLifeOfItsReaderRefusesIsShownToTheNext) {
+  start();
+  TestAgent owner = agent(temporary("owner"));
+  {
+    TestAgent liar = agent(named("reader"));
+    ASSERT_TRUE(is_ok(owner.open(liar.pid())));
+    ASSERT_TRUE(liar.next<AnnouncedLink>().has_value());
+    const ReportRequest lie{"not ready", owner.pid(), owner.attached.incarnation, 1, true};
+    for (int time = 0; time < 2; ++time) ASSERT_TRUE(is_ok(report(liar, lie)));
+    ASSERT_TRUE(owner.next<EndedAnnouncement>().has_value());
+    const auto resumed = liar.resume();
+    ASSERT_TRUE(is_ok(resumed));
+    EXPECT_EQ(resumed->in_links, 0U) << "it was told once";
+    ASSERT_TRUE(is_ok(liar.client.detach({})));
+  }
+  TestAgent heir;
+  ASSERT_TRUE(is_ok(heir.attach(named("reader"))));
+  EXPECT_EQ(heir.attached.in_links, 1U);
+  const auto shown = heir.next<AnnouncedLink>();
+  ASSERT_TRUE(shown.has_value());
+  EXPECT_FALSE(shown->may_send) << "its receipts alone count";
+  ASSERT_TRUE(is_ok(heir.provide(true)));
+  const auto listed = heir.client.links_to(heir.pid(), true);
+  ASSERT_TRUE(is_ok(listed));
+  EXPECT_EQ(listed->size(), 1U) << "it is for the heir to let go of it";
+  ASSERT_TRUE(is_ok(report(heir, {"it is", owner.pid(), owner.attached.incarnation, 1, true})));
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  const auto status = heir.client.status();
+  ASSERT_TRUE(is_ok(status));
+  EXPECT_EQ(status->links, 0U) << "no life is left that has it";
+  EXPECT_EQ(status->quarantined_links, 1U);
+}
+
 TEST_F(ReportsTest, ALinkThatItsReaderRefusesIsJudgedAgainUnderTheNextCoordinator) {
   start();
   TestAgent reader = agent(named("reader"));
