@@ -12,15 +12,39 @@ namespace beeline::control {
 namespace {
 
 constexpr std::size_t kMaxTombstones = 256;
-constexpr std::size_t kMaxUntold = 256;  // the newest are kept
+constexpr std::size_t kMaxUntold = 256;  // of one parent; the newest are kept
+// The dead of whom a parent was not told hold no place, so the number of those who live does not
+// bound them.
+constexpr std::size_t kMaxUntoldOfAll = 4096;
 constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
-/// Its parent was told, or never will be.
-void settle_untold(Hive& hive, const DiedAnnouncement& died) {
+/// The parent was told of the oldest death that waits for it, or never will be.
+void settle_oldest(Hive& hive, Agent& parent) {
+  const DiedAnnouncement died = std::move(parent.untold.front());
+  parent.untold.pop_front();
+  --hive.untold_deaths;
   Agent* child = hive.registry.agent(died.pid);
   if (child == nullptr || std::erase(child->untold_ends, died.incarnation) == 0) return;
   hive.warn_if_failed(hive.keep_agent(*child));
   forget_if_done(hive, died.pid);
+}
+
+void give_up_oldest(Hive& hive, Agent& parent) {
+  if (hive.may_log_life(parent.pid, parent.uid, "death_untold")) {
+    const DiedAnnouncement& died = parent.untold.front();
+    hive.log.warn("death_untold", "agent={} name={} incarnation={} parent={} waiting={}", died.pid,
+                  in_quotes(died.name), died.incarnation, parent.pid, parent.untold.size());
+  }
+  settle_oldest(hive, parent);
+}
+
+/// Who lets most deaths wait: whoever does not read takes the room of nobody else.
+Agent& fullest_parent(Hive& hive) {
+  auto& agents = hive.registry.agents();
+  const auto fewer = [](const auto& a, const auto& b) {
+    return a.second.untold.size() < b.second.untold.size();
+  };
+  return std::max_element(agents.begin(), agents.end(), fewer)->second;
 }
 
 void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
@@ -84,9 +108,9 @@ Agent* parent_to_tell(Hive& hive, Pid pid) {
 
 void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died) {
   parent.untold.push_back(std::move(died));
-  if (parent.untold.size() <= kMaxUntold) return;
-  settle_untold(hive, parent.untold.front());
-  parent.untold.pop_front();
+  ++hive.untold_deaths;
+  if (parent.untold.size() > kMaxUntold) give_up_oldest(hive, parent);
+  if (hive.untold_deaths > kMaxUntoldOfAll) give_up_oldest(hive, fullest_parent(hive));
 }
 
 void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
@@ -150,8 +174,7 @@ void tell_deaths(Hive& hive, Agent& agent) {
   while (!agent.untold.empty()) {
     const AnnouncedValue next(agent.untold.front());
     if (!hive.outbox.send_now(agent.current->session, build(next))) break;
-    settle_untold(hive, agent.untold.front());
-    agent.untold.pop_front();
+    settle_oldest(hive, agent);
     told = true;
   }
   if (told) hive.ring(*agent.current);
@@ -220,8 +243,7 @@ void finish_death(Hive& hive, Pid pid) {
     ended->ended = true;
     agent->current = std::move(ended);
   }
-  for (const DiedAnnouncement& died : agent->untold) settle_untold(hive, died);
-  agent->untold.clear();
+  while (!agent->untold.empty()) settle_oldest(hive, *agent);
   agent->taken_over = true;
   // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
   hive.warn_if_failed(hive.keep_agent(*agent));

@@ -50,7 +50,8 @@ void tell_deaths(Hive& hive, Agent& agent);
 /// The parent of an agent, unless nobody can tell it anything any more.
 [[nodiscard]] Agent* parent_to_tell(Hive& hive, Pid pid);
 
-/// For tell_deaths(). The newest deaths are kept.
+/// For tell_deaths(). The newest deaths are kept: 256 of a parent, 4,096 in the hive, of which
+/// whoever has the most gives up its oldest. What is given up counts as told, and is logged.
 void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died);
 
 /// Called when the take-over of a finally dead agent is complete: forgets what only it needed, and

@@ -116,7 +116,8 @@ struct Hive {
   DeadLetters dead_letters;
   std::vector<LetterTicket> letter_tickets;
   std::uint64_t next_letter_ticket = 1;
-  std::deque<Pid> takeovers;  // finally dead, to be taken over
+  std::size_t untold_deaths = 0;  // that wait for parents, of all agents
+  std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME

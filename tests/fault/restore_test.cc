@@ -175,6 +175,41 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
       << "nobody will be told of it";
 }
 
+// The dead hold no place: parents that stay away could have them kept without end.
+TEST_F(RestoreTest, OfAllDeathsThatWaitThoseAreGivenUpWhoseParentHasMost) {
+  constexpr Pid kParents = 17;
+  constexpr std::uint64_t kOfEach = 242;
+  constexpr std::size_t kTold = 4096;
+  std::uint64_t incarnation = 1000;
+  const auto keep_dead = [&](Pid parent) {
+    LifeRecord child = life_of(static_cast<Pid>(incarnation), incarnation);
+    child.parent = parent;
+    child.index = 4000;
+    child.temporary = true;
+    child.dead = true;
+    child.taken_over = true;
+    child.untold_ends = {incarnation++};
+    keep(child);
+  };
+  keep_life(5, 10);
+  keep_dead(5);  // the oldest
+  for (Pid parent = 10; parent < 10 + kParents; ++parent) {
+    keep_life(parent, parent + 10);
+    for (std::uint64_t i = 0; i < kOfEach; ++i) keep_dead(parent);
+  }
+  restore_hive();
+  EXPECT_EQ(hive_->untold_deaths, kTold);
+  EXPECT_EQ(hive_->registry.agent(5)->untold.size(), 1U) << "it takes room from nobody";
+  std::size_t left = 0;
+  std::size_t named = 0;
+  for (const auto& [pid, agent] : hive_->registry.agents()) {
+    left += agent.untold.size();
+    named += agent.untold_ends.size();
+  }
+  EXPECT_EQ(left, kTold);
+  EXPECT_EQ(named, kTold) << "the others are forgotten";
+}
+
 TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
   LifeRecord parent = life_of(5, 10);
   parent.temporary = true;
