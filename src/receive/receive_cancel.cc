@@ -85,6 +85,7 @@ bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
     const std::uint32_t at = order.scanned++;
     if (can_cancel(at, order.id)) order.found = at;
+    if (is_dead(at, order.id)) return true;
   }
   if (order.found != shm::kNoEntry) {
     if (can_cancel(order.found, order.id)) cancel(order.found);
@@ -111,6 +112,12 @@ bool Receiver::can_cancel(std::uint32_t at, std::uint64_t id) const {
   if ((header.flags & kOrder) == kOrder) return false;
   const shm::EntryState state = entry(at).word().state;
   return state == shm::EntryState::kLeased || state == shm::EntryState::kQueued;
+}
+
+// Its message is a dead letter already: there is nothing to take back. If the order went on,
+// whoever puts the letter back would lose it again as soon as a successor finds the order.
+bool Receiver::is_dead(std::uint32_t at, std::uint64_t id) const {
+  return entry(at).header.id == id && entry(at).word().state == shm::EntryState::kDead;
 }
 
 // One that waits becomes a dead letter; of one that is being handled its handler is told.

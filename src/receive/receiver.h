@@ -231,6 +231,7 @@ class Receiver {
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
   [[nodiscard]] bool is_idle(const CancelOrder& order) const;
   [[nodiscard]] bool can_cancel(std::uint32_t at, std::uint64_t id) const;
+  [[nodiscard]] bool is_dead(std::uint32_t at, std::uint64_t id) const;
   void cancel(std::uint32_t at);
   void finish_order(const CancelOrder& order);
   void keep_stash_bounded();

@@ -241,6 +241,63 @@ TEST_P(FlowLetters, ASuccessorKeepsDeadLettersAndThoseThatWerePutBack) {
   expect_balance(*agent);
 }
 
+// Rejects one, has no room for all the others, gets the order to take back what is dead, puts that
+// back and ends, by a kill where it is a process.
+BEELINE_ROLE(narrow_judge) {
+  auto& board = context.board<LettersBoard>();
+  AttachOptions options = named("judge");
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  Message message = next_message(*agent);
+  ASSERT_TRUE(message.valid());
+  message.reject();
+  board.judged.raise();
+  for (std::uint32_t i = 1; i <= 2; ++i) {
+    ASSERT_TRUE(board.sent.await(i, patience()));
+    drain_what_fits(*agent);
+    board.judged.raise();
+  }
+  ASSERT_TRUE(agent->requeue_dead(letters_of(*agent).at("dead").id));
+  board.judged.raise();
+  ASSERT_TRUE(board.done.await(1, patience()));
+}
+
+// An order that finds its message not waiting stays for one that is still to come: it must not lie
+// in wait for a letter that somebody puts back.
+TEST_P(FlowLetters, C_07_WhatWasDeadWhenItsSenderTookItBackIsDeliveredOnceItIsPutBack) {
+  auto& shared = board<LettersBoard>();
+  auto sender = attach("sender");
+  ASSERT_TRUE(sender);
+  const std::size_t place = troupe().start("narrow_judge");
+  const Peer to = peer_of(*sender, "judge");
+  const SendResult dead = sender->send(to, "small", {.type = "dead"});
+  ASSERT_TRUE(dead);
+  ASSERT_TRUE(shared.judged.await(1, patience()));
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(sender->send(to, "more", {.rank = kLow}));
+  shared.sent.raise();
+  ASSERT_TRUE(shared.judged.await(2, patience()));
+  ASSERT_TRUE(sender->cancel(to, dead.id));
+  shared.sent.raise();
+  ASSERT_TRUE(shared.judged.await(4, patience()));
+  if (GetParam() == World::kProcesses) {
+    troupe().kill(place);
+  } else {
+    shared.done.raise();
+    troupe().wait(place, patience());
+  }
+  auto agent = attach("judge");
+  ASSERT_TRUE(agent);
+  drain_what_fits(*agent);
+  ASSERT_TRUE(letters_of(*agent).empty());
+  Message back = next_message(*agent, {.type = "dead"});
+  ASSERT_TRUE(back.valid());
+  EXPECT_TRUE(back.redelivered());
+  EXPECT_FALSE(back.cancelled());
+  back.done();
+  expect_balance(*agent);
+}
+
 // Rejects what comes for the first time and finishes the rest, the last word included.
 BEELINE_ROLE(asked_judge) {
   auto& board = context.board<LettersBoard>();
