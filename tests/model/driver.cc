@@ -3,21 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
+#include <set>
 #include <utility>
 
+#include "src/control/letters_client.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
 
 namespace {
 
-constexpr std::size_t kKeptEvents = 30;
+// How many events the story of a failure tells.
+std::size_t kept_events() {
+  constexpr std::size_t kLast = 30;
+  const char* text = std::getenv("BEELINE_EVENTS");
+  return text == nullptr ? kLast : std::strtoull(text, nullptr, 10);
+}
 
 }  // namespace
 
 void Driver::note(const std::string& event) {
   events_.push_back("step " + std::to_string(steps_) + ": " + event);
-  if (events_.size() > kKeptEvents) events_.pop_front();
+  static const std::size_t kept = kept_events();
+  if (events_.size() > kept) events_.pop_front();
 }
 
 std::string Driver::story() const {
@@ -171,6 +180,22 @@ bool Driver::gather() {
   return settle();
 }
 
+std::string Driver::missing_letters() const {
+  auto client = hive_.client();
+  const auto kept = control::list_kept_letters(client);
+  if (!kept) return ", and nobody knows which: " + kept.error().text;
+  std::set<std::pair<Pid, MessageId>> known;
+  for (const control::KeptLetter& each : *kept) known.insert({each.to, each.id});
+  std::string text;
+  for (const auto& [to, letter] : model_.letters_left()) {
+    if (known.contains({to, letter.id})) continue;
+    text += "\n  #" + std::to_string(letter.number) + " of agent " + std::to_string(letter.from) +
+            " for agent " + std::to_string(to) + ", place " +
+            std::to_string(static_cast<int>(letter.place)) + " " + letter.reason;
+  }
+  return text;
+}
+
 // What was for the dead is the coordinator's, and nothing else is.
 void Driver::await_letters() {
   const auto [least, most] = model_.letters_of_the_dead();
@@ -179,7 +204,7 @@ void Driver::await_letters() {
   while (letters < least && std::chrono::steady_clock::now() < deadline) {
     letters = hive_.status().dead_letters;
   }
-  EXPECT_GE(letters, least) << "C-16: letters of the dead are lost";
+  EXPECT_GE(letters, least) << "C-16: letters of the dead are lost" << missing_letters();
   EXPECT_LE(letters, most) << "C-16: letters of the dead are there twice";
 }
 

@@ -87,6 +87,7 @@ class Driver {
   bool act(Seat& seat, const Step& step);
   bool gather_from(Seat& seat);
   void await_letters();
+  [[nodiscard]] std::string missing_letters() const;
 
   ScratchHive& hive_;
   Troupe& troupe_;

@@ -102,14 +102,29 @@ std::int32_t MailboxModel::stored_rank(const Draft& draft, Relation relation) {
   return draft.type == kEscalation ? std::min(rank, kHigh) : rank;
 }
 
+// Orders whose messages lie in a lane wait in the table, where a successor finds them; but one may
+// have given up its place to let a message in.
+void MailboxModel::leave_orders(ModelAgent& agent) {
+  std::set<MessageId> open;
+  for (const Letter& letter : agent.letters) {
+    const bool taken_back =
+        agent.cancelled.contains(letter.id) || agent.maybe_cancelled.contains(letter.id);
+    if (letter.place == LetterPlace::kLane && taken_back) open.insert(letter.id);
+  }
+  agent.cancelled.clear();
+  agent.maybe_cancelled = std::move(open);
+}
+
 // The letters of one that is finally dead are the coordinator's. What it had in hand comes again.
 void MailboxModel::end(Pid pid, bool left) {
   ModelAgent& agent = agents_.at(pid);
+  if (left) {
+    for (const MessageId id : agent.ids(LetterPlace::kLeased)) requeued(pid, id);
+  }
+  // No look has told yet which letters made room for others.
+  const std::uint64_t letters = agent.ids(LetterPlace::kDead).size();
+  const std::uint64_t pushed_out = letters - std::min(letters, agent.most_letters());
   for (const MessageId id : agent.ids(LetterPlace::kLeased)) {
-    if (left) {
-      requeued(pid, id);
-      continue;
-    }
     Letter& letter = *agent.find(id);
     const bool cancelled = agent.cancelled.contains(id);
     const bool maybe_cancelled = agent.maybe_cancelled.contains(id);
@@ -125,8 +140,7 @@ void MailboxModel::end(Pid pid, bool left) {
   }
   for (Letter& letter : agent.letters) letter.deferred = false;
   agent.asked.clear();
-  agent.cancelled.clear();
-  agent.maybe_cancelled.clear();
+  leave_orders(agent);
   agent.sent.clear();
   agent.maybe_sent.clear();
   agent.state = agent.temporary ? AgentLife::kDead : AgentLife::kAway;
@@ -135,7 +149,9 @@ void MailboxModel::end(Pid pid, bool left) {
     // Copies, acknowledgements and orders were for the dead alone.
     if (letter.kind != LetterKind::kData) continue;
     ++(letter.sure && !letter.may_be_gone ? dead_sure_ : dead_maybe_);
+    if (letter.sure && !letter.may_be_gone) letters_left_.push_back({pid, letter});
   }
+  dead_sure_ -= pushed_out;
   agent.letters.clear();
 }
 
@@ -409,6 +425,24 @@ void MailboxModel::purged(Pid pid) {
                 [](const Letter& each) { return each.place == LetterPlace::kDead; });
 }
 
+void MailboxModel::got_ack(Pid pid, MessageId id, const std::optional<Acknowledgement>& ack) {
+  ModelAgent& agent = agents_.at(pid);
+  const auto found =
+      std::find_if(agent.letters.begin(), agent.letters.end(), [&](const auto& each) {
+        return each.kind == LetterKind::kAck && each.place == LetterPlace::kStashed &&
+               each.reply_to == id;
+      });
+  if (found == agent.letters.end()) return complain(pid, "no acknowledgement should be asked for");
+  if (!ack) return complain(pid, *found, "is there and was not found");
+  if (ack->id != id || ack->status != found->ack || ack->reply != found->text) {
+    complain(pid, *found,
+             "says " + std::string(to_string(ack->status)) + " \"" + ack->reply + "\", not " +
+                 std::string(to_string(found->ack)) + " \"" + found->text + "\"");
+  }
+  agent.letters.erase(found);
+}
+
+// A look, and the next message.
 void MailboxModel::may_have_received(Pid pid) {
   ModelAgent& agent = agents_.at(pid);
   for (const Letter& letter : std::vector<Letter>(agent.letters)) {
@@ -418,10 +452,23 @@ void MailboxModel::may_have_received(Pid pid) {
     }
   }
   for (Letter& letter : agent.letters) {
+    if (letter.kind == LetterKind::kCancel) may_have_obeyed(agent, letter);
+    if (letter.place == LetterPlace::kDead || letter.place == LetterPlace::kLeased) continue;
     letter.fog = true;
     ++letter.more_attempts;
-    if (letter.kind == LetterKind::kCancel) letter.sure = false;
     if (letter.kind == LetterKind::kCopy) letter.may_be_gone = true;
+  }
+}
+
+// An order is obeyed by this life or by the next, which finds it in the lane or in the table; but
+// not always if it has to wait there for its message. What is leased may have been marked: then it
+// ends with this life, and is not tried once more.
+void MailboxModel::may_have_obeyed(ModelAgent& agent, Letter& order) {
+  if (order.from != sender_of(order.reply_to)) return;
+  const Letter* target = agent.find(order.reply_to);
+  if (target == nullptr || target->place == LetterPlace::kLane) order.sure = false;
+  if (target != nullptr && target->place == LetterPlace::kLeased) {
+    agent.maybe_cancelled.insert(order.reply_to);
   }
 }
 

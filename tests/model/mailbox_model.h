@@ -7,6 +7,7 @@
 // A call that was cut off by a kill has two outcomes. What it may have done is kept as a doubt
 // until a look into the inbox settles it: Letter::sure and Letter::fog.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -84,6 +85,8 @@ struct ModelAgent {
   [[nodiscard]] Letter* find(MessageId id);
   void erase(MessageId id);
   [[nodiscard]] std::vector<MessageId> ids(LetterPlace place) const;
+  // A table keeps a quarter of its places for dead letters, and the oldest of more go.
+  [[nodiscard]] std::uint64_t most_letters() const { return std::min(64U, capacity / 4); }
 };
 
 // A message as its receiver got it.
@@ -159,6 +162,11 @@ class MailboxModel {
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> letters_of_the_dead() const {
     return {dead_sure_, dead_sure_ + dead_maybe_};
   }
+  // Those that it surely got, but for dead letters that had made room for others, and for whom they
+  // were.
+  [[nodiscard]] const std::vector<std::pair<Pid, Letter>>& letters_left() const {
+    return letters_left_;
+  }
 
   [[nodiscard]] std::vector<std::string> take_complaints();
 
@@ -188,6 +196,8 @@ class MailboxModel {
                    bool sure = true);
   void end_lease(Pid by, const Letter& letter, AckStatus status, const std::string& text);
   void bury(Pid pid, Letter& letter, const std::string& reason);
+  static void leave_orders(ModelAgent& agent);
+  static void may_have_obeyed(ModelAgent& agent, Letter& order);
 
   // mailbox_model_look.cc
   struct Look;
@@ -196,6 +206,8 @@ class MailboxModel {
   void cancel(Look& look, const Letter& order);
   void drain(Look& look);
   void arrive(Look& look, Letter& letter);
+  void pass(Look& look, Letter& letter, bool full);
+  [[nodiscard]] static bool may_lose_aside(const Look& look, const Letter& letter);
   void stay(Look& look, Letter& letter, bool behind);
   void compare_all(Look& look);
   void compare(Look& look, Letter& letter, const InboxItem& item);
@@ -211,6 +223,7 @@ class MailboxModel {
   std::uint64_t round_ = 0;
   std::uint64_t dead_sure_ = 0;
   std::uint64_t dead_maybe_ = 0;
+  std::vector<std::pair<Pid, Letter>> letters_left_;
 };
 
 }  // namespace beeline::test

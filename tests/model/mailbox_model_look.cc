@@ -21,9 +21,9 @@ struct MailboxModel::Look {
     bool sure;
   };
   std::vector<Refused> refused{};
-  bool full = false;         // the table, for ordinary messages
-  bool urgent_full = false;  // the same, for all
-  bool stash_full = false;   // answers that nobody fetches go
+  bool full = false;               // the table, for ordinary messages
+  bool urgent_full = false;        // the same, for all
+  std::size_t too_many_aside = 0;  // so many of what nobody fetches may go
 
   // Whether an earlier life of its sender has left something in a lane.
   [[nodiscard]] bool follows(const Letter& letter) const {
@@ -44,7 +44,33 @@ struct MailboxModel::Look {
     letter.reason = reason;
     letter.deferred = false;
     agent.cancelled.erase(letter.id);
+    agent.maybe_cancelled.erase(letter.id);
+    refuse(letter, reason, sure && !letter.may_be_gone);
+  }
+  void refuse(const Letter& letter, const std::string& reason, bool sure) {
     if (letter.requires_ack) refused.push_back({letter, reason, sure});
+  }
+  [[nodiscard]] bool has_most_letters() const {
+    return listing.counters.dead == agent.most_letters();
+  }
+  // Whether it was asked for, or says that it is an answer: that goes to the stash.
+  [[nodiscard]] bool is_answer(const Letter& letter) const {
+    if (letter.kind != LetterKind::kData || letter.reply_to == 0 || letter.control) return false;
+    return letter.type == kTaskResponse || agent.asked.contains({letter.reply_to, letter.from});
+  }
+  // The same, or it was so in a life that was cut off.
+  [[nodiscard]] bool may_come_aside(const Letter& letter) const {
+    if (letter.kind == LetterKind::kAck || is_answer(letter)) return true;
+    const InboxItem* item = item_of(letter);
+    return letter.kind == LetterKind::kData && item != nullptr && item->stashed;
+  }
+  void count_aside() {
+    const auto aside = static_cast<std::size_t>(
+        std::count_if(agent.letters.begin(), agent.letters.end(), [&](const Letter& each) {
+          if (each.place == LetterPlace::kLane) return may_come_aside(each);
+          return each.place == LetterPlace::kStashed;
+        }));
+    too_many_aside = aside - std::min<std::size_t>(aside, agent.capacity / 4);
   }
 };
 
@@ -84,10 +110,8 @@ void MailboxModel::looked(Pid pid, const Listing& listing) {
   const std::uint64_t used = counts.queued + counts.leased + counts.dead;
   look.full = used + reserve >= look.agent.capacity;
   look.urgent_full = used + std::max(1U, reserve / 4) >= look.agent.capacity;
-  look.stash_full =
-      std::count_if(listing.items.begin(), listing.items.end(),
-                    [](const InboxItem& item) { return item.stashed; }) >= look.agent.capacity / 4;
   pair_up(look);
+  look.count_aside();
   obey_orders(look);
   drain(look);
   compare_all(look);
@@ -124,6 +148,7 @@ void MailboxModel::pair_up(Look& look) {
     if (place != nullptr) complain(look.pid, what + " twice");
     place = &item;
     found->id = item.id;
+    found->may_be_gone = false;
   }
 }
 
@@ -144,6 +169,11 @@ void MailboxModel::obey_orders(Look& look) {
 
 void MailboxModel::cancel(Look& look, const Letter& order) {
   Letter* target = look.agent.find(order.reply_to);
+  if (target != nullptr && target->place == LetterPlace::kDead) {
+    // There is nothing to take back, should it be put back later.
+    look.agent.maybe_cancelled.erase(order.reply_to);
+    return;
+  }
   if (!order.sure) {
     look.agent.maybe_cancelled.insert(order.reply_to);
     if (target != nullptr) target->fog = true;
@@ -152,10 +182,7 @@ void MailboxModel::cancel(Look& look, const Letter& order) {
   const bool waits = target != nullptr && (target->place == LetterPlace::kQueued ||
                                            target->place == LetterPlace::kStashed);
   if (waits && !target->fog) return look.bury(*target, "cancelled");
-  // One that is dead is not cancelled, should it be put back; but for a next life that still finds
-  // the order.
-  const bool dead = target != nullptr && target->place == LetterPlace::kDead;
-  (dead ? look.agent.maybe_cancelled : look.agent.cancelled).insert(order.reply_to);
+  look.agent.cancelled.insert(order.reply_to);
 }
 
 // What lies in lanes comes in, in the order of each lane, unless the table is full.
@@ -191,11 +218,32 @@ void MailboxModel::stay(Look& look, Letter& letter, bool behind) {
     if (!full) look.erase(letter);
     return;
   }
-  if (full || letter.for_ever) return;
-  if (letter.sure && !letter.may_be_gone && !look.stash_full) {
+  if (letter.for_ever) return;
+  if (letter.sure || !full) pass(look, letter, full);
+  if (full) return;
+  if (letter.sure && !letter.may_be_gone) {
     complain(look.pid, letter, "was accepted and is not in the inbox, which has room");
   }
   look.erase(letter);
+}
+
+// It may have come in and gone at once: taken back, or one too many aside. It became a dead letter
+// then, and gave way to others. `full`: it may as well lie in its lane still.
+void MailboxModel::pass(Look& look, Letter& letter, bool full) {
+  const bool taken_back = look.agent.cancelled.contains(letter.id) && look.has_most_letters();
+  if (!taken_back && !may_lose_aside(look, letter)) return;
+  const bool sure = letter.sure && !full && !letter.fog && !letter.may_be_gone;
+  look.refuse(letter, taken_back ? "cancelled" : "unclaimed", sure);
+  if (!taken_back && !full) --look.too_many_aside;
+  letter.sure = false;
+}
+
+// Whether it may have gone because too much lies aside. An answer becomes a dead letter, and is the
+// first of them to go.
+bool MailboxModel::may_lose_aside(const Look& look, const Letter& letter) {
+  if (look.too_many_aside == 0) return false;
+  if (letter.place == LetterPlace::kLane && !look.may_come_aside(letter)) return false;
+  return letter.kind == LetterKind::kAck || look.has_most_letters();
 }
 
 void MailboxModel::arrive(Look& look, Letter& letter) {
@@ -204,7 +252,6 @@ void MailboxModel::arrive(Look& look, Letter& letter) {
   // The dead have no place in the directory any more.
   const bool dead = agents_.at(letter.from).state == AgentLife::kDead;
   if (dead && look.item_of(letter)->rank == letter.rank_of_dead) letter.rank = letter.rank_of_dead;
-  const bool answers = letter.kind == LetterKind::kData && letter.reply_to != 0 && !letter.control;
   const bool asked = look.agent.asked.contains({letter.reply_to, letter.from});
   // A question is forgotten when another takes its place among the thousand that are known.
   const auto same_place = [&](const auto& each) {
@@ -213,8 +260,7 @@ void MailboxModel::arrive(Look& look, Letter& letter) {
   };
   const auto& all = look.agent.asked;
   letter.fog |= asked && std::any_of(all.begin(), all.end(), same_place);
-  const bool stashed =
-      letter.kind == LetterKind::kAck || (answers && (asked || letter.type == kTaskResponse));
+  const bool stashed = letter.kind == LetterKind::kAck || look.is_answer(letter);
   letter.place = stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
   letter.fog |= look.agent.maybe_cancelled.contains(letter.id);
   if (!letter.fog && look.agent.cancelled.contains(letter.id)) look.bury(letter, "cancelled");
@@ -236,22 +282,23 @@ void MailboxModel::compare_all(Look& look) {
 
 void MailboxModel::miss(Look& look, Letter& letter) {
   const bool dropped = letter.kind == LetterKind::kCopy && letter.place == LetterPlace::kQueued;
-  const bool unclaimed = letter.kind == LetterKind::kAck && look.stash_full;
-  // A table keeps a quarter of its places for dead letters, and the oldest of more go.
-  const std::uint64_t most_letters = std::min(64U, look.agent.capacity / 4);
-  // What the stash has no room for is the first of them to go.
-  const bool was_letter = letter.place == LetterPlace::kDead ||
-                          (letter.place == LetterPlace::kStashed && look.stash_full);
-  const bool pushed_out = was_letter && look.listing.counters.dead == most_letters;
+  const bool pushed_out = letter.place == LetterPlace::kDead && look.has_most_letters();
+  const bool lost_aside = letter.place == LetterPlace::kStashed && may_lose_aside(look, letter);
+  if (lost_aside) {
+    --look.too_many_aside;
+    look.refuse(letter, "unclaimed", !letter.fog);
+    // A call that was cut off may have taken it back instead.
+    if (letter.fog) look.refuse(letter, "cancelled", false);
+  }
   if (dropped && !letter.may_be_gone) ++look.agent.copies_gone;
-  if (!dropped && !unclaimed && !pushed_out && !letter.may_be_gone)
+  if (!dropped && !pushed_out && !lost_aside && !letter.may_be_gone)
     complain(look.pid, letter, "is lost");
   look.erase(letter);
 }
 
 void MailboxModel::compare(Look& look, Letter& letter, const InboxItem& item) {
-  letter.may_be_gone = false;
-  if (letter.place == LetterPlace::kStashed && item.dead && look.stash_full) {
+  if (letter.place == LetterPlace::kStashed && item.dead && look.too_many_aside != 0) {
+    --look.too_many_aside;
     look.bury(letter, "unclaimed");
   }
   const auto differs = [&](const std::string& what, auto is, auto should) {
@@ -285,10 +332,16 @@ void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
       complain(look.pid, letter, "is dead after a kill: " + item.reason);
     }
   }
+  const bool waits = place == LetterPlace::kQueued || place == LetterPlace::kStashed;
+  if (waits && look.agent.cancelled.contains(letter.id)) {
+    complain(look.pid, letter, "was taken back and still waits");
+  }
+  // It meets what takes it back when it comes, or when that comes, and nothing has.
+  if (waits) look.agent.maybe_cancelled.erase(letter.id);
   letter.place = place;
   letter.attempts = item.attempts;
   letter.more_attempts = 0;
-  letter.fog = letter.may_be_gone = false;
+  letter.fog = false;
 }
 
 // Control first, then by rank, then by arrival: those that were seen earlier, and those of one
@@ -433,23 +486,6 @@ void MailboxModel::drained_results(Pid pid, const std::vector<Taken>& results) {
   }
   for (const MessageId id : expected)
     complain(pid, *agent.find(id), "is a result and did not come");
-}
-
-void MailboxModel::got_ack(Pid pid, MessageId id, const std::optional<Acknowledgement>& ack) {
-  ModelAgent& agent = agents_.at(pid);
-  const auto found =
-      std::find_if(agent.letters.begin(), agent.letters.end(), [&](const auto& each) {
-        return each.kind == LetterKind::kAck && each.place == LetterPlace::kStashed &&
-               each.reply_to == id;
-      });
-  if (found == agent.letters.end()) return complain(pid, "no acknowledgement should be asked for");
-  if (!ack) return complain(pid, *found, "is there and was not found");
-  if (ack->id != id || ack->status != found->ack || ack->reply != found->text) {
-    complain(pid, *found,
-             "says " + std::string(to_string(ack->status)) + " \"" + ack->reply + "\", not " +
-                 std::string(to_string(found->ack)) + " \"" + found->text + "\"");
-  }
-  agent.letters.erase(found);
 }
 
 }  // namespace beeline::test
