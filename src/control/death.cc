@@ -229,10 +229,11 @@ void finish_death(Hive& hive, Pid pid) {
     senders.push_back(link->owner);
     hive.drop_link(link->key);
   }
-  // Nobody is left to drain a link whose reader has ended too.
+  // Nobody is left to drain a link whose reader has been taken over too. Of one that is dead and
+  // waits for that, the link still says whose letters lie in its home.
   for (const LinkEntry* link : hive.registry.links_of(pid)) {
-    const AgentNode* reader = hive.tree.find(link->reader);
-    const bool gone = reader == nullptr || reader->state == shm::AgentState::kDead;
+    const Agent* reader = hive.registry.agent(link->reader);
+    const bool gone = reader == nullptr || reader->taken_over;
     if (gone || link->faded) hive.drop_link(link->key);
   }
   if (agent->current) {
