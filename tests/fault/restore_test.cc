@@ -75,6 +75,11 @@ class RestoreTest : public testing::Test {
     kept.value = build(record);
     return kept;
   }
+  static LifeRecord child_of(Pid parent, Pid pid, std::uint64_t incarnation) {
+    LifeRecord record = life_of(pid, incarnation);
+    record.parent = parent;
+    return record;
+  }
   // A life that has said `ready` and has ended since.
   void keep_life(Pid pid, std::uint64_t incarnation) { keep(life_of(pid, incarnation)); }
   void keep_living(Pid pid, std::uint64_t incarnation) {
@@ -160,8 +165,7 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
   constexpr std::uint32_t kTold = 256;
   keep_life(5, 10);
   for (std::uint32_t i = 0; i < kChildren; ++i) {
-    LifeRecord child = life_of(100 + i, 1000 - i);  // the first is the newest
-    child.parent = 5;
+    LifeRecord child = child_of(5, 100 + i, 1000 - i);  // the first is the newest
     child.untold_ends = {child.incarnation};
     keep(child);
   }
@@ -215,8 +219,7 @@ TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
   parent.temporary = true;
   parent.dead = true;
   keep(parent);
-  LifeRecord child = life_of(6, 20);
-  child.parent = 5;
+  LifeRecord child = child_of(5, 6, 20);
   child.untold_ends = {20};
   keep(child);
   restore_hive();
@@ -226,14 +229,12 @@ TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
 
 TEST_F(RestoreTest, OfAChildThatEndedTwiceBothEndsAreToldAndTheLastWasForGood) {
   keep_life(5, 10);
-  LifeRecord child = life_of(6, 40);
-  child.parent = 5;
+  LifeRecord child = child_of(5, 6, 40);
   child.temporary = true;
   child.dead = true;
   child.untold_ends = {20, 40};
   keep(child);
-  LifeRecord between = life_of(7, 30);
-  between.parent = 5;
+  LifeRecord between = child_of(5, 7, 30);
   between.untold_ends = {30};
   keep(between);
   restore_hive();
@@ -248,8 +249,7 @@ TEST_F(RestoreTest, OfAChildThatEndedTwiceBothEndsAreToldAndTheLastWasForGood) {
 
 TEST_F(RestoreTest, TheDeadRestOnceTheirParentWasTold) {
   keep_life(5, 10);
-  LifeRecord child = life_of(6, 20);
-  child.parent = 5;
+  LifeRecord child = child_of(5, 6, 20);
   child.temporary = true;
   child.dead = true;
   child.taken_over = true;

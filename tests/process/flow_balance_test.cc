@@ -80,12 +80,7 @@ TEST_P(FlowBalance, ABalanceTellsWhereEachAcceptedMessageIs) {
   expect_hoard(account_of(hoarder.pid), kInLanes, kHeld);
 
   const bool killed = GetParam() == World::kProcesses;
-  if (killed) {
-    troupe().kill(place);
-  } else {
-    shared.go.raise();
-    troupe().wait(place, patience());
-  }
+  kill_or_release(place, shared.go);
   // Who leaves gives back what it holds; who is killed cannot.
   expect_hoard(account_of(hoarder.pid), kInLanes, killed ? kHeld : 0);
   // A link that fades takes nothing out of the account: its row is retired.

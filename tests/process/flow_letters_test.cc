@@ -214,12 +214,7 @@ TEST_P(FlowLetters, ASuccessorKeepsDeadLettersAndThoseThatWerePutBack) {
   ASSERT_TRUE(sender->send(to, kLarge, {.type = "back", .ttl_ms = 1000}));
   ASSERT_TRUE(sender->send(to, "small", {.type = "dead"}));
   ASSERT_TRUE(shared.judged.await(1, patience()));
-  if (GetParam() == World::kProcesses) {
-    troupe().kill(place);
-  } else {
-    shared.done.raise();
-    troupe().wait(place, patience());
-  }
+  kill_or_release(place, shared.done);
   auto agent = attach("judge");
   ASSERT_TRUE(agent);
   const auto letters = letters_of(*agent);
@@ -280,12 +275,7 @@ TEST_P(FlowLetters, C_07_WhatWasDeadWhenItsSenderTookItBackIsDeliveredOnceItIsPu
   ASSERT_TRUE(sender->cancel(to, dead.id));
   shared.sent.raise();
   ASSERT_TRUE(shared.judged.await(4, patience()));
-  if (GetParam() == World::kProcesses) {
-    troupe().kill(place);
-  } else {
-    shared.done.raise();
-    troupe().wait(place, patience());
-  }
+  kill_or_release(place, shared.done);
   auto agent = attach("judge");
   ASSERT_TRUE(agent);
   drain_what_fits(*agent);

@@ -20,15 +20,8 @@ struct RegistryBoard {
 
 class FlowRegistry : public HiveTest {
  protected:
-  // Ends a player that waits for a step: with SIGKILL where it is a process, else by leaving.
-  void end(std::size_t place) {
-    if (GetParam() == World::kProcesses) {
-      troupe().kill(place);
-    } else {
-      board<RegistryBoard>().step.raise(100);
-      troupe().wait(place, patience());
-    }
-  }
+  // Ends a player that waits for a step.
+  void end(std::size_t place) { kill_or_release(place, board<RegistryBoard>().step, 100); }
 };
 BEELINE_BOTH_WORLDS(FlowRegistry);
 

@@ -144,6 +144,15 @@ void HiveTest::start(World world, std::chrono::seconds limit, std::size_t board_
   watchdog_.emplace(limit, [this] { hive_->kill_all(); });
 }
 
+void HiveTest::kill_or_release(std::size_t place, Event& leave, std::uint32_t by) {
+  if (GetParam() == World::kProcesses) {
+    troupe_->kill(place);
+  } else {
+    leave.raise(by);
+    troupe_->wait(place, patience());
+  }
+}
+
 void HiveTest::TearDown() {
   troupe_.reset();
   memory_ = {};

@@ -72,6 +72,9 @@ class HiveTest : public testing::TestWithParam<World> {
 
   [[nodiscard]] ScratchHive& hive() { return *hive_; }
   [[nodiscard]] Troupe& troupe() { return *troupe_; }
+  // Ends a player that waits for `leave`: with SIGKILL where it is a process, else by leaving, for
+  // which the event is raised.
+  void kill_or_release(std::size_t place, Event& leave, std::uint32_t by = 1);
   template <typename T>
   [[nodiscard]] T& board() {
     static_assert(sizeof(T) <= 1U << 20);
