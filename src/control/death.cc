@@ -224,11 +224,9 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
 void finish_death(Hive& hive, Pid pid) {
   Agent* agent = hive.registry.agent(pid);
   if (agent == nullptr) return;
+  agent->taken_over = true;
   std::vector<Pid> senders;
-  for (const LinkEntry* link : hive.registry.links_to(pid)) {
-    senders.push_back(link->owner);
-    hive.drop_link(link->key);
-  }
+  for (const LinkEntry* link : hive.registry.links_to(pid)) senders.push_back(link->owner);
   // Nobody is left to drain a link whose reader has been taken over too. Of one that is dead and
   // waits for that, the link still says whose letters lie in its home.
   for (const LinkEntry* link : hive.registry.links_of(pid)) {
@@ -236,6 +234,7 @@ void finish_death(Hive& hive, Pid pid) {
     const bool gone = reader == nullptr || reader->taken_over;
     if (gone || link->faded) hive.drop_link(link->key);
   }
+  drop_needless_receipts(hive, pid);
   if (agent->current) {
     // Only the number is needed now.
     auto ended = std::make_unique<Life>();
@@ -245,7 +244,6 @@ void finish_death(Hive& hive, Pid pid) {
     agent->current = std::move(ended);
   }
   while (!agent->untold.empty()) settle_oldest(hive, *agent);
-  agent->taken_over = true;
   // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
   hive.warn_if_failed(hive.keep_agent(*agent));
   give_up_place_of_the_dead(hive, *agent);

@@ -1,5 +1,6 @@
 #include "src/control/links.h"
 
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -266,6 +267,8 @@ void let_go(Hive& hive, LinkEntry& link) {
   }
   const Pid owner = link.owner;
   hive.drop_link(link.key);
+  const Agent* agent = hive.registry.agent(owner);
+  if (agent != nullptr && agent->taken_over) drop_needless_receipts(hive, owner);
   forget_if_done(hive, owner);
 }
 
@@ -381,6 +384,14 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
     if (link->faded) {
       hive.announce(life, FadedAnnouncement{link->key.incarnation, link->key.serial});
     }
+  }
+}
+
+void drop_needless_receipts(Hive& hive, Pid dead) {
+  std::set<Pid> readers;
+  for (const LinkEntry* link : hive.registry.links_of(dead)) readers.insert(link->reader);
+  for (const LinkEntry* link : hive.registry.links_to(dead)) {
+    if (!readers.contains(link->owner)) hive.drop_link(link->key);
   }
 }
 

@@ -44,6 +44,11 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 /// True while a hand-over needs this link, faded or not, for its receipts.
 [[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
 
+/// Drops the links to an agent that was taken over, but for those of its readers: until they have
+/// let go of what it sent, what they had finished of that is said there alone, for their next life
+/// or for their own take-over.
+void drop_needless_receipts(Hive& hive, Pid dead);
+
 /// Drops the faded links of a life that no hand-over needs any more.
 void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation);
 

@@ -134,6 +134,7 @@ void restore_dead(Hive& hive) {
     } else {
       hive.directory.set_gone(agent.index, agent.committed());
     }
+    drop_needless_receipts(hive, pid);
     forget_if_done(hive, pid);
   }
 }

@@ -100,16 +100,33 @@ class KillAgentTest : public KillFixture {
     EXPECT_TRUE(os::wait_readable(far_fd_, kPatience)) << "a message waits and nobody rang";
   }
 
-  // Messages of an agent that has ended when the victim takes them.
-  void send_and_leave() {
+  static std::optional<Agent> attach_guest() {
     AttachOptions options = named("guest");
     options.temporary = true;
-    auto guest = attach(options);
+    return attach(options);
+  }
+  [[nodiscard]] bool send_to_victim_of(Agent& guest, std::size_t bytes) {
+    return send_noted(guest, ledger(), peer_of(guest, "victim"), {kGuest, kVictim, 0, 0}, bytes);
+  }
+  // Messages of an agent that has ended when the victim takes them.
+  void send_and_leave() {
+    auto guest = attach_guest();
     ASSERT_TRUE(guest);
-    for (int i = 0; i < kFound; ++i) {
-      ASSERT_TRUE(send_noted(*guest, ledger(), peer_of(*guest, "victim"), {kGuest, kVictim, 0, 0},
-                             kSmall, patience()));
+    for (int i = 0; i < kFound; ++i) ASSERT_TRUE(send_to_victim_of(*guest, kSmall));
+  }
+  // It takes each slab again that the victim says it has finished with, and is dead and read before
+  // the victim lives again.
+  void fill_and_leave(std::optional<Agent> guest) {
+    ASSERT_TRUE(guest);
+    while (send_to_victim_of(*guest, kInSlab)) {
     }
+    const Pid pid = guest->pid();
+    guest.reset();
+    auto client = hive().client();
+    drain_until(*far_, [&] {
+      const auto accounts = cli::read_accounts(client, hive().name());
+      return accounts && accounts->find(pid) == nullptr;
+    });
   }
   // The coordinator has let go of the link of the guest, or the victim is dead.
   void await_faded(std::size_t place) {
@@ -177,6 +194,20 @@ TEST_F(KillAgentTest, BothEndsOfALinkThatCloses) {
         [this](std::size_t place) { await_faded(place); });
   });
   finish_sweep(55);
+}
+
+// Between the stamp that frees a slab and the end of the entry: what the slab holds by now is
+// another message.
+TEST_F(KillAgentTest, AReceiverWhoseSenderDiesForGoodNext) {
+  sweep("finish: the receiver", 0, 2, [this](std::uint64_t at) {
+    std::optional<Agent> guest;
+    play(Part::kFinish, at, [&](std::size_t) {
+      guest = attach_guest();
+      ASSERT_TRUE(guest && send_to_victim_of(*guest, kInSlab));
+    });
+    ASSERT_NO_FATAL_FAILURE(fill_and_leave(std::move(guest)));
+  });
+  finish_sweep(2);
 }
 
 TEST_F(KillAgentTest, ASuccessorThatTakesOver) {

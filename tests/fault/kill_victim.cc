@@ -53,6 +53,7 @@ class Victim {
     }
     board_.ready.raise();
     ASSERT_TRUE(board_.go.await(turn_, patience()));
+    if (part_ == Part::kFinish) take_in_hand(0);
   }
 
   void play() {
@@ -78,6 +79,8 @@ class Victim {
         return succeed();
       case Part::kResume:
         return resume();
+      case Part::kFinish:
+        return held_[0].done();
     }
   }
 
@@ -97,11 +100,12 @@ class Victim {
   // The first stays leased, the second too, with its payload in a slab; the third is finished and
   // the fourth is queued.
   void hold() {
-    for (int i = 0; i < 2; ++i) {
-      held_[i] = next_message(*agent_);
-      (void)note_receipt(board_.ledger, kVictim, held_[i]);
-    }
+    for (int i = 0; i < 2; ++i) take_in_hand(i);
     take(1);
+  }
+  void take_in_hand(int place) {
+    held_[place] = next_message(*agent_);
+    (void)note_receipt(board_.ledger, kVictim, held_[place]);
   }
   void fade() {
     take(kFound);

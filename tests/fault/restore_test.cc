@@ -140,6 +140,33 @@ TEST_F(RestoreTest, AFadedLinkStaysForTheSuccessorOfItsOwner) {
   EXPECT_TRUE(has_link({20, 1})) << "the next life needs the receipts in it";
 }
 
+TEST_F(RestoreTest, WhatOneHasSaidToTheDeadStaysForAsLongAsItReadsThem) {
+  LifeRecord dead = life_of(5, 10);
+  dead.temporary = true;
+  dead.dead = true;
+  dead.taken_over = true;
+  keep(dead);
+  keep_life(6, 30);
+  keep_life(7, 40);
+  keep_link({10, 1}, 5, 6, false);
+  keep_link({30, 1}, 6, 5, false);
+  keep_link({40, 1}, 7, 5, false);
+  restore_hive();
+  EXPECT_TRUE(has_link({30, 1})) << "the next life needs the receipts in it";
+  EXPECT_FALSE(has_link({40, 1})) << "its reader was killed before this was said";
+}
+
+TEST_F(RestoreTest, WhatTheDeadHaveSentToThemselvesGoesWithThem) {
+  LifeRecord dead = life_of(5, 10);
+  dead.temporary = true;
+  dead.dead = true;
+  keep(dead);
+  keep_link({10, 1}, 5, 5, false);
+  restore_hive();
+  finish_death(*hive_, 5);
+  EXPECT_FALSE(has_link({10, 1}));
+}
+
 TEST_F(RestoreTest, WhatItsReaderHasNotDrainedStays) {
   keep_life(5, 10);
   keep_life(5, 20);

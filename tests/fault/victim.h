@@ -16,6 +16,7 @@ enum class Part : std::uint32_t {
   kHold,     // takes messages and finishes one of them
   kSucceed,  // attaches as the successor of kHold, takes all, answers
   kResume,   // comes back to a restarted coordinator, sends
+  kFinish,   // finishes a message that it holds
 };
 
 // The numbers of the ledger.

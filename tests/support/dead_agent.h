@@ -114,9 +114,12 @@ class DeadAgent {
   }
 
   /// Its process ends, and it does not come back.
-  void die() {
-    control::Agent& agent = *hive().registry.agent(self_.pid);
-    control::end_life(hive(), agent, *agent.life(self_.incarnation), control::LifeEnd::kDied);
+  void die() { die(self_); }
+  /// The same of a sender.
+  void die(const control::Caller& caller) {
+    control::Agent& agent = *hive().registry.agent(caller.pid);
+    agent.temporary = true;
+    control::end_life(hive(), agent, *agent.life(caller.incarnation), control::LifeEnd::kDied);
     world_->forget_records();
   }
   /// The coordinator works through what is left. False if it does not come to an end in as many

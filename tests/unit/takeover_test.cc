@@ -110,6 +110,22 @@ TEST_F(TakeoverTest, WhatWasStampedIsNoLetterAlthoughItsEntryStands) {
   EXPECT_EQ(agent_->letter(id), nullptr);
 }
 
+// Each of the two needs what the other has shown it, whichever is read first.
+TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForIsDeadAndWasReadBefore) {
+  const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
+  const std::uint64_t held = DeadAgent::say(*sender_, "held");
+  agent_->inbox().drain_all();
+  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
+  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  agent_->die(sender_->caller);
+  ASSERT_TRUE(agent_->take_over());
+  EXPECT_EQ(agent_->hive().registry.link_count(), 2U);
+  end();
+  EXPECT_EQ(agent_->letter(finished), nullptr);
+  EXPECT_EQ(payload_of(held), "held");
+  EXPECT_EQ(agent_->hive().registry.link_count(), 0U) << "nobody is left to read them";
+}
+
 TEST_F(TakeoverTest, TypeChannelAndExtensionAreRead) {
   shm::MessageHeader header = DeadAgent::header_of(*sender_);
   header.type = *sender_->own->intern("task");
