@@ -107,9 +107,8 @@ std::int32_t MailboxModel::stored_rank(const Draft& draft, Relation relation) {
 void MailboxModel::leave_orders(ModelAgent& agent) {
   std::set<MessageId> open;
   for (const Letter& letter : agent.letters) {
-    const bool taken_back =
-        agent.cancelled.contains(letter.id) || agent.maybe_cancelled.contains(letter.id);
-    if (letter.place == LetterPlace::kLane && taken_back) open.insert(letter.id);
+    const bool waits = letter.place == LetterPlace::kLane;
+    if (waits && agent.may_be_cancelled(letter)) open.insert(letter.id);
   }
   agent.cancelled.clear();
   agent.maybe_cancelled = std::move(open);
@@ -121,9 +120,14 @@ void MailboxModel::end(Pid pid, bool left) {
   if (left) {
     for (const MessageId id : agent.ids(LetterPlace::kLeased)) requeued(pid, id);
   }
-  // No look has told yet which letters made room for others.
-  const std::uint64_t letters = agent.ids(LetterPlace::kDead).size();
-  const std::uint64_t pushed_out = letters - std::min(letters, agent.most_letters());
+  // No look has told yet which letters made room for others, nor whether there were more.
+  const std::uint64_t dead = agent.ids(LetterPlace::kDead).size();
+  const auto failed = static_cast<std::uint64_t>(
+      std::count_if(agent.letters.begin(), agent.letters.end(),
+                    [&](const Letter& each) { return agent.may_be_exhausted(each); }));
+  const std::uint64_t most = agent.most_letters();
+  const std::uint64_t pushed_out = dead - std::min(dead, most);
+  const std::uint64_t perhaps = dead + failed - std::min(dead + failed, most) - pushed_out;
   for (const MessageId id : agent.ids(LetterPlace::kLeased)) {
     Letter& letter = *agent.find(id);
     const bool cancelled = agent.cancelled.contains(id);
@@ -151,7 +155,8 @@ void MailboxModel::end(Pid pid, bool left) {
     ++(letter.sure && !letter.may_be_gone ? dead_sure_ : dead_maybe_);
     if (letter.sure && !letter.may_be_gone) letters_left_.push_back({pid, letter});
   }
-  dead_sure_ -= pushed_out;
+  dead_sure_ -= pushed_out + perhaps;
+  dead_maybe_ += perhaps;
   agent.letters.clear();
 }
 

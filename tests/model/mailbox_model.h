@@ -85,6 +85,14 @@ struct ModelAgent {
   [[nodiscard]] Letter* find(MessageId id);
   void erase(MessageId id);
   [[nodiscard]] std::vector<MessageId> ids(LetterPlace place) const;
+  [[nodiscard]] bool may_be_cancelled(const Letter& letter) const {
+    return cancelled.contains(letter.id) || maybe_cancelled.contains(letter.id);
+  }
+  // A receive that was cut off may have found that it had failed too often.
+  [[nodiscard]] bool may_be_exhausted(const Letter& letter) const {
+    return letter.fog && letter.place == LetterPlace::kQueued &&
+           letter.attempts + letter.more_attempts > max_attempts;
+  }
   // A table keeps a quarter of its places for dead letters, and the oldest of more go.
   [[nodiscard]] std::uint64_t most_letters() const { return std::min(64U, capacity / 4); }
 };

@@ -282,7 +282,12 @@ void MailboxModel::compare_all(Look& look) {
 
 void MailboxModel::miss(Look& look, Letter& letter) {
   const bool dropped = letter.kind == LetterKind::kCopy && letter.place == LetterPlace::kQueued;
-  const bool pushed_out = letter.place == LetterPlace::kDead && look.has_most_letters();
+  // A call that was cut off may have let it die.
+  const bool taken_back = letter.fog && look.agent.may_be_cancelled(letter);
+  const bool dead =
+      letter.place == LetterPlace::kDead || taken_back || look.agent.may_be_exhausted(letter);
+  const bool pushed_out = dead && look.has_most_letters();
+  if (taken_back) look.refuse(letter, "cancelled", false);
   const bool lost_aside = letter.place == LetterPlace::kStashed && may_lose_aside(look, letter);
   if (lost_aside) {
     --look.too_many_aside;
