@@ -234,9 +234,9 @@ struct AttachOptions {
   std::uint32_t send_burst = 0;
   /// What this agent takes from each link, hostile senders included: what is beyond it stays in the
   /// lane, so its sender finds the link full and nothing is lost. Who comes back under the same
-  /// name finds the rate as it was left; a name that was never seen starts full. Critical and
-  /// control messages are exempt: the urgent lane alone bounds them. In an inbox with Order::kFifo
-  /// they overtake what is held back.
+  /// name finds the rate as it was left; a name that was never seen starts full, and in a new life
+  /// of this agent all do. Critical and control messages are exempt: the urgent lane alone bounds
+  /// them. In an inbox with Order::kFifo they overtake what is held back.
   double receive_rate = 0;
   std::uint32_t receive_burst = 0;
 

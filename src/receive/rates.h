@@ -1,6 +1,6 @@
 #pragma once
 // How much is taken from each sender, by the sender's name: whoever comes back under the same name
-// finds its bucket as its last life has left it.
+// finds its bucket as its last life has left it. A new life of the receiver starts with full ones.
 
 #include <cstddef>
 #include <cstdint>

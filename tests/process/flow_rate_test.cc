@@ -303,6 +303,20 @@ TEST_P(FlowRate, WhoComesBackUnderItsNameFindsTheRateAsItWasLeft) {
   }
 }
 
+TEST_P(FlowRate, ANewLifeOfTheReceiverTakesAWholeBurstAgain) {
+  AttachOptions options = named("guarded");
+  options.receive_rate = kHardlyEver;
+  options.receive_burst = 4;
+  for (int life = 1; life <= 2; ++life) {
+    auto agent = attach(options);
+    ASSERT_TRUE(agent);
+    const std::size_t place = troupe().start("restless");
+    for (int i = 0; i < 5; ++i) next_message(*agent).done();
+    troupe().wait(place, patience());
+    EXPECT_EQ(agent->counters().drained, 5U * life);
+  }
+}
+
 TEST_P(FlowRate, ARateThatIsNoneIsRefusedWithItsLimits) {
   const auto refused = [](AttachOptions options, const char* which) {
     const auto agent = Agent::attach(options);
