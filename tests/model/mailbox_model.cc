@@ -38,7 +38,8 @@ void MailboxModel::complain(Pid pid, const Letter& letter, const std::string& te
                     std::to_string(letter.id & ((1ULL << 40) - 1)) + ", kind " +
                     std::to_string(static_cast<int>(letter.kind)) + ", place " +
                     std::to_string(static_cast<int>(letter.place)) + ", attempts " +
-                    std::to_string(letter.attempts) + "): " + text);
+                    std::to_string(letter.attempts) + " to " +
+                    std::to_string(letter.attempts + letter.more_attempts) + "): " + text);
 }
 
 std::vector<std::string> MailboxModel::take_complaints() { return std::exchange(complaints_, {}); }

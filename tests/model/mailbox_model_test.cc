@@ -3,6 +3,7 @@
 //
 // BEELINE_SEED sets the seed that is printed. The short form always tells the same story, so that
 // whoever breaks something sees it; BEELINE_SOAK=1 takes a new one, and twenty times as many steps.
+// Where in a call a kill falls no seed decides: what came of one may take some runs to come again.
 // BEELINE_EVENTS says how much of the story a failure tells.
 
 #include <cstdio>
