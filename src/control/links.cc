@@ -243,9 +243,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
 
 bool needed_as_mine(Hive& hive, const LinkEntry& link) {
   const Agent* owner = hive.registry.agent(link.owner);
-  const AgentNode* node = hive.tree.find(link.owner);
-  return owner != nullptr && node->state != shm::AgentState::kDead &&
-         owner->committed() == link.key.incarnation;
+  return owner != nullptr && !owner->taken_over && owner->committed() == link.key.incarnation;
 }
 
 namespace {

@@ -41,7 +41,8 @@ void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation);
 /// each comes with the predecessor's own link to that peer.
 void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 
-/// True while a hand-over needs this link, faded or not, for its receipts.
+/// True while a hand-over, or the take-over of its owner, needs this link, faded or not, for its
+/// receipts.
 [[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
 
 /// Drops the links to an agent that was taken over, but for those of its readers: until they have

@@ -97,7 +97,7 @@ struct LinkEntry {
   SharedFd fd;
   bool may_send = false;
   bool faded = false;     // its owner has ended and left it empty, or its reader has forgotten or
-                          // never taken it in; kept as `mine` of a hand-over
+                          // never taken it in; kept for its receipts alone
   bool released = false;  // its reader was told that it may forget it, and may have done so
   std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
   bool left_empty = false;     // its owner has ended and left only receipts in it

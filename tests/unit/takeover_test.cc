@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/control/links.h"
 #include "tests/support/dead_agent.h"
 
 namespace beeline::control {
@@ -124,6 +125,19 @@ TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForIsDeadAndWasReadBefor
   EXPECT_EQ(agent_->letter(finished), nullptr);
   EXPECT_EQ(payload_of(held), "held");
   EXPECT_EQ(agent_->hive().registry.link_count(), 0U) << "nobody is left to read them";
+}
+
+TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForHasLetGoOfTheLink) {
+  const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
+  agent_->inbox().drain_all();
+  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
+  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  agent_->die();
+  const shm::LinkKey back = sender_->back->key();
+  fade_link(agent_->hive(), sender_->caller, {back.incarnation, back.serial, true});
+  ASSERT_TRUE(agent_->take_over());
+  EXPECT_EQ(agent_->letter(finished), nullptr);
+  EXPECT_EQ(agent_->hive().registry.link_count(), 0U);
 }
 
 TEST_F(TakeoverTest, TypeChannelAndExtensionAreRead) {
