@@ -427,8 +427,10 @@ void MailboxModel::revived(Pid pid, MessageId id) {
 }
 
 void MailboxModel::purged(Pid pid) {
-  std::erase_if(agents_.at(pid).letters,
-                [](const Letter& each) { return each.place == LetterPlace::kDead; });
+  std::vector<Letter>& letters = agents_.at(pid).letters;
+  std::erase_if(letters, [](const Letter& each) { return each.place == LetterPlace::kDead; });
+  // A call that was cut off may have let them die.
+  for (Letter& each : letters) each.may_be_gone |= each.fog;
 }
 
 void MailboxModel::got_ack(Pid pid, MessageId id, const std::optional<Acknowledgement>& ack) {

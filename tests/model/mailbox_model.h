@@ -224,6 +224,11 @@ class MailboxModel {
   void check_order(Look& look);
   void check_counters(Look& look);
   void check_links(Look& look);
+
+  // mailbox_model_take.cc
+  [[nodiscard]] static bool comes_late(ModelAgent& agent, const Taken& taken);
+  [[nodiscard]] static bool goes_before(const Taken& taken, const Letter& letter);
+  void take_late(Pid pid, const Taken& taken);
   void compare_taken(Pid pid, const Letter& letter, const Taken& taken);
 
   std::map<Pid, ModelAgent> agents_;
