@@ -27,7 +27,8 @@ void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what
       {std::move(what), announced.pid, announced.incarnation, announced.serial, true});
 }
 
-// To a coordinator that is restarted they are said again: it announces the links again.
+// What a coordinator has not heard when it is restarted is refused anew: the next one announces the
+// links again.
 void AgentCore::report_refused() {
   while (!refused_.empty() && next_report_ns_ == 0) {
     const auto told = client_.report(refused_.front());

@@ -74,6 +74,7 @@ Result<void> AgentCore::register_again() {
   if (!resumed) return tl::unexpected(resumed.error());
   tree_epoch_ = 0;
   links_to_come_ = resumed->in_links;
+  refused_.clear();  // announced again, and refused again
   all_known_of_ = resumed->all_known_of;
   asks_for_owners_ = true;
   // Nobody's place in the new directory is known before the coordinator has named it.

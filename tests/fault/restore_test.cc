@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/control/death.h"
+#include "src/control/links.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
@@ -108,6 +109,15 @@ class RestoreTest : public testing::Test {
     restore(*hive_, std::move(table_));
   }
   [[nodiscard]] bool has_link(shm::LinkKey key) { return hive_->registry.link(key) != nullptr; }
+  // How much was said to the keeper since the last call.
+  [[nodiscard]] std::size_t said_to_keeper() {
+    std::size_t count = 0;
+    for (;; ++count) {
+      const auto packet = keeper_end_.try_receive(kMaxPacketBytes);
+      EXPECT_TRUE(packet);
+      if (!packet || !*packet) return count;
+    }
+  }
 
   KeptTable table_;
   std::optional<Hive> hive_;
@@ -187,6 +197,25 @@ TEST_F(RestoreTest, AnOwnerWhoseDetachWasCutShortHasNotLeftItsLinks) {
       << "its reader would be told that it is gone, and would ask in vain to let go of it";
 }
 
+// Who repeats it all the time must not keep the keeper busy.
+TEST_F(RestoreTest, ARefusalThatIsRepeatedIsCountedOnceAndCostsTheKeeperNothing) {
+  keep_life(5, 10);
+  keep_living(6, 30);
+  keep_link({10, 1}, 5, 6, false);
+  restore_hive();
+  Caller reader;
+  reader.pid = 6;
+  reader.incarnation = 30;
+  const ReportRequest refusal{"it is not ready", 5, 10, 1, true};
+  (void)said_to_keeper();
+  end_link(*hive_, reader, refusal);
+  EXPECT_NE(said_to_keeper(), 0U);
+  ASSERT_TRUE(has_link({10, 1})) << "the next life of its owner needs it";
+  for (int time = 0; time < 3; ++time) end_link(*hive_, reader, refusal);
+  EXPECT_EQ(said_to_keeper(), 0U);
+  EXPECT_EQ(hive_->quarantined_links, 1U);
+}
+
 TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
   constexpr std::uint32_t kChildren = 300;
   constexpr std::uint32_t kTold = 256;
@@ -228,9 +257,10 @@ TEST_F(RestoreTest, OfAllDeathsThatWaitThoseAreGivenUpWhoseParentHasMost) {
     keep_life(parent, parent + 10);
     for (std::uint64_t i = 0; i < kOfEach; ++i) keep_dead(parent);
   }
+  keep_dead(5);  // the newest
   restore_hive();
   EXPECT_EQ(hive_->untold_deaths, kTold);
-  EXPECT_EQ(hive_->registry.agent(5)->untold.size(), 1U) << "it takes room from nobody";
+  EXPECT_EQ(hive_->registry.agent(5)->untold.size(), 2U) << "it takes room from nobody";
   std::size_t left = 0;
   std::size_t named = 0;
   for (const auto& [pid, agent] : hive_->registry.agents()) {

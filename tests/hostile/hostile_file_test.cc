@@ -273,6 +273,27 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
   EXPECT_EQ(named_links(), 1U);
 }
 
+// It has read of the link twice: from the old coordinator, whose socket is broken by then, and from
+// the new one.
+TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterARestartOfTheCoordinatorIsSaidOnce) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
+  ASSERT_TRUE(liar.villain.client.detach({}));
+  const pid_t old = hive().coordinator();
+  ASSERT_EQ(::kill(old, SIGKILL), 0);
+  const Deadline deadline = patience();
+  for (pid_t now = old; now == old || now == 0; now = hive().coordinator()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    ::sched_yield();
+  }
+  drain_until(*victim, [&] { return links() == 0; });
+  static_cast<void>(victim->siblings());  // the coordinator has read all that was said before
+  EXPECT_EQ(named_links(), 1U);
+  EXPECT_EQ(hive().log().find("event=report_refused"), std::string::npos)
+      << "the victim is named as one that blames others";
+}
+
 TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
