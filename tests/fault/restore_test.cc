@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -109,6 +109,12 @@ class RestoreTest : public testing::Test {
     restore(*hive_, std::move(table_));
   }
   [[nodiscard]] bool has_link(shm::LinkKey key) { return hive_->registry.link(key) != nullptr; }
+  [[nodiscard]] bool is_logged(const std::string& part) {
+    std::string text(kMostOfLog, '\0');
+    const ssize_t length = ::pread(log_file_.get(), text.data(), text.size(), 0);
+    EXPECT_GE(length, 0);
+    return text.find(part) != std::string::npos;
+  }
   // How much was said to the keeper since the last call.
   [[nodiscard]] std::size_t said_to_keeper() {
     std::size_t count = 0;
@@ -123,12 +129,14 @@ class RestoreTest : public testing::Test {
   std::optional<Hive> hive_;
 
  private:
+  static constexpr std::size_t kMostOfLog = 1U << 20;
+
   std::string path_;
   os::PacketSocket keeper_end_;
   std::optional<KeeperClient> keeper_;
   NoClients outbox_;
-  os::UniqueFd nowhere_{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
-  Log log_{nowhere_.get()};
+  os::UniqueFd log_file_{::memfd_create("log", MFD_CLOEXEC)};
+  Log log_{log_file_.get()};
 };
 
 // The keeper was told that life 20 is ready, and no longer that nobody needs what life 10 has
@@ -269,6 +277,22 @@ TEST_F(RestoreTest, OfAllDeathsThatWaitThoseAreGivenUpWhoseParentHasMost) {
   }
   EXPECT_EQ(left, kTold);
   EXPECT_EQ(named, kTold) << "the others are forgotten";
+  EXPECT_TRUE(is_logged("event=death_untold agent=1001 ")) << "the oldest of the first of them";
+}
+
+TEST_F(RestoreTest, DeathsThatNobodyIsLeftToHearOfWaitNoMore) {
+  keep_life(5, 10);
+  for (Pid pid = 6; pid < 9; ++pid) {
+    LifeRecord child = child_of(5, pid, pid + 10);
+    child.untold_ends = {child.incarnation};
+    keep(child);
+  }
+  restore_hive();
+  ASSERT_EQ(hive_->untold_deaths, 3U);
+  hive_->tree.set_state(5, shm::AgentState::kDead);
+  finish_death(*hive_, 5);
+  EXPECT_EQ(hive_->untold_deaths, 0U);
+  EXPECT_TRUE(hive_->registry.agent(6)->untold_ends.empty());
 }
 
 TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
