@@ -28,6 +28,7 @@ bool Receiver::holds_order(InLink& link) {
     const auto header = slot.header.load<shm::MessageHeader>();
     if ((header.flags & shm::kFlagControl) == 0) continue;
     if (link.is_superior) return true;
+    if (header.type > link.verified.strings) static_cast<void>(verify_extents(link));
     if (header.type <= link.verified.strings && is_cancel_order(link, header)) return true;
   }
   return false;
@@ -80,8 +81,8 @@ bool Receiver::release_orders(shm::Room room) {
 
 // False when its message may still be found, or come: an order overtakes it in the urgent lane.
 bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
-  const InLink* link = order.row < rows_.size() ? rows_[order.row] : nullptr;
-  if (link == nullptr || shm::pid_of_message(order.id) != link->owner_pid) return true;
+  const InLink& link = *rows_[order.row];  // remove() takes the orders of a link along
+  if (shm::pid_of_message(order.id) != link.owner_pid) return true;
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
     const std::uint32_t at = order.scanned++;
     if (can_cancel(at, order.id)) order.found = at;
@@ -92,7 +93,7 @@ bool Receiver::obey(CancelOrder& order, std::uint32_t& budget) {
     return true;
   }
   if (!is_scanned(order)) return false;
-  return link->quarantined() || !link->has_message(shm::Lane::kNormal);
+  return link.quarantined() || !link.has_message(shm::Lane::kNormal);
 }
 
 bool Receiver::is_scanned(const CancelOrder& order) const {

@@ -1,0 +1,253 @@
+// What a sender takes back: orders that find their messages in every state, wait for them, and give
+// way to one another.
+
+#include "tests/unit/receiver_peers.h"
+
+namespace beeline::receive {
+namespace {
+
+using shm::DeadReason;
+using shm::EntryState;
+using shm::Lane;
+using test::Peer;
+
+class CancelTest : public test::ReceiverTest {
+ protected:
+  CancelTest() { start_with({}); }
+
+  void start_with(shm::HomeOptions options) {
+    start(options, 64);
+    peer_ = &join(100);
+    cancel_ = peer_->intern(kCancelOrder);
+  }
+  void order(std::uint64_t about) {
+    peer_->order(cancel_, about);
+    receiver_->drain_all();
+  }
+  // An answer to what the reader has asked its peer.
+  std::uint64_t answer(std::uint64_t to) {
+    shm::MessageHeader header = peer_->sound();
+    header.reply_to = to;
+    const std::uint64_t id = peer_->publish(header);
+    receiver_->drain_all();
+    return id;
+  }
+  // From here on its messages wait in the normal lane, and orders overtake them.
+  void hold_back() {
+    peer_->link->rate = std::make_shared<limit::TokenBucket>(limit::kMinRate, 1);
+    peer_->say();
+    peer_->say();
+    receiver_->drain_all();
+    ASSERT_TRUE(peer_->link->has_message(Lane::kNormal));
+  }
+  [[nodiscard]] bool is_dead(std::uint64_t id) const {
+    const std::uint32_t at = receiver_->find_dead(id);
+    return at != shm::kNoEntry && receiver_->is_cancelled(at);
+  }
+  // Entries that hold something.
+  [[nodiscard]] std::uint32_t taken_places() const {
+    const shm::Home& home = receiver_->home().home();
+    std::uint32_t count = 0;
+    for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+      if (home.entry(at).word().state != EntryState::kFree) ++count;
+    }
+    return count;
+  }
+
+  static constexpr std::uint64_t kAsked = 1;
+  Peer* peer_ = nullptr;
+  std::uint16_t cancel_ = 0;
+};
+
+TEST_F(CancelTest, WhatWaitsBecomesADeadLetterAndTheOrderIsDone) {
+  const std::uint64_t doomed = peer_->say();
+  const std::uint64_t other = peer_->say();
+  receiver_->drain_all();
+  order(doomed);
+  EXPECT_TRUE(is_dead(doomed));
+  EXPECT_EQ(taken_places(), 2U);
+  EXPECT_EQ(finish_one(), other);
+  EXPECT_EQ(finish_one(), 0U);
+}
+
+TEST_F(CancelTest, OfWhatIsBeingHandledItsHandlerIsTold) {
+  const std::uint64_t id = peer_->say();
+  receiver_->drain_all();
+  const std::uint32_t at = receiver_->take();
+  ASSERT_NE(at, shm::kNoEntry);
+  EXPECT_FALSE(receiver_->is_cancelled(at));
+  order(id);
+  EXPECT_TRUE(receiver_->is_cancelled(at));
+  EXPECT_EQ(receiver_->find_dead(id), shm::kNoEntry) << "its handler decides";
+  receiver_->done(at);
+  EXPECT_EQ(taken_places(), 0U);
+}
+
+// Else the order would take it back again as soon as a successor finds that.
+TEST_F(CancelTest, ADeadLetterIsLeftAloneAndComesBackForGood) {
+  ASSERT_NO_FATAL_FAILURE(hold_back());  // an order that had not found it would go on looking
+  const std::uint32_t at = receiver_->take();
+  ASSERT_NE(at, shm::kNoEntry);
+  const std::uint64_t id = receiver_->entry(at).header.id;
+  receiver_->bury(at, DeadReason::kRejected);
+  order(id);
+  EXPECT_EQ(taken_places(), 1U) << "the order is done";
+  receiver_->revive(at);
+  receiver_->drain_all();
+  EXPECT_EQ(finish_one(), id);
+}
+
+TEST_F(CancelTest, AnAnswerThatSomebodyWaitsForIsNotTakenBack) {
+  PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, kAsked), .from = 100};
+  receiver_->expect(pending);
+  const std::uint64_t id = answer(pending.request_id);
+  ASSERT_NE(pending.entry, shm::kNoEntry);
+  order(id);
+  EXPECT_FALSE(is_dead(id));
+  EXPECT_EQ(taken_places(), 1U) << "the order is done";
+  receiver_->done(receiver_->take_reply(pending));
+  receiver_->forget(pending);
+}
+
+TEST_F(CancelTest, AnAnswerThatWasKeptAsideIsTakenBack) {
+  const std::uint64_t asked = shm::make_message_id(test::kReaderPid, kAsked);
+  ASSERT_TRUE(receiver_->stash_answers_to(asked, 0, 100));
+  const std::uint64_t id = answer(asked);
+  ASSERT_EQ(receiver_->stash().size(), 1U);
+  order(id);
+  EXPECT_TRUE(is_dead(id));
+  EXPECT_EQ(receiver_->stash().size(), 0U);
+  EXPECT_EQ(receiver_->take_stashed_answer(), shm::kNoEntry);
+}
+
+TEST_F(CancelTest, NobodyTakesBackTheWordsOfOthersOrAnOrder) {
+  Peer& other = join(101);
+  const std::uint64_t theirs = other.say();
+  receiver_->drain_all();
+  ASSERT_NO_FATAL_FAILURE(hold_back());  // so that an order stays
+  const std::uint64_t first = peer_->order(cancel_, shm::make_message_id(100, 77));
+  const std::uint32_t before = taken_places() + 1;
+  order(theirs);
+  EXPECT_EQ(taken_places(), before) << "the first order stands, the second is void";
+  EXPECT_FALSE(is_dead(theirs));
+  order(first);
+  EXPECT_EQ(taken_places(), before + 1) << "both look for a message";
+  EXPECT_FALSE(is_dead(first));
+  order(shm::make_message_id(100, peer_->counter + 2));
+  order(shm::make_message_id(100, 78));
+  EXPECT_EQ(taken_places(), before + 2) << "the one that was about the other is done";
+}
+
+TEST_F(CancelTest, ACopyOfAnOrderTakesNothingBack) {
+  const std::uint64_t id = peer_->say();
+  receiver_->drain_all();
+  shm::MessageHeader header = peer_->sound();
+  header.flags = shm::kFlagControl | shm::kFlagCopy | shm::kFlagExtended;
+  header.type = cancel_;
+  header.reply_to = id;
+  peer_->publish(header, Lane::kUrgent);
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 1U);
+  EXPECT_FALSE(is_dead(id));
+  EXPECT_EQ(finish_one(), id);
+}
+
+TEST_F(CancelTest, WhatComesAfterItsOrderIsTakenBackAsSoonAsItIsThere) {
+  ASSERT_NO_FATAL_FAILURE(hold_back());
+  const std::uint64_t doomed = peer_->say();
+  order(doomed);
+  EXPECT_EQ(receiver_->find_dead(doomed), shm::kNoEntry);
+  peer_->link->rate = nullptr;
+  receiver_->drain_all();
+  EXPECT_TRUE(is_dead(doomed));
+}
+
+TEST_F(CancelTest, TheOldestOrderThatHasFoundNothingGivesWayToTheSeventeenth) {
+  ASSERT_NO_FATAL_FAILURE(hold_back());
+  const std::uint64_t given_up = peer_->say();
+  const std::uint64_t doomed = peer_->say();
+  order(given_up);
+  for (std::uint64_t i = 0; i < 15; ++i) order(shm::make_message_id(100, 900 + i));
+  const std::uint32_t before = taken_places();
+  order(doomed);
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
+  EXPECT_EQ(taken_places(), before);
+  peer_->link->rate = nullptr;
+  receiver_->drain_all();
+  EXPECT_TRUE(is_dead(doomed));
+  EXPECT_FALSE(is_dead(given_up));
+}
+
+TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
+  ASSERT_NO_FATAL_FAILURE(hold_back());
+  Peer& other = join(101);
+  other.link->rate = peer_->link->rate;  // nothing is left in it
+  const std::uint64_t doomed = other.say();
+  other.order(other.intern(kCancelOrder), doomed);  // the oldest of all
+  receiver_->drain_all();
+  const std::uint32_t before = taken_places();
+  for (std::uint64_t i = 0; i < 17; ++i) order(shm::make_message_id(100, 900 + i));
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
+  EXPECT_EQ(taken_places(), before + 16);
+  other.link->rate = nullptr;
+  receiver_->drain_all();
+  EXPECT_TRUE(is_dead(doomed));
+}
+
+// In a fifo inbox both come in one go: what the first order is about, and one without a place.
+TEST_F(CancelTest, AnOrderWhoseMessageHasJustComeGivesWayToNone) {
+  start_with({.policy = shm::OrderPolicy::kFifo});
+  ASSERT_NO_FATAL_FAILURE(hold_back());
+  const std::uint64_t doomed = peer_->say();
+  order(doomed);
+  for (std::uint64_t i = 0; i < 15; ++i) order(shm::make_message_id(100, 900 + i));
+  ASSERT_EQ(peer_->receipt(Lane::kUrgent), 16U);
+  peer_->link->rate = nullptr;
+  order(shm::make_message_id(100, 950));
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
+  EXPECT_TRUE(is_dead(doomed));
+}
+
+TEST_F(CancelTest, OrdersOfALinkThatHasLiedAreDone) {
+  ASSERT_NO_FATAL_FAILURE(hold_back());
+  const std::uint32_t before = taken_places();
+  order(shm::make_message_id(100, 900));
+  EXPECT_EQ(taken_places(), before + 1);
+  receiver_->quarantine(*peer_->link, "a test says so");
+  receiver_->drain_all();
+  EXPECT_EQ(taken_places(), before) << "nothing comes from it any more";
+}
+
+// Of a stranger only what takes back overtakes, and what lies before that in its lane.
+TEST_F(CancelTest, InAFifoInboxAnOrderToCancelOvertakesDataWithoutRoomAndOtherUrgentDataDoesNot) {
+  start_with({.policy = shm::OrderPolicy::kFifo});
+  Peer& filler = join(99);
+  filler.say_often(test::kContract.normal_slots);
+  receiver_->drain_all();
+  filler.say_often(test::kContract.normal_slots);
+  receiver_->drain_all();
+  const std::uint64_t doomed = peer_->say();
+  receiver_->drain_all();
+  ASSERT_EQ(peer_->receipt(), 0U) << "the table is full";
+  peer_->say(Lane::kUrgent);
+  peer_->order(static_cast<std::uint16_t>(cancel_ + 1), 0);  // there is no such string yet
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 0U) << "both wait behind what was sent before them";
+  EXPECT_EQ(peer_->intern("later"), cancel_ + 1);
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 0U) << "it takes nothing back";
+  peer_->order(cancel_, doomed);
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 3U);
+  EXPECT_EQ(peer_->receipt(), 0U);
+  while (peer_->positions[1] < 3 + test::kContract.urgent_slots) peer_->say(Lane::kUrgent);
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 3U) << "a lane full of data holds no order";
+  while (!is_dead(doomed)) {
+    ASSERT_NE(finish_one(), 0U);
+    receiver_->drain_all();
+  }
+}
+
+}  // namespace
+}  // namespace beeline::receive
