@@ -44,6 +44,11 @@ class TakeoverTest : public testing::Test {
     EXPECT_EQ(::pwrite(file.get(), bytes.data(), length, 0), static_cast<ssize_t>(length));
     return share(std::move(file));
   }
+  // As the agent does when it has finished the message in that slab, before the entry is free.
+  void stamp_first_slab() {
+  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
+  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  }
   // Changes the word of the entry that holds a message.
   template <typename How>
   void change(std::uint64_t id, How&& how) {
@@ -105,8 +110,7 @@ TEST_F(TakeoverTest, OfSlabsThoseWithoutAStampBecomeLetters) {
 TEST_F(TakeoverTest, WhatWasStampedIsNoLetterAlthoughItsEntryStands) {
   const std::uint64_t id = DeadAgent::say_large(*sender_, 500, 'f');
   agent_->inbox().drain_all();
-  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
-  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  stamp_first_slab();
   end();
   EXPECT_EQ(agent_->letter(id), nullptr);
 }
@@ -116,8 +120,7 @@ TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForIsDeadAndWasReadBefor
   const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
   const std::uint64_t held = DeadAgent::say(*sender_, "held");
   agent_->inbox().drain_all();
-  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
-  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  stamp_first_slab();
   agent_->die(sender_->caller);
   ASSERT_TRUE(agent_->take_over());
   EXPECT_EQ(agent_->hive().registry.link_count(), 2U);
@@ -130,8 +133,7 @@ TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForIsDeadAndWasReadBefor
 TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForHasLetGoOfTheLink) {
   const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
   agent_->inbox().drain_all();
-  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
-  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+  stamp_first_slab();
   agent_->die();
   const shm::LinkKey back = sender_->back->key();
   fade_link(agent_->hive(), sender_->caller, {back.incarnation, back.serial, true});
