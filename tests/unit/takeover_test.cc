@@ -46,8 +46,8 @@ class TakeoverTest : public testing::Test {
   }
   // As the agent does when it has finished the message in that slab, before the entry is free.
   void stamp_first_slab() {
-  ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
-  sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+    ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
+    sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
   }
   // Changes the word of the entry that holds a message.
   template <typename How>

@@ -123,8 +123,8 @@ void run_trial(Queue& queue, Trial& trial, int patience_ms, TrialResult& result)
   if (end == VictimEnd::kError) result.errs = true;
 }
 
-// The shortest of a few runs: on a busy machine so much time passes while it is stepped through that
-// an agent looks after its connection too, and that is most of a longer one.
+// The shortest of a few runs: on a busy machine so much time passes while it is stepped through
+// that an agent looks after its connection too, and that is most of a longer one.
 std::uint64_t count_instructions(const Neighbour& neighbour, Part part, std::uint32_t length) {
   constexpr std::size_t kRuns = 9;
   auto* const trials = share<Trial>(kRuns);
@@ -142,7 +142,9 @@ std::uint64_t count_instructions(const Neighbour& neighbour, Part part, std::uin
   std::vector<std::uint64_t> steps;
   for (std::size_t i = 0; i < kRuns; ++i) steps.push_back(trials[i].steps);
   const std::uint64_t shortest = *std::min_element(steps.begin(), steps.end());
-  if (shortest == 0) throw std::runtime_error(std::string(neighbour.name) + ": " + trials[0].error);
+  if (shortest == 0) {
+    throw std::runtime_error(std::string(neighbour.name) + ": " + trials[0].error);
+  }
   return shortest;
 }
 
