@@ -6,8 +6,9 @@
 // row, then the cursors in it (src/receive/successor.cc), then the state of each entry, and what
 // was committed before is seen. Every other load is relaxed: it comes after those, or after the
 // proof of the owner's death. What a living one still changes is like the work of a hostile writer:
-// each word is read once, and the copy is checked and used. Every store to the new home is relaxed:
-// its header says ready later, and nobody looks at a home that does not.
+// each word is read once, and the copy is checked and used; but for the stamps, which are read once
+// more in the end. Every store to the new home is relaxed: its header says ready later, and nobody
+// looks at a home that does not.
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
@@ -34,6 +35,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 
 #include "shm/inbox.h"
 #include "shm/lane.h"
@@ -50,6 +52,7 @@ struct InheritedLink {
   std::int64_t seen_empty_ns = 0;  // from the old row; what is in the lanes was sent after it
   bool has_stamps = false;         // the old bank had some
   std::array<std::uint64_t, kMaxSlabs> stamps{};  // as they were copied, once
+  std::bitset<kMaxSlabs> held;                    // slabs of the entries that were inherited
   LinkLayout layout{LinkContract{}};              // of the in-link
   VerifiedExtents verified;                       // of the in-link
   std::uint16_t new_row = kNoRow;
@@ -79,7 +82,8 @@ struct EntryCopy {
   return copy;
 }
 
-// Copies one stamp of the old bank, once: the one place that reads them. REQUIRES: it is memory.
+// Copies one stamp of the old bank; what is judged by it is judged by this copy. REQUIRES: it is
+// memory.
 // SYNC(slab.stamp): acquire, pairs with stamp(); what is read of the predecessor after it holds the
 // message that was finished.
 inline void copy_stamp(const LinkView& old, std::size_t bank, std::uint32_t slab,
@@ -90,6 +94,17 @@ inline void copy_stamp(const LinkView& old, std::size_t bank, std::uint32_t slab
 inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& link) {
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) copy_stamp(old, bank, slab, link);
   link.has_stamps = true;
+}
+
+// What a predecessor that was fenced and still runs has finished after that and before its entry
+// was copied: the sender hears of it from its successor alone. The stamp, 0 where there is nothing
+// more to say. What lies in a lane still is taken once more, and the stamp is withdrawn then.
+// REQUIRES: all entries were copied. relaxed: the one that it is about was seen to be free, which
+// was stored after the stamp and after all that was done with the message.
+[[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank,
+                                              std::uint32_t slab, const InheritedLink& link) {
+  const std::uint64_t now = old.stamp(bank, slab).relaxed_load();
+  return now > link.stamps[slab] && !link.held[slab] ? now : 0;
 }
 
 // Whether the old stamps say that this slab message was finished.

@@ -104,7 +104,7 @@ class SlabPool {
   // life before, and is void. Who takes over believes a stamp that is too high as well, so those
   // slabs are free but for the `unread`, whose messages no life has taken.
   // REQUIRES: the stamps of the bank are ready; no slab was collected from it yet. They were stored
-  // before the bank got its name, so finding it has ordered them.
+  // before the directory named that life, so having seen its name there has ordered them.
   template <typename T>
   void inherit(const BasicLink<T>& opposite, std::size_t bank,
                const std::bitset<kMaxSlabs>& unread) {

@@ -235,8 +235,7 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   for (control::AnnouncedLink& link : *announced) {
     if (auto done = inherit_link(link, predecessor); !done) return done;
   }
-  if (auto done = receive::inherit_home(*receiver_, predecessor.home, predecessor.links); !done)
-    return done;
+  if (auto done = receive::inherit_home(*receiver_, predecessor); !done) return done;
   // Ids continue above all that the predecessor may have used.
   make_send_path();
   receiver_->home().set_ready();

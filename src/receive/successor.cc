@@ -16,10 +16,12 @@ namespace {
 // or its link is gone.
 using LinksByRow = std::vector<shm::InheritedLink*>;
 
-LinksByRow links_by_row(const shm::HomeView& old, std::vector<shm::InheritedLink>& links) {
+constexpr const char* kNoRoomForReceipts = "attach: no memory for the receipts of a predecessor";
+
+LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, shm::InheritedLink*> by_name;
-  for (shm::InheritedLink& link : links) {
-    by_name[{link.key.incarnation, link.key.serial}] = &link;
+  for (Inherited& from : links) {
+    by_name[{from.link.key.incarnation, from.link.key.serial}] = &from.link;
   }
   LinksByRow rows(old.rows_allocated(), nullptr);
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
@@ -33,7 +35,7 @@ LinksByRow links_by_row(const shm::HomeView& old, std::vector<shm::InheritedLink
 // How many messages the predecessor and those before it have taken. Of a link that goes on its new
 // row says it: what the old one says may be a lie. As shm::drained_total() otherwise.
 std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
-                             const LinksByRow& rows, const std::vector<shm::InheritedLink>& links) {
+                             const LinksByRow& rows, const std::vector<Inherited>& links) {
   const std::uint64_t retired = old.control().retired.relaxed_load();
   std::uint64_t total = retired;
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
@@ -44,8 +46,39 @@ std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
     if (is_counted && goes_on) total -= shm::taken_from(row);
     if (!is_counted && !goes_on) total += shm::taken_from(row);
   }
-  for (const shm::InheritedLink& link : links) total += shm::taken_from(home.row(link.new_row));
+  for (const Inherited& from : links) total += shm::taken_from(home.row(from.link.new_row));
   return total;
+}
+
+// Whether the bank has stamps, and memory for them. REQUIRES: that was not found before. Errors:
+// kNoMemory, kSystem; kBadSegment: it announced stamps without having them.
+Result<bool> verify_stamps(OldBank& old) {
+  const shm::LinkView view = old.view();
+  // SYNC(slab.stamps_ready): acquire; the bank may have had another name before, with other stamps.
+  if (view.bank(old.bank).stamps_ready.observe() == 0) return false;
+  const auto done =
+      old.memory.verify(view.layout().stamp_offset(old.bank), shm::LinkLayout::kStampRowBytes);
+  if (!done) return tl::unexpected(done.error());
+  return true;
+}
+
+Result<void> inherit_late_stamps(Inherited& from) {
+  if (from.own == nullptr || !from.own->sink.valid() || from.old.bank == shm::kBanks) return {};
+  if (!from.link.has_stamps) {
+    const auto found = verify_stamps(from.old);
+    if (!found && !segment::is_lie(found.error())) return tl::unexpected(found.error());
+    if (!found || !*found) return {};
+  }
+  const ReceiptSink& sink = from.own->sink;
+  const shm::LinkView view = from.old.view();
+  for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
+    const std::uint64_t late = shm::late_stamp(view, from.old.bank, slab, from.link);
+    if (late == 0) continue;
+    if (!ensure_stamps(sink)) return fail(ErrorCode::kNoMemory, kNoRoomForReceipts);
+    shm::stamp(sink.own->stamp(sink.bank, slab), late);
+    from.own->has_old_stamps = true;
+  }
+  return {};
 }
 
 }  // namespace
@@ -84,28 +117,25 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
   return false;
 }
 
-Result<void> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {
-  if (!old.fd.valid()) return {};
+Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {
+  if (!old.fd.valid()) return OldBank();
   auto memory = segment::Foreign::accept(
       std::move(old.fd), shm::link_identity(old.contract, pid, inherited.owner_pid, old.key),
       shm::LinkLayout(old.contract).first_extent);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
-  if (!memory) return {};
-  const shm::LinkView view(memory->data(), old.contract);
-  const std::size_t bank = view.find_bank(inherited.key);
-  if (bank == shm::kBanks) return {};
-  // SYNC(slab.stamps_ready): acquire; the bank may have had another name before, with other stamps.
-  if (view.bank(bank).stamps_ready.observe() != 0) {
-    const auto done =
-        memory->verify(view.layout().stamp_offset(bank), shm::LinkLayout::kStampRowBytes);
-    if (!done && !segment::is_lie(done.error())) return done;
-    if (!done) return {};  // it announced stamps without having them
-    shm::copy_stamps(view, bank, inherited);
-  }
+  if (!memory) return OldBank();
+  OldBank found{std::move(*memory), old.contract};
+  const shm::LinkView view = found.view();
+  found.bank = view.find_bank(inherited.key);
+  if (found.bank == shm::kBanks) return found;
+  const auto stamps = verify_stamps(found);
+  if (!stamps && !segment::is_lie(stamps.error())) return tl::unexpected(stamps.error());
+  if (!stamps) return OldBank();
+  if (*stamps) shm::copy_stamps(view, found.bank, inherited);
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    inherited.receipts[lane] = view.bank(bank).cursors[lane].observe();
+    inherited.receipts[lane] = view.bank(found.bank).cursors[lane].observe();
   }
-  return {};
+  return found;
 }
 
 Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink& inherited,
@@ -137,7 +167,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
 Result<void> continue_receipts(const ReceiptSink& sink, const shm::InheritedLink& inherited) {
   if (!sink.valid()) return {};
   if (inherited.has_stamps && !ensure_stamps(sink)) {
-    return fail(ErrorCode::kNoMemory, "attach: no memory for the receipts of a predecessor");
+    return fail(ErrorCode::kNoMemory, kNoRoomForReceipts);
   }
   shm::inherit_stamps(*sink.own, sink.bank, inherited);
   shm::open_bank(sink.own->bank(sink.bank), inherited.key, inherited.cursors[0],
@@ -154,9 +184,8 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   inherited.layout = link->view.layout();
   inherited.seen_empty_ns = link->seen_empty_ns;
   const std::uint32_t pid = memory.home().header().owner_pid;
-  if (auto done = read_receipts(std::move(old), pid, inherited); !done) {
-    return tl::unexpected(done.error());
-  }
+  auto bank = read_receipts(std::move(old), pid, inherited);
+  if (!bank) return tl::unexpected(bank.error());
   const bool was_known = predecessor.home.read_row(inherited);
   if (released && !was_known) return nullptr;
   shm::make_cursors_sound(inherited, link->view);
@@ -172,26 +201,27 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   if (auto done = continue_receipts(added.sink, inherited); !done) {
     return tl::unexpected(done.error());
   }
-  predecessor.links.push_back(inherited);
+  predecessor.links.push_back({inherited, std::move(*bank), &added});
   return &added;
 }
 
-Result<void> inherit_home(Receiver& receiver, const OldHome& old,
-                          std::vector<shm::InheritedLink>& links) {
+Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
   HomeMemory& memory = receiver.home();
   const shm::Home& home = memory.home();
-  const LinksByRow rows = links_by_row(old.view(), links);
+  const OldHome& old = predecessor.home;
+  const LinksByRow rows = links_by_row(old.view(), predecessor.links);
   std::uint32_t live = 0;
   for (std::uint32_t i = 0; i < old.view().entries_allocated(); ++i) {
     const shm::EntryCopy copy = shm::copy_entry(old.view().entry(i));
     if (copy.word.state == shm::EntryState::kFree) continue;
-    const shm::InheritedLink* link = copy.word.row < rows.size() ? rows[copy.word.row] : nullptr;
+    shm::InheritedLink* link = copy.word.row < rows.size() ? rows[copy.word.row] : nullptr;
     if (link == nullptr ||
         shm::judge_entry(copy, *link, old.view().control().next_arrival) != shm::Inherit::kTake)
       continue;
     if (auto room = memory.reserve_entries(live + 1); !room) return room;
     const std::uint32_t at = live++;
     shm::inherit_entry(home, at, copy, link->new_row);
+    if ((copy.slot.header.flags & shm::kFlagSlab) != 0) link->held.set(copy.slot.header.slab);
     const bool was_leased = copy.word.state == shm::EntryState::kLeased;
     if (was_leased && home.entry(at).word().state == shm::EntryState::kDead) {
       // Its sender took it back, and the predecessor could not say so any more.
@@ -199,7 +229,11 @@ Result<void> inherit_home(Receiver& receiver, const OldHome& old,
     }
     ++receiver.link_of(at)->live;
   }
-  shm::inherit_counters(home, old.view(), live, drained_before(old.view(), home, rows, links));
+  for (Inherited& from : predecessor.links) {
+    if (auto done = inherit_late_stamps(from); !done) return done;
+  }
+  shm::inherit_counters(home, old.view(), live,
+                        drained_before(old.view(), home, rows, predecessor.links));
   receiver.note_all_empty(std::clamp<std::int64_t>(old.view().control().all_empty_ns.relaxed_load(),
                                                    0, os::coarse_ns()));
   home.control().predecessor = old.view().header().owner_incarnation;

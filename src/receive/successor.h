@@ -33,16 +33,6 @@ class OldHome {
   std::uint64_t incarnation_;
 };
 
-// Everything that a successor knows of its predecessor.
-struct Predecessor {
-  // `most_links` in-links are expected.
-  Predecessor(OldHome old, std::size_t most_links) : home(std::move(old)) {
-    links.reserve(most_links);
-  }
-  OldHome home;
-  std::vector<shm::InheritedLink> links;
-};
-
 // Where the predecessor's receipts for an in-link lie: its own link to the owner.
 struct OldReceipts {
   os::UniqueFd fd;  // invalid: there is no such link
@@ -50,10 +40,35 @@ struct OldReceipts {
   shm::LinkContract contract;
 };
 
+// The same, mapped: of a life that was fenced and still runs they may change.
+struct OldBank {
+  segment::Foreign memory;
+  shm::LinkContract contract;
+  std::size_t bank = shm::kBanks;  // kBanks: there are none
+  [[nodiscard]] shm::LinkView view() const { return {memory.data(), contract}; }
+};
+
+// An in-link that is taken over.
+struct Inherited {
+  shm::InheritedLink link;
+  OldBank old{};
+  InLink* own = nullptr;  // as it goes on
+};
+
+// Everything that a successor knows of its predecessor.
+struct Predecessor {
+  // `most_links` in-links are expected.
+  Predecessor(OldHome old, std::size_t most_links) : home(std::move(old)) {
+    links.reserve(most_links);
+  }
+  OldHome home;
+  std::vector<Inherited> links;
+};
+
 // Copies what the predecessor's own link says of `inherited.key`. A link that is not what it was
 // said to be counts as none. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
-[[nodiscard]] Result<void> read_receipts(OldReceipts old, std::uint32_t pid,
-                                         shm::InheritedLink& inherited);
+[[nodiscard]] Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid,
+                                            shm::InheritedLink& inherited);
 
 // Begins an in-link where the predecessor's home says that it was, and completes `inherited`. One
 // whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
@@ -75,10 +90,10 @@ struct OldReceipts {
                                            std::unique_ptr<InLink> link, OldReceipts old,
                                            bool released = false);
 
-// Copies entries and counters. REQUIRES: for each inherited link a row of the new home is open with
-// the inherited cursors, its InLink is in the receiver, and `link.new_row` names the row. Errors:
-// kFull (more live entries than the new inbox holds), kNoMemory.
-[[nodiscard]] Result<void> inherit_home(Receiver& receiver, const OldHome& old,
-                                        std::vector<shm::InheritedLink>& links);
+// Copies entries and counters, then what was finished meanwhile. REQUIRES: for each inherited link
+// a row of the new home is open with the inherited cursors, its InLink is in the receiver, and
+// `link.new_row` names the row. Errors: kFull (more live entries than the new inbox holds),
+// kNoMemory, kSystem.
+[[nodiscard]] Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor);
 
 }  // namespace beeline::receive

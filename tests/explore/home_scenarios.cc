@@ -348,29 +348,44 @@ Scenario inherit_from_the_living() {
   return scenario;
 }
 
-// It takes the message in the slab and finishes it.
+// It takes the message in the slab, reads it and finishes it.
 void finish_in_slab() {
   put(1);
   commit(1);
   stamps().bank(0).cursors[0].publish(1);
   take(1);
+  explorer().read_plain(lanes().slab(0), 8);
   done(1);
 }
 
 // A stamp is believed, so the message must be behind the cursor: else it would be taken once more,
-// with a payload that its sender writes over.
+// with a payload that its sender writes over, as is done here.
 void look_at_its_stamps() {
   const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
+  const shm::LinkView receipts = view_of(stamps());
   shm::InheritedLink link = link_to_inherit();
-  static_cast<void>(read_receipts(view_of(stamps()), link));
+  const std::size_t bank = read_receipts(receipts, link);
   check(read_row(old, link), "its row is open");
-  check(link.stamps[0] != kGeneration || link.cursors[0] == 1, "what is finished is still to take");
+  const bool was_finished = link.stamps[0] == kGeneration;
+  check(!was_finished || link.cursors[0] == 1, "what is finished is still to take");
+  if (link.cursors[0] == 0) return;
+  Found found;
+  look_at_entries(old, link, found);
+  link.held[0] = found.live[1] != 0;
+  const bool is_finished = was_finished || shm::late_stamp(receipts, bank, 0, link) == kGeneration;
+  check(is_finished != link.held[0], "a slab is lost for ever, or given away while it is held");
+  if (is_finished) std::memset(lanes().slab(0), 1, 8);
 }
 
 Scenario inherit_stamps_of_the_living() {
   Scenario scenario("inherit-stamps", "1 lane, 1 message",
-                    "what a predecessor that still runs has finished, it has taken");
-  scenario.set_up = [] { fresh_victim(true, {}); };
+                    "what a predecessor that still runs has finished, it has taken, and its "
+                    "sender hears of it");
+  scenario.set_up = [] {
+    fresh_victim(true, {});
+    std::memset(lanes().slab(0), 0, 8);
+    explorer().watch(1, lanes().slab(0), 8, true);
+  };
   scenario.threads = {{"predecessor", [] { finish_in_slab(); }},
                       {"successor", [] { look_at_its_stamps(); }}};
   scenario.least = 4;

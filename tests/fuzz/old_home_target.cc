@@ -77,8 +77,9 @@ BEELINE_FUZZ_TARGET(old_home) {
   inherited.key = kHostileKey;
   inherited.owner_pid = kHostilePid;
   inherited.layout = link_layout;
-  FUZZ_DEMAND(
-      receive::read_receipts({fd_of(mine.memory()), mine.key(), kContract}, kVictimPid, inherited));
+  auto bank =
+      receive::read_receipts({fd_of(mine.memory()), mine.key(), kContract}, kVictimPid, inherited);
+  FUZZ_DEMAND(bank);
   static_cast<void>(predecessor.home.read_row(inherited));
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
   shm::make_cursors_sound(inherited, shm::LinkView(link->memory.data(), kContract));
@@ -87,8 +88,9 @@ BEELINE_FUZZ_TARGET(old_home) {
   FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited, true));
   FUZZ_DEMAND(!link->quarantined());
   FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
-  predecessor.links.push_back(inherited);
-  const auto done = receive::inherit_home(room.victim(), predecessor.home, predecessor.links);
+  predecessor.links.push_back({inherited, std::move(*bank), link});
+  scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);  // it still runs
+  const auto done = receive::inherit_home(room.victim(), predecessor);
   FUZZ_DEMAND(done || !done.error().text.empty());
   if (!done) return;
   room.victim().settle_adopted();

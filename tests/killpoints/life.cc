@@ -197,10 +197,7 @@ Result<void> World::inherit(Life& next, const Life& before, const std::vector<Li
   for (const Life* peer : peers) {
     if (auto done = inherit_link(next, before, *peer, predecessor); !done) return done;
   }
-  if (auto done = receive::inherit_home(*next.receiver, predecessor.home, predecessor.links);
-      !done) {
-    return done;
-  }
+  if (auto done = receive::inherit_home(*next.receiver, predecessor); !done) return done;
   next.world->make_path(next);
   next.receiver->home().set_ready();
   return {};

@@ -1,6 +1,7 @@
 // What an agent takes from a link that lives before its own took from: the receipts that its sender
 // hears, stamps that were a lie, and what a life that was fenced has done after its end.
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -36,8 +37,10 @@ OldReceipts receipts_in(const send::OutLink& old) {
 }
 
 // A life that has taken over from another, with one peer.
+// Between the links and the entries the predecessor does `meanwhile`: it was fenced and still runs.
 struct Heir {
-  Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, std::uint64_t life)
+  Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, std::uint64_t life,
+       const std::function<void()>& meanwhile = {})
       : receiver(must(HomeMemory::create("test", kReaderPid, life, small()))),
         back(test::make_link(kReaderPid, peer.pid, {life, 1})) {
     before.home().set_ready();
@@ -46,7 +49,8 @@ struct Heir {
     Predecessor predecessor(std::move(old), 1);
     link =
         must(inherit_link(receiver, predecessor, link_of(peer, back), receipts_in(old_receipts)));
-    done = inherit_home(receiver, predecessor.home, predecessor.links).has_value();
+    if (meanwhile) meanwhile();
+    done = inherit_home(receiver, predecessor).has_value();
     receiver.settle_adopted();
   }
   static shm::HomeOptions small() {
@@ -79,7 +83,9 @@ class HeirTest : public test::ReceiverTest {
     start({}, 4 * test::kCapacity);
     peer_ = &join(kHeirPeer);
   }
-  [[nodiscard]] Heir heir() { return {*receiver_, peer_->back, *peer_, kReaderLife + 1}; }
+  [[nodiscard]] Heir heir(const std::function<void()>& meanwhile = {}) {
+    return {*receiver_, peer_->back, *peer_, kReaderLife + 1, meanwhile};
+  }
   [[nodiscard]] shm::InRow& old_row() const {
     return receiver_->home().home().row(peer_->link->row);
   }
@@ -165,27 +171,59 @@ TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
   EXPECT_EQ(second.lease_all(), ids(1, 1));
 }
 
-TEST_F(HeirTest, StampsThatALivingPredecessorChangesMeanwhileAreReadOnce) {
+// ---- A life that was fenced and still runs ------------------------------------------------------
+
+TEST_F(HeirTest, WhatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedForItsSender) {
+  const shm::SlabPool::Loan loan = say_in_slab();
+  receiver_->drain_all();
+  const std::uint32_t held = receiver_->take();
+  Heir next = heir([&] { receiver_->done(held); });
+  ASSERT_TRUE(next.done);
+  EXPECT_EQ(next.lease_all(), ids(1, 0));
+  EXPECT_EQ(next.stamp(loan.slab), loan.generation) << "nobody else tells its sender";
+  expect_balance(next.receiver);
+}
+
+TEST_F(HeirTest, TheFirstStampsOfAFencedLifeAreReadAsWell) {
+  const shm::SlabPool::Loan loan = say_in_slab();
+  receiver_->drain_all();
+  const std::uint32_t held = receiver_->take();
+  old_bank().stamps_ready.publish(0);  // it has taken the message after its stamps were looked for
+  Heir next = heir([&] {
+    old_bank().stamps_ready.publish(1);
+    receiver_->done(held);
+  });
+  ASSERT_TRUE(next.done);
+  EXPECT_EQ(next.stamp(loan.slab), loan.generation);
+  EXPECT_NE(next.back.view().bank(0).stamps_ready.observe(), 0U);
+}
+
+TEST_F(HeirTest, WhatAFencedLifeFinishesAndItsSuccessorHasAsWellIsNotFinished) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
   ASSERT_NE(receiver_->take(), shm::kNoEntry);
-  receiver_->home().set_ready();
-  Predecessor before(
-      must(OldHome::accept(must(os::duplicate(receiver_->home().fd())), kReaderPid, kReaderLife)),
-      1);
-  Receiver next(must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, Heir::small())));
-  const send::OutLink back = test::make_link(kReaderPid, kHeirPeer, {kReaderLife + 1, 1});
-  const InLink* link =
-      must(inherit_link(next, before, link_of(*peer_, back), receipts_in(peer_->back)));
-  peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(loan.generation);
-  ASSERT_TRUE(inherit_home(next, before.home, before.links));
-  // Else it would be finished here, and never for its sender.
-  ASSERT_EQ(next.home().inbox().queued(), 1U);
-  next.done(next.take());
-  EXPECT_EQ(link->sink.own->stamp(0, loan.slab).observe(), loan.generation);
+  Heir next = heir([&] {
+    peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(loan.generation);
+  });
+  ASSERT_TRUE(next.done);
+  EXPECT_LT(next.stamp(loan.slab), loan.generation) << "its payload is still to be read";
+  ASSERT_EQ(next.lease_all(), ids(1, 1));
+  next.receiver.done(0);
+  EXPECT_EQ(next.stamp(loan.slab), loan.generation);
 }
 
-// ---- A life that was fenced and still runs ------------------------------------------------------
+TEST_F(HeirTest, WhatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore) {
+  const shm::SlabPool::Loan loan = say_in_slab();
+  Heir next = heir([&] {
+    receiver_->drain_all();
+    receiver_->done(receiver_->take());
+  });
+  ASSERT_TRUE(next.done);
+  EXPECT_EQ(next.lease_all(), ids(1, 1));
+  EXPECT_LT(next.stamp(loan.slab), loan.generation) << "whoever inherits from it would believe it";
+  next.receiver.done(0);
+  EXPECT_EQ(next.stamp(loan.slab), loan.generation);
+}
 
 TEST_F(HeirTest, WhatAFencedLifeTookAndItsSenderWroteOverCountsAsDone) {
   constexpr std::uint64_t kTaken = 3;  // by the fenced one, after the hand-over

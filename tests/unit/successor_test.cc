@@ -58,7 +58,7 @@ class SuccessorTest : public test::ReceiverTest {
   [[nodiscard]] OldReceipts old_receipts() const {
     return {must(os::duplicate(peer_->back.memory().fd())), peer_->back.key(), kContract};
   }
-  Result<void> read_old(shm::InheritedLink& link) const {
+  Result<OldBank> read_old(shm::InheritedLink& link) const {
     return read_receipts(old_receipts(), kReaderPid, link);
   }
   // Everything from the old home to the new one.
@@ -68,8 +68,8 @@ class SuccessorTest : public test::ReceiverTest {
     EXPECT_TRUE(before.home.read_row(link));
     InLink& in_link = continue_peer(link);
     EXPECT_TRUE(continue_link(*next_, in_link, link, true));
-    before.links.push_back(link);
-    return inherit_home(*next_, before.home, before.links);
+    before.links.push_back({.link = link});
+    return inherit_home(*next_, before);
   }
   [[nodiscard]] std::uint64_t next_id() {
     const std::uint32_t at = next_->take();
