@@ -30,8 +30,9 @@
 // sender (SlabPool::inherit) and go when their slab comes again (withdraw_stamp). Where its sender
 // had believed more, it keeps slots and slabs for what the successor takes once more, as far as
 // they still hold it (LaneWriter::listen_to, SlabPool::take_back). Of a life that still runs
-// nothing is heard while the successor reads, and nothing after (SendPath::retarget). Killed at any
-// point, nothing has changed: the new home is not ready and nobody has been told.
+// nothing is heard while the successor reads, and nothing after (SendPath::retarget,
+// OutLink::still_counts). Killed at any point, nothing has changed: the new home is not ready and
+// nobody has been told.
 
 #include <algorithm>
 #include <array>
@@ -103,6 +104,7 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
 // was stored after the stamp and after all that was done with the message.
 [[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank,
                                               std::uint32_t slab, const InheritedLink& link) {
+  if (is_mutant(Mutant::kLateStampMissed)) return 0;
   const std::uint64_t now = old.stamp(bank, slab).relaxed_load();
   return now > link.stamps[slab] && !link.held[slab] ? now : 0;
 }

@@ -18,21 +18,27 @@ namespace beeline::shm {
 class LaneWriter {
  public:
   // True when a message can be written now. Looks at the receipt only when the cached cursor says
-  // full. `receipt` may be null: the opposite link is not there yet, so nothing was taken.
-  [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt) {
+  // full. `receipt` may be null: the opposite link is not there yet, so nothing was taken. `counts`
+  // as for refresh().
+  template <typename Counts = Always>
+  [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt,
+                               const Counts& counts = {}) {
     if (is_mutant(Mutant::kLaneOverrun)) ++capacity;
     if (tail_ - cursor_ < capacity) return true;
-    refresh(receipt);
+    refresh(receipt, counts);
     return tail_ - cursor_ < capacity;
   }
 
   // Takes over what the receiver says that it has taken. A receipt beyond what we sent, or one that
-  // takes an earlier one of the same bank back, is a lie and is not believed: returns false.
+  // takes an earlier one of the same bank back, is a lie and is not believed: returns false. Where
+  // it says something new, `counts()` is asked after it was read whether it is to be heard.
   // SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the slot may be reused
   // after it.
-  bool refresh(const Atomic<std::uint64_t>* receipt) {
+  template <typename Counts = Always>
+  bool refresh(const Atomic<std::uint64_t>* receipt, const Counts& counts = {}) {
     if (receipt == nullptr) return true;
     const std::uint64_t taken = receipt->observe();
+    if (taken == heard_ || !counts()) return true;
     const bool is_possible = heard_ <= taken && taken <= tail_;
     if (!is_possible && !is_mutant(Mutant::kReceiptBelieved)) {
       lied_to_ = true;

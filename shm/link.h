@@ -229,6 +229,11 @@ class BasicLink {
 using Link = BasicLink<std::byte>;
 using LinkView = BasicLink<const std::byte>;
 
+// Of a receiver that has one life: what it says counts (LaneWriter, SlabPool).
+struct Always {
+  bool operator()() const { return true; }
+};
+
 // What an agent was promised about a link.
 [[nodiscard]] inline SegmentIdentity link_identity(const LinkContract& contract,
                                                    std::uint32_t owner, std::uint32_t peer,

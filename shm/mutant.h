@@ -31,6 +31,11 @@ enum class Mutant : unsigned char {
   kStampsNotInherited,    // its stamps begin at none
   kFalseStampKept,        // it leaves a stamp that says of a new message that it is finished
   kOldReceiptKept,        // its sender goes by what the life before had said
+  kLateStampMissed,       // it leaves a slab that was finished while it looked
+  kFollowedHeard,         // its sender hears the life before while it looks
+  kSecondLookSkipped,     // its sender hears what that says after its look at the directory
+  kSlabNotTakenBack,      // a slab stays free whose message it takes once more
+  kUnreadCollected,       // a slab becomes free whose message it has not taken yet
   // What belongs to nobody else.
   kLaneOverrun,     // a slot is written that was not taken
   kStaleSlotTaken,  // the message of the last round is taken once more

@@ -64,6 +64,7 @@ class SlabPool {
   // is out again, unless it was given to another message since.
   void take_back(const Loan& loan) {
     if (state_[loan.slab] != State::kFree || generation_[loan.slab] != loan.generation) return;
+    if (is_mutant(Mutant::kSlabNotTakenBack)) return;
     state_[loan.slab] = State::kOut;
     ++out_;
   }
@@ -76,16 +77,18 @@ class SlabPool {
   }
 
   // Frees every slab of the class whose stamp equals its generation, but for the `unread`, whose
-  // messages no life has taken: theirs were inherited. Returns how many.
+  // messages no life has taken: theirs were inherited. Returns how many. Where there are any,
+  // `counts()` is asked after they were read whether they are to be heard.
   // REQUIRES: the stamps of the bank are ready; the receipts were looked at before.
   // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
-  template <typename T>
+  template <typename T, typename Counts = Always>
   std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank,
-                        const std::bitset<kMaxSlabs>& unread = {}) {
+                        const std::bitset<kMaxSlabs>& unread = {}, const Counts& counts = {}) {
     const std::uint32_t first = layout_.classes[slab_class].first;
-    std::uint32_t freed = 0;
+    std::bitset<kMaxSlabs> finished;
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
-      if (state_[slab] != State::kOut || unread[slab]) continue;
+      if (state_[slab] != State::kOut) continue;
+      if (unread[slab] && !is_mutant(Mutant::kUnreadCollected)) continue;
       const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
       if (is_void(slab, stamped)) continue;
       const bool above = stamped > generation_[slab];
@@ -93,11 +96,14 @@ class SlabPool {
       if (stamped != generation_[slab] && !(above && is_mutant(Mutant::kStampAboveBelieved))) {
         continue;
       }
-      state_[slab] = State::kFree;
-      --out_;
-      ++freed;
+      finished.set(slab);
     }
-    return freed;
+    if (finished.none() || !counts()) return 0;
+    for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
+      if (finished[slab]) state_[slab] = State::kFree;
+    }
+    out_ -= static_cast<std::uint32_t>(finished.count());
+    return static_cast<std::uint32_t>(finished.count());
   }
 
   // The bank is that of a new life of the receiver: what cannot be in it was taken over from the

@@ -83,7 +83,10 @@ Result<void> inherit_late_stamps(Inherited& from) {
 
 }  // namespace
 
+// SYNC(fence.full): the directory says that we are starting. A sender that hears the predecessor
+// say more than we see sees that word and does not believe it; pairs with OutLink::still_counts().
 Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_t incarnation) {
+  shm::full_fence();
   std::uint32_t capacity = 0;
   for (std::uint32_t c = shm::kMinInboxCapacity; c <= shm::kMaxEntries && capacity == 0; c *= 2) {
     if (os::check_foreign(fd.get(), shm::HomeLayout(c).bytes, shm::kPage)) capacity = c;

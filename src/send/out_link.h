@@ -58,7 +58,12 @@ class OutLink {
   [[nodiscard]] bool has_space(shm::Lane lane, bool control) {
     std::uint32_t room = view_.capacity(lane);
     if (lane == shm::Lane::kUrgent && !control && room > 1) room -= std::max(1U, room / 4);
-    return lanes[static_cast<std::size_t>(lane)].has_space(room, receipt(lane));
+    return has_room(lane, room);
+  }
+  // The same of a share of the lane.
+  [[nodiscard]] bool has_room(shm::Lane lane, std::uint32_t room) {
+    return lanes[static_cast<std::size_t>(lane)].has_space(room, receipt(lane),
+                                                           [this] { return still_counts(); });
   }
 
   // Finds the receiver's bank for this link after its link became known.
@@ -127,6 +132,10 @@ class OutLink {
   template <typename Visit>
   void each_unread_slab(Visit&& visit) const;
   [[nodiscard]] std::bitset<shm::kMaxSlabs> unread_slabs() const;
+  // Whether receipts that were just read are to be heard. Not where the directory has changed since
+  // the sender looked at it: a successor may have begun to read before they were given, and has
+  // what they are about as well.
+  [[nodiscard]] bool still_counts() const;
   // Those of them that stamps may say are finished. Looks at the receipts: the stamps come after
   // it.
   [[nodiscard]] std::bitset<shm::kMaxSlabs> slabs_to_keep();

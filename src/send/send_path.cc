@@ -173,7 +173,6 @@ void SendPath::put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
 // life meanwhile, the next message or look finds it.
 void SendPath::send_copy(OutLink& parent, const Original& original, const Envelope& envelope) {
   follow(parent);
-  shm::LaneWriter& writer = parent.lanes[static_cast<std::size_t>(shm::Lane::kNormal)];
   const std::uint32_t half = parent.view().capacity(shm::Lane::kNormal) / 2;
   const bool open = !parent.dead && parent.may_send && parent.place != nullptr;
   shm::Extension extension{};
@@ -192,7 +191,7 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   }
   Letter letter;
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
-  if (!open || !writer.has_space(half, parent.receipt(shm::Lane::kNormal)) ||
+  if (!open || !parent.has_room(shm::Lane::kNormal, half) ||
       fill(parent, copy, letter.header) != Outcome::kOk ||
       place_payload(parent, payload, &extension, letter) != Outcome::kOk) {
     ++parent.copies_dropped;
@@ -230,7 +229,8 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   // The receipts of a life count, whether it has a process or not: what it took is taken. Until its
   // successor reads them: if it was fenced and still runs, that one knows nothing of what it takes
   // and finishes from then on, and has it as well. The last one of all has no successor.
-  const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting;
+  const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting &&
+                           !shm::is_mutant(shm::Mutant::kFollowedHeard);
   if (is_followed || (life.link == nullptr && !link.dead)) {
     link.stop_listening();
   } else if (life.link != nullptr && life.link != link.receipts.opposite) {

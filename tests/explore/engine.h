@@ -3,6 +3,7 @@
 // access and in their order, without what is private to a process. Each function names the one that
 // it stands for; the real sleeper (src/wake) runs as it is.
 
+#include <bitset>
 #include <cstring>
 
 #include "shm/handover.h"
@@ -38,17 +39,48 @@ struct Sender {
   shm::LinkView opposite;                 // where the receipts are
   const shm::StatusPage* page = nullptr;  // of the receiver; null: nobody is rung
   int event_fd = 0;
-  std::size_t bank = 0;
+  std::size_t bank = 0;  // kBanks: it hears nobody
   shm::LaneWriter lanes[shm::kLanes];
   shm::SlabPool slabs{own.layout()};
   bool stamps_ready = false;
+  const shm::Atomic<std::uint64_t>* place = nullptr;  // of the receiver; null: it has one life
+  std::uint64_t known_word = 0;
 
   [[nodiscard]] const shm::Atomic<std::uint64_t>* receipt(shm::Lane lane) const {
+    if (bank == shm::kBanks) return nullptr;
     return &opposite.bank(bank).cursors[static_cast<std::size_t>(lane)];
+  }
+  // OutLink::still_counts
+  [[nodiscard]] bool still_counts() const {
+    if (place == nullptr) return true;
+    shm::full_fence();  // OutLink::still_counts
+    return place->relaxed_load() == known_word;
+  }
+  // LaneWriter::refresh, as OutLink calls it. False: a receipt lies.
+  bool refresh(shm::Lane lane) {
+    return lanes[static_cast<std::size_t>(lane)].refresh(receipt(lane),
+                                                         [this] { return still_counts(); });
   }
   // OutLink::has_space
   [[nodiscard]] bool has_space(shm::Lane lane) {
-    return lanes[static_cast<std::size_t>(lane)].has_space(own.capacity(lane), receipt(lane));
+    return lanes[static_cast<std::size_t>(lane)].has_space(own.capacity(lane), receipt(lane),
+                                                           [this] { return still_counts(); });
+  }
+  // OutLink::unread_slabs, of the normal lane
+  [[nodiscard]] std::bitset<shm::kMaxSlabs> unread_slabs() const {
+    std::bitset<shm::kMaxSlabs> unread;
+    for (std::uint64_t at = lanes[0].cursor(); at < lanes[0].tail(); ++at) {
+      const auto header = own.slot(shm::Lane::kNormal, at).header.load<shm::MessageHeader>();
+      if ((header.flags & shm::kFlagSlab) != 0) unread.set(header.slab);
+    }
+    return unread;
+  }
+  // OutLink::collect_slabs, of a receiver that has had another life
+  [[nodiscard]] bool collect_slabs(std::size_t slab_class) {
+    if (!find_stamps()) return false;
+    refresh(shm::Lane::kNormal);
+    return slabs.collect(slab_class, opposite, bank, unread_slabs(),
+                         [this] { return still_counts(); }) != 0;
   }
   // SendPath::put, then SendPath::publish but for the directory
   void put(shm::Lane lane, const shm::MessageHeader& header, std::uint64_t generation,
@@ -62,8 +94,11 @@ struct Sender {
     put(lane, message(number), 0, &payload);
     if (page != nullptr) ring();
   }
-  void ring() const {
+  static void fence() {
     shm::full_fence();  // SendPath::publish
+  }
+  void ring() const {
+    fence();
     static_cast<void>(wake::ring(*page, event_fd));
   }
   // SendPath::want_space
@@ -73,7 +108,9 @@ struct Sender {
   }
   // OutLink::find_stamps
   [[nodiscard]] bool find_stamps() {
-    if (!stamps_ready) stamps_ready = opposite.bank(bank).stamps_ready.observe() != 0;
+    if (!stamps_ready && bank != shm::kBanks) {
+      stamps_ready = opposite.bank(bank).stamps_ready.observe() != 0;
+    }
     return stamps_ready;
   }
 };
@@ -152,13 +189,21 @@ inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page
 // HomeMemory::set_ready
 inline void set_ready(const shm::Home& home) { home.header().ready.publish(1); }
 
+// OldHome::accept: a successor that was told that it is starting begins to read.
+inline void begin_to_read() {
+  shm::full_fence();  // OldHome::accept
+}
+
 // What a successor reads of its predecessor's receipts, then of its row.
-// receive::read_receipts; of the stamps that of the only slab. Returns the bank.
-inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link) {
+// receive::read_receipts; of the stamps those of as many slabs as there are. Returns the bank.
+inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link,
+                                 std::uint32_t slabs = 1) {
   const std::size_t bank = receipts.find_bank(link.key);
   if (bank == shm::kBanks) return bank;
   if (receipts.bank(bank).stamps_ready.relaxed_load() != 0) {
-    shm::copy_stamp(receipts, bank, 0, link);
+    for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+      shm::copy_stamp(receipts, bank, slab, link);
+    }
     link.has_stamps = true;
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
@@ -178,6 +223,20 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
     return true;
   }
   return false;
+}
+
+// receive::inherit_late_stamps, from what was read of `receipts` above into the first bank of
+// `own`.
+inline void inherit_late_stamps(const shm::LinkView& receipts, std::size_t bank,
+                                const shm::InheritedLink& link, std::uint32_t slabs,
+                                const Receiver& own) {
+  if (!link.has_stamps && receipts.bank(bank).stamps_ready.relaxed_load() == 0) return;
+  for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+    const std::uint64_t late = shm::late_stamp(receipts, bank, slab, link);
+    if (late == 0) continue;
+    own.ensure_stamps();
+    shm::stamp(own.own.stamp(own.bank, slab), late);
+  }
 }
 
 // A user's epoll on the fd of an agent.
