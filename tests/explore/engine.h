@@ -101,6 +101,12 @@ struct Sender {
     fence();
     static_cast<void>(wake::ring(*page, event_fd));
   }
+  // SendPath::publish: whether the receiver is seen to be dead, when its message may have been
+  // left.
+  [[nodiscard]] bool is_orphaned() const {
+    fence();
+    return shm::AgentWord::unpack(place->relaxed_load()).state == shm::AgentState::kDead;
+  }
   // SendPath::want_space
   void want_space(bool wanted) {
     own.control().space.relaxed_store(wanted ? 1 : 0);
@@ -179,6 +185,11 @@ struct Receiver {
 inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page, int event_fd) {
   send_packet(socket);
   static_cast<void>(wake::fence_and_ring(page, event_fd));  // Hive::ring
+}
+
+// TakeoverWorker::begin, after the word of the finally dead
+inline void begin_takeover() {
+  shm::full_fence();  // TakeoverWorker::begin
 }
 
 // segment::Foreign::accept

@@ -263,9 +263,44 @@ Scenario takeover_from_the_living(const char* name, const Size& size, bool is_ta
   return scenario;
 }
 
+// The receiver is finally dead: the coordinator stores the word and reads the lanes, while somebody
+// sends.
+Scenario take_over_from_the_dead() {
+  Scenario scenario("final-death", ring(2, 1),
+                    "a message to the finally dead is a dead letter, or its sender sees the end");
+  struct Outcome {
+    bool is_orphaned = false;
+    bool is_found = false;
+  };
+  static Outcome outcome;
+  scenario.set_up = [] {
+    fresh_succession({2, 1, 1});
+    outcome = {};
+  };
+  scenario.threads = {
+      {"sender",
+       [] {
+         succession.sender->send(shm::Lane::kNormal, 1);
+         outcome.is_orphaned = succession.sender->is_orphaned();
+       }},
+      {"coordinator",
+       [] {
+         succession.coordinator->set_word(0, {kLifeB, shm::AgentState::kDead});
+         begin_takeover();
+         outcome.is_found = succession.receiver->has_message(shm::Lane::kNormal);
+       }},
+  };
+  scenario.judge = [] {
+    check(outcome.is_orphaned || outcome.is_found, "a message is left in a lane that was read");
+  };
+  scenario.least = 3;
+  return scenario;
+}
+
 }  // namespace
 
 void add_takeover_scenarios(Scenarios& scenarios, Depth /*depth*/) {
+  scenarios.push_back(take_over_from_the_dead());
   scenarios.push_back(takeover_from_the_living("living-lane", {1, 2, 2}, false));
   scenarios.push_back(takeover_from_the_living("living-slab", {2, 1, 2}, true));
   scenarios.push_back(takeover("takeover", {}));
