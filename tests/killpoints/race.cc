@@ -57,25 +57,29 @@ void Meeting::hang_bell() {
   const int bell = bell_.get();
   rig_->receiver().links().front()->bell = {&page(), bell};
   Life& sender = rig_->sender();
-  sender.path =
-      send::SendPath(sender.pid, sender.home().control().reserved_ids,
-                     [&world = rig_->world, bell](std::uint32_t pid, std::uint64_t incarnation) {
-                       send::PeerLife found = world.find(pid, incarnation);
-                       found.bell.event_fd = bell;
-                       return found;
-                     });
+  sender.path = send::SendPath(sender.pid, sender.home().control().reserved_ids,
+                               [this, bell](std::uint32_t pid, std::uint64_t incarnation) {
+                                 send::PeerLife found = rig_->world.find(pid, incarnation);
+                                 found.bell.event_fd = bell;
+                                 found.known = incarnation != unknown_life_;
+                                 return found;
+                               });
   sender.path.set_directory(rig_->world.directory().view());
   const Life& receiver = rig_->world.receiver();
   sender.path.set_place(*sender.out, receiver.index, receiver.incarnation);
 }
 
-// It has taken over, and the directory does not name it yet.
+// It has taken over, and its sender goes by its receipts and does not know yet where it is rung. (A
+// sender that turns to receipts has a fence behind that already.)
 void Meeting::make_successor() {
   Life& before = rig_->world.receiver();
   sleeper_ = &rig_->world.make_life(before);
   if (auto done = World::inherit(*sleeper_, before, {&rig_->sender()}); !done) {
     throw RigError{done.error().text};
   }
+  unknown_life_ = sleeper_->incarnation;
+  rig_->world.name(*sleeper_);
+  rig_->sender().path.follow(*rig_->sender().out);
 }
 
 Image Meeting::image() {
@@ -124,8 +128,8 @@ void Meeting::bring() {
     case Race::About::kTurn:
       // A copy is the one message behind which there is neither a fence nor a ring.
       path.send_copy(link, {.id = 1, .to = 1, .payload = rig_->planned.back()->payload}, {});
-      rig_->world.name(*sleeper_);  // the coordinator's store: it is seen at once
-      path.follow(link);
+      unknown_life_ = 0;
+      path.refresh(link);
       return;
   }
 }

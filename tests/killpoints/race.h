@@ -18,7 +18,7 @@ struct Race {
   enum class About : std::uint8_t {
     kMessage,  // the receiver sleeps, the sender sends
     kSpace,    // the sender sleeps, the receiver makes room in its lane
-    kTurn,     // the successor sleeps; the sender has sent without a ring, and turns to it
+    kTurn,     // the successor sleeps; the sender has sent without a ring, and learns of its bell
   };
   std::string name;  // what is waited for/who stands still
   About about = About::kMessage;
@@ -57,7 +57,8 @@ class Meeting {
   os::UniqueFd bell_;
   wake::BellSet no_bells_;
   wake::Waiter waiter_;
-  Life* sleeper_ = nullptr;  // that receives
+  Life* sleeper_ = nullptr;         // that receives
+  std::uint64_t unknown_life_ = 0;  // of which the sender does not know yet where it is rung
   bool was_seen_ = false;
 };
 
