@@ -230,7 +230,7 @@ void MailboxModel::stay(Look& look, Letter& letter, bool behind) {
 // It may have come in and gone at once: taken back, or one too many aside. It became a dead letter
 // then, and gave way to others. `full`: it may as well lie in its lane still.
 void MailboxModel::pass(Look& look, Letter& letter, bool full) {
-  const bool taken_back = look.agent.cancelled.contains(letter.id) && look.has_most_letters();
+  const bool taken_back = look.agent.may_be_cancelled(letter) && look.has_most_letters();
   if (!taken_back && !may_lose_aside(look, letter)) return;
   const bool sure = letter.sure && !full && !letter.fog && !letter.may_be_gone;
   look.refuse(letter, taken_back ? "cancelled" : "unclaimed", sure);
@@ -411,7 +411,11 @@ void MailboxModel::check_links(Look& look) {
   for (const LinkCounters& link : look.listing.links) {
     if (!agents_.contains(link.peer) || agents_.at(link.peer).state == AgentLife::kDead) continue;
     const std::uint64_t sure = look.agent.sent[link.peer];
-    const std::uint64_t most = sure + look.agent.maybe_sent[link.peer];
+    // What came in and was taken back after the last look, its sender knows by now.
+    const auto told = static_cast<std::uint64_t>(
+        std::count_if(look.refused.begin(), look.refused.end(),
+                      [&](const auto& each) { return each.letter.from == link.peer; }));
+    const std::uint64_t most = sure + look.agent.maybe_sent[link.peer] + told;
     const std::uint64_t now = link.sent + link.copies_dropped;
     if (now >= sure && now <= most) continue;
     complain(look.pid, "has sent " + std::to_string(link.sent) + " messages to agent " +
