@@ -338,6 +338,7 @@ class AgentCore {
   Result<void> make_timer();
   void set_timer();
   void disarm();
+  void offer_room();
   void publish_pressure();
 
   // core_broadcast.cc

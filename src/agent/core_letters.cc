@@ -31,6 +31,7 @@ bool AgentCore::purge_dead(MessageId id) {
   const std::uint32_t at = receiver_->find_dead(id);
   if (at == shm::kNoEntry) return false;
   receiver_->purge_dead(at);
+  offer_room();
   return true;
 }
 
@@ -43,6 +44,7 @@ std::size_t AgentCore::purge_all_dead() {
     receiver_->purge_dead(at);
     ++count;
   }
+  offer_room();
   return count;
 }
 

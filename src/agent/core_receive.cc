@@ -126,6 +126,7 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply) {
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->done(entry);
+  offer_room();
   show_activity();
   if (tell) acknowledge(id, AckStatus::kAccepted, reply);
 }
@@ -143,6 +144,7 @@ void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->bury(entry, shm::DeadReason::kRejected);
+  offer_room();
   show_activity();
   if (tell) acknowledge(id, AckStatus::kRejected, reply);
 }

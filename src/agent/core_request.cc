@@ -84,6 +84,7 @@ void AgentCore::begin(Question& question) {
 void AgentCore::end(Question& question) {
   receiver_->forget(question.pending);
   std::erase(questions_, &question);
+  offer_room();
 }
 
 bool AgentCore::is_settled(const Question& question) {
@@ -237,6 +238,7 @@ std::vector<Message> AgentCore::drain_pending_results() {
     if (at == shm::kNoEntry) break;
     results.push_back(hand_over(at));
   }
+  offer_room();
   return results;
 }
 
@@ -285,6 +287,7 @@ Acknowledgement AgentCore::read_ack(std::uint32_t at) {
   ack.is_cut = (entry.header.flags & shm::kFlagCut) != 0;
   ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
   receiver_->done(at);
+  offer_room();
   show_activity();
   return ack;
 }

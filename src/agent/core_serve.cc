@@ -93,7 +93,7 @@ Result<Message> AgentCore::held(MessageId id) {
 
 bool AgentCore::is_cancelled(std::uint32_t entry) {
   if (is_copy_ || has_ended()) return false;
-  drain_turn();
+  if (drain_turn()) offer_room();  // an order that is obeyed gives its place back
   return receiver_->is_cancelled(entry);
 }
 
@@ -133,6 +133,7 @@ SendResult AgentCore::escalate(std::uint32_t entry) {
   const MessageId id = original.header.id;
   if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
   receiver_->done(entry);
+  offer_room();
   show_activity();
   return sent;
 }

@@ -124,6 +124,12 @@ void AgentCore::arm_again() {
   if (receiver_->home().inbox().queued() != 0) waiter_->signal_self();
 }
 
+// A place in the table may have become free. Nobody rings for what found none, so whoever waits
+// outside of the library is to look again.
+void AgentCore::offer_room() {
+  if (armed_ && receiver_->lacks_room()) waiter_->signal_self();
+}
+
 int AgentCore::event_fd() {
   waiter_->use_events();
   if (!armed_) arm_again();

@@ -35,6 +35,7 @@ bool Receiver::drain_turn() {
 }
 
 bool Receiver::drain_all() {
+  lacks_room_ = false;
   bool taken = serve_queue();
   for (std::size_t i = 0; i < links_.size(); ++i) {
     if (!drain(*links_[i], kBudget)) continue;
@@ -288,6 +289,7 @@ bool Receiver::make_room(InLink& link, shm::Lane lane) {
   if (is_awaited && home_->make_room(awaited)) return true;
   if (next && release_orders(room) && home_->make_room(room)) return true;
   if (is_awaited && release_orders(awaited) && home_->make_room(awaited)) return true;
+  lacks_room_ = true;
   if (!urgent && !link.queued) {
     link.queued = true;
     queue_.push_back(&link);

@@ -81,6 +81,8 @@ class Receiver {
   [[nodiscard]] bool is_searching() const;
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
+  // A lane holds a message that found no room in the table. True may be out of date.
+  [[nodiscard]] bool lacks_room() const { return lacks_room_; }
   [[nodiscard]] bool has_urgent() const;
   // False where a look at the lanes may find something urgent, or cannot be quick.
   [[nodiscard]] bool urgent_lanes_are_empty() const;
@@ -281,6 +283,7 @@ class Receiver {
   std::size_t slice_ = 0;
   std::uint32_t spare_ = 0;  // ordinary messages of the batch for which there is room
   bool cut_short_ = false;   // see was_cut_short()
+  bool lacks_room_ = false;  // see lacks_room()
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/os/event_fd.h"
 #include "src/os/process.h"
 #include "tests/support/hive_test.h"
 
@@ -212,6 +213,72 @@ TEST_P(FlowFull, AFullInboxStopsSendersButLetsCriticalMessagesIn) {
   shared.drain.raise();
   troupe().wait_all(patience());
   EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// ---- Who waits outside of the library -----------------------------------------------------------
+
+enum class Freed : std::uint32_t { kByDone, kByReject, kByPurge, kWays };
+
+void free_places(Agent& agent, std::vector<Message>& held, Freed how) {
+  if (how == Freed::kByPurge) {
+    EXPECT_GT(agent.purge_all_dead(), 0U);
+    return;
+  }
+  for (Message& message : held) {
+    if (how == Freed::kByDone) message.done();
+    if (how == Freed::kByReject) message.reject();
+  }
+  held.clear();
+}
+
+// Until the fd is quiet: a readiness may be about what the coordinator has said. No message comes.
+void expect_nothing_to_take(Agent& agent) {
+  do {
+    EXPECT_FALSE(agent.try_receive());
+  } while (os::wait_readable(agent.fd(), 0ns));
+}
+
+// Its tasks hold all that the table has room for; number = how they end.
+BEELINE_ROLE(loop_on_fd) {
+  auto& board = context.board<FullBoard>();
+  AttachOptions options = named("loop-" + std::to_string(context.number));
+  options.inbox_capacity = 16;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const int fd = agent->fd();
+  const auto how = static_cast<Freed>(context.number);
+  board.attached.raise();
+  ASSERT_TRUE(board.take.await(context.number + 1, patience()));
+  std::uint32_t ended = 0;
+  if (how == Freed::kByPurge) {
+    for (; ended < 4; ++ended) next_message(*agent).reject();  // as many as are kept
+  }
+  std::vector<Message> held;
+  while (auto message = agent->try_receive()) held.push_back(std::move(*message));
+  ended += static_cast<std::uint32_t>(held.size());
+  ASSERT_NO_FATAL_FAILURE(expect_nothing_to_take(*agent));
+  free_places(*agent, held, how);
+  EXPECT_TRUE(os::wait_readable(fd, kPatience)) << "there is room for what lies in the lane";
+  for (; ended < board.expected.load(); ++ended) {
+    auto message = agent->try_receive();
+    ASSERT_TRUE(message) << "after " << ended;
+    message->done();
+  }
+  expect_balance(*agent);
+}
+
+TEST_P(FlowFull, WhoWaitsOnTheFdIsToldWhenItsTasksMakeRoom) {
+  auto& shared = board<FullBoard>();
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  for (std::uint32_t how = 0; how < static_cast<std::uint32_t>(Freed::kWays); ++how) {
+    const std::size_t loop = troupe().start("loop_on_fd", how);
+    ASSERT_TRUE(shared.attached.await(how + 1, patience()));
+    Numbered numbers(*agent, peer_of(*agent, "loop-" + std::to_string(how)));
+    shared.expected.store(numbers.fill());
+    shared.take.raise();
+    troupe().wait(loop, patience());
+  }
 }
 
 // ---- Each fills the other -----------------------------------------------------------------------
