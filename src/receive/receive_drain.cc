@@ -24,12 +24,24 @@ bool Receiver::drain_turn() {
   if (!orders_.empty()) obey_orders(kScanned);
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
+  if (others > kSliceLinks) taken |= drain_urgent(active);
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
     slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
     if (drain(*links_[active + slice_], kBudget)) {
       taken = true;
       move_to_front(active + slice_);
     }
+  }
+  return taken;
+}
+
+// What is urgent waits for no turn: one load for each link from the one at `from` on.
+bool Receiver::drain_urgent(std::size_t from) {
+  bool taken = false;
+  for (std::size_t i = from; i < links_.size(); ++i) {
+    if (!links_[i]->has_message(shm::Lane::kUrgent) || !drain(*links_[i], kBudget)) continue;
+    taken = true;
+    move_to_front(i);
   }
   return taken;
 }

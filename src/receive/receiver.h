@@ -70,8 +70,8 @@ class Receiver {
   void close_receipts(InLink& link);
 
   // ---- Drain ----
-  // One turn over the links: recently active ones, and a slice of the others. True when something
-  // was taken.
+  // One turn over the links: recently active ones, those where something urgent lies, and a slice
+  // of the others. True when something was taken.
   bool drain_turn();
   // All links.
   bool drain_all();
@@ -186,6 +186,7 @@ class Receiver {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
   bool drain(InLink& link, std::uint32_t budget);
+  bool drain_urgent(std::size_t from);
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
   [[nodiscard]] static std::uint32_t tokens_of(InLink& link, std::uint32_t budget);

@@ -294,5 +294,52 @@ TEST_P(FlowControl, AControlMessageWaitsBehindNothing) {
   }
 }
 
+// ---- Many links ---------------------------------------------------------------------------------
+
+constexpr std::uint32_t kManySenders = 60;  // more than one turn looks at
+constexpr std::uint32_t kManyRounds = 12;
+
+// Many senders, each of which sends a message in each round.
+BEELINE_ROLE(crowd_of_senders) {
+  auto& board = context.board<ControlBoard>();
+  std::vector<Agent> crowd;
+  for (std::uint32_t i = 0; i < kManySenders; ++i) {
+    auto agent = attach("sender-" + std::to_string(i));
+    ASSERT_TRUE(agent);
+    crowd.push_back(std::move(*agent));
+  }
+  for (std::uint32_t round = 1; round <= kManyRounds; ++round) {
+    ASSERT_TRUE(board.go.await(round, patience()));
+    for (Agent& agent : crowd) ASSERT_TRUE(agent.send("busy", "data", {.rank = kHigh}));
+    board.taken.raise();
+  }
+  for (Agent& agent : crowd) EXPECT_EQ(agent.detach(patience()), 0U);
+}
+
+TEST_P(FlowControl, AControlMessageOfAQuietSenderWaitsForNoTurnOfOthers) {
+  auto& shared = board<ControlBoard>();
+  auto boss = attach("boss");
+  auto agent = attach("busy", "boss");
+  ASSERT_TRUE(boss && agent);
+  const Peer busy = peer_of(*boss, "busy");
+  ASSERT_TRUE(boss->send(busy, "hello"));
+  next_message(*agent).done();
+  troupe().start("crowd_of_senders");
+  for (std::uint32_t round = 1; round <= kManyRounds; ++round) {
+    shared.go.raise();
+    ASSERT_TRUE(shared.taken.await(round, patience()));
+    // All of them were active later than the boss; where its link comes in the next turn is chance.
+    ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kManySenders));
+    ASSERT_TRUE(boss->send_control(busy, kShutdownOrder));
+    Message first = next_message(*agent);
+    ASSERT_TRUE(first.valid());
+    EXPECT_EQ(first.type(), kShutdownOrder) << "in round " << round;
+    first.done();
+    while (auto message = agent->try_receive()) message->done();
+  }
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
 }  // namespace
 }  // namespace beeline::test
