@@ -48,13 +48,31 @@ bool Receiver::has_room_for_order(const InLink& link) {
   return true;
 }
 
-// Looks at `budget` entries at most. REQUIRES: everything that was put is committed.
-void Receiver::obey_orders(std::uint32_t budget) {
+// An order that finds no room is obeyed where it lies: what makes room may be waiting for it.
+// REQUIRES: the next message of the urgent lane is published.
+void Receiver::note_order_in_lane(InLink& link) {
+  const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
+  const auto is_noted = [&](const CancelOrder& order) {
+    return order.position == at && order.row == link.row;
+  };
+  if (std::any_of(orders_.begin(), orders_.end(), is_noted)) return;
+  shm::SlotCopy copy;
+  shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
+  if (check(link, copy) != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
+  orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
+}
+
+// Looks at `budget` entries at most. True when a lane has moved on. REQUIRES: everything that was
+// put is committed.
+bool Receiver::obey_orders(std::uint32_t budget) {
+  bool taken = false;
   std::erase_if(orders_, [&](CancelOrder& order) {
     if (!obey(order, budget)) return false;
+    taken |= order.in_lane();
     finish_order(order);
     return true;
   });
+  return taken;
 }
 
 bool Receiver::is_searching() const {
@@ -139,9 +157,25 @@ void Receiver::cancel(std::uint32_t at) {
 }
 
 void Receiver::finish_order(const CancelOrder& order) {
+  if (order.in_lane()) return take_off_lane(order);
   if (order.entry == shm::kNoEntry) return;
   home_->inbox().take_unindexed(order.entry);
   done(order.entry);
+}
+
+// It has been obeyed, and counts as a message that was done. Killed before the commit, a successor
+// finds it in the lane and its message as it is now.
+void Receiver::take_off_lane(const CancelOrder& order) {
+  InLink* link = order.row < rows_.size() ? rows_[order.row] : nullptr;
+  if (link == nullptr) return;
+  std::uint64_t& position = link->position[static_cast<std::size_t>(shm::Lane::kUrgent)];
+  // It was written over, or is not ours to take now: then it is noted again.
+  if (position != order.position || !link->open()) return;
+  ++position;
+  commit(*link, shm::Lane::kUrgent);
+  home_->inbox().count_done(1);
+  ++link->received;
+  ring_for_space(*link);
 }
 
 bool Receiver::is_cancelled(std::uint32_t at) const {

@@ -21,7 +21,7 @@ bool Receiver::drain_turn() {
   bool taken = !queue_.empty() && serve_queue();
   const std::size_t active = std::min(links_.size(), kActiveLinks);
   for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
-  if (!orders_.empty()) obey_orders(kScanned);
+  if (!orders_.empty()) taken |= obey_orders(kScanned);
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
   if (others > kSliceLinks) taken |= drain_urgent(active);
@@ -54,7 +54,7 @@ bool Receiver::drain_all() {
     taken = true;
     if (i >= kActiveLinks) move_to_front(i);
   }
-  if (!orders_.empty()) obey_orders(kScanned);
+  if (!orders_.empty()) taken |= obey_orders(kScanned);
   return taken;
 }
 
@@ -246,6 +246,7 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   if (spare_ != 0) {
     --spare_;
   } else if (!make_room(link, lane)) {
+    if (lane == shm::Lane::kUrgent) note_order_in_lane(link);
     return false;
   }
   shm::SlotCopy copy;
@@ -267,7 +268,11 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
 bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
                            shm::SlotCopy& copy) {
   shm::copy_area(slot, copy);
-  if (is_cancel_order(link, copy.header) && !has_room_for_order(link)) return false;
+  if (is_cancel_order(link, copy.header)) {
+    std::erase_if(orders_,
+                  [&](const auto& each) { return each.in_lane() && each.row == link.row; });
+    if (!has_room_for_order(link)) return false;
+  }
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
   if (in_slab && link.sink.valid()) {
     if (!ensure_stamps(link.sink)) return false;

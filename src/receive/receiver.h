@@ -33,12 +33,15 @@ struct Refused {
 
 // An order to cancel that lies in the table.
 struct CancelOrder {
-  // None: its place was needed, and it is remembered here alone.
+  // None: its place was needed, and it is remembered here alone; or it lies in its lane.
   std::uint32_t entry = shm::kNoEntry;
   std::uint16_t row = 0;
   std::uint64_t id = 0;                 // of the message that it is about
   std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
   std::uint32_t scanned = 0;            // entries among which it is not
+  static constexpr std::uint64_t kNotInLane = ~0ULL;
+  std::uint64_t position = kNotInLane;  // in the urgent lane, where it lies if it found no room
+  [[nodiscard]] bool in_lane() const { return position != kNotInLane; }
 };
 
 // What a selective receive looks for; empty fields match everything.
@@ -228,7 +231,8 @@ class Receiver {
   [[nodiscard]] static bool is_cancel_order(InLink& link, const shm::MessageHeader& header);
   [[nodiscard]] static bool holds_order(InLink& link);
   [[nodiscard]] bool has_room_for_order(const InLink& link);
-  void obey_orders(std::uint32_t budget);
+  bool obey_orders(std::uint32_t budget);
+  void note_order_in_lane(InLink& link);
   bool obey(CancelOrder& order, std::uint32_t& budget);
   bool release_orders(shm::Room room);
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
@@ -237,6 +241,7 @@ class Receiver {
   [[nodiscard]] bool is_dead(std::uint32_t at, std::uint64_t id) const;
   void cancel(std::uint32_t at);
   void finish_order(const CancelOrder& order);
+  void take_off_lane(const CancelOrder& order);
   void keep_stash_bounded();
   [[nodiscard]] bool unstash(std::uint32_t at);
   [[nodiscard]] std::size_t most_stashed() const;

@@ -199,6 +199,54 @@ TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
   troupe().wait_all(patience());
 }
 
+// Handles what somebody asks for who is not above it, until that is taken back.
+BEELINE_ROLE(besieged) {
+  auto& board = context.board<FairBoard>();
+  AttachOptions options = named("governed", "boss");
+  options.inbox_capacity = 64;
+  options.order = kOrders[context.number];
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message job = next_message(*agent, {.type = "job"});
+  ASSERT_TRUE(job.valid());
+  ASSERT_NO_FATAL_FAILURE(look_until_told(*agent, board, context.number));
+  const Deadline deadline = patience();
+  while (!job.cancelled() && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_TRUE(job.cancelled());
+  EXPECT_EQ(agent->counters().dead, 1U) << "and what waited was taken back before it";
+  job.done();
+  while (auto message = agent->try_receive()) message->done();
+  EXPECT_EQ(agent->purge_all_dead(), 1U);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowFair, AnOrderToCancelOfAnybodyIsObeyedWhereItFindsNoRoom) {
+  auto& shared = board<FairBoard>();
+  auto boss = attach("boss");
+  auto rival = attach("rival", "boss");
+  ASSERT_TRUE(boss && rival);
+  for (std::uint32_t i = 0; i < std::size(kOrders); ++i) {
+    const std::size_t governed = troupe().start("besieged", i);
+    ASSERT_TRUE(shared.attached.await(i + 1, patience()));
+    const Peer to = peer_of(*rival, "governed");
+    const SendResult job = rival->send(to, "x", {.type = "job"});
+    const SendResult next = rival->send(to, "the next");
+    ASSERT_TRUE(job && next);
+    ASSERT_NO_FATAL_FAILURE(fill(*boss, peer_of(*boss, "governed"), shared));
+    const std::size_t alarmist = troupe().start("alarmist");
+    ASSERT_TRUE(shared.full.await(i + 1, patience()));
+    ASSERT_TRUE(rival->cancel(to, next.id));
+    ASSERT_TRUE(rival->cancel(to, job.id));
+    shared.go.raise();
+    shared.look.raise();
+    troupe().wait(governed, patience());
+    troupe().wait(alarmist, patience());
+  }
+  EXPECT_EQ(rival->detach(patience()), 0U);
+}
+
 // ---- Orders to cancel ---------------------------------------------------------------------------
 
 constexpr std::uint32_t kFickle = 12;
