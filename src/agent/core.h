@@ -255,9 +255,9 @@ class AgentCore {
   void begin(Question& question);
   void end(Question& question);
   // A look, for the predicates of waits: an answer, or none to be expected any more.
-  [[nodiscard]] bool is_settled(const Question& question);
+  [[nodiscard]] bool is_settled(Question& question);
   // How it ended. Reads the control socket and the lanes once more where the receiver is dead.
-  [[nodiscard]] QuestionState find_out(const Question& question);
+  [[nodiscard]] QuestionState find_out(Question& question);
   [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] Result<std::uint32_t> await(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);

@@ -87,16 +87,16 @@ void AgentCore::end(Question& question) {
   offer_room();
 }
 
-bool AgentCore::is_settled(const Question& question) {
-  if (question.pending.entry != shm::kNoEntry || down_) return true;
+bool AgentCore::is_settled(Question& question) {
+  if (receiver_->has_reply(question.pending) || down_) return true;
   const auto lock = lock_send();
   send::OutLink* link = link_of(question.to);
   if (link != nullptr) send_path_.follow(*link);
   return link == nullptr || link->dead;
 }
 
-QuestionState AgentCore::find_out(const Question& question) {
-  const auto answered = [&] { return question.pending.entry != shm::kNoEntry; };
+QuestionState AgentCore::find_out(Question& question) {
+  const auto answered = [&] { return receiver_->has_reply(question.pending); };
   if (answered()) return QuestionState::kAnswered;
   if (down_) return QuestionState::kDown;
   if (!is_settled(question)) return QuestionState::kWaiting;

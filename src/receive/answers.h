@@ -29,6 +29,7 @@ class Answers {
   void expect(PendingReply& pending) { pending_.push_back(&pending); }
   void stop_expecting(PendingReply& pending) { std::erase(pending_, &pending); }
 
+  [[nodiscard]] const std::vector<PendingReply*>& pending() const { return pending_; }
   [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
   // Whoever waits for this message of `from`, or null.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,

@@ -10,11 +10,13 @@ namespace beeline::receive {
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, PendingReply*& waiting) {
+// What has expired answers nothing.
+std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::int64_t sent_ns,
+                                 PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;
   if (is_cancel_order(link, header)) return shm::kFlagStashed;
   if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
-  if (header.reply_to == 0 || is_order(header)) return 0;
+  if (header.reply_to == 0 || is_order(header) || has_expired(header, sent_ns)) return 0;
   waiting = answers_.waiting_for(link.owner_pid, header);
   if (waiting != nullptr) {
     if (!waiting->for_ack) remember_asked(*waiting);

@@ -283,7 +283,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
   const std::int64_t sent = time_sent(link, copy.header.sent_ns);
   judge(link, copy);
   PendingReply* waiting = nullptr;
-  const std::uint16_t mark = mark_for(link, copy, waiting);
+  const std::uint16_t mark = mark_for(link, copy, sent, waiting);
   const std::uint64_t position = link.position[static_cast<std::size_t>(lane)];
   const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->entry = at;

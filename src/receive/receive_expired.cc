@@ -29,6 +29,11 @@ void Receiver::bury_expired() {
     take_aside(at);
     expired.push_back(at);
   }
+  for (PendingReply* pending : answers_.pending()) {
+    if (pending->entry != shm::kNoEntry && is_over(pending->entry)) {
+      expired.push_back(take_reply(*pending));
+    }
+  }
   std::sort(expired.begin(), expired.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });

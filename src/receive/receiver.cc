@@ -127,6 +127,10 @@ bool Receiver::has_expired(const shm::Entry& entry) {
   return end != kNever && os::coarse_ns() > end;
 }
 
+bool Receiver::has_expired(const shm::MessageHeader& header, std::int64_t sent_ns) {
+  return header.ttl_ms != 0 && os::coarse_ns() > sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
+}
+
 std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
   if (entry.header.ttl_ms == 0 || entry.is_revived()) return kNever;
   return entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000;
@@ -169,6 +173,13 @@ std::uint32_t Receiver::take() {
     inbox.take_best(at);
     if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
+}
+
+bool Receiver::has_reply(PendingReply& pending) {
+  if (pending.entry == shm::kNoEntry) return false;
+  if (!has_expired(entry(pending.entry))) return true;
+  bury(take_reply(pending), shm::DeadReason::kExpired);
+  return false;
 }
 
 std::uint32_t Receiver::take_reply(PendingReply& pending) {

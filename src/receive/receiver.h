@@ -107,7 +107,10 @@ class Receiver {
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // All that match, in the order in which take_selected() would take them. Takes nothing.
   [[nodiscard]] std::vector<std::uint32_t> list(const Selection& selection) const;
-  // Leases the answer of a pending request. REQUIRES: pending.entry != kNoEntry.
+  // Whether the answer of a pending request has come. One that has expired since is a dead letter
+  // then, and the request waits on.
+  [[nodiscard]] bool has_reply(PendingReply& pending);
+  // Leases it. REQUIRES: has_reply(pending).
   std::uint32_t take_reply(PendingReply& pending);
 
   // ---- Finish a lease ----
@@ -172,6 +175,7 @@ class Receiver {
   [[nodiscard]] bool matches(std::uint32_t at, const Selection& selection) const;
   // Its time to live is over; taking it makes it a dead letter.
   [[nodiscard]] static bool has_expired(const shm::Entry& entry);
+  [[nodiscard]] static bool has_expired(const shm::MessageHeader& header, std::int64_t sent_ns);
   // When that is, on the coarse clock; kNever if it lives for ever.
   [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
@@ -219,7 +223,7 @@ class Receiver {
   // Which of kUnindexedFlags it gets, and kFlagUnasked. `waiting` is set when somebody waits for
   // it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
-                                       PendingReply*& waiting);
+                                       std::int64_t sent_ns, PendingReply*& waiting);
   // Remembers what is to be done with an entry that was put, once it is committed.
   void note_put(std::uint32_t at, std::uint16_t mark);
   void keep_aside(std::uint32_t at);

@@ -12,6 +12,7 @@ namespace {
 
 struct ExpiryBoard {
   Event sent;
+  Event go;
 };
 
 class FlowExpiry : public HiveTest {};
@@ -140,6 +141,61 @@ TEST_P(FlowExpiry, WhatIsPutBackOrInheritedExpiresToo) {
     while (auto again = agent->try_receive()) again->reject();
     expect_balance(*agent);
   }
+}
+
+// ---- Answers ------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kBrief = 200;  // ms; enough to be drained before
+
+// Answers twice: at once and briefly, then for good when it is told to.
+BEELINE_ROLE(answers_twice) {
+  auto& board = context.board<ExpiryBoard>();
+  auto agent = attach("oracle");
+  ASSERT_TRUE(agent);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    Message question = next_message(*agent);
+    ASSERT_TRUE(question.valid());
+    EXPECT_TRUE(agent->reply(question, "stale", {.ttl_ms = kBrief}));
+    board.sent.raise();
+    ASSERT_TRUE(board.go.await(round, patience()));
+    EXPECT_TRUE(agent->reply(question, "fresh"));
+    board.sent.raise();
+    question.done();
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowExpiry, C_20_AnAnswerThatHasExpiredAnswersNothing) {
+  auto& shared = board<ExpiryBoard>();
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("answers_twice");
+  const Peer oracle = peer_of(*agent, "oracle");
+  std::vector<std::string> texts;
+  const auto note = [&](Result<Message> answer) {
+    texts.emplace_back(answer ? answer->text() : answer.error().text);
+    if (answer) answer->done();
+    agent->stop_serving();
+  };
+  const auto nothing = [](Message&) { return Ack{}; };
+  // It expires in its lane; then where it lies for whoever waits, seen by him, and by a look.
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    ASSERT_TRUE(agent->request_then(oracle, "?", patience(), note));
+    ASSERT_TRUE(shared.sent.await(2 * round - 1, patience()));
+    if (round != 1) await_drained(*agent, 2 * round - 1);
+    let_pass(std::chrono::milliseconds(kBrief + 20));
+    if (round == 3) {
+      EXPECT_EQ(agent->counters().queued, 0U) << "a look shows it as waiting";
+    }
+    shared.go.raise();
+    ASSERT_TRUE(shared.sent.await(2 * round, patience()));
+    ASSERT_TRUE(agent->serve(nothing, {.until = patience()}));
+    EXPECT_EQ(count_expired(*agent), round);
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>(3, "fresh")));
+  EXPECT_EQ(agent->counters().late_replies, 0U);
+  troupe().wait_all(patience());
+  expect_balance(*agent);
 }
 
 }  // namespace
