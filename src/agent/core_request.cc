@@ -173,6 +173,11 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
 Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> payload,
                                           Deadline deadline, AnswerHandler then,
                                           const SendOptions& options) {
+  if (open_questions_.size() >= kMostOpenQuestions) {
+    return fail(ErrorCode::kFull, whom(to) + std::to_string(kMostOpenQuestions) +
+                                      " requests have no answer yet; serve() ends them as answers "
+                                      "come and deadlines pass; nothing was sent");
+  }
   auto question = std::make_unique<Question>(to, deadline);
   question->then = std::move(then);
   if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {

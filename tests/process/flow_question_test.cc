@@ -154,6 +154,41 @@ TEST_P(FlowQuestion, TooManyOpenOnesAreRefusedUntilOneIsClosedOrItsReceiverIsDea
   expect_balance(*agent);
 }
 
+TEST_P(FlowQuestion, TooManyRequestsThatNobodyAnswersAreRefusedUntilOneIsAnswered) {
+  auto agent = attach("asker");
+  auto silent = attach("silent");
+  ASSERT_TRUE(agent && silent);
+  const Peer to = peer_of(*agent, "silent");
+  int answers = 0;
+  const auto then = [&](Result<Message> answer) {
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+    ++answers;
+    agent->stop_serving();
+  };
+  Message first;
+  for (std::size_t i = 0; i < kMostOpenQuestions; ++i) {
+    ASSERT_TRUE(agent->request_then(to, "?", patience(), then)) << i;
+    Message message = next_message(*silent);
+    ASSERT_TRUE(message.valid());
+    if (first.valid()) {
+      message.done();
+    } else {
+      first = std::move(message);
+    }
+  }
+  const auto refused = agent->request_then(to, "?", patience(), then);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kFull);
+  ASSERT_TRUE(silent->reply(first, "an answer"));
+  first.done();
+  ASSERT_TRUE(agent->serve([](Message&) { return Ack{}; }, {.until = patience()}));
+  EXPECT_EQ(answers, 1);
+  EXPECT_TRUE(agent->request_then(to, "?", patience(), then));
+  EXPECT_FALSE(silent->receive({.timeout = 0ms, .filter = kNobody}));
+  expect_balance(*agent);
+}
+
 // ---- What is kept aside must not fill the inbox -------------------------------------------------
 
 TEST_P(FlowQuestion, ResultsThatAreGivenBackLeaveTheInboxToOthers) {
