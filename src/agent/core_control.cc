@@ -41,7 +41,8 @@ void AgentCore::poll_control() {
   audit_links();
   report_quarantined();
   fade_links();
-  bury_expired();
+  if (!is_copy_ && !has_ended()) receiver_->bury_expired_sometimes();
+  offer_room();
   publish_pressure();
   pay_debts();
 }

@@ -121,6 +121,8 @@ class Receiver {
   // Messages that wait although their time to live is over become dead letters
   // (receive_expired.cc).
   void bury_expired();
+  // The same for whoever asks all the time and can do without the answer.
+  void bury_expired_sometimes();
 
   // ---- Dead letters (receive_letters.cc) ----
   // The dead letter of this id, or kNoEntry.
@@ -297,6 +299,7 @@ class Receiver {
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
+  std::int64_t next_burial_ns_ = 0;        // see bury_expired_sometimes(), coarse
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };
