@@ -99,13 +99,14 @@ class AgentCore {
   [[nodiscard]] Result<Message> held(MessageId id);
   [[nodiscard]] bool is_cancelled(std::uint32_t entry);
   void defer(std::uint32_t entry, std::string_view reply = {});
-  SendResult escalate(std::uint32_t entry);
+  static constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);
+  SendResult escalate(std::uint32_t entry, Deadline deadline = after(kPatienceAbove));
   // `about`: the message that is escalated, null if there is none. `full_length`: of what was cut
   // already, 0 if it was not.
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options,
-                      const shm::Entry* about, std::uint32_t full_length = 0);
+                      const shm::Entry* about, Deadline deadline, std::uint32_t full_length = 0);
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options) {
-    return escalate(payload, options, handled());
+    return escalate(payload, options, handled(), after(kPatienceAbove));
   }
   SendResult cancel(Peer to, MessageId id);
   SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
@@ -243,9 +244,12 @@ class AgentCore {
 
   // core_debts.cc
   void acknowledge(MessageId id, AckStatus status, std::string_view reply);
+  void hand_up(Message message);
   void owe(Debt debt);
   void pay_debts();
   [[nodiscard]] SendStatus pay(const Debt& debt);
+  [[nodiscard]] SendStatus pay(Pid to, std::span<const std::byte> payload,
+                               const send::Envelope& envelope);
   void stop_ringing(Pid to);
   std::size_t drop_debts();
 
@@ -272,6 +276,14 @@ class AgentCore {
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
   [[nodiscard]] bool end_lease(std::uint32_t entry);
   SendResult log_escalation(std::span<const std::byte> payload);
+  // A message as it goes up.
+  struct Escalation {
+    SendOptions options{};
+    std::span<const std::byte> payload;
+    std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
+  };
+  [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
+  void end_escalated(std::uint32_t entry);
 
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/agent/core.h"
+#include "src/agent/letterhead.h"
 
 namespace beeline {
 
@@ -15,7 +16,8 @@ constexpr std::size_t kMostOwed = 256;  // to one peer
 
 // It may be paid later.
 bool is_put_off(SendStatus status) {
-  return status == SendStatus::kFull || status == SendStatus::kNoMemory;
+  return status == SendStatus::kFull || status == SendStatus::kNoMemory ||
+         status == SendStatus::kRateLimited;
 }
 
 bool is_ack(const Debt& debt) { return debt.kind == Debt::Kind::kAck; }
@@ -31,11 +33,31 @@ void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view rep
   pay_debts();
 }
 
-// A peer that reads nothing loses the oldest of what it is owed.
+// A message whose handler wants it to go up. Where there is no room above it is owed and keeps its
+// lease: that is no failed attempt. Else, what cannot go up is put back.
+void AgentCore::hand_up(Message message) {
+  const SendResult sent = escalate(message.entry_, Deadline::min());
+  if (sent) message.core_ = nullptr;
+  if (!is_put_off(sent.status)) return;
+  const auto& above = superiors();
+  const auto lives = [this](Pid pid) {
+    const send::OutLink* link = out_link(pid);
+    return link != nullptr && !link->dead;
+  };
+  const auto next = std::find_if(above.begin(), above.end(), lives);
+  if (next == above.end()) return;
+  std::erase(leases_, message.entry_);
+  owe({Debt::Kind::kHandUp, *next, {}, std::move(message)});
+  pay_debts();
+}
+
+// A peer that reads nothing loses the oldest of what it is owed, but no lease.
 void AgentCore::owe(Debt debt) {
-  const auto is_theirs = [to = debt.to](const Debt& other) { return other.to == to; };
+  const auto is_theirs = [to = debt.to](const Debt& other) {
+    return other.to == to && !other.escalated.valid();
+  };
   const auto owed = std::count_if(debts_.begin(), debts_.end(), is_theirs);
-  if (static_cast<std::size_t>(owed) >= kMostOwed) {
+  if (!debt.escalated.valid() && static_cast<std::size_t>(owed) >= kMostOwed) {
     const auto oldest = std::find_if(debts_.begin(), debts_.end(), is_theirs);
     if (is_ack(*oldest)) ++acks_dropped_;
     debts_.erase(oldest);
@@ -54,7 +76,8 @@ void AgentCore::pay_debts() {
   using Creditor = std::pair<Pid, Debt::Kind>;  // each kind has a lane of its own
   std::vector<Creditor> paid;
   std::vector<Creditor> full;
-  std::erase_if(debts_, [&](const Debt& debt) {
+  std::vector<Message> taken;  // by who stands above
+  std::erase_if(debts_, [&](Debt& debt) {
     const Creditor creditor{debt.to, debt.kind};
     if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
     const SendStatus status = pay(debt);
@@ -63,14 +86,26 @@ void AgentCore::pay_debts() {
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
+    if (status == SendStatus::kOk && debt.escalated.valid()) {
+      taken.push_back(std::move(debt.escalated));
+    }
     paid.push_back(creditor);
     return true;
   });
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
+  for (Message& message : taken)
+    std::exchange(message.core_, nullptr)->end_escalated(message.entry_);
 }
 
 // No control call: who has sent to us has a link from us, or is gone.
 SendStatus AgentCore::pay(const Debt& debt) {
+  if (debt.escalated.valid()) {
+    const shm::Entry& original = receiver_->entry(debt.escalated.entry_);
+    const Escalation made = escalation_of(debt.escalated.entry_);
+    Letterhead head(made.options, &original, step_from(original));
+    if (made.full_length != 0) head.say_cut(made.full_length);
+    return pay(debt.to, made.payload, head.envelope());
+  }
   shm::Extension extension{};
   send::Envelope envelope;
   envelope.reply_to = debt.ack.id;
@@ -83,12 +118,16 @@ SendStatus AgentCore::pay(const Debt& debt) {
     envelope.type = kCancelOrder;
     envelope.flags = shm::kFlagControl;
   }
-  const auto words = std::as_bytes(std::span(debt.ack.reply));
+  return pay(debt.to, std::as_bytes(std::span(debt.ack.reply)), envelope);
+}
+
+SendStatus AgentCore::pay(Pid to, std::span<const std::byte> payload,
+                          const send::Envelope& envelope) {
   const auto lock = lock_send();
-  send::OutLink* link = has_left() ? nullptr : out_link(debt.to);
+  send::OutLink* link = has_left() ? nullptr : out_link(to);
   if (link == nullptr) return SendStatus::kPeerDead;
   const auto attempt = [&] {
-    return send_now(*link, words, envelope, send_path_.reserve_id()).status;
+    return send_now(*link, payload, envelope, send_path_.reserve_id()).status;
   };
   const SendStatus status = attempt();
   if (status != SendStatus::kFull) return status;
@@ -108,10 +147,11 @@ void AgentCore::stop_ringing(Pid to) {
   }
 }
 
-// Of an agent that leaves; how many there were.
+// Of an agent that leaves; how many there were. Leases are no loss: its next life has them.
 std::size_t AgentCore::drop_debts() {
   acks_dropped_ += static_cast<std::uint64_t>(std::count_if(debts_.begin(), debts_.end(), is_ack));
-  const std::size_t count = debts_.size();
+  const auto is_lost = [](const Debt& debt) { return !debt.escalated.valid(); };
+  const auto count = static_cast<std::size_t>(std::count_if(debts_.begin(), debts_.end(), is_lost));
   debts_.clear();
   return count;
 }

@@ -68,7 +68,7 @@ void AgentCore::handle(const MessageHandler& handler, Message& message) {
       if (message.valid()) message.reject(ack.reply);
       break;
     case AckStatus::kEscalate:
-      if (message.valid() && !message.escalate()) message.requeue();
+      if (message.valid()) hand_up(std::move(message));
       break;
   }
 }
@@ -121,31 +121,49 @@ bool AgentCore::end_lease(std::uint32_t entry) {
   return asked && !told;
 }
 
-SendResult AgentCore::escalate(std::uint32_t entry) {
-  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+// What no message of ours can carry is cut.
+AgentCore::Escalation AgentCore::escalation_of(std::uint32_t entry) const {
   const shm::Entry& original = receiver_->entry(entry);
-  SendOptions options;
-  options.reply_to = original.header.reply_to;
-  const bool cut = (original.header.flags & shm::kFlagCut) != 0;
-  const SendResult sent = escalate(receiver_->payload(entry), options, &original,
-                                   cut ? original.extension().full_length : 0);
-  if (!sent) return sent;
-  const MessageId id = original.header.id;
+  const auto whole = receiver_->payload(entry);
+  Escalation made{{},
+                  whole.first(std::min<std::size_t>(whole.size(), contract_.max_payload_bytes))};
+  made.options.rank = kHigh;
+  made.options.type = kEscalation;
+  made.options.reply_to = original.header.reply_to;
+  if ((original.header.flags & shm::kFlagCut) != 0) {
+    made.full_length = original.extension().full_length;
+  } else if (made.payload.size() < whole.size()) {
+    made.full_length = static_cast<std::uint32_t>(whole.size());
+  }
+  return made;
+}
+
+SendResult AgentCore::escalate(std::uint32_t entry, Deadline deadline) {
+  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+  const Escalation made = escalation_of(entry);
+  const SendResult sent =
+      escalate(made.payload, made.options, &receiver_->entry(entry), deadline, made.full_length);
+  if (sent) end_escalated(entry);
+  return sent;
+}
+
+// Somebody above has it.
+void AgentCore::end_escalated(std::uint32_t entry) {
+  const MessageId id = receiver_->entry(entry).header.id;
   if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
   receiver_->done(entry);
   offer_room();
   show_activity();
-  return sent;
 }
 
 // The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
 SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options,
-                               const shm::Entry* about, std::uint32_t full_length) {
+                               const shm::Entry* about, Deadline deadline,
+                               std::uint32_t full_length) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   SendOptions escalation = options;
   escalation.type = kEscalation;
   escalation.rank = std::min(options.rank, kHigh);
-  constexpr std::chrono::nanoseconds kWaitForOne = std::chrono::seconds(1);
   Letterhead head(escalation, about, about != nullptr ? step_from(*about) : 1);
   if (full_length != 0) head.say_cut(full_length);
   const std::vector<Pid> above = superiors();  // a send may look at a new tree
@@ -156,7 +174,7 @@ SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOpt
     // A task may write to its parent alone, and that is dead.
     if (!to && to.error().code == ErrorCode::kDenied) return log_escalation(payload);
     if (!to) return {status_of(to.error().code), 0, 0};
-    const SendResult sent = send_as(head, *to, payload, after(kWaitForOne), 0);
+    const SendResult sent = send_as(head, *to, payload, deadline, 0);
     if (sent.status != SendStatus::kPeerDead) return sent;
   }
   return {SendStatus::kNoRoute, 0, 0};

@@ -1,18 +1,20 @@
 #pragma once
 // What this agent has to say to a peer whose link had no room for it: an acknowledgement, or that a
-// message is taken back. Nobody waits for it.
+// message is taken back; or a message that its handler hands up. Nobody waits for it.
 
 #include <cstdint>
 
+#include <beeline/message.h>
 #include <beeline/types.h>
 
 namespace beeline {
 
 struct Debt {
-  enum class Kind : std::uint8_t { kAck, kCancel };
+  enum class Kind : std::uint8_t { kAck, kCancel, kHandUp };
   Kind kind = Kind::kAck;
   Pid to = 0;
-  Acknowledgement ack;  // of kCancel the id alone
+  Acknowledgement ack;     // of kCancel the id alone, of kHandUp nothing
+  Message escalated = {};  // of kHandUp alone: its lease, which ends when that is paid
 };
 
 }  // namespace beeline

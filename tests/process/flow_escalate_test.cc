@@ -174,5 +174,58 @@ TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastWhoEscalatesItHimself) {
   expect_balance(*top);
 }
 
+// ---- What finds no room above -------------------------------------------------------------------
+
+constexpr std::size_t kCutTo = 64 << 10;
+
+// Leaves no room in its lane to the top, and then hands on what it is sent.
+BEELINE_ROLE(choked_middle) {
+  auto& board = context.board<EscalateBoard>();
+  AttachOptions options = named("middle", "top");
+  options.normal_slots = 8;
+  options.max_payload_bytes = kCutTo;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 1));
+  const Peer top = peer_of(*agent, "top");
+  while (agent->send(top, "data")) {
+  }
+  int calls = 0;
+  const auto pass_on = [&](Message&) { return ++calls, Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_EQ(agent->counters().leased, 1U);
+  EXPECT_EQ(agent->counters().requeued, 0U) << "a full lane above is no failed attempt";
+  board.sent.raise();
+  EXPECT_TRUE(agent->serve(pass_on, {.until = after(1ms)}));
+  EXPECT_EQ(agent->detach(patience()), 0U) << "it waits for what is owed";
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(agent->counters().done, 1U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowEscalate, C_08_WhatFindsNoRoomAboveIsOwedAndWhatIsTooLongIsCut) {
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("choked_middle");
+  const Peer middle = peer_of(*top, "middle");
+  const std::string hard(kCutTo + 1000, 'x');
+  const SendResult sent = top->send(middle, hard, {.requires_ack = true});
+  ASSERT_TRUE(sent);
+  ASSERT_TRUE(board<EscalateBoard>().sent.await(1, patience()));
+  const auto ack = top->await_ack(middle, sent.id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kEscalate);
+  Message issue = next_message(*top, {.type = kEscalation});
+  ASSERT_TRUE(issue.valid());
+  EXPECT_TRUE(issue.is_cut());
+  EXPECT_EQ(issue.text(), hard.substr(0, kCutTo));
+  EXPECT_EQ(issue.full_length(), hard.size());
+  issue.done();
+  while (auto data = top->try_receive()) data->done();
+  troupe().wait_all(patience());
+  expect_balance(*top);
+}
+
 }  // namespace
 }  // namespace beeline::test
