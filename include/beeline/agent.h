@@ -36,10 +36,12 @@ struct ServeOptions {
 ///
 /// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws. Calls
 /// that wait have a deadline; receive() has none unless it is given a timeout. Control calls (those
-/// that ask the coordinator: attach, peer of one not spoken to before, detach) wait for each of its
-/// answers at most `AttachOptions::control_timeout`. Any call may look at the control socket, which
-/// takes a few ms, once a second at most, while the coordinator is gone or hangs; and where a new
-/// peer's link must be answered, up to 2 s, once, if it hangs in that moment.
+/// that ask the coordinator: attach, peer of one not spoken to before, detach, the registry, and an
+/// escalation with nobody else above) wait for each of its answers at most
+/// `AttachOptions::control_timeout`; an escalation also 1 s for room above. Any call may look at
+/// the control socket, which takes a few ms, once a second at most, while the coordinator is gone
+/// or hangs; and where a new peer's link must be answered, up to 2 s, once, if it hangs in that
+/// moment.
 ///
 /// After a fork the child's copies of an Agent, its Messages and Loans are dead: they may be
 /// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
@@ -153,7 +155,8 @@ class Agent {
   [[nodiscard]] Result<Message> request(std::string_view to, std::string_view payload,
                                         const SendOptions& options = {});
   /// Sends and returns; serve() calls `then` with the answer, or with the error of a request, once.
-  /// Meanwhile other messages are handled. Errors of a send at once; `then` is not called then.
+  /// Meanwhile other messages are handled. Errors of a send at once, and kFull while
+  /// kMostOpenQuestions of them have no answer yet; `then` is not called then.
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
                                                Deadline deadline, AnswerHandler then,
                                                const SendOptions& options = {});
@@ -167,8 +170,10 @@ class Agent {
   SendResult fire_and_forget(Peer to, std::string_view payload, const SendOptions& options = {});
   /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
   /// kTaskResponse that answer something and that nobody waits for; in the order in which they
-  /// came. receive() does not see them. At most a quarter of the inbox is kept: of whoever has the
-  /// most there, acknowledgements go first, then late answers, then the oldest become dead letters
+  /// came. receive() does not see them. Of questions that have ended the newest 1,024 ids are
+  /// known: what answers an older one, and is no kTaskResponse, is an ordinary message. At most a
+  /// quarter of the inbox is kept: of whoever has the most there, acknowledgements go first, then
+  /// late answers, then the oldest become dead letters
   /// (`unclaimed`). What is sent while one of them is held does not inherit from it.
   [[nodiscard]] std::vector<Message> drain_pending_results();
 

@@ -12,8 +12,8 @@
 
 namespace beeline::control {
 
-/// Questions that wait for agents at one time.
-inline constexpr std::size_t kMaxLetterTickets = 8;  ///< that wait for one agent
+/// Questions that wait for one agent at one time.
+inline constexpr std::size_t kMaxLetterTickets = 8;
 
 /// Passes the question on, or answers it at once where it is about letters that are held here.
 /// Errors: kInvalid, kNoAgent, kPeerDead, kDenied, kFull.
