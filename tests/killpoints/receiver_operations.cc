@@ -188,17 +188,30 @@ std::vector<Operation> finishing() {
 std::vector<Operation> cancelling() {
   const auto drain = [](Rig& rig) { static_cast<void>(rig.receiver().drain_turn()); };
   const Step cancelled = becomes(dead(shm::DeadReason::kCancelled));
-  const auto arrange = [cancelled](const Plan& plan, bool drained, bool leased) -> Step {
+  const auto arrange = [cancelled](const Plan& plan, bool drained, bool leased,
+                                   Step before_order = nothing) -> Step {
     return [=](Rig& rig) {
       rig.finish_lanes();
       rig.target = rig.send(plan);
       if (drained) rig.drain();
       if (leased) rig.take(rig.target);
+      before_order(rig);
       send_order(rig, rig.target);
       cancelled(rig);
     };
   };
+  // No place is left but that of control messages, which orders of somebody above may have.
+  const auto fill = [](Rig& rig) {
+    for (std::uint32_t i = 2; i < kInboxCapacity; ++i) {
+      rig.send(i == 2 ? kUrgent : kInline);
+      rig.drain();
+    }
+  };
   return {
+      receiver_does("cancel-queued-without-room", arrange(kInline, true, false, fill), drain,
+                    nothing, "empty"),
+      receiver_does("cancel-leased-without-room", arrange(kSlab, true, true, fill), drain, nothing,
+                    "empty"),
       receiver_does("cancel-queued", arrange(kInline, true, false), drain, nothing, kWithRoom),
       receiver_does("cancel-queued-slab", arrange(kSlab, true, false), drain, nothing,
                     "empty mixed"),

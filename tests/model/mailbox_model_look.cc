@@ -252,14 +252,6 @@ void MailboxModel::arrive(Look& look, Letter& letter) {
   // The dead have no place in the directory any more.
   const bool dead = agents_.at(letter.from).state == AgentLife::kDead;
   if (dead && look.item_of(letter)->rank == letter.rank_of_dead) letter.rank = letter.rank_of_dead;
-  const bool asked = look.agent.asked.contains({letter.reply_to, letter.from});
-  // A question is forgotten when another takes its place among the thousand that are known.
-  const auto same_place = [&](const auto& each) {
-    return each != std::pair(letter.reply_to, letter.from) &&
-           each.first % 1024 == letter.reply_to % 1024;
-  };
-  const auto& all = look.agent.asked;
-  letter.fog |= asked && std::any_of(all.begin(), all.end(), same_place);
   const bool stashed = letter.kind == LetterKind::kAck || look.is_answer(letter);
   letter.place = stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
   letter.fog |= look.agent.maybe_cancelled.contains(letter.id);
