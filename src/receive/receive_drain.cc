@@ -24,7 +24,7 @@ bool Receiver::drain_turn() {
   if (!orders_.empty()) taken |= obey_orders(kScanned);
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
-  if (others > kSliceLinks) taken |= drain_urgent(active);
+  if (others > kSliceLinks) taken |= drain_urgent();
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
     slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
     if (drain(*links_[active + slice_], kBudget)) {
@@ -35,15 +35,24 @@ bool Receiver::drain_turn() {
   return taken;
 }
 
-// What is urgent waits for no turn: one load for each link from the one at `from` on.
-bool Receiver::drain_urgent(std::size_t from) {
+// What is urgent waits for no turn.
+bool Receiver::drain_urgent() {
   bool taken = false;
-  for (std::size_t i = from; i < links_.size(); ++i) {
-    if (!links_[i]->has_message(shm::Lane::kUrgent) || !drain(*links_[i], kBudget)) continue;
+  for (std::size_t row = 0; row < urgent_.size(); ++row) {
+    const UrgentPlace next = urgent_[row];
+    if (next.slot == nullptr || !shm::is_published(*next.slot, next.position)) continue;
+    if (!drain(*rows_[row], kBudget)) continue;
     taken = true;
-    move_to_front(i);
+    const auto is_this = [&](const auto& link) { return link.get() == rows_[row]; };
+    const auto found = std::find_if(links_.begin(), links_.end(), is_this);
+    move_to_front(static_cast<std::size_t>(found - links_.begin()));
   }
   return taken;
+}
+
+void Receiver::watch_urgent(const InLink& link) {
+  const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
+  urgent_[link.row] = {&link.view.slot(shm::Lane::kUrgent, at), at};
 }
 
 bool Receiver::drain_all() {
@@ -339,6 +348,7 @@ void Receiver::commit(InLink& link, shm::Lane lane) {
   if (shm::is_mutant(shm::Mutant::kReceiptBeforeHome)) publish_receipt(link, index);
   home_->inbox().commit(link.row, lane, link.position[index]);
   publish_receipt(link, index);
+  if (lane == shm::Lane::kUrgent) watch_urgent(link);
 }
 
 // SYNC(lane.receipt): release, pairs with LaneWriter::refresh(). After the home: a receipt never

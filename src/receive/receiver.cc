@@ -22,8 +22,12 @@ InLink& Receiver::add(std::unique_ptr<InLink> link) {
       link->older = other.get();
     }
   }
-  if (rows_.size() <= link->row) rows_.resize(link->row + 1U, nullptr);
+  if (rows_.size() <= link->row) {
+    rows_.resize(link->row + 1U, nullptr);
+    urgent_.resize(link->row + 1U);
+  }
   rows_[link->row] = link.get();
+  watch_urgent(*link);
   links_.insert(links_.begin(), std::move(link));
   return *links_.front();
 }
@@ -41,6 +45,7 @@ bool Receiver::remove(InLink& link) {
   shm::close_row(home.control(), home.row(link.row));
   close_receipts(link);
   rows_[link.row] = nullptr;
+  urgent_[link.row] = {};
   for (const auto& other : links_) {
     if (other->older == &link) other->older = link.older;
   }

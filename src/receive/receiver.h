@@ -68,6 +68,8 @@ class Receiver {
   // Forgets a faded link and closes its row and its bank. False, and nothing is done, while entries
   // of the inbox refer to it.
   bool remove(InLink& link);
+  // Where its next urgent message will lie has changed.
+  void watch_urgent(const InLink& link);
   // Shows no more receipts for a link: its owner has ended and nothing is left to take. Slabs that
   // are finished later need no stamp.
   void close_receipts(InLink& link);
@@ -195,7 +197,7 @@ class Receiver {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
   bool drain(InLink& link, std::uint32_t budget);
-  bool drain_urgent(std::size_t from);
+  bool drain_urgent();
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
   [[nodiscard]] static std::uint32_t tokens_of(InLink& link, std::uint32_t budget);
@@ -283,6 +285,13 @@ class Receiver {
   std::unique_ptr<HomeMemory> home_;
   std::vector<std::unique_ptr<InLink>> links_;  // recently active first
   std::vector<InLink*> rows_;                   // by row
+  // The next slot of each urgent lane, by row: all of them are looked at in each turn, and so lie
+  // side by side.
+  struct UrgentPlace {
+    const shm::Slot* slot = nullptr;
+    std::uint64_t position = 0;
+  };
+  std::vector<UrgentPlace> urgent_;
   Answers answers_;
   Stash stash_;
   std::vector<std::uint32_t> newly_stashed_;  // in the turn of a link that goes on

@@ -157,6 +157,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
     // Until its owner is seen to have turned to us nobody knows how far; it has no more ids.
     link.taken_by_others[lane] = (1ULL << shm::kMessageCounterBits) - 1;
   }
+  receiver.watch_urgent(link);
   link.may_hear_others = true;
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
