@@ -171,10 +171,18 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
 }
 
 tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text) {
+  return intern(text, shm::kMaxStrings);
+}
+
+tl::expected<std::uint16_t, ErrorCode> OutLink::intern_for_copy(std::string_view text) {
+  return intern(text, shm::kMaxStrings / 2);
+}
+
+tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text, std::size_t most) {
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }
-  if (text.size() > shm::kMaxStringLength || strings_.size() >= shm::kMaxStrings) {
+  if (text.size() > shm::kMaxStringLength || strings_.size() >= most) {
     return tl::unexpected(ErrorCode::kTooBig);
   }
   if (strings_.empty()) {

@@ -92,6 +92,8 @@ class OutLink {
   // The number of a type or channel, interning it where it is new. Nothing when it is too long or
   // the table is full. REQUIRES: not empty.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
+  // The same for a copy, which leaves half of the table to messages.
+  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern_for_copy(std::string_view text);
 
   // Messages that the receiver has not taken, as far as its receipts say.
   [[nodiscard]] std::uint64_t not_taken();
@@ -143,6 +145,9 @@ class OutLink {
   void go_on_with_heir();
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
+  // Adds no text to a table that has this many.
+  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text,
+                                                              std::size_t most);
   // A slab of exactly this class. Errors: kFull, kNoMemory.
   [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has

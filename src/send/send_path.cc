@@ -123,13 +123,16 @@ Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
 }
 
 Outcome SendPath::name(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
+  const auto intern = [&](std::string_view text) {
+    return is_copy(header) ? link.intern_for_copy(text) : link.intern(text);
+  };
   if (!envelope.type.empty()) {
-    const auto type = link.intern(envelope.type);
+    const auto type = intern(envelope.type);
     if (!type) return outcome_of(type.error());
     header.type = *type;
   }
   if (!envelope.channel.empty()) {
-    const auto channel = link.intern(envelope.channel);
+    const auto channel = intern(envelope.channel);
     if (!channel) return outcome_of(channel.error());
     header.channel = *channel;
   }

@@ -124,7 +124,7 @@ class SendPath {
 
   // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
-  // is half full.
+  // is half full, or what it would take of the slabs or of the table of strings.
   void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
 
   // Looks at the directory word of the receiver and follows it where it changed.

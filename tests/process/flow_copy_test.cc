@@ -235,6 +235,66 @@ TEST_P(FlowCopy, C_37_AParentThatDoesNotLookHoldsNobodyUp) {
   expect_balance(*agent);
 }
 
+// Talks of so many things that its link to the parent has no room for the names of all.
+constexpr std::uint32_t kTopics = 127;  // a type and a channel each
+
+BEELINE_ROLE(polymath) {
+  auto& board = context.board<CopyBoard>();
+  auto agent = talker_of(board);
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "listener");
+  const Peer queen = peer_of(*agent, "queen");
+  for (std::uint32_t i = 0; i < kTopics; ++i) {
+    const std::string number = std::to_string(i);
+    ASSERT_TRUE(agent->send_until(to, "", patience(),
+                                  {.type = "type " + number, .channel = "channel " + number}));
+    // Its answer says that the parent has taken what lay in the lane, so there is room for copies.
+    auto seen = agent->request(queen, "", patience());
+    ASSERT_TRUE(seen) << seen.error().text;
+    seen->done();
+  }
+  ASSERT_TRUE(agent->send_until(to, "", patience(), {.type = "stop"}));
+  for (const LinkCounters& link : agent->links()) {
+    if (link.peer != agent->parent()) continue;
+    board.shown.store(link.sent - kTopics);
+    EXPECT_EQ(link.sent - kTopics + link.copies_dropped, kTopics + 1);
+  }
+  EXPECT_TRUE(agent->cancel(queen, 4711)) << "HK-033: copies leave names for messages";
+  EXPECT_TRUE(agent->escalate("help"));
+  EXPECT_TRUE(agent->send(queen, "", {.type = "report", .channel = "private"}));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowCopy, HK_033_CopiesLeaveHalfOfTheTypesAndChannelsOfALinkToMessages) {
+  auto& shared = board<CopyBoard>();
+  auto agent = attach("queen");
+  ASSERT_TRUE(agent);
+  troupe().start("listener");
+  troupe().start("polymath");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  shared.go.raise();
+  std::uint64_t copies = 0;
+  const auto handle = [&](Message& message) {
+    if (message.is_copy()) {
+      ++copies;
+    } else if (message.type().empty()) {
+      EXPECT_TRUE(agent->reply(message, ""));
+    } else if (message.type() == "report") {
+      agent->stop_serving();
+    }
+    return Ack{};
+  };
+  ASSERT_TRUE(agent->serve(handle, {.until = patience(), .copies = true}));
+  troupe().wait_all(patience());
+  while (auto copy = agent->try_receive({.type = "sibling_traffic:"})) {
+    copy->done();
+    ++copies;
+  }
+  EXPECT_EQ(copies, shared.shown.load());
+  EXPECT_EQ(copies, kTopics / 2) << "each brings two names";
+  expect_balance(*agent);
+}
+
 // ---- Without a ring -----------------------------------------------------------------------------
 
 // A parent that sleeps until somebody reports.
