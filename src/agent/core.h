@@ -233,6 +233,7 @@ class AgentCore {
   // core_family.cc
   void set_relation(receive::InLink& link);
   void watch_tree();
+  void free_links();
   // Everybody above this agent, nearest first.
   [[nodiscard]] const std::vector<Pid>& superiors();
   void mark_sibling(send::OutLink& link);

@@ -5,6 +5,7 @@
 
 #include "src/agent/core.h"
 #include "src/agent/directory_tree.h"
+#include "src/control/routing.h"
 #include "src/receive/rank.h"
 
 namespace beeline {
@@ -45,6 +46,21 @@ void AgentCore::watch_tree() {
     if (link != nullptr) mark_sibling(*link);
   }
   if (shows_parent_) open_parent_link();
+  free_links();
+}
+
+// Our links that were opened for receipts alone, since a rule forbade more, are asked for again
+// once the tree allows it: a task may write to whoever has adopted it.
+void AgentCore::free_links() {
+  const auto is_bound = [](const auto& link) {
+    return link != nullptr && !link->may_send && !link->ended && !link->dead;
+  };
+  if (client_.closed() || std::none_of(out_.begin(), out_.end(), is_bound)) return;
+  const control::Tree tree = read_tree(directory_view_);
+  for (std::size_t i = 0; i < out_.size(); ++i) {
+    if (!is_bound(out_[i]) || !control::route(tree, pid_, out_[i]->peer()).allowed) continue;
+    static_cast<void>(open_link_unasked(out_[i]->peer()));
+  }
 }
 
 Pid AgentCore::via_of(std::uint32_t entry) {

@@ -34,6 +34,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
   }
   learn_owner(announced);
   if (known != nullptr) {
+    known->may_send |= announced.may_send;     // its owner may have become a child of ours
     set_owner_place(*known, announced.index);  // a new coordinator has a new directory
     join_life(*known);
   } else {
@@ -361,7 +362,8 @@ Result<Peer> AgentCore::find_peer(Pid pid) {
     }
     if (!link.may_send) {
       lock = {};  // the coordinator is asked
-      return fail(ErrorCode::kDenied, why_denied(pid));
+      free_links();
+      if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
     }
     if (has_place(link)) return Peer{known->second, pid};
   }

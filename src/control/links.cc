@@ -195,6 +195,15 @@ bool owner_lives(Hive& hive, const LinkEntry& link) {
   return life != nullptr && !life->ended;
 }
 
+/// The rule that let only receipts count when the link was opened does not hold any more: its owner
+/// is a task that its reader has adopted.
+Result<void> let_send(Hive& hive, LinkEntry& link) {
+  link.may_send = true;
+  auto kept = hive.keep_link(link);
+  link.may_send = kept.has_value();
+  return kept;
+}
+
 }  // namespace
 
 Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
@@ -228,8 +237,12 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     if (auto kept = hive.keep_link(fresh); !kept) return kept;
     link = &hive.registry.add_link(std::move(fresh));
   }
+  const bool freed = *may_send && !link->may_send;
+  if (freed) {
+    if (auto kept = let_send(hive, *link); !kept) return kept;
+  }
   // A link that is repeated after a resume was announced when its reader resumed.
-  if (!known || !request.again) {
+  if (!known || freed || !request.again) {
     for (const Life* life : {reader.current.get(), reader.successor.get()}) {
       const bool shown = life != nullptr && is_shown_to(*link, *life);
       if (shown) announce_link(hive, *link, reader, *life);

@@ -123,6 +123,97 @@ TEST_P(FlowRoute, HK_030_EachRefusalSaysWhy) {
   EXPECT_EQ(agent->send("alone", "x").status, SendStatus::kNoRoute);
 }
 
+// ---- Tasks that lose their parent ---------------------------------------------------------------
+
+// king - grand - lead - {task-0, task-1}; lead dies for good, and the tasks are grand's then.
+struct AdoptionBoard {
+  Event attached;
+  Event refused;
+  Event leave;
+  Event adopted;
+};
+
+BEELINE_ROLE(mortal_lead) {
+  auto& board = context.board<AdoptionBoard>();
+  AttachOptions options = named("lead", "grand");
+  options.temporary = true;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  ASSERT_TRUE(board.leave.await(1, patience()));
+  agent->detach();
+}
+
+// Number 0 writes to its new parent before it looks at anything; number 1 is silent until its new
+// parent asks it.
+BEELINE_ROLE(adopted_task) {
+  auto& board = context.board<AdoptionBoard>();
+  AttachOptions options = named("task-" + std::to_string(context.number), "lead");
+  options.role = "task";
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  Message order = next_message(*agent);
+  ASSERT_TRUE(order.valid());
+  EXPECT_FALSE(agent->peer(order.from())) << "HK-036";
+  EXPECT_EQ(agent->reply(order, "an answer").status, SendStatus::kDenied);
+  order.done();
+  board.refused.raise();
+  ASSERT_TRUE(board.adopted.await(1, patience()));
+  if (context.number == 0) {
+    EXPECT_TRUE(agent->send("grand", "the result"));
+  }
+  Message question = next_message(*agent);
+  ASSERT_TRUE(question.valid());
+  question.done("the answer");
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// The coordinator remembers the dead for a while, and no more than 256 of them.
+void let_be_adopted(Agent& parent, const std::string& child) {
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    const auto children = parent.children();
+    ASSERT_TRUE(children) << children.error().text;
+    const auto is_child = [&](const AgentInfo& info) { return info.name == child; };
+    if (std::any_of(children->begin(), children->end(), is_child)) return;
+    AttachOptions options = named("passer-by-" + std::to_string(i));
+    options.temporary = true;
+    auto passer_by = attach(options);
+    ASSERT_TRUE(passer_by);
+    passer_by->detach();
+  }
+  FAIL() << child << " was not adopted";
+}
+
+TEST_P(FlowRoute, HK_031_HK_036_ATaskWritesToWhoeverHasAdoptedIt) {
+  auto& shared = board<AdoptionBoard>();
+  auto agent = attach("grand");
+  ASSERT_TRUE(agent);
+  const std::size_t lead = troupe().start("mortal_lead");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  troupe().start("adopted_task", 0);
+  troupe().start("adopted_task", 1);
+  ASSERT_TRUE(shared.attached.await(3, patience()));
+  ASSERT_TRUE(agent->send("task-0", "an order"));
+  ASSERT_TRUE(agent->send("task-1", "an order"));
+  ASSERT_TRUE(shared.refused.await(2, patience())) << "their links to grand are for receipts";
+  kill_or_release(lead, shared.leave);
+  ASSERT_NO_FATAL_FAILURE(let_be_adopted(*agent, "task-1"));
+  shared.adopted.raise();
+  Message result = next_message(*agent);
+  ASSERT_TRUE(result.valid());
+  EXPECT_EQ(result.text(), "the result");
+  EXPECT_EQ(result.relation(), Relation::kChild);
+  result.done();
+  for (const char* task : {"task-0", "task-1"}) {
+    const auto ack = agent->send_acked(peer_of(*agent, task), "well?", patience());
+    ASSERT_TRUE(ack) << ack.error().text;
+    EXPECT_EQ(ack->reply, "the answer");
+  }
+  troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
 // ---- Over whom, and to nobody else --------------------------------------------------------------
 
 // king - lead - {left - left-leaf, right - right-leaf}; king - other - other-leaf. Each is a
