@@ -30,7 +30,8 @@ struct Group {
 };
 
 /// What became of a broadcast for one of its targets. Those that the rules forbid are listed as
-/// kDenied, but left out where the group is kAll.
+/// kDenied, but left out where the group is kAll; one that has ended the link to it is listed so
+/// in any group.
 struct Delivery {
   Pid pid = 0;
   std::string name{};

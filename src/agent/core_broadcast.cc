@@ -92,13 +92,11 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
   if (lost || full) poll_control();
   if (full) send_all(SendStatus::kFull);
   poll_control_at(os::coarse_ns());
-  if (group.kind == Group::Kind::kAll) {
-    std::erase_if(targets, [](const auto& to) { return to.result.status == SendStatus::kDenied; });
-  }
   return targets;
 }
 
-// Those whom a rule forbids without a question to the coordinator are denied already.
+// Those whom a rule forbids without a question to the coordinator are denied already; of everybody
+// they are no part.
 std::vector<Delivery> AgentCore::targets_of(const Group& group) const {
   std::vector<Delivery> targets;
   const control::Tree tree = read_tree(directory_view_);
@@ -107,6 +105,7 @@ std::vector<Delivery> AgentCore::targets_of(const Group& group) const {
     if (!is_member(group, tree, agent, pid_)) continue;
     const auto rule = control::route(tree, pid_, pid).rule;
     const bool denied = rule == control::Rule::kTaskToParentOnly;
+    if (denied && group.kind == Group::Kind::kAll) continue;
     targets.push_back({pid, agent.name, {denied ? SendStatus::kDenied : SendStatus::kOk, 0, 0}});
   }
   return targets;

@@ -142,6 +142,29 @@ BEELINE_ROLE(slanderer) {
   ASSERT_TRUE(board.is_over.await(1, patience()));
 }
 
+// Says of the victim's link that it holds what cannot be.
+BEELINE_ROLE(refuser) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("refuser", "victim");
+  const shm::LinkKey& key = villain.shown_key();
+  ASSERT_TRUE(villain.client().report({"slander", villain.victim(), key.incarnation, key.serial}));
+  board.attacked.raise();
+  ASSERT_TRUE(board.is_over.await(1, patience()));
+}
+
+TEST_F(HostilePeer, ABroadcastToAllNamesWhoeverHasEndedItsLink) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  troupe().start("refuser");
+  drain_until(*victim, [&] { return scene().attacked.count() != 0 && !victim->peer("refuser"); });
+  const auto told = victim->broadcast(Group::all(), "for everybody");
+  ASSERT_EQ(told.size(), 1U) << "item 6: each target's outcome";
+  EXPECT_EQ(told.front().name, "refuser");
+  EXPECT_EQ(told.front().result.status, SendStatus::kDenied) << "no rule forbids it";
+  scene().is_over.raise();
+  troupe().wait_all(patience());
+}
+
 TEST_F(HostilePeer, NobodyCanEndALinkThatItDoesNotRead) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
