@@ -393,6 +393,8 @@ class AgentCore {
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
+  [[nodiscard]] std::uint32_t step_of(const SendOptions& options, Peer to,
+                                      const shm::Entry* about) const;
   template <typename Try>
   void wait_for_space(Peer to, Deadline deadline, Try&& attempt);
   void flush_shared();

@@ -116,9 +116,7 @@ MessageId AgentCore::reserve_id() {
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
   const shm::Entry* about = handled();
-  const bool answers = about != nullptr && options.reply_to == about->header.id &&
-                       to.pid == shm::pid_of_message(about->header.id);
-  const Letterhead head(options, about, answers ? step_from(*about) : 1);
+  const Letterhead head(options, about, step_of(options, to, about));
   return send_as(head, to, payload, deadline, id);
 }
 
@@ -139,6 +137,14 @@ SendResult AgentCore::reply(const Message& message, std::span<const std::byte> p
 // two steps that lead back to where they began at least one does, and every circle ends.
 std::uint32_t AgentCore::step_from(const shm::Entry& message) const {
   return shm::pid_of_message(message.header.reply_to) == pid_ ? 1 : 0;
+}
+
+// What is sent with these options while a message is handled, or none, may answer that.
+std::uint32_t AgentCore::step_of(const SendOptions& options, Peer to,
+                                 const shm::Entry* about) const {
+  const bool answers = about != nullptr && options.reply_to == about->header.id &&
+                       to.pid == shm::pid_of_message(about->header.id);
+  return answers ? step_from(*about) : 1;
 }
 
 // One try. The link is looked up for each: while we wait, its receiver may die and the link go.
@@ -310,7 +316,8 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   if (!loan.valid() || has_left()) return {SendStatus::kNoRoute, 0, 0};
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
-  const Letterhead head(options, handled());
+  const shm::Entry* about = handled();
+  const Letterhead head(options, about, step_of(options, loan.peer_, about));
   const SendResult result =
       send_as(head, loan.peer_, {{loan.data_, loan.size_}, &slab}, deadline, 0);
   if (slab.slab == shm::kNoSlab) loan.core_ = nullptr;  // the link has it

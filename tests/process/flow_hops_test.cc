@@ -35,6 +35,12 @@ BEELINE_ROLE(at_the_limit) {
       EXPECT_TRUE(agent->send("boss", "an answer", {.reply_to = message.id()}));
       EXPECT_EQ(agent->send("boss", "no answer").status, SendStatus::kLoop);
       message.done();
+    } else if (what == "by loan") {
+      auto loan = agent->loan(peer_of(*agent, "boss"), 9);
+      ASSERT_TRUE(loan) << loan.error().text;
+      EXPECT_EQ(agent->send(*loan).status, SendStatus::kLoop) << "no answer";
+      EXPECT_TRUE(agent->send(*loan, {.reply_to = message.id()}));
+      message.done();
     } else if (what != "stop") {
       EXPECT_TRUE(agent->reply(message, "an answer"));
     }
@@ -51,7 +57,7 @@ TEST_P(FlowHops, WhatCameAsFarAsItMayIsAnsweredAndEscalated) {
   ASSERT_TRUE(agent->send("boss", "begin"));
   Message begin = next_message(*agent);
   ASSERT_TRUE(begin.valid());
-  for (const char* type : {"", "by hand"}) {
+  for (const char* type : {"", "by hand", "by loan"}) {
     auto answer = agent->request(clerk, "?", patience(), {.type = type});
     ASSERT_TRUE(answer) << answer.error().text;
     EXPECT_EQ(answer->hops(), 1U) << "as far away as the request";
