@@ -129,14 +129,16 @@ class Agent {
   /// detach()), kNotice (only if asked for).
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = {});
 
-  /// Answers a message: goes to its sender with reply_to = its id.
-  SendResult reply(const Message& to, std::string_view payload, const SendOptions& options = {});
-  SendResult reply(const Message& to, std::span<const std::byte> payload,
+  /// Answers a message: goes to its sender with reply_to = its id. The answer to one that was taken
+  /// over (AckStatus::kQueued, Message::defer()) ends it too, as done() would; any other is still
+  /// to be ended.
+  SendResult reply(Message& to, std::string_view payload, const SendOptions& options = {});
+  SendResult reply(Message& to, std::span<const std::byte> payload,
                    const SendOptions& options = {});
   /// Waits for space until the deadline, as send_until() does.
-  SendResult reply_until(const Message& to, std::string_view payload, Deadline deadline,
+  SendResult reply_until(Message& to, std::string_view payload, Deadline deadline,
                          const SendOptions& options = {});
-  SendResult reply_until(const Message& to, std::span<const std::byte> payload, Deadline deadline,
+  SendResult reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
                          const SendOptions& options = {});
   /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
   /// names the id of the request in its reply_to, or what the request named there. Errors: those of

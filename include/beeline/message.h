@@ -86,7 +86,8 @@ class Message {
   /// True once its sender has taken it back. Looks at the urgent lanes first; no system call.
   [[nodiscard]] bool cancelled();
 
-  // Each of these but defer() ends the lease. A sender that requires it is told what was done.
+  // Each of these but defer() ends the lease. A sender that requires it is told what was done. The
+  // first three do nothing where it has ended.
 
   /// Handled: the message and its payload memory are given back.
   void done(std::string_view reply = {});
@@ -95,8 +96,9 @@ class Message {
   void requeue();
   /// A dead letter now, with the reason `rejected`.
   void reject(std::string_view reply = {});
-  /// Taken over, the answer comes later: the lease goes on, and the message is no longer being
-  /// handled. The sender is told `queued`, and nothing when it is ended.
+  /// Taken over, the answer comes later: the lease goes on until Agent::reply(), which ends it, and
+  /// the message is no longer being handled. The sender is told `queued`, and nothing when it is
+  /// ended.
   void defer();
   /// Hands it to the parent as an escalation with the same payload and reply_to, then it is done.
   /// Where that fails the lease goes on. Errors of Agent::escalate().

@@ -135,19 +135,19 @@ std::optional<Message> Agent::try_receive(const Filter& filter) {
 }
 Result<Message> Agent::receive(const ReceiveOptions& options) { return core_->receive(options); }
 
-SendResult Agent::reply(const Message& to, std::string_view payload, const SendOptions& options) {
+SendResult Agent::reply(Message& to, std::string_view payload, const SendOptions& options) {
   return reply(to, bytes_of(payload), options);
 }
-SendResult Agent::reply(const Message& to, std::span<const std::byte> payload,
+SendResult Agent::reply(Message& to, std::span<const std::byte> payload,
                         const SendOptions& options) {
   return reply_until(to, payload, Deadline::min(), options);
 }
-SendResult Agent::reply_until(const Message& to, std::string_view payload, Deadline deadline,
+SendResult Agent::reply_until(Message& to, std::string_view payload, Deadline deadline,
                               const SendOptions& options) {
   return reply_until(to, bytes_of(payload), deadline, options);
 }
-SendResult Agent::reply_until(const Message& to, std::span<const std::byte> payload,
-                              Deadline deadline, const SendOptions& options) {
+SendResult Agent::reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
+                              const SendOptions& options) {
   return core_->reply(to, payload, options, deadline);
 }
 

@@ -51,8 +51,8 @@ class AgentCore {
   // `id` 0: a new one.
   SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                   Deadline deadline, MessageId id = 0);
-  SendResult reply(const Message& message, std::span<const std::byte> payload,
-                   const SendOptions& options, Deadline deadline);
+  SendResult reply(Message& message, std::span<const std::byte> payload, const SendOptions& options,
+                   Deadline deadline);
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
   // core_broadcast.cc

@@ -1,5 +1,7 @@
 // The send side of an agent: peers by slot, waiting for space, loans, and sends of other threads.
 
+#include <algorithm>
+
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
@@ -120,8 +122,9 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
   return send_as(head, to, payload, deadline, id);
 }
 
-// An answer belongs to what it answers, whatever else is being handled.
-SendResult AgentCore::reply(const Message& message, std::span<const std::byte> payload,
+// An answer belongs to what it answers, whatever else is being handled. It is all that was to come
+// of a message that was taken over.
+SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline deadline) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
   const auto to = peer(message.from());
@@ -129,7 +132,12 @@ SendResult AgentCore::reply(const Message& message, std::span<const std::byte> p
   const shm::Entry& about = receiver_->entry(message.entry_);
   SendOptions answer = options;
   answer.reply_to = about.header.id;
-  return send_as(Letterhead(answer, &about, step_from(about)), *to, payload, deadline, 0);
+  const Letterhead head(answer, &about, step_from(about));
+  const SendResult sent = send_as(head, *to, payload, deadline, 0);
+  const bool deferred =
+      std::find(deferred_.begin(), deferred_.end(), message.entry_) != deferred_.end();
+  if (sent && deferred) message.done();
+  return sent;
 }
 
 // An answer to a message, and its escalation, are as far from the origin as the message is: what

@@ -64,10 +64,14 @@ bool Message::is_control() const { return has(shm::kFlagControl); }
 bool Message::requires_ack() const { return has(shm::kFlagRequiresAck); }
 bool Message::cancelled() { return core_->is_cancelled(entry_); }
 
-void Message::done(std::string_view reply) { std::exchange(core_, nullptr)->done(entry_, reply); }
-void Message::requeue() { std::exchange(core_, nullptr)->requeue(entry_); }
+void Message::done(std::string_view reply) {
+  if (valid()) std::exchange(core_, nullptr)->done(entry_, reply);
+}
+void Message::requeue() {
+  if (valid()) std::exchange(core_, nullptr)->requeue(entry_);
+}
 void Message::reject(std::string_view reply) {
-  std::exchange(core_, nullptr)->reject(entry_, reply);
+  if (valid()) std::exchange(core_, nullptr)->reject(entry_, reply);
 }
 void Message::defer() { core_->defer(entry_); }
 SendResult Message::escalate() {

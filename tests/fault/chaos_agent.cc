@@ -156,7 +156,7 @@ class ChaosAgent {
     board_.ledger.refuse(self_, to, sequence);
   }
 
-  void answer(const Message& question, std::uint32_t to) {
+  void answer(Message& question, std::uint32_t to) {
     const std::uint64_t sequence = board_.ledger.attempt(self_, to);
     if (sequence == kMaxSequences) return;
     const std::size_t length = sizeof(PayloadHead) + random_() % kLongestAnswer;

@@ -176,6 +176,9 @@ bool Driver::reply(Seat& seat, const Step& step) {
   made.id = id;
   const PuppetAnswer& answer = ask(seat, made);
   model_.sent(seat.pid, to, draft, {answer.status, answer.id, 0});
+  // C-08: the answer is what the sender of a deferred one was told to wait for.
+  const bool ends = answer.status == SendStatus::kOk && model_of(seat).find(id)->deferred;
+  if (ends) model_.done(seat.pid, id);
   note(seat.agent.name + " (" + std::to_string(seat.pid) + ") replies #" +
        std::to_string(draft.number) + " to " + std::to_string(to) + ": " +
        std::string(beeline::to_string(answer.status)));

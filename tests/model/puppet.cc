@@ -80,7 +80,8 @@ class Puppet {
       case Verb::kBroadcast:
         return broadcast();
       case Verb::kReply:
-        return result(agent_->reply(lease(), payload(), options()));
+        result(agent_->reply(lease(), payload(), options()));
+        return forget_ended();
       case Verb::kLook:
         return look();
       case Verb::kReceive:
@@ -189,6 +190,9 @@ class Puppet {
       default:
         message.done("did " + std::to_string(command_.number));
     }
+    forget_ended();
+  }
+  void forget_ended() {
     std::erase_if(leases_, [](const Message& each) { return !each.valid(); });
   }
 

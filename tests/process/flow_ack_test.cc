@@ -56,8 +56,10 @@ class Servant {
     if (kept_ != 0) jobs_.push_back(agent_->held(kept_).value());
     for (Message& job : jobs_) {
       EXPECT_TRUE(agent_->reply(job, "the result of " + std::string(job.text())));
+      EXPECT_FALSE(job.valid()) << "C-08: its answer ends it";
       job.done();
     }
+    EXPECT_EQ(agent_->counters().leased, 1U) << "the order to finish";
     jobs_.clear();
   }
   std::string dead_letters() {

@@ -44,7 +44,7 @@ TEST_P(FlowLeave, AHandlerThatDetachesEndsItsServe) {
 }
 
 // Nothing of these may be said, to anybody: the parent's control socket is still open.
-std::string what_a_copy_can_do(Agent& agent, Peer to, const Message& held) {
+std::string what_a_copy_can_do(Agent& agent, Peer to, Message& held) {
   const auto refuses = [](const SendResult& result) {
     return result.status == SendStatus::kNoRoute;
   };
