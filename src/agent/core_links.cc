@@ -234,7 +234,7 @@ void AgentCore::handle(const control::FadedAnnouncement& faded) {
   }
   const std::uint64_t received = link->received;
   if (receiver_->remove(*link)) {
-    received_before_[pid] += received;
+    if (out_link(pid) != nullptr) received_before_[pid] += received;
     gone_.push_back({faded.incarnation, faded.serial});
   }
   refresh_peer(pid);
