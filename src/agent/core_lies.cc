@@ -25,6 +25,7 @@ void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what
   });
   refused_.push_back(
       {std::move(what), announced.pid, announced.incarnation, announced.serial, true});
+  forget_lives();  // its owner's, of which nobody will say that its link has faded
 }
 
 // What a coordinator has not heard when it is restarted is refused anew: the next one announces the

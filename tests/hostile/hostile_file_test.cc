@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
+#include <iterator>
 
 #include "src/os/event_fd.h"
 #include "tests/hostile/stage.h"
@@ -261,6 +263,27 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithItsOwner) {
     drain_until(*victim, [&] { return links() == 0; });
   }
   await_log({"event=link_ended", "name=\"villain\"", "not ready"});
+}
+
+std::size_t count_open_fds() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(open), end(open)));
+}
+
+TEST_F(HostileNewcomer, WhatItsReaderRefusesLeavesItNothingToHold) {
+  auto victim = attach("victim");
+  ASSERT_TRUE(victim);
+  std::size_t after_first = 0;
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    {
+      Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
+      drain_until(*victim, [&] { return named_links() == round; });
+      ASSERT_TRUE(liar.villain.client.detach({}));
+      drain_until(*victim, [&] { return links() == 0; });
+    }
+    if (round == 1) after_first = count_open_fds();
+  }
+  EXPECT_EQ(count_open_fds(), after_first) << "status pages and eventfds of those who lied";
 }
 
 TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
