@@ -73,6 +73,28 @@ TEST_F(CliMessage, RecvSelectsByTypeAndLeavesTheRest) {
   EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "plain\n");
 }
 
+TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
+  make_away("queen");
+  make_away("listener", {"--parent", "queen"});
+  const auto gossip = [] {
+    (void)good({"send", "listener", "psst", "--as", "talker", "--parent", "queen"});
+  };
+  gossip();
+  const auto shown = json_lines(good({"recv", "queen", "--count", "1", "--json"}));
+  ASSERT_EQ(shown.size(), 1U);
+  EXPECT_EQ(shown[0].at("copy"), true);
+  EXPECT_EQ(shown[0].at("body"), "psst");
+  gossip();
+  const std::string from = std::to_string(shown[0].at("from").get<int>());
+  const std::string to = std::to_string(shown[0].at("to").get<int>());
+  EXPECT_EQ(good({"recv", "queen", "--count", "1"}), "[copy, " + from + " to " + to + "] psst\n");
+  gossip();
+  Program queen(with_program({"reply", "queen", "--count", "2", "--command", "cat"}));
+  EXPECT_EQ(good({"request", "queen", "one"}), "one\n");
+  EXPECT_EQ(good({"request", "queen", "two"}), "two\n") << "the copy was no message to answer";
+  (void)bad(5, {"recv", "talker", "--timeout", "20ms"});
+}
+
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
   (void)good({"up"});
   EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));

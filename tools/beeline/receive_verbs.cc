@@ -50,10 +50,14 @@ Result<Agent> attach_as(const Context& context, const ReceiveArguments& argument
 using Verdict = std::optional<ExitCode>;
 constexpr Verdict kGoOn = std::nullopt;
 
+/// What is made of copies of messages between children: they are no messages to this agent.
+enum class Copies { kShow, kEndUnseen };
+
 /// Hands messages to `handle(agent, signals, message)` until it says how to end, or enough came, or
 /// it is time to end.
 template <class Handle>
-ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle&& handle) {
+ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies copies,
+               Handle&& handle) {
   auto signals = stop_signals();
   if (!signals) return complain(signals.error());
   auto agent = attach_as(context, arguments);
@@ -61,7 +65,7 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle
   Filter filter;
   filter.type = arguments.type;
   filter.channel = arguments.channel;
-  for (std::uint64_t taken = 0; arguments.count == 0 || taken < arguments.count; ++taken) {
+  for (std::uint64_t taken = 0; arguments.count == 0 || taken < arguments.count;) {
     const auto deadline = context.timeout ? after(*context.timeout) : Deadline::max();
     Next next = next_message(*agent, *signals, filter, deadline);
     switch (next.arrival) {
@@ -78,6 +82,11 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle
                         fmt::format("no message for \"{}\" within the time of --timeout ({} came)",
                                     arguments.name, taken));
     }
+    if (copies == Copies::kEndUnseen && next.message.is_copy()) {
+      next.message.done();
+      continue;
+    }
+    ++taken;
     if (const Verdict verdict = handle(*agent, *signals, next.message)) return *verdict;
   }
   return ExitCode::kOk;
@@ -85,11 +94,16 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle
 
 bool print_message(const Context& context, const Message& message) {
   if (!context.json) {
-    return print(fmt::format("{}{}", message.text(), message.text().ends_with('\n') ? "" : "\n"));
+    const std::string mark =
+        message.is_copy() ? fmt::format("[copy, {} to {}] ", message.from(), message.to()) : "";
+    return print(
+        fmt::format("{}{}{}", mark, message.text(), message.text().ends_with('\n') ? "" : "\n"));
   }
   Json json;
   json["id"] = id_text(message.id());
   json["from"] = message.from();
+  json["to"] = message.to();
+  json["copy"] = message.is_copy();
   json["type"] = message.type();
   json["channel"] = message.channel();
   json["rank"] = message.rank();
@@ -100,14 +114,15 @@ bool print_message(const Context& context, const Message& message) {
 }
 
 ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
-  return serve(context, arguments, [&context](Agent&, Signals&, Message& message) -> Verdict {
+  const auto take = [&context](Agent&, Signals&, Message& message) -> Verdict {
     // Not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
       return complain(ExitCode::kError, "nobody reads our stdout: the message stays in the inbox");
     }
     message.done();
     return kGoOn;
-  });
+  };
+  return serve(context, arguments, Copies::kShow, take);
 }
 
 /// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
@@ -161,11 +176,12 @@ Verdict answer_by_command(const ReceiveArguments& arguments, Agent& agent, Signa
 }
 
 ExitCode reply(const Context& context, const ReceiveArguments& arguments) {
-  return serve(context, arguments, [&](Agent& agent, Signals& signals, Message& message) {
+  const auto take = [&](Agent& agent, Signals& signals, Message& message) {
     if (!arguments.echo) return answer_by_command(arguments, agent, signals, message);
     answer(agent, message, message.text());
     return kGoOn;
-  });
+  };
+  return serve(context, arguments, Copies::kEndUnseen, take);
 }
 
 void add_arguments(CLI::App& verb, ReceiveArguments& arguments) {
@@ -188,10 +204,11 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline recv worker                     until Ctrl-C\n"
       "  beeline recv worker --count 1 --timeout 2s\n"
       "  beeline recv lead --parent queen --role lead --json\n"
-      "One body per line in delivery order; --json prints id, from, type, channel, rank, "
-      "attempts,\n"
-      "reply_to and body (body_base64 where it is no UTF-8). A message counts as taken once it is\n"
-      "printed; the others wait for the next attach under NAME until `beeline down`.\n"
+      "One body per line in delivery order; --json prints id, from, to, copy, type, channel,\n"
+      "rank, attempts, reply_to and body (body_base64 where it is no UTF-8). A message counts as "
+      "taken\n"
+      "once it is printed; the others wait for the next attach under NAME until `beeline down`.\n"
+      "What the children of NAME send to each other comes as copies, marked [copy, FROM to TO].\n"
       "--timeout is the longest wait for each message. Exits with 3 if the name is taken or the "
       "hive\nwent down, with 5 after a timeout.");
   recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
@@ -213,7 +230,8 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "with "
       "other\nthan 0, the message comes again, up to three times in all; then it is a dead "
       "letter,\nand so it goes with a reply for which its asker has no room. A signal ends the "
-      "command, a second\none kills it.");
+      "command, a second\none kills it. Copies of what the children of NAME send to each other are "
+      "not answered.");
   reply_verb->callback([&context, to_reply] { context.exit = reply(context, *to_reply); });
 }
 
