@@ -95,6 +95,20 @@ TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
   (void)bad(5, {"recv", "talker", "--timeout", "20ms"});
 }
 
+TEST_F(CliMessage, WhatIsTooLongIsNamed) {
+  make_away("worker");
+  const std::string longest(31, 't');
+  (void)good({"send", "worker", "x", "--type", longest, "--channel", longest});
+  for (const char* what : {"type", "channel"}) {
+    const Outcome refused =
+        beeline({"send", "worker", "x", std::string("--") + what, longest + "t"});
+    EXPECT_NE(refused.code, 0);
+    EXPECT_TRUE(contains(refused.err, std::string("the ") + what + " \"" + longest + "t\" has 32"))
+        << refused.err;
+    EXPECT_TRUE(contains(refused.err, "limit is 31")) << refused.err;
+  }
+}
+
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
   (void)good({"up"});
   EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));

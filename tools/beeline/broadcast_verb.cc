@@ -62,7 +62,8 @@ ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) 
   }
   const auto failed = std::find_if(deliveries.begin(), deliveries.end(),
                                    [](const Delivery& to) { return !to.result; });
-  return failed == deliveries.end() ? ExitCode::kOk : complain(failed->result, failed->name);
+  if (failed == deliveries.end()) return ExitCode::kOk;
+  return complain(failed->result, failed->name, body->size(), *options);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "src/agent/send_error.h"
+
 namespace beeline::cli {
 namespace {
 
@@ -50,6 +52,7 @@ bool is_utf8(const std::string& text) {
   }
 }
 
+/// What to do next, as this program says it; nothing where the library's own words are as good.
 std::string_view next_step(SendStatus status) {
   switch (status) {
     case SendStatus::kFull:
@@ -83,13 +86,12 @@ ExitCode complain(ExitCode code, std::string_view text) {
 
 ExitCode complain(const Error& error) { return complain(exit_code(error.code), error.text); }
 
-ExitCode complain(const SendResult& result, std::string_view to) {
-  std::string text = fmt::format("not sent to \"{}\": {}", to, to_string(result.status));
-  if (result.status == SendStatus::kTooBig) {
-    text += fmt::format(", a payload may have {} bytes", result.limit);
-  }
-  if (const auto step = next_step(result.status); !step.empty()) text += fmt::format("; {}", step);
-  return complain(exit_code(result.status), text);
+ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
+                  const SendOptions& options) {
+  std::string step(next_step(result.status));
+  if (step.empty()) step = why_not_sent(result, bytes, options, {});
+  return complain(exit_code(result.status),
+                  fmt::format("not sent to \"{}\": {}; {}", to, to_string(result.status), step));
 }
 
 Table::Table(std::vector<std::string> headings) {

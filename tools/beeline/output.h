@@ -26,8 +26,9 @@ bool print_json(const Json& value);
 /// "beeline: text" to stderr; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
-/// Why a send to `to` failed, with what to do next.
-ExitCode complain(const SendResult& result, std::string_view to);
+/// Why a send of so many bytes with these options to `to` failed, with what to do next.
+ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
+                  const SendOptions& options);
 
 /// Rows as left-aligned columns, two blanks apart; columns of numbers are aligned to the right.
 class Table {

@@ -128,7 +128,9 @@ ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
 /// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
 void answer(Agent& agent, Message& message, std::string_view text) {
   const SendResult result = agent.reply_until(message, text, after(kReplyPatience));
-  if (!result) (void)complain(result, fmt::format("pid {}", message.from()));
+  if (!result) {
+    (void)complain(result, fmt::format("pid {}", message.from()), text.size(), {});
+  }
   switch (result.status) {
     case SendStatus::kOk:
     case SendStatus::kNoRoute:
