@@ -338,8 +338,10 @@ void add_letters_verbs(CLI::App& app, Context& context) {
       "  beeline dlq purge --all worker\n"
       "A message becomes a dead letter when it is rejected, expires, or was handed out three "
       "times\n"
-      "without an end. Each agent keeps its newest 64; those of agents that ended for good are\n"
-      "with the coordinator.");
+      "without an end. Each agent keeps 64. Of more, answers that nobody claimed go first; of "
+      "them,\n"
+      "as of the others, the oldest of whoever has the most. Those of agents that ended for good\n"
+      "are with the coordinator.");
 
   auto to_list = std::make_shared<LetterArguments>();
   auto* ls = add_verb(*dlq, context, "ls", "List dead letters; takes nothing", list, to_list);
