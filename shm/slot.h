@@ -38,8 +38,9 @@ inline constexpr std::uint16_t kFlagUnasked = 1 << 7;     // an answer, but late
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
 inline constexpr std::uint16_t kFlagMatched =
     1 << 9;  // answers a request that waits for it; not in the index
-inline constexpr std::uint16_t kFlagStashed =
-    1 << 10;  // an answer that nobody waits for; fetched by itself, not in the index
+// Not in the index: an answer that nobody waits for, which is fetched by itself; an order to cancel
+// that waits for its message; a copy that is dropped in this turn.
+inline constexpr std::uint16_t kFlagStashed = 1 << 10;
 inline constexpr std::uint16_t kFlagRevived = 1 << 11;  // was a dead letter, and was put back
 inline constexpr std::uint16_t kUnindexedFlags = kFlagMatched | kFlagStashed;
 

@@ -268,7 +268,8 @@ struct InboxItem {
   std::string type{};
   std::string channel{};
   std::string preview{};  ///< the first bytes of the payload, at most 64
-  bool stashed = false;   ///< an answer that nobody waits for
+  bool stashed = false;   ///< not handed out: an answer that nobody waits for, or an order to
+                          ///< cancel what has not come yet
   bool leased = false;
   bool dead = false;
   std::string reason{};  ///< why it is dead

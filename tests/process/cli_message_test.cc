@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include <beeline/agent.h>
+
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -93,6 +95,33 @@ TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
   EXPECT_EQ(good({"request", "queen", "one"}), "one\n");
   EXPECT_EQ(good({"request", "queen", "two"}), "two\n") << "the copy was no message to answer";
   (void)bad(5, {"recv", "talker", "--timeout", "20ms"});
+}
+
+TEST_F(CliMessage, AnOrderToCancelWhatHasNotComeIsListedAsOne) {
+  constexpr Filter kNobody{.reply_to = ~0ULL};
+  auto boss = Agent::attach({.name = "boss"});
+  auto worker = Agent::attach({.name = "worker", .inbox_capacity = 64});
+  ASSERT_TRUE(boss && worker);
+  const auto peer = boss->peer("worker");
+  ASSERT_TRUE(peer) << peer.error().text;
+  SendResult last;
+  for (int i = 0; i < 100; ++i) last = boss->send(*peer, "x");
+  ASSERT_TRUE(last);
+  const auto look_until_it_has = [&](std::uint64_t taken) {
+    const Deadline deadline = after(std::chrono::seconds(60));
+    while (worker->counters().drained < taken && std::chrono::steady_clock::now() < deadline) {
+      EXPECT_FALSE(worker->receive({.timeout = std::chrono::milliseconds(1), .filter = kNobody}));
+    }
+  };
+  look_until_it_has(60);  // of 64: the others are for critical messages
+  ASSERT_TRUE(boss->cancel(*peer, last.id));
+  look_until_it_has(61);
+  const json inbox = good_json({"inbox", "worker"});
+  const auto order = std::find_if(inbox.begin(), inbox.end(),
+                                  [](const json& line) { return line.at("type") == "cancel"; });
+  ASSERT_NE(order, inbox.end()) << inbox;
+  EXPECT_EQ(order->at("place"), "order") << inbox;
+  EXPECT_EQ(order->at("reply_to"), id_text(last.id));
 }
 
 TEST_F(CliMessage, WhatIsTooLongIsNamed) {

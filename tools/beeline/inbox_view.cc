@@ -28,7 +28,6 @@ using dump::Segment;
 using dump::Segments;
 using dump::Source;
 
-constexpr std::string_view kStashed = "stashed";
 // Behind everything that an inbox has counted as arrived.
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
 
@@ -93,18 +92,17 @@ class InboxReader {
 
   std::vector<InboxLine> read() {
     std::vector<InboxLine> waiting;
-    std::vector<InboxLine> stashed;
+    std::vector<InboxLine> aside;
     std::vector<InboxLine> leased;
     std::vector<InboxLine> dead;
     for (std::uint32_t i = 0; i < shape_.entries_allocated(view_); ++i) {
       const auto word = shm::EntryWord::unpack(view_.u64(shape_.entry_at(i)));
       if (word.state == shm::EntryState::kFree || !shape_.is_taken(view_, i)) continue;
       InboxLine line = entry(i, word);
-      if (line.place == kStashed) {
-        stashed.push_back(std::move(line));
-        continue;
+      if (word.state == shm::EntryState::kQueued) {
+        const bool in_order = line.place == shm::to_string(word.state);
+        (in_order ? waiting : aside).push_back(std::move(line));
       }
-      if (word.state == shm::EntryState::kQueued) waiting.push_back(std::move(line));
       if (word.state == shm::EntryState::kLeased) leased.push_back(std::move(line));
       if (word.state == shm::EntryState::kDead) dead.push_back(std::move(line));
     }
@@ -118,7 +116,7 @@ class InboxReader {
     };
     std::stable_sort(waiting.begin(), waiting.end(), before);
     std::stable_sort(leased.begin(), leased.end(), before);
-    std::move(stashed.begin(), stashed.end(), std::back_inserter(waiting));
+    std::move(aside.begin(), aside.end(), std::back_inserter(waiting));
     std::move(leased.begin(), leased.end(), std::back_inserter(waiting));
     std::move(dead.begin(), dead.end(), std::back_inserter(waiting));
     return waiting;
@@ -158,8 +156,7 @@ class InboxReader {
         line_of(header, shm::to_string(word.state), link,
                 view_.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
                            shm::inline_room(header)));
-    const bool aside = (header.flags & shm::kUnindexedFlags) != 0;
-    if (word.state == shm::EntryState::kQueued && aside) line.place = kStashed;
+    if (word.state == shm::EntryState::kQueued) line.place = place_of_queued(header);
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
     if (word.state == shm::EntryState::kQueued) note_expiry(header, line);
@@ -167,6 +164,13 @@ class InboxReader {
       line.reason = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
     }
     return line;
+  }
+
+  static std::string_view place_of_queued(const shm::MessageHeader& header) {
+    if ((header.flags & shm::kFlagMatched) != 0) return "awaited";
+    if ((header.flags & shm::kFlagStashed) == 0) return shm::to_string(shm::EntryState::kQueued);
+    if (is_copy(header)) return "unwanted";
+    return (header.flags & shm::kFlagControl) != 0 ? "order" : "stashed";
   }
 
   /// Its agent has not looked since: nobody will be handed it out any more.

@@ -16,8 +16,10 @@ namespace beeline::cli {
 
 /// One message that is an agent's, wherever it lies.
 struct InboxLine {
-  std::string place;  ///< queued, lane (accepted, not taken yet), stashed (an answer that
-                      ///< nobody waits for), leased or dead
+  std::string place;  ///< queued, lane (accepted, not taken yet), leased or dead; beside them:
+                      ///< awaited (an answer to a request that waits), stashed (one that nobody
+                      ///< waits for), order (to cancel what has not come yet), unwanted (a copy
+                      ///< that goes at the next look)
   std::uint64_t id = 0;
   std::uint64_t reply_to = 0;
   std::string from;  ///< name, where it is known
