@@ -117,15 +117,4 @@ std::optional<Pid> Tree::nearest_common_ancestor(Pid a, Pid b) const {
   return std::nullopt;
 }
 
-Relation Tree::relation(Pid sender, Pid receiver) const {
-  const AgentNode* from = find(sender);
-  const AgentNode* to = find(receiver);
-  if (from == nullptr || to == nullptr) return Relation::kOther;
-  if (from->role == Role::kKernel) return Relation::kSystem;
-  if (to->parent == from->pid) return Relation::kParent;
-  if (from->parent == to->pid) return Relation::kChild;
-  if (from->parent == to->parent && from->parent != kNoPid) return Relation::kSibling;
-  return Relation::kOther;
-}
-
 }  // namespace beeline::control

@@ -1,7 +1,7 @@
 #pragma once
 
-// The tree of agents as plain values: who is whose parent, who holds a name, who is how related to
-// whom. It knows no socket, no process and no segment, so that its rules can be tested alone.
+// The tree of agents as plain values: who is whose parent, who holds a name. It knows no socket, no
+// process and no segment, so that its rules can be tested alone.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,26 +30,6 @@ struct AgentNode {
   Role role = Role::kAgent;
   shm::AgentState state = shm::AgentState::kStarting;
 };
-
-/// How a sender stands to a receiver, seen from the receiver (HK-006): kParent means that the
-/// sender is the receiver's parent.
-enum class Relation : std::uint8_t { kSystem, kParent, kSibling, kChild, kOther };
-
-[[nodiscard]] constexpr std::string_view to_string(Relation relation) noexcept {
-  switch (relation) {
-    case Relation::kSystem:
-      return "system";
-    case Relation::kParent:
-      return "parent";
-    case Relation::kSibling:
-      return "sibling";
-    case Relation::kChild:
-      return "child";
-    case Relation::kOther:
-      return "other";
-  }
-  return "unknown";
-}
 
 /// Agents by pid. A parent may be missing (its children wait to be adopted); a circle of parents
 /// cannot be made, because a parent must be older than its child. Not thread safe; owned by the
@@ -84,9 +64,6 @@ class Tree {
   /// The first node of b's chain, b included, that is on a's chain, a included (HK-035); nullopt if
   /// the two have different roots or one is unknown.
   [[nodiscard]] std::optional<Pid> nearest_common_ancestor(Pid a, Pid b) const;
-
-  /// HK-006, first match wins; kOther if either side is unknown.
-  [[nodiscard]] Relation relation(Pid sender, Pid receiver) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }
   [[nodiscard]] const std::map<Pid, AgentNode>& nodes() const noexcept { return nodes_; }

@@ -32,6 +32,7 @@ TEST(Rank, HK_006_TheRelationIsThatOfTheSenderToTheReceiver) {
   EXPECT_EQ(relation_of(kQueen, kWorker), Relation::kOther) << "grandparent";
   EXPECT_EQ(relation_of(kWorker, kQueen), Relation::kOther) << "grandchild";
   EXPECT_EQ(relation_of(kOtherLead, kWorker), Relation::kOther) << "uncle";
+  EXPECT_EQ(relation_of(record(8, 0), record(9, 0)), Relation::kOther) << "two roots";
 }
 
 TEST(Rank, HK_007_TheRelationCanOnlyRaiseTheUrgency) {

@@ -136,30 +136,6 @@ TEST(Tree, HasNoCommonAncestorOfTwoRoots_HK035) {
   EXPECT_EQ(tree.nearest_common_ancestor(8, 4), std::nullopt);
 }
 
-TEST(Tree, NamesTheRelationOfSenderToReceiver_HK006) {
-  const Tree tree = two_branches();
-  EXPECT_EQ(tree.relation(1, 2), Relation::kSystem);  // even to its own child
-  EXPECT_EQ(tree.relation(1, 7), Relation::kSystem);
-  EXPECT_EQ(tree.relation(2, 4), Relation::kParent);
-  EXPECT_EQ(tree.relation(4, 2), Relation::kChild);
-  EXPECT_EQ(tree.relation(2, 1), Relation::kChild);
-  EXPECT_EQ(tree.relation(4, 5), Relation::kSibling);
-  EXPECT_EQ(tree.relation(4, 4), Relation::kSibling);  // HK-038
-  EXPECT_EQ(tree.relation(2, 7), Relation::kOther);    // grandparent
-  EXPECT_EQ(tree.relation(7, 2), Relation::kOther);
-  EXPECT_EQ(tree.relation(5, 7), Relation::kOther);  // uncle
-  EXPECT_EQ(tree.relation(5, 6), Relation::kOther);  // cousin
-  EXPECT_EQ(tree.relation(99, 2), Relation::kOther);
-  EXPECT_EQ(tree.relation(2, 99), Relation::kOther);
-}
-
-TEST(Tree, TwoRootsAreNoSiblings_HK006) {
-  Tree tree;
-  tree.add(node(1, 0, "one"));
-  tree.add(node(2, 0, "two"));
-  EXPECT_EQ(tree.relation(1, 2), Relation::kOther);
-}
-
 TEST(Roles, HaveTheNumbersAndWordsOf_HK102) {
   EXPECT_EQ(static_cast<int>(Role::kKernel), 0);
   EXPECT_EQ(static_cast<int>(Role::kTask), 6);
