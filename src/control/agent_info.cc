@@ -74,6 +74,7 @@ std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all) {
     info.children = children.contains(agent.pid) ? children[agent.pid] : 0;
     info.started_unix_ns = static_cast<std::int64_t>(agent.attached_ns);
     info.os_pid = agent.os_pid;
+    info.uid = agent.uid;
     info.restarts = agent.restarts;
     info.temporary = agent.temporary;
     infos.push_back(std::move(info));

@@ -87,12 +87,14 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   if (agent == nullptr) {  // the king
     entry.incarnation = hive.directory.epoch();
     entry.os_pid = ::getpid();
+    entry.uid = ::geteuid();
     entry.attached_ns = hive.started_ns;
     entry.restarts = hive.facts.restarts;
     return entry;
   }
   entry.index = agent->index;
   entry.incarnation = agent->committed();
+  entry.uid = agent->uid;
   entry.temporary = agent->temporary;
   entry.attached_ns = agent->attached_ns;
   entry.restarts = agent->restarts;

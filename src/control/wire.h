@@ -201,6 +201,7 @@ struct ListedAgent {
   shm::AgentState state = shm::AgentState::kVacant;
   std::uint64_t incarnation = 0;
   std::int32_t os_pid = 0;  ///< for people; 0 if it has no process
+  std::uint32_t uid = 0;    ///< of its first life
   bool temporary = false;
   shm::AgentActivity activity = shm::AgentActivity::kIdle;  ///< idle unless it is running
   std::uint64_t attached_ns = 0;                            ///< first attach, CLOCK_REALTIME

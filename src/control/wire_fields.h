@@ -213,6 +213,7 @@ void fields(V& v, ListedAgent& r) {
   v("state", r.state);
   v("incarnation", r.incarnation);
   v("os_pid", r.os_pid);
+  v.maybe("uid", r.uid);
   v("temporary", r.temporary);
   v.maybe("activity", r.activity);
   v.maybe("attached_ns", r.attached_ns);

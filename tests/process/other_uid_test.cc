@@ -406,8 +406,10 @@ TEST_F(OtherUserTest, WhoIsNotInTheGroupIsNotAdmitted) {
 }
 
 // The uid of an agent outlives the coordinator that saw it.
-TEST_F(OtherUserTest, ANewCoordinatorKnowsWhoseTheNamesAre) {
+TEST_F(OtherUserTest, HK_108_ANewCoordinatorKnowsWhoseTheNamesAre) {
+  EXPECT_EQ(queen_->find("victim")->uid, kVictimUser);
   replace_coordinator();
+  EXPECT_EQ(queen_->find("victim")->uid, kVictimUser);
   const auto* const attempt = std::find_if(
       kAttempts.begin(), kAttempts.end(),
       [](const Attempt& each) { return each.act == take_over_an_agent_of_another_user; });

@@ -119,7 +119,7 @@ TEST(Wire, AFullListFitsAPacket) {
   for (std::size_t i = 0; i < kMaxListedAgents; ++i) {
     list.agents.push_back({4095, shm::kMaxPid, shm::kMaxPid, std::string(kMaxNameBytes, '"'),
                            Role::kArchitect, shm::AgentState::kStarting, shm::kMaxIncarnation,
-                           4194304, true, shm::AgentActivity::kSleeping, ~0ULL, ~0ULL});
+                           4194304, ~0U, true, shm::AgentActivity::kSleeping, ~0ULL, ~0ULL});
   }
   const std::string listing = build(Answer(list), ~0ULL);
   EXPECT_LE(listing.size(), kMaxPacketBytes);

@@ -47,6 +47,7 @@ std::string info_text(const AgentInfo& agent, const std::vector<AgentInfo>& all,
   table.add({"children", fmt::format("{}", agent.children)});
   table.add({"started", time_text(agent.started_unix_ns)});
   table.add({"os pid", agent.os_pid != 0 ? fmt::format("{}", agent.os_pid) : "-"});
+  table.add({"uid", fmt::format("{}", agent.uid)});
   table.add({"restarts", fmt::format("{}", agent.restarts)});
   table.add({"temporary", agent.temporary ? "yes" : "no"});
   if (account != nullptr) {
@@ -73,6 +74,7 @@ Json info_json(const AgentInfo& agent, const Account* account) {
   json["children"] = agent.children;
   json["started_unix_ns"] = agent.started_unix_ns;
   json["os_pid"] = agent.os_pid != 0 ? Json(agent.os_pid) : Json(nullptr);
+  json["uid"] = agent.uid;
   json["restarts"] = agent.restarts;
   json["temporary"] = agent.temporary;
   json["inbox"] = account != nullptr ? account_json(*account) : Json(nullptr);
