@@ -492,7 +492,7 @@ class AgentCore {
   std::int64_t next_parent_try_ns_ = 0;
   bool armed_ = false;  // event mode: counts as asleep while the user waits outside
   bool attached_ = false;
-  bool is_copy_ = false;  // in a forked child
+  bool is_forked_ = false;  // in a forked child
   std::atomic<bool> left_{false};
   ForkGuard fork_guard_{*this};
 };

@@ -40,7 +40,7 @@ bool is_member(const Group& group, const control::Tree& tree, const control::Age
 
 std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const std::byte> payload,
                                            const SendOptions& options) {
-  if (is_copy_) return {};
+  if (is_forked_) return {};
   std::vector<Delivery> targets = targets_of(group);
   const auto settle_all = [&](const SendResult& result) {
     for (Delivery& target : targets) target.result = result;

@@ -41,7 +41,7 @@ void AgentCore::poll_control() {
   audit_links();
   report_quarantined();
   fade_links();
-  if (!is_copy_ && !has_ended()) receiver_->bury_expired_sometimes();
+  if (!is_forked_ && !has_ended()) receiver_->bury_expired_sometimes();
   offer_room();
   publish_pressure();
   pay_debts();
@@ -78,7 +78,7 @@ void AgentCore::leave() {
 
 // Runs inside fork(): system calls alone.
 void AgentCore::become_a_copy() {
-  is_copy_ = true;
+  is_forked_ = true;
   left_.store(true, std::memory_order_relaxed);  // relaxed: one thread
   down_ = true;
   attached_ = false;
@@ -137,7 +137,7 @@ void AgentCore::want_all_space(bool wanted) {
 }
 
 std::uint64_t AgentCore::detach(Deadline drain_until) {
-  if (is_copy_) return 0;
+  if (is_forked_) return 0;
   pay_debts();  // of messages that were refused since the last look, too
   const auto is_drained = [&] { return debts_.empty() && not_taken() == 0; };
   if (drain_until > Deadline::min() && !is_drained()) {

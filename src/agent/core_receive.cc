@@ -96,7 +96,7 @@ Message AgentCore::hand_over(std::uint32_t entry) {
 }
 
 const shm::Entry* AgentCore::handled() const {
-  return leases_.empty() || is_copy_ ? nullptr : &receiver_->entry(leases_.back());
+  return leases_.empty() || is_forked_ ? nullptr : &receiver_->entry(leases_.back());
 }
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {
@@ -122,7 +122,7 @@ Relation AgentCore::relation_of(std::uint32_t entry) const {
 
 // A message of the parent process ends with that, not with ours.
 void AgentCore::done(std::uint32_t entry, std::string_view reply) {
-  if (is_copy_) return;
+  if (is_forked_) return;
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->done(entry);
@@ -132,7 +132,7 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply) {
 }
 
 void AgentCore::requeue(std::uint32_t entry) {
-  if (is_copy_) return;
+  if (is_forked_) return;
   static_cast<void>(end_lease(entry));
   receiver_->requeue(entry);
   show_activity();
@@ -140,7 +140,7 @@ void AgentCore::requeue(std::uint32_t entry) {
 }
 
 void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
-  if (is_copy_) return;
+  if (is_forked_) return;
   const MessageId id = receiver_->entry(entry).header.id;
   const bool tell = end_lease(entry);
   receiver_->bury(entry, shm::DeadReason::kRejected);

@@ -64,7 +64,7 @@ Result<AgentInfo> AgentCore::find(std::string_view name) {
 }
 
 void AgentCore::set_sleeping(bool sleeping) {
-  if (is_copy_) return;
+  if (is_forked_) return;
   sleeping_ = sleeping;
   show_activity();
 }

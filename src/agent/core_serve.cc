@@ -12,7 +12,7 @@ namespace beeline {
 Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
   std::size_t handled = 0;
   stop_serving_ = false;
-  if (is_copy_) return fail(ErrorCode::kClosed, why_down());
+  if (is_forked_) return fail(ErrorCode::kClosed, why_down());
   const auto is_over = [&] {
     return stop_serving_ || std::chrono::steady_clock::now() >= options.until;
   };
@@ -92,14 +92,14 @@ Result<Message> AgentCore::held(MessageId id) {
 // ---- What a handler does with its message -------------------------------------------------------
 
 bool AgentCore::is_cancelled(std::uint32_t entry) {
-  if (is_copy_ || has_ended()) return false;
+  if (is_forked_ || has_ended()) return false;
   if (drain_turn()) offer_room();  // an order that is obeyed gives its place back
   return receiver_->is_cancelled(entry);
 }
 
 // The message is not being handled any more, and its sender is told once.
 void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
-  if (is_copy_) return;
+  if (is_forked_) return;
   std::erase(leases_, entry);
   if (std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end()) return;
   deferred_.push_back(entry);
@@ -139,7 +139,7 @@ AgentCore::Escalation AgentCore::escalation_of(std::uint32_t entry) const {
 }
 
 SendResult AgentCore::escalate(std::uint32_t entry, Deadline deadline) {
-  if (is_copy_) return {SendStatus::kNoRoute, 0, 0};
+  if (is_forked_) return {SendStatus::kNoRoute, 0, 0};
   const Escalation made = escalation_of(entry);
   const SendResult sent =
       escalate(made.payload, made.options, &receiver_->entry(entry), deadline, made.full_length);
