@@ -165,9 +165,19 @@ send::OutLink* AgentCore::out_link(Pid pid) {
   return found == slot_of_.end() ? nullptr : out_[found->second].get();
 }
 
+// Whose receipts count, of a peer of which something was learnt.
 void AgentCore::refresh_peer(Pid pid) {
   const auto lock = lock_send();
-  if (send::OutLink* link = out_link(pid); link != nullptr) send_path_.refresh(*link);
+  send::OutLink* own = out_link(pid);
+  if (own == nullptr) return;
+  if (!own->dead || own->place != nullptr) return send_path_.refresh(*own);
+  // SUBTLE: not the newest of the links that are left. What its last life took stays taken when
+  // that one's link has gone.
+  std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
+  for (const auto& link : receiver_->links()) {
+    if (link->owner_pid == pid) last_life = std::max(last_life, link->key.incarnation);
+  }
+  send_path_.bury(*own, last_life);
 }
 
 // Which in-links belong to a life that has ended: nothing will be added to them.

@@ -91,7 +91,9 @@ Result<void> AgentCore::register_again() {
       const auto lock = lock_send();  // another thread's send may find out in this moment
       return out_[i] != nullptr && out_[i]->dead;
     };
-    if (is_dead()) static_cast<void>(ask_open(*out_[i], true));
+    if (!is_dead()) continue;
+    static_cast<void>(ask_open(*out_[i], true));
+    refresh_peer(out_[i]->peer());
   }
   place_until_ns_ = os::monotonic_ns() + kPlaceFor;
   next_place_ns_ = 0;
@@ -129,10 +131,13 @@ void AgentCore::place_links() {
     if (opened) continue;
     const ErrorCode code = opened.error().code;
     const bool late = os::monotonic_ns() >= place_until_ns_;
-    const auto lock = lock_send();
-    out_[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
-    if (code == ErrorCode::kDenied) out_[i]->may_send = false;
-    missing |= !out_[i]->dead && out_[i]->may_send;
+    {
+      const auto lock = lock_send();
+      out_[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
+      if (code == ErrorCode::kDenied) out_[i]->may_send = false;
+      missing |= !out_[i]->dead && out_[i]->may_send;
+    }
+    refresh_peer(out_[i]->peer());
   }
   next_place_ns_ =
       missing ? os::monotonic_ns() + kPlacePause : std::numeric_limits<std::int64_t>::max();

@@ -216,6 +216,11 @@ void SendPath::refresh(OutLink& link) {
   if (link.place != nullptr) retarget(link, link.place->observe());
 }
 
+// As if its word were still there.
+void SendPath::bury(OutLink& link, std::uint64_t last_life) {
+  retarget(link, shm::AgentWord{last_life, shm::AgentState::kDead}.pack());
+}
+
 bool SendPath::place_was_given_away(const OutLink& link) const {
   shm::AgentRecord record;
   return directory_.read_record(link.directory_index, record) && record.pid != link.peer();

@@ -135,6 +135,8 @@ class SendPath {
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
+  // The receiver is dead and has no place in the directory; this was its last life.
+  void bury(OutLink& link, std::uint64_t last_life);
 
   // Before a sender blocks: sets the space word of the link, so that the receiver rings after it
   // has taken something. The word stays until nobody of this agent wants it any more.

@@ -1,9 +1,15 @@
 // Requests and their answers: which of them meet, and what becomes of the rest.
 
+#include <signal.h>
+
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -367,10 +373,14 @@ TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas25Seconds) {
 
 // ---- The receiver dies --------------------------------------------------------------------------
 
-class FlowRequestDeath : public HiveTest {};
+class FlowRequestDeath : public HiveTest {
+ protected:
+  // Of an agent that has taken that many messages when it dies, as `kill` makes it.
+  void ask_a_mortal(std::uint32_t taken, const std::function<void(std::size_t)>& kill);
+};
 INSTANTIATE_TEST_SUITE_P(As, FlowRequestDeath, testing::Values(World::kProcesses), world_name);
 
-// Takes the first `number` messages out of its lanes, and then hangs.
+// Takes the first `number` messages out of its lanes, answers all but the last, and then hangs.
 BEELINE_ROLE(mortal) {
   auto& board = context.board<RequestBoard>();
   AttachOptions options = named("mortal");
@@ -378,9 +388,14 @@ BEELINE_ROLE(mortal) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   board.attached.raise();
-  if (context.number != 0) {
+  for (std::uint32_t taken = 1; taken <= context.number; ++taken) {
     Message message = next_message(*agent);
     ASSERT_TRUE(message.valid());
+    if (taken < context.number) {
+      EXPECT_TRUE(agent->reply(message, "still alive"));
+      message.done();
+      continue;
+    }
     board.taken.raise();
     EXPECT_TRUE(board.done.await(1, patience()));
   }
@@ -397,6 +412,11 @@ BEELINE_ROLE(asker_of_mortal) {
     ASSERT_TRUE(agent->fire_and_forget(mortal, "", {}));
     board.taken.raise();  // nothing will be taken
   }
+  for (std::uint32_t taken = 1; taken < context.number; ++taken) {
+    auto answer = agent->request(mortal, "vivas", patience());
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  }
   const auto answer = agent->request(mortal, "memento", patience());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code,
@@ -404,17 +424,37 @@ BEELINE_ROLE(asker_of_mortal) {
       << answer.error().text;
 }
 
+void FlowRequestDeath::ask_a_mortal(std::uint32_t taken,
+                                    const std::function<void(std::size_t)>& kill) {
+  auto& shared = board<RequestBoard>();
+  const std::uint32_t before = shared.taken.count();
+  const std::uint32_t attached = shared.attached.count();
+  const std::size_t mortal = troupe().start("mortal", taken);
+  ASSERT_TRUE(shared.attached.await(attached + 1, patience()));
+  const std::size_t asker = troupe().start("asker_of_mortal", taken);
+  ASSERT_TRUE(shared.taken.await(before + 1, patience()));
+  ASSERT_NO_FATAL_FAILURE(kill(mortal));
+  troupe().wait(asker, patience());
+}
+
 TEST_P(FlowRequestDeath, ARequestSaysWhetherTheDeadHadTakenIt) {
   for (const std::uint32_t taken : {0U, 1U}) {
-    auto& shared = board<RequestBoard>();
-    const std::uint32_t before = shared.taken.count();
-    const std::uint32_t attached = shared.attached.count();
-    const std::size_t mortal = troupe().start("mortal", taken);
-    ASSERT_TRUE(shared.attached.await(attached + 1, patience()));
-    const std::size_t asker = troupe().start("asker_of_mortal", taken);
-    ASSERT_TRUE(shared.taken.await(before + 1, patience()));
-    troupe().kill(mortal);
-    troupe().wait(asker, patience());
+    ask_a_mortal(taken, [this](std::size_t mortal) { troupe().kill(mortal); });
+  }
+}
+
+// The next coordinator finds the receiver dead: it never has a place in the directory that the
+// sender sees then. Of two messages the sender has heard of the first.
+TEST_P(FlowRequestDeath, ARequestSaysItThoughTheCoordinatorDiedBefore) {
+  for (const std::uint32_t taken : {0U, 1U, 2U}) {
+    ask_a_mortal(taken, [this](std::size_t mortal) {
+      const os::UniqueFd end = std::move(*os::open_pidfd(hive().coordinator()));
+      ASSERT_EQ(::kill(hive().keeper(), SIGSTOP), 0);
+      ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+      ASSERT_TRUE(os::wait_readable(end.get(), kPatience));
+      troupe().kill(mortal);
+      ASSERT_EQ(::kill(hive().keeper(), SIGCONT), 0);
+    });
   }
 }
 
