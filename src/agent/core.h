@@ -319,7 +319,7 @@ class AgentCore {
     waiter_->status().activity.relaxed_store(static_cast<std::uint32_t>(now));
   }
 
-  // What lies in the lanes is a successor's once this life has ended.
+  // What lies in the lanes is a successor's once this life has ended, and what it sends nobody's.
   bool drain_turn() { return still_counts() && receiver_->drain_turn(); }
   bool drain_all() { return still_counts() && receiver_->drain_all(); }
   bool drain_from(Pid pid) { return still_counts() && receiver_->drain_from(pid); }

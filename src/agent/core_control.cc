@@ -32,6 +32,7 @@ void AgentCore::poll_control() {
   if (down_) return;
   handle_announcements();
   if (client_.closed() && !down_) resume_sometimes();
+  if (!still_counts()) return;  // who only sends never drains
   accept_postponed();
   place_links();
   ask_for_owners();

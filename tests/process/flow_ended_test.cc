@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "shm/link.h"
+#include "src/os/event_fd.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -43,6 +44,23 @@ void shut_all_sockets() {
   }
   ::closedir(fds);
 }
+
+// While one exists this process can open nothing, and so make no connection.
+class NothingOpens {
+ public:
+  NothingOpens() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &files_), 0);
+    const rlimit none{0, files_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  // Who looks for leaks at the end of the process opens files.
+  ~NothingOpens() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &files_), 0); }
+  NothingOpens(const NothingOpens&) = delete;
+  NothingOpens& operator=(const NothingOpens&) = delete;
+
+ private:
+  rlimit files_{};
+};
 
 // Holds one message, and has lost its connection when it returns.
 void hold_one_and_be_cut(EndedBoard& board, Agent& agent, Message& held) {
@@ -92,10 +110,7 @@ BEELINE_ROLE(fenced_for_good) {
   ASSERT_TRUE(agent);
   Message held;
   ASSERT_NO_FATAL_FAILURE(hold_one_and_be_cut(board, *agent, held));
-  rlimit files{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
-  const rlim_t usual = std::exchange(files.rlim_cur, 0);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  const NothingOpens for_good;
   board.cut.raise();
   ASSERT_TRUE(board.sent.await(1, patience()));
   const std::uint64_t before = agent->counters().drained;
@@ -107,8 +122,6 @@ BEELINE_ROLE(fenced_for_good) {
   EXPECT_EQ(end->kind, Notice::Kind::kShutdown);
   held.done();
   EXPECT_EQ(agent->detach(), 0U);
-  files.rlim_cur = usual;  // who looks for leaks at the end of the process opens files
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
   board.looked.raise();
 }
 
@@ -163,6 +176,35 @@ void FlowEnded::end_and_succeed(const std::string& role) {
 
 TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) { end_and_succeed("fenced"); }
 TEST_P(FlowEnded, NorDoesOneThatCannotAskTheCoordinator) { end_and_succeed("fenced_for_good"); }
+
+// Has lost its connection for good, and does nothing but send.
+BEELINE_ROLE(fenced_sender) {
+  auto agent = attach("fenced");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "reader");
+  ASSERT_TRUE(agent->send_acked(to, "first", patience())) << "it knows where its receipts are";
+  shut_all_sockets();
+  const NothingOpens for_good;
+  const Deadline deadline = patience();
+  SendResult last;
+  do {
+    last = agent->send(to, "and so on");
+  } while ((last || last.status == SendStatus::kFull) &&
+           std::chrono::steady_clock::now() < deadline);
+  EXPECT_EQ(last.status, SendStatus::kNoRoute) << "nobody reads it any more";
+}
+
+TEST_P(FlowEnded, AnEndedLifeThatOnlySendsIsToldSo) {
+  auto reader = attach("reader");
+  ASSERT_TRUE(reader);
+  const std::size_t sender = troupe().start("fenced_sender");
+  while (!os::wait_readable(troupe().pidfd(sender), 0ns)) {
+    auto message = reader->receive({.timeout = 20ms});
+    if (message) message->done();
+  }
+  troupe().wait_all(patience());
+  expect_balance(*reader);
+}
 
 // ---- An attach that fails -----------------------------------------------------------------------
 
