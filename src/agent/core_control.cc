@@ -162,7 +162,7 @@ void AgentCore::say_goodbye() {
   {
     const auto lock = lock_send();
     for (const auto& link : out_) {
-      if (link != nullptr && (link->dead || link->is_unused())) empty.push_back(link->key().serial);
+      if (link != nullptr && link->is_unused()) empty.push_back(link->key().serial);
     }
   }
   if (!client_.closed() && client_.detach(empty)) return;

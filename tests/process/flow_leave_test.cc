@@ -1,5 +1,6 @@
 // Agents that leave in the middle of something, and the copies of them in forked children.
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +125,70 @@ TEST_P(FlowLeave, OfNoticesThatNobodyReadsTheNewestAreKept) {
     ++kept;
   }
   EXPECT_EQ(kept, kKept);
+}
+
+// ---- Leaving one that is dead -------------------------------------------------------------------
+
+struct LeaveBoard {
+  Event taken;
+  Event sent;
+  Event over;
+};
+
+class FlowLeaveDead : public HiveTest {};
+INSTANTIATE_TEST_SUITE_P(As, FlowLeaveDead, testing::Values(World::kProcesses), world_name);
+
+// Dies for good, with one message in its hands.
+BEELINE_ROLE(takes_one) {
+  auto& board = context.board<LeaveBoard>();
+  AttachOptions options = named("mortal");
+  options.temporary = true;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  const Message held = next_message(*agent);
+  board.taken.raise();
+  EXPECT_TRUE(board.over.await(1, patience()));
+}
+
+BEELINE_ROLE(witness) {
+  auto& board = context.board<LeaveBoard>();
+  auto agent = attach("witness");
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send(peer_of(*agent, "mortal"), "one more"));
+  board.sent.raise();
+  EXPECT_TRUE(board.over.await(1, patience()));
+}
+
+TEST_P(FlowLeaveDead, WhatItSentToTheDeadBecomesLettersThoughTheyAreReadLater) {
+  auto& shared = board<LeaveBoard>();
+  auto agent = attach("leaver");
+  ASSERT_TRUE(agent);
+  const std::size_t mortal = troupe().start("takes_one");
+  const Peer to = peer_of(*agent, "mortal");
+  ASSERT_TRUE(agent->send(to, "held"));
+  ASSERT_TRUE(shared.taken.await(1, patience()));
+  const std::size_t witness = troupe().start("witness");
+  ASSERT_TRUE(shared.sent.await(1, patience()));
+  // Under the next coordinator nothing is read while the witness may go by the old directory.
+  ASSERT_EQ(::kill(troupe().os_pid(witness), SIGSTOP), 0);
+  ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
+  troupe().kill(mortal);
+
+  std::uint64_t letters = 2;  // what is held, and what the witness sent
+  const Deadline deadline = patience();
+  SendResult last{SendStatus::kFull, 0, 0};
+  while (last.status != SendStatus::kPeerDead && std::chrono::steady_clock::now() < deadline) {
+    last = agent->send(to, "for nobody");
+    letters += last ? 1 : 0;
+  }
+  EXPECT_EQ(last.status, SendStatus::kPeerDead);
+  ASSERT_GT(letters, 2U) << "nothing was sent";
+  static_cast<void>(agent->detach());
+  EXPECT_EQ(hive().status().dead_letters, 0U) << "they were read before it left";
+  troupe().kill(witness);
+  while (hive().status().dead_letters < letters && std::chrono::steady_clock::now() < deadline) {
+  }
+  EXPECT_GE(hive().status().dead_letters, letters);
 }
 
 }  // namespace
