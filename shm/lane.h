@@ -100,18 +100,19 @@ template <typename T>
   return count;
 }
 
-// Position of the first message behind `at` whose slot still holds it; 0 when there is none.
+// Position of the first message from `at` on that was not written over, as far as `most` looks show
+// it. What came rounds later tells of more than its own slot: its sender had heard that all is
+// taken that lies a ring before it.
 template <typename T>
-[[nodiscard]] std::uint64_t first_published_after(const BasicLink<T>& link, Lane lane,
-                                                  std::uint64_t at) {
+[[nodiscard]] std::uint64_t skip_overwritten(const BasicLink<T>& link, Lane lane, std::uint64_t at,
+                                             std::uint32_t most) {
   const std::uint32_t capacity = link.capacity(lane);
-  std::uint64_t first = 0;
-  for (std::uint32_t i = 0; i < capacity; ++i) {
-    const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // a number alone
-    if (commit == 0 || (commit - 1) % capacity != i || commit - 1 <= at) continue;
-    if (first == 0 || commit - 1 < first) first = commit - 1;
+  for (; most > 0; --most) {
+    const std::uint64_t commit = link.slot(lane, at).commit.relaxed_load();  // a number alone
+    if (!is_later_commit(commit, at, capacity)) break;
+    at = commit - capacity;
   }
-  return first;
+  return at;
 }
 
 enum class SlotFault : std::uint32_t {

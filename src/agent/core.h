@@ -277,12 +277,6 @@ class AgentCore {
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
   [[nodiscard]] bool end_lease(std::uint32_t entry);
   SendResult log_escalation(std::span<const std::byte> payload);
-  // A message as it goes up.
-  struct Escalation {
-    SendOptions options{};
-    std::span<const std::byte> payload;
-    std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
-  };
   [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
   void end_escalated(std::uint32_t entry);
 
@@ -337,7 +331,9 @@ class AgentCore {
   static constexpr std::int64_t kLongestDrain = 1'000'000'000;
   bool drain_fully(std::int64_t longest_ns = kLongestDrain);
   // The last look has left something to do, for which nobody rings.
-  [[nodiscard]] bool goes_on() const { return flooded_ || receiver_->is_searching(); }
+  [[nodiscard]] bool goes_on() const {
+    return flooded_ || receiver_->is_searching() || receiver_->is_skipping();
+  }
 
   // core_wait.cc
   class Blocked;

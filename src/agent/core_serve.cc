@@ -122,7 +122,7 @@ bool AgentCore::end_lease(std::uint32_t entry) {
 }
 
 // What no message of ours can carry is cut.
-AgentCore::Escalation AgentCore::escalation_of(std::uint32_t entry) const {
+Escalation AgentCore::escalation_of(std::uint32_t entry) const {
   const shm::Entry& original = receiver_->entry(entry);
   const auto whole = receiver_->payload(entry);
   Escalation made{{},

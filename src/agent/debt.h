@@ -2,7 +2,9 @@
 // What this agent has to say to a peer whose link had no room for it: an acknowledgement, or that a
 // message is taken back; or a message that its handler hands up. Nobody waits for it.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <beeline/message.h>
 #include <beeline/types.h>
@@ -15,6 +17,13 @@ struct Debt {
   Pid to = 0;
   Acknowledgement ack;     // of kCancel the id alone, of kHandUp nothing
   Message escalated = {};  // of kHandUp alone: its lease, which ends when that is paid
+};
+
+// A message as its handler hands it up. The payload lies in the inbox, until its lease ends.
+struct Escalation {
+  SendOptions options{};
+  std::span<const std::byte> payload;
+  std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
 };
 
 }  // namespace beeline

@@ -8,6 +8,13 @@
 
 namespace beeline::receive {
 
+namespace {
+
+// Of what was written over in a lane, in one audit: its owner may go on with that for ever.
+constexpr std::uint32_t kMostSkipped = 1024;
+
+}  // namespace
+
 Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
   const shm::HomeControl& control = home_->home().control();
   fifo_ = control.policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
@@ -67,6 +74,7 @@ void Receiver::quarantine(InLink& link, const char* fault) {
 }
 
 void Receiver::audit_lanes() {
+  skipping_ = false;
   for (const auto& link : links_) {
     if (!link->may_send || link->fading) continue;
     if (link->may_hear_others && link->is_heard()) note_turn(*link);
@@ -96,15 +104,16 @@ void Receiver::audit_lane(InLink& link, shm::Lane lane) {
 
 // A life before ours that was fenced and still ran can have told the sender that it took more than
 // we knew when we took over. What it took was written over, and counts as done. False: no life
-// before ours can have taken it, or there is nothing to go on with.
+// before ours can have taken it.
 bool Receiver::skip_overwritten(InLink& link, shm::Lane lane) {
   const auto index = static_cast<std::size_t>(lane);
   const std::uint64_t at = link.position[index];
-  const std::uint64_t next = shm::first_published_after(link.view, lane, at);
-  if (next <= at || next > link.taken_by_others[index]) return false;
+  const std::uint64_t next = shm::skip_overwritten(link.view, lane, at, kMostSkipped);
+  if (next > link.taken_by_others[index]) return false;
   link.position[index] = next;
   commit(link, lane);
   home_->inbox().count_done(next - at);
+  skipping_ |= next - at >= kMostSkipped;
   return true;
 }
 

@@ -84,6 +84,8 @@ class Receiver {
   bool drain_from(std::uint32_t pid);
   // Orders to cancel are still looking for their messages: the next turns go on with it.
   [[nodiscard]] bool is_searching() const;
+  // The last audit has not come to the end of what was written over: the next one goes on with it.
+  [[nodiscard]] bool is_skipping() const { return skipping_; }
   // No lane holds a message.
   [[nodiscard]] bool all_empty() const;
   // A lane holds a message that found no room in the table. True may be out of date.
@@ -305,6 +307,7 @@ class Receiver {
   std::uint32_t spare_ = 0;  // ordinary messages of the batch for which there is room
   bool cut_short_ = false;   // see was_cut_short()
   bool lacks_room_ = false;  // see lacks_room()
+  bool skipping_ = false;    // see is_skipping()
   std::int64_t all_empty_ns_ = 0;
   std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before

@@ -382,24 +382,26 @@ TEST(Lane, MessagesBehindAGapAreNotPublished) {
   EXPECT_EQ(published_from(memory.view, Lane::kUrgent, 0), 1U);
 }
 
-TEST(Lane, TheFirstMessageBehindOneThatWasWrittenOverIsFoundFromTheSlotsAlone) {
+TEST(Lane, WhatWasWrittenOverIsPassedByTheSlotsAlone) {
   test::LinkMemory memory;
   const auto publish = [&](std::uint64_t at) {
     publish_slot(memory.link.slot(Lane::kNormal, at), at, make_header(at + 1), 0, kNoPayload);
   };
-  const auto first_after = [&](std::uint64_t at) {
-    return first_published_after(memory.view, Lane::kNormal, at);
+  const auto skip = [&](std::uint64_t at, std::uint32_t most = 8) {
+    return skip_overwritten(memory.view, Lane::kNormal, at, most);
   };
-  EXPECT_EQ(first_after(0), 0U) << "nothing was published";
+  EXPECT_EQ(skip(0), 0U) << "nothing was published";
   for (std::uint64_t at = 16; at < 24; ++at) publish(at);
-  EXPECT_EQ(first_after(16), 17U);
-  EXPECT_EQ(first_after(23), 0U);
+  EXPECT_EQ(skip(16), 16U);
+  EXPECT_EQ(skip(24), 24U);
   publish(24);
   publish(25);
-  EXPECT_EQ(first_after(16), 18U) << "the slots of 16 and 17 hold later ones";
-  EXPECT_EQ(first_after(3), 18U);
-  memory.link.slot(Lane::kNormal, 18).commit.publish(12);
-  EXPECT_EQ(first_after(8), 19U) << "a number that does not belong there names no message";
+  EXPECT_EQ(skip(16), 18U) << "the slots of 16 and 17 hold later ones";
+  EXPECT_EQ(skip(3, 1), 12U) << "19 was sent when all before 12 was taken";
+  EXPECT_EQ(skip(3), 18U);
+  EXPECT_EQ(skip(16, 1), 17U) << "no more looks";
+  memory.link.slot(Lane::kNormal, 17).commit.publish(12);
+  EXPECT_EQ(skip(16), 17U) << "a number that does not belong there names no message";
 }
 
 }  // namespace
