@@ -41,6 +41,7 @@ void AgentCore::hand_up(Message message) {
   if (!is_put_off(sent.status)) return;
   const auto& above = superiors();
   const auto lives = [this](Pid pid) {
+    const auto lock = lock_send();
     const send::OutLink* link = out_link(pid);
     return link != nullptr && !link->dead;
   };

@@ -252,6 +252,8 @@ void MailboxModel::arrive(Look& look, Letter& letter) {
   // The dead have no place in the directory any more.
   const bool dead = agents_.at(letter.from).state == AgentLife::kDead;
   if (dead && look.item_of(letter)->rank == letter.rank_of_dead) letter.rank = letter.rank_of_dead;
+  // Of questions that have ended the newest 1,024 are known.
+  letter.fog |= look.is_answer(letter) && look.agent.asked.size() > 1024;
   const bool stashed = letter.kind == LetterKind::kAck || look.is_answer(letter);
   letter.place = stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
   letter.fog |= look.agent.maybe_cancelled.contains(letter.id);
