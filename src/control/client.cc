@@ -119,9 +119,15 @@ void Client::keep_what_arrived() {
   }
 }
 
-tl::unexpected<Error> Client::broken(Error error) {
+// What it sends after our last look the coordinator must not count as told.
+void Client::hang_up() {
+  socket_.refuse_more();
   keep_what_arrived();
   socket_.close();
+}
+
+tl::unexpected<Error> Client::broken(Error error) {
+  hang_up();
   return tl::unexpected(std::move(error));
 }
 
@@ -273,7 +279,9 @@ bool Client::closed() const {
 
 void Client::close() {
   const std::lock_guard lock(*mutex_);
-  socket_.close();
+  hang_up();
+  std::erase_if(announcements_,
+                [](const auto& each) { return std::holds_alternative<AnnouncedLink>(each); });
 }
 
 Result<void> Client::expect_ok(const Request& wanted, std::span<const int> fds) {

@@ -139,6 +139,9 @@ class Client {
   /// holds already do not show here: drain it before you block.
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
   [[nodiscard]] const std::string& socket_path() const noexcept { return socket_path_; }
+  /// Ends the connection. try_next() still yields what had arrived, but for links: those are
+  /// announced again after a resume, and their places are of a directory that the agent may not
+  /// have mapped.
   void close();
   /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
   void start_on_reconnect(bool start) noexcept { options_.start = start; }
@@ -160,8 +163,9 @@ class Client {
   Result<void> expect_ok(const Request& wanted, std::span<const int> fds = {});
   [[nodiscard]] Error why_closed(Error error) const;
   void keep_what_arrived();
-  /// Closes the connection, once the announcements that have arrived are kept, and returns the
-  /// error.
+  /// Closes the connection, once the announcements that have arrived are kept.
+  void hang_up();
+  /// The same; returns the error.
   tl::unexpected<Error> broken(Error error);
 
   ClientOptions options_;

@@ -93,6 +93,8 @@ class PacketSocket {
   /// The descriptor, still owned by this object; -1 if closed. For polling and for sending on.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   [[nodiscard]] bool valid() const noexcept { return fd_.valid(); }
+  /// Whatever the peer sends from here on fails there; what has arrived can still be taken.
+  void refuse_more() noexcept;
   /// Closes it; the peer finds kClosed after the packets that are under way.
   void close() noexcept { fd_.reset(); }
   /// Gives up ownership.

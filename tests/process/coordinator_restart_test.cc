@@ -420,6 +420,24 @@ TEST_F(RestartTest, OfADeathThatNobodyWasToldOfTheNextCoordinatorKnowsHoweverMan
   EXPECT_EQ(died->state, shm::AgentState::kDead);
 }
 
+// As an agent does that cannot use what it was told when it registered again.
+TEST_F(RestartTest, ADeathThatWasToldIsKnownThoughTheConnectionIsGivenUp) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  TestAgent worker = agent(named("worker", "lead"));
+  ASSERT_TRUE(is_ok(worker.open(lead.pid())));
+  ASSERT_TRUE(is_ok(worker.client.detach({})));
+  lead.client.close();
+  std::size_t deaths = 0;
+  while (const auto told = lead.client.try_next()) {
+    deaths += std::holds_alternative<DiedAnnouncement>(*told) ? 1 : 0;
+    EXPECT_FALSE(std::holds_alternative<AnnouncedLink>(*told)) << "it is announced again";
+  }
+  EXPECT_EQ(deaths, 1U);
+  ASSERT_TRUE(is_ok(lead.resume()));
+  EXPECT_TRUE(lead.next<AnnouncedLink>().has_value());
+}
+
 // A link comes whose descriptors find no room, and so breaks the connection; behind it, a death.
 TEST_F(RestartTest, ADeathThatArrivedBehindWhatCouldNotBeTakenIsKnown) {
   start();

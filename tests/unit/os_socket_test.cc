@@ -210,6 +210,20 @@ TEST(PacketSocketTest, WhatThePeerSentBeforeClosingIsNotLost) {
   EXPECT_TRUE(has_error(left.try_receive(kMaxPacket), ErrorCode::kClosed));
 }
 
+TEST(PacketSocketTest, WhoRefusesMoreStillGetsWhatHasArrived) {
+  auto sockets = PacketSocket::pair();
+  ASSERT_TRUE(is_ok(sockets));
+  auto& [left, right] = *sockets;
+  ASSERT_TRUE(is_ok(left.send("in time")));
+  right.refuse_more();
+  EXPECT_TRUE(has_error(left.send("too late"), ErrorCode::kClosed));
+  auto packet = right.try_receive(kMaxPacket);
+  ASSERT_TRUE(is_ok(packet));
+  ASSERT_TRUE(packet->has_value());
+  EXPECT_EQ((*packet)->text, "in time");
+  EXPECT_TRUE(has_error(right.try_receive(kMaxPacket), ErrorCode::kClosed));
+}
+
 TEST(PacketSocketTest, APacketThatIsTooLargeClosesItsDescriptors) {
   auto sockets = PacketSocket::pair();
   ASSERT_TRUE(is_ok(sockets));
