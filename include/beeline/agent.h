@@ -131,7 +131,7 @@ class Agent {
 
   /// Answers a message: goes to its sender with reply_to = its id. The answer to one that was taken
   /// over (AckStatus::kQueued, Message::defer()) ends it too, as done() would; any other is still
-  /// to be ended.
+  /// to be ended. One that has ended has no answer: kNoRoute.
   SendResult reply(Message& to, std::string_view payload, const SendOptions& options = {});
   SendResult reply(Message& to, std::span<const std::byte> payload,
                    const SendOptions& options = {});

@@ -83,7 +83,11 @@ void AgentCore::join_life(receive::InLink& link) {
 void AgentCore::accept_postponed() {
   std::vector<control::AnnouncedLink> again;
   std::swap(again, postponed_);
-  for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
+  for (control::AnnouncedLink& announced : again) {
+    const Pid owner = announced.pid;
+    accept_link(std::move(announced));
+    refresh_peer(owner);  // its receipts may lie in it
+  }
 }
 
 // A link waits once, however often it was announced.

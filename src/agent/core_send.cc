@@ -126,7 +126,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
 // of a message that was taken over.
 SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline deadline) {
-  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left() || !message.valid()) return {SendStatus::kNoRoute, 0, 0};
   const auto to = peer(message.from());
   if (!to) return {status_of(to.error().code), 0, 0};
   const shm::Entry& about = receiver_->entry(message.entry_);
@@ -174,7 +174,7 @@ inline bool AgentCore::settle(Attempt& attempt) {
 
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
-  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left() || !still_counts()) return {SendStatus::kNoRoute, 0, 0};
   if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
   Attempt attempt{head.envelope(), parcel, to, id, place};
   if (!settle(attempt)) return send_later(attempt, deadline);

@@ -270,6 +270,17 @@ bool release(Hive& hive, LinkEntry& link) {
   return link.released;
 }
 
+/// Drops the links of a reader to one that was taken over, once it has let go of all that came from
+/// there.
+void drop_receipts(Hive& hive, Pid reader, Pid dead) {
+  for (const LinkEntry* link : hive.registry.links_to(reader)) {
+    if (link->owner == dead) return;
+  }
+  for (const LinkEntry* link : hive.registry.links_of(reader)) {
+    if (link->reader == dead) hive.drop_link(link->key);
+  }
+}
+
 /// The reader has forgotten the link, or has never taken it in. REQUIRES: its owner has ended.
 void let_go(Hive& hive, LinkEntry& link) {
   if (needed_as_mine(hive, link)) {
@@ -277,9 +288,10 @@ void let_go(Hive& hive, LinkEntry& link) {
     return;
   }
   const Pid owner = link.owner;
+  const Pid reader = link.reader;
   hive.drop_link(link.key);
   const Agent* agent = hive.registry.agent(owner);
-  if (agent != nullptr && agent->taken_over) drop_needless_receipts(hive, owner);
+  if (agent != nullptr && agent->taken_over) drop_receipts(hive, reader, owner);
   forget_if_done(hive, owner);
 }
 
@@ -400,10 +412,8 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
 
 void drop_needless_receipts(Hive& hive, Pid dead) {
   std::set<Pid> readers;
-  for (const LinkEntry* link : hive.registry.links_of(dead)) readers.insert(link->reader);
-  for (const LinkEntry* link : hive.registry.links_to(dead)) {
-    if (!readers.contains(link->owner)) hive.drop_link(link->key);
-  }
+  for (const LinkEntry* link : hive.registry.links_to(dead)) readers.insert(link->owner);
+  for (const Pid reader : readers) drop_receipts(hive, reader, dead);
 }
 
 void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation) {

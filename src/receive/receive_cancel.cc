@@ -49,16 +49,19 @@ bool Receiver::has_room_for_order(const InLink& link) {
 }
 
 // An order that finds no room is obeyed where it lies: what makes room may be waiting for it.
-// REQUIRES: the next message of the urgent lane is published.
+// Not one in a slab: that is given back by its entry alone. REQUIRES: the next message of the
+// urgent lane is published.
 void Receiver::note_order_in_lane(InLink& link) {
   const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
   const auto is_noted = [&](const CancelOrder& order) {
     return order.position == at && order.row == link.row;
   };
   if (std::any_of(orders_.begin(), orders_.end(), is_noted)) return;
+  std::erase_if(orders_, [&](const auto& each) { return each.in_lane() && each.row == link.row; });
   shm::SlotCopy copy;
   shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
   if (check(link, copy) != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
+  if ((copy.header.flags & shm::kFlagSlab) != 0) return;
   orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
 }
 

@@ -336,7 +336,7 @@ shm::Room Receiver::room_for_awaited(const InLink& link, shm::Lane lane) const {
     const auto header = slot.header.load<shm::MessageHeader>();
     if (link.is_superior && is_order(header)) return shm::Room::kControl;
     const PendingReply* waiting = answers_.waiting_for(link.owner_pid, header);
-    if (waiting == nullptr) continue;
+    if (waiting == nullptr || has_expired(header, time_sent(link, header.sent_ns))) continue;
     if (at == first && waiting->is_blocking) return shm::Room::kControl;  // it is taken at once
     room = shm::Room::kCritical;
   }

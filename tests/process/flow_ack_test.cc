@@ -56,6 +56,7 @@ class Servant {
     if (kept_ != 0) jobs_.push_back(agent_->held(kept_).value());
     for (Message& job : jobs_) {
       EXPECT_TRUE(agent_->reply(job, "the result of " + std::string(job.text())));
+      EXPECT_EQ(agent_->reply(job, "once more").status, SendStatus::kNoRoute) << "it has ended";
       EXPECT_FALSE(job.valid()) << "C-08: its answer ends it";
       job.done();
     }

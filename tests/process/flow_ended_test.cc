@@ -194,14 +194,39 @@ BEELINE_ROLE(fenced_sender) {
   EXPECT_EQ(last.status, SendStatus::kNoRoute) << "nobody reads it any more";
 }
 
+// The same, and sends nothing before it has ended.
+BEELINE_ROLE(late_sender) {
+  auto& board = context.board<EndedBoard>();
+  auto agent = attach("late");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "reader");
+  shut_all_sockets();
+  const NothingOpens for_good;
+  board.cut.raise();
+  ASSERT_TRUE(board.looked.await(1, patience()));
+  EXPECT_EQ(agent->send(to, "too late").status, SendStatus::kNoRoute);
+}
+
 TEST_P(FlowEnded, AnEndedLifeThatOnlySendsIsToldSo) {
+  auto& shared = board<EndedBoard>();
   auto reader = attach("reader");
   ASSERT_TRUE(reader);
   const std::size_t sender = troupe().start("fenced_sender");
-  while (!os::wait_readable(troupe().pidfd(sender), 0ns)) {
+  troupe().start("late_sender");
+  ASSERT_TRUE(shared.cut.await(1, patience()));
+  const Pid late = peer_of(*reader, "late").pid;
+  const auto is_over = [&] {
+    const auto seen = reader->info(late);
+    return seen && seen->state == State::kZombie;
+  };
+  const Deadline deadline = patience();
+  while (!os::wait_readable(troupe().pidfd(sender), 0ns) ||
+         (!is_over() && std::chrono::steady_clock::now() < deadline)) {
     auto message = reader->receive({.timeout = 20ms});
     if (message) message->done();
   }
+  EXPECT_TRUE(is_over());
+  shared.looked.raise();
   troupe().wait_all(patience());
   expect_balance(*reader);
 }

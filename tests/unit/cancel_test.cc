@@ -249,5 +249,39 @@ TEST_F(CancelTest, InAFifoInboxAnOrderToCancelOvertakesDataWithoutRoomAndOtherUr
   }
 }
 
+// Its slab goes back to its sender with an entry alone.
+TEST_F(CancelTest, AnOrderInASlabThatFindsNoRoomWaitsForItsPlace) {
+  constexpr std::uint32_t kLength = 500;
+  Peer& filler = join(99);
+  filler.say_often(test::kContract.normal_slots);
+  receiver_->drain_all();
+  const std::uint64_t doomed = peer_->say();
+  receiver_->drain_all();
+  filler.say_often(test::kContract.normal_slots);
+  receiver_->drain_all();
+  for (std::uint32_t i = 0; i < test::kContract.urgent_slots; ++i) filler.say(Lane::kUrgent);
+  receiver_->drain_all();
+  ASSERT_LT(filler.receipt(Lane::kUrgent), filler.positions[1]) << "the table is full";
+  const auto loan = peer_->own.take_slab(kLength);
+  ASSERT_TRUE(loan);
+  shm::MessageHeader header = peer_->sound();
+  header.flags = shm::kFlagControl | shm::kFlagSlab;
+  header.type = cancel_;
+  header.reply_to = doomed;
+  header.slab = loan->slab;
+  header.length = kLength;
+  peer_->publish(header, Lane::kUrgent, nullptr, loan->generation);
+  receiver_->drain_all();
+  receiver_->drain_all();
+  EXPECT_EQ(peer_->receipt(Lane::kUrgent), 0U);
+  EXPECT_FALSE(is_dead(doomed));
+  while (!is_dead(doomed)) {
+    ASSERT_NE(finish_one(), 0U);
+    receiver_->drain_all();
+  }
+  const auto stamp = peer_->back.view().stamp(peer_->link->sink.bank, loan->slab).observe();
+  EXPECT_EQ(stamp, loan->generation);
+}
+
 }  // namespace
 }  // namespace beeline::receive

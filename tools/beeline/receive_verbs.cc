@@ -65,8 +65,11 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies
   Filter filter;
   filter.type = arguments.type;
   filter.channel = arguments.channel;
+  const auto next_deadline = [&context] {
+    return context.timeout ? after(*context.timeout) : Deadline::max();
+  };
+  auto deadline = next_deadline();
   for (std::uint64_t taken = 0; arguments.count == 0 || taken < arguments.count;) {
-    const auto deadline = context.timeout ? after(*context.timeout) : Deadline::max();
     Next next = next_message(*agent, *signals, filter, deadline);
     switch (next.arrival) {
       case Arrival::kMessage:
@@ -88,6 +91,7 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies
     }
     ++taken;
     if (const Verdict verdict = handle(*agent, *signals, next.message)) return *verdict;
+    deadline = next_deadline();
   }
   return ExitCode::kOk;
 }
