@@ -100,13 +100,10 @@ class AgentCore {
   [[nodiscard]] bool is_cancelled(std::uint32_t entry);
   void defer(std::uint32_t entry, std::string_view reply = {});
   static constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);
-  SendResult escalate(std::uint32_t entry, Deadline deadline = after(kPatienceAbove));
-  // `about`: the message that is escalated, null if there is none. `full_length`: of what was cut
-  // already, 0 if it was not.
-  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options,
-                      const shm::Entry* about, Deadline deadline, std::uint32_t full_length = 0);
+  SendResult escalate(std::uint32_t entry);
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options) {
-    return escalate(payload, options, handled(), after(kPatienceAbove));
+    Escalation made{options, payload};
+    return escalate(made, handled(), after(kPatienceAbove));
   }
   SendResult cancel(Peer to, MessageId id);
   SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
@@ -246,9 +243,11 @@ class AgentCore {
   // core_debts.cc
   void acknowledge(MessageId id, AckStatus status, std::string_view reply);
   void hand_up(Message message);
+  [[nodiscard]] bool owes_above(Pid to) const;
   void owe(Debt debt);
   void pay_debts();
   [[nodiscard]] SendStatus pay(const Debt& debt);
+  [[nodiscard]] SendStatus pay_above(Pid to, std::uint32_t entry);
   [[nodiscard]] SendStatus pay(Pid to, std::span<const std::byte> payload,
                                const send::Envelope& envelope);
   void stop_ringing(Pid to);
@@ -276,6 +275,8 @@ class AgentCore {
   void handle(const MessageHandler& handler, Message& message);
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
   [[nodiscard]] bool end_lease(std::uint32_t entry);
+  // `about`: the message that is escalated, null if there is none.
+  SendResult escalate(Escalation& made, const shm::Entry* about, Deadline deadline);
   SendResult log_escalation(std::span<const std::byte> payload);
   [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
   void end_escalated(std::uint32_t entry);
@@ -441,6 +442,7 @@ class AgentCore {
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Debt> debts_;                                 // that found no room yet
   std::uint64_t acks_dropped_ = 0;
+  std::int64_t next_above_ns_ = 0;     // when to ask the coordinator again for what is handed up
   std::vector<Pid> superiors_;         // nearest first, of ...
   std::uint64_t superiors_epoch_ = 0;  // ... this tree
   std::deque<Notice> notices_;

@@ -7,12 +7,14 @@
 
 #include "src/agent/core.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/status.h"
 
 namespace beeline {
 
 namespace {
 
-constexpr std::size_t kMostOwed = 256;  // to one peer
+constexpr std::ptrdiff_t kMostOwed = 256;            // to one peer
+constexpr std::int64_t kPauseAbove = 1'000'000'000;  // of calls for what is handed up
 
 // It may be paid later.
 bool is_put_off(SendStatus status) {
@@ -36,20 +38,22 @@ void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view rep
 // A message whose handler wants it to go up. Where there is no room above it is owed and keeps its
 // lease: that is no failed attempt. Else, what cannot go up is put back.
 void AgentCore::hand_up(Message message) {
-  const SendResult sent = escalate(message.entry_, Deadline::min());
-  if (sent) message.core_ = nullptr;
+  if (is_forked_) return;
+  const std::uint32_t at = message.entry_;
+  Escalation made = escalation_of(at);
+  const SendResult sent = escalate(made, &receiver_->entry(at), Deadline::min());
+  if (sent) return std::exchange(message.core_, nullptr)->end_escalated(at);
   if (!is_put_off(sent.status)) return;
-  const auto& above = superiors();
-  const auto lives = [this](Pid pid) {
-    const auto lock = lock_send();
-    const send::OutLink* link = out_link(pid);
-    return link != nullptr && !link->dead;
-  };
-  const auto next = std::find_if(above.begin(), above.end(), lives);
-  if (next == above.end()) return;
-  std::erase(leases_, message.entry_);
-  owe({Debt::Kind::kHandUp, *next, {}, std::move(message)});
-  pay_debts();
+  const bool waits_behind = owes_above(made.asked);
+  std::erase(leases_, at);
+  owe({Debt::Kind::kHandUp, made.asked, {}, std::move(message)});
+  if (!waits_behind) pay_debts();
+}
+
+// From the end: what is handed up lies there while nobody above has room.
+bool AgentCore::owes_above(Pid to) const {
+  const auto is_one = [to](const Debt& debt) { return debt.to == to && debt.escalated.valid(); };
+  return std::any_of(debts_.rbegin(), debts_.rend(), is_one);
 }
 
 // A peer that reads nothing loses the oldest of what it is owed, but no lease.
@@ -57,8 +61,8 @@ void AgentCore::owe(Debt debt) {
   const auto is_theirs = [to = debt.to](const Debt& other) {
     return other.to == to && !other.escalated.valid();
   };
-  const auto owed = std::count_if(debts_.begin(), debts_.end(), is_theirs);
-  if (!debt.escalated.valid() && static_cast<std::size_t>(owed) >= kMostOwed) {
+  if (!debt.escalated.valid() &&
+      std::count_if(debts_.begin(), debts_.end(), is_theirs) >= kMostOwed) {
     const auto oldest = std::find_if(debts_.begin(), debts_.end(), is_theirs);
     if (is_ack(*oldest)) ++acks_dropped_;
     debts_.erase(oldest);
@@ -90,7 +94,7 @@ void AgentCore::pay_debts() {
     if (status == SendStatus::kOk && debt.escalated.valid()) {
       taken.push_back(std::move(debt.escalated));
     }
-    paid.push_back(creditor);
+    if (std::find(paid.begin(), paid.end(), creditor) == paid.end()) paid.push_back(creditor);
     return true;
   });
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
@@ -98,15 +102,9 @@ void AgentCore::pay_debts() {
     std::exchange(message.core_, nullptr)->end_escalated(message.entry_);
 }
 
-// No control call: who has sent to us has a link from us, or is gone.
+// No control call but for what is handed up: who has sent to us has a link from us, or is gone.
 SendStatus AgentCore::pay(const Debt& debt) {
-  if (debt.escalated.valid()) {
-    const shm::Entry& original = receiver_->entry(debt.escalated.entry_);
-    const Escalation made = escalation_of(debt.escalated.entry_);
-    Letterhead head(made.options, &original, step_from(original));
-    if (made.full_length != 0) head.say_cut(made.full_length);
-    return pay(debt.to, made.payload, head.envelope());
-  }
+  if (debt.escalated.valid()) return pay_above(debt.to, debt.escalated.entry_);
   shm::Extension extension{};
   send::Envelope envelope;
   envelope.reply_to = debt.ack.id;
@@ -120,6 +118,24 @@ SendStatus AgentCore::pay(const Debt& debt) {
     envelope.flags = shm::kFlagControl;
   }
   return pay(debt.to, std::as_bytes(std::span(debt.ack.reply)), envelope);
+}
+
+// Where it goes up by no lane, the coordinator is asked, now and then, to log it or for the link.
+SendStatus AgentCore::pay_above(Pid to, std::uint32_t entry) {
+  if (has_left()) return SendStatus::kPeerDead;
+  const shm::Entry& original = receiver_->entry(entry);
+  const Escalation made = escalation_of(entry);
+  Letterhead head(made.options, &original, step_from(original));
+  if (made.full_length != 0) head.say_cut(made.full_length);
+  if (to != control::kKingPid && head.hops() > options_.max_hops) return SendStatus::kLoop;
+  if (out_link(to) == nullptr) {
+    const std::int64_t now = os::monotonic_ns();
+    if (client_.closed() || now < next_above_ns_) return SendStatus::kFull;
+    next_above_ns_ = now + kPauseAbove;
+    if (to == control::kKingPid) return log_escalation(made.payload).status;
+    if (auto opened = open_link_unasked(to); !opened) return status_of(opened.error().code);
+  }
+  return pay(to, made.payload, head.envelope());
 }
 
 SendStatus AgentCore::pay(Pid to, std::span<const std::byte> payload,

@@ -138,11 +138,10 @@ Escalation AgentCore::escalation_of(std::uint32_t entry) const {
   return made;
 }
 
-SendResult AgentCore::escalate(std::uint32_t entry, Deadline deadline) {
+SendResult AgentCore::escalate(std::uint32_t entry) {
   if (is_forked_) return {SendStatus::kNoRoute, 0, 0};
-  const Escalation made = escalation_of(entry);
-  const SendResult sent =
-      escalate(made.payload, made.options, &receiver_->entry(entry), deadline, made.full_length);
+  Escalation made = escalation_of(entry);
+  const SendResult sent = escalate(made, &receiver_->entry(entry), after(kPatienceAbove));
   if (sent) end_escalated(entry);
   return sent;
 }
@@ -156,28 +155,31 @@ void AgentCore::end_escalated(std::uint32_t entry) {
   show_activity();
 }
 
-// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
-SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options,
-                               const shm::Entry* about, Deadline deadline,
-                               std::uint32_t full_length) {
+// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it. Who
+// does not wait overtakes nothing that is owed there.
+SendResult AgentCore::escalate(Escalation& made, const shm::Entry* about, Deadline deadline) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
-  SendOptions escalation = options;
-  escalation.type = kEscalation;
-  escalation.rank = std::min(options.rank, kHigh);
-  Letterhead head(escalation, about, about != nullptr ? step_from(*about) : 1);
-  if (full_length != 0) head.say_cut(full_length);
+  made.options.type = kEscalation;
+  made.options.rank = std::min(made.options.rank, kHigh);
+  Letterhead head(made.options, about, about != nullptr ? step_from(*about) : 1);
+  if (made.full_length != 0) head.say_cut(made.full_length);
+  const auto waits_behind = [&] { return deadline == Deadline::min() && owes_above(made.asked); };
   const std::vector<Pid> above = superiors();  // a send may look at a new tree
+  if (above.empty()) return {SendStatus::kNoRoute, 0, 0};
   for (const Pid ancestor : above) {
-    if (ancestor == control::kKingPid) return log_escalation(payload);
+    if (ancestor == control::kKingPid) break;
     const auto to = peer(ancestor);
     if (!to && to.error().code == ErrorCode::kPeerDead) continue;
     // A task may write to its parent alone, and that is dead.
-    if (!to && to.error().code == ErrorCode::kDenied) return log_escalation(payload);
+    if (!to && to.error().code == ErrorCode::kDenied) break;
+    made.asked = ancestor;
+    if (waits_behind()) return {SendStatus::kFull, 0, 0};
     if (!to) return {status_of(to.error().code), 0, 0};
-    const SendResult sent = send_as(head, *to, payload, deadline, 0);
+    const SendResult sent = send_as(head, *to, made.payload, deadline, 0);
     if (sent.status != SendStatus::kPeerDead) return sent;
   }
-  return {SendStatus::kNoRoute, 0, 0};
+  made.asked = control::kKingPid;
+  return waits_behind() ? SendResult{SendStatus::kFull, 0, 0} : log_escalation(made.payload);
 }
 
 SendResult AgentCore::log_escalation(std::span<const std::byte> payload) {

@@ -1,6 +1,7 @@
 #pragma once
 // What this agent has to say to a peer whose link had no room for it: an acknowledgement, or that a
-// message is taken back; or a message that its handler hands up. Nobody waits for it.
+// message is taken back; or a message that its handler hands up, to the coordinator too. Nobody
+// waits for it.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,11 +20,12 @@ struct Debt {
   Message escalated = {};  // of kHandUp alone: its lease, which ends when that is paid
 };
 
-// A message as its handler hands it up. The payload lies in the inbox, until its lease ends.
+// What goes up. The payload of a message lies in the inbox, until its lease ends.
 struct Escalation {
   SendOptions options{};
   std::span<const std::byte> payload;
   std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
+  Pid asked = 0;                  // who took it, or had no room for it
 };
 
 }  // namespace beeline

@@ -1,8 +1,13 @@
 // Escalations: who takes them when the next above is dead or hands them on.
 
+#include <sys/resource.h>
+
+#include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "src/control/log_gate.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -224,6 +229,152 @@ TEST_P(FlowEscalate, C_08_WhatFindsNoRoomAboveIsOwedAndWhatIsTooLongIsCut) {
   issue.done();
   while (auto data = top->try_receive()) data->done();
   troupe().wait_all(patience());
+  expect_balance(*top);
+}
+
+// Leaves no room in its lane to the top, and has some again before it hands on the second.
+BEELINE_ROLE(relieved_middle) {
+  auto& board = context.board<EscalateBoard>();
+  AttachOptions options = named("middle", "top");
+  options.normal_slots = 8;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 2));
+  const Peer top = peer_of(*agent, "top");
+  while (agent->send(top, "data")) {
+  }
+  int calls = 0;
+  const auto pass_on = [&](Message&) {
+    if (++calls == 2) {
+      board.sent.raise();
+      EXPECT_TRUE(board.go.await(1, patience()));
+    }
+    return Ack{AckStatus::kEscalate, {}};
+  };
+  const auto served = agent->serve(pass_on, {.most = 2});
+  EXPECT_TRUE(served && *served == 2);
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  EXPECT_EQ(agent->counters().requeued, 0U);
+  EXPECT_EQ(agent->counters().done, 2U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowEscalate, C_08_WhatGoesUpOvertakesNothingThatIsOwedThere) {
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("relieved_middle");
+  const Peer middle = peer_of(*top, "middle");
+  for (const char* text : {"first", "second"}) ASSERT_TRUE(top->send(middle, text));
+  auto& shared = board<EscalateBoard>();
+  ASSERT_TRUE(shared.sent.await(1, patience()));
+  ASSERT_NO_FATAL_FAILURE(await_drained(*top, 8));
+  shared.go.raise();
+  for (const char* text : {"first", "second"}) {
+    Message issue = next_message(*top, {.type = kEscalation});
+    ASSERT_TRUE(issue.valid());
+    EXPECT_EQ(issue.text(), text);
+    issue.done();
+  }
+  while (auto data = top->try_receive()) data->done();
+  troupe().wait_all(patience());
+  expect_balance(*top);
+}
+
+TEST_P(FlowEscalate, C_08_WhatTheCoordinatorDoesNotLogNowIsOwedToIt) {
+  constexpr std::size_t kLogged = control::LogGate::kEscalations.agent.burst;
+  constexpr std::size_t kAll = kLogged + 10;
+  auto top = attach("top");
+  auto asker = attach("asker");
+  ASSERT_TRUE(top && asker);
+  const Peer to = peer_of(*asker, "top");
+  std::vector<SendResult> sent;
+  for (std::size_t i = 0; i < kAll; ++i) {
+    sent.push_back(asker->send(to, "issue " + std::to_string(i), {.requires_ack = true}));
+    ASSERT_TRUE(sent.back());
+  }
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = top->serve(pass_on, {.most = kAll});
+  ASSERT_TRUE(served && *served == kAll);
+  ASSERT_LT(top->counters().done, kAll) << "more than the coordinator writes down at once";
+  ASSERT_EQ(top->counters().requeued, 0U) << "that is no failed attempt";
+  ASSERT_NO_FATAL_FAILURE(drain_until(*top, [&] { return top->counters().done > kLogged; }));
+  EXPECT_NE(hive().log().find("issue " + std::to_string(kLogged)), std::string::npos);
+  const auto ack = asker->await_ack(to, sent[kLogged].id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kEscalate);
+  EXPECT_EQ(top->counters().done + top->counters().leased, kAll);
+  EXPECT_EQ(top->counters().requeued, 0U);
+  expect_balance(*top);
+}
+
+// While one exists the coordinator has descriptors for its answers, and for no further link.
+class NoRoomForLinks {
+ public:
+  explicit NoRoomForLinks(pid_t coordinator) : coordinator_(coordinator) {
+    const std::filesystem::directory_iterator fds("/proc/" + std::to_string(coordinator) + "/fd");
+    const auto open = static_cast<rlim_t>(std::distance(begin(fds), end(fds)));
+    EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, nullptr, &files_), 0);
+    const rlimit few{open + 4, files_.rlim_max};
+    EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, &few, nullptr), 0);
+  }
+  ~NoRoomForLinks() { EXPECT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &files_, nullptr), 0); }
+  NoRoomForLinks(const NoRoomForLinks&) = delete;
+  NoRoomForLinks& operator=(const NoRoomForLinks&) = delete;
+
+ private:
+  pid_t coordinator_;
+  rlimit files_{};
+};
+
+BEELINE_ROLE(unreached_middle) {
+  auto agent = attach("middle", "top");
+  ASSERT_TRUE(agent);
+  context.board<EscalateBoard>().attached.raise();
+  Message issue = next_message(*agent);
+  ASSERT_TRUE(issue.valid());
+  EXPECT_EQ(issue.type(), kEscalation);
+  EXPECT_EQ(issue.text(), kIssue);
+  issue.done();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+// Has a link to the top, and can open none to the middle.
+BEELINE_ROLE(linkless_bottom) {
+  auto& board = context.board<EscalateBoard>();
+  auto agent = attach("bottom", "middle");
+  ASSERT_TRUE(agent);
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 1));
+  ASSERT_TRUE(agent->send(peer_of(*agent, "top"), "here"));
+  board.attached.raise();
+  ASSERT_TRUE(board.go.await(1, patience()));
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_EQ(agent->counters().leased, 1U);
+  EXPECT_EQ(agent->counters().requeued, 0U) << "it is no failed attempt";
+  board.sent.raise();
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  EXPECT_EQ(agent->counters().done, 1U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowEscalate, C_08_WhoHasNoLinkYetIsOwedItAllTheSame) {
+  auto& shared = board<EscalateBoard>();
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("unreached_middle");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  troupe().start("linkless_bottom");
+  ASSERT_TRUE(top->send(peer_of(*top, "bottom"), kIssue));
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  ASSERT_NO_FATAL_FAILURE(await_drained(*top, 1));
+  {
+    const NoRoomForLinks refusal(hive().coordinator());
+    shared.go.raise();
+    ASSERT_TRUE(shared.sent.await(1, patience()));
+  }
+  troupe().wait_all(patience());
+  EXPECT_EQ(take_texts(*top), std::vector<std::string>{"here"}) << "nobody is bypassed";
   expect_balance(*top);
 }
 
