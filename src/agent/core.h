@@ -99,12 +99,8 @@ class AgentCore {
   [[nodiscard]] Result<Message> held(MessageId id);
   [[nodiscard]] bool is_cancelled(std::uint32_t entry);
   void defer(std::uint32_t entry, std::string_view reply = {});
-  static constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);
   SendResult escalate(std::uint32_t entry);
-  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options) {
-    Escalation made{options, payload};
-    return escalate(made, handled(), after(kPatienceAbove));
-  }
+  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options);
   SendResult cancel(Peer to, MessageId id);
   SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
 
@@ -274,6 +270,7 @@ class AgentCore {
   [[nodiscard]] std::uint32_t await_message(const ServeOptions& options);
   void handle(const MessageHandler& handler, Message& message);
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
+  [[nodiscard]] bool is_deferred(std::uint32_t entry) const;
   [[nodiscard]] bool end_lease(std::uint32_t entry);
   // `about`: the message that is escalated, null if there is none.
   SendResult escalate(Escalation& made, const shm::Entry* about, Deadline deadline);

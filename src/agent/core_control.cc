@@ -42,7 +42,7 @@ void AgentCore::poll_control() {
   audit_links();
   report_quarantined();
   fade_links();
-  if (!is_forked_ && !has_ended()) receiver_->bury_expired_sometimes();
+  receiver_->bury_expired_sometimes();
   offer_room();
   publish_pressure();
   pay_debts();

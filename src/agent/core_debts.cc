@@ -23,6 +23,7 @@ bool is_put_off(SendStatus status) {
 }
 
 bool is_ack(const Debt& debt) { return debt.kind == Debt::Kind::kAck; }
+bool is_handed_up(const Debt& debt) { return debt.kind == Debt::Kind::kHandUp; }
 
 }  // namespace
 
@@ -52,17 +53,16 @@ void AgentCore::hand_up(Message message) {
 
 // From the end: what is handed up lies there while nobody above has room.
 bool AgentCore::owes_above(Pid to) const {
-  const auto is_one = [to](const Debt& debt) { return debt.to == to && debt.escalated.valid(); };
+  const auto is_one = [to](const Debt& debt) { return debt.to == to && is_handed_up(debt); };
   return std::any_of(debts_.rbegin(), debts_.rend(), is_one);
 }
 
 // A peer that reads nothing loses the oldest of what it is owed, but no lease.
 void AgentCore::owe(Debt debt) {
   const auto is_theirs = [to = debt.to](const Debt& other) {
-    return other.to == to && !other.escalated.valid();
+    return other.to == to && !is_handed_up(other);
   };
-  if (!debt.escalated.valid() &&
-      std::count_if(debts_.begin(), debts_.end(), is_theirs) >= kMostOwed) {
+  if (!is_handed_up(debt) && std::count_if(debts_.begin(), debts_.end(), is_theirs) >= kMostOwed) {
     const auto oldest = std::find_if(debts_.begin(), debts_.end(), is_theirs);
     if (is_ack(*oldest)) ++acks_dropped_;
     debts_.erase(oldest);
@@ -91,7 +91,7 @@ void AgentCore::pay_debts() {
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
-    if (status == SendStatus::kOk && debt.escalated.valid()) {
+    if (status == SendStatus::kOk && is_handed_up(debt)) {
       taken.push_back(std::move(debt.escalated));
     }
     if (std::find(paid.begin(), paid.end(), creditor) == paid.end()) paid.push_back(creditor);
@@ -104,7 +104,7 @@ void AgentCore::pay_debts() {
 
 // No control call but for what is handed up: who has sent to us has a link from us, or is gone.
 SendStatus AgentCore::pay(const Debt& debt) {
-  if (debt.escalated.valid()) return pay_above(debt.to, debt.escalated.entry_);
+  if (is_handed_up(debt)) return pay_above(debt.to, debt.escalated.entry_);
   shm::Extension extension{};
   send::Envelope envelope;
   envelope.reply_to = debt.ack.id;
@@ -125,8 +125,7 @@ SendStatus AgentCore::pay_above(Pid to, std::uint32_t entry) {
   if (has_left()) return SendStatus::kPeerDead;
   const shm::Entry& original = receiver_->entry(entry);
   const Escalation made = escalation_of(entry);
-  Letterhead head(made.options, &original, step_from(original));
-  if (made.full_length != 0) head.say_cut(made.full_length);
+  const Letterhead head(made, &original, step_from(original));
   if (to != control::kKingPid && head.hops() > options_.max_hops) return SendStatus::kLoop;
   if (out_link(to) == nullptr) {
     const std::int64_t now = os::monotonic_ns();
@@ -167,10 +166,10 @@ void AgentCore::stop_ringing(Pid to) {
 // Of an agent that leaves; how many there were. Leases are no loss: its next life has them.
 std::size_t AgentCore::drop_debts() {
   acks_dropped_ += static_cast<std::uint64_t>(std::count_if(debts_.begin(), debts_.end(), is_ack));
-  const auto is_lost = [](const Debt& debt) { return !debt.escalated.valid(); };
-  const auto count = static_cast<std::size_t>(std::count_if(debts_.begin(), debts_.end(), is_lost));
+  const auto kept = std::count_if(debts_.begin(), debts_.end(), is_handed_up);
+  const std::size_t lost = debts_.size() - static_cast<std::size_t>(kept);
   debts_.clear();
-  return count;
+  return lost;
 }
 
 }  // namespace beeline

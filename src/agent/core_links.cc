@@ -83,11 +83,7 @@ void AgentCore::join_life(receive::InLink& link) {
 void AgentCore::accept_postponed() {
   std::vector<control::AnnouncedLink> again;
   std::swap(again, postponed_);
-  for (control::AnnouncedLink& announced : again) {
-    const Pid owner = announced.pid;
-    accept_link(std::move(announced));
-    refresh_peer(owner);  // its receipts may lie in it
-  }
+  for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
 }
 
 // A link waits once, however often it was announced.
@@ -116,6 +112,7 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   receive::InLink& added = receiver_->add(std::move(link));
   join_life(added);
   connect_receipts(added);
+  refresh_peer(added.owner_pid);  // its receipts may lie in it
 }
 
 // Before that nothing was sent in it, and after that for as long as nobody knew of it.

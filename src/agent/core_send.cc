@@ -1,7 +1,5 @@
 // The send side of an agent: peers by slot, waiting for space, loans, and sends of other threads.
 
-#include <algorithm>
-
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
@@ -134,9 +132,7 @@ SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload
   answer.reply_to = about.header.id;
   const Letterhead head(answer, &about, step_from(about));
   const SendResult sent = send_as(head, *to, payload, deadline, 0);
-  const bool deferred =
-      std::find(deferred_.begin(), deferred_.end(), message.entry_) != deferred_.end();
-  if (sent && deferred) message.done();
+  if (sent && is_deferred(message.entry_)) message.done();
   return sent;
 }
 

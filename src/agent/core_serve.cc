@@ -9,6 +9,12 @@
 
 namespace beeline {
 
+namespace {
+
+constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);  // for room
+
+}  // namespace
+
 Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
   std::size_t handled = 0;
   stop_serving_ = false;
@@ -101,12 +107,16 @@ bool AgentCore::is_cancelled(std::uint32_t entry) {
 void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
   if (is_forked_) return;
   std::erase(leases_, entry);
-  if (std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end()) return;
+  if (is_deferred(entry)) return;
   deferred_.push_back(entry);
   const shm::MessageHeader& header = receiver_->entry(entry).header;
   if ((header.flags & shm::kFlagRequiresAck) != 0) {
     acknowledge(header.id, AckStatus::kQueued, reply);
   }
+}
+
+bool AgentCore::is_deferred(std::uint32_t entry) const {
+  return std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end();
 }
 
 // Returns whether the sender is to be told how the lease ended.
@@ -138,6 +148,13 @@ Escalation AgentCore::escalation_of(std::uint32_t entry) const {
   return made;
 }
 
+SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options) {
+  Escalation made{options, payload};
+  made.options.type = kEscalation;
+  made.options.rank = std::min(options.rank, kHigh);
+  return escalate(made, handled(), after(kPatienceAbove));
+}
+
 SendResult AgentCore::escalate(std::uint32_t entry) {
   if (is_forked_) return {SendStatus::kNoRoute, 0, 0};
   Escalation made = escalation_of(entry);
@@ -159,10 +176,7 @@ void AgentCore::end_escalated(std::uint32_t entry) {
 // does not wait overtakes nothing that is owed there.
 SendResult AgentCore::escalate(Escalation& made, const shm::Entry* about, Deadline deadline) {
   if (has_left()) return {SendStatus::kNoRoute, 0, 0};
-  made.options.type = kEscalation;
-  made.options.rank = std::min(made.options.rank, kHigh);
-  Letterhead head(made.options, about, about != nullptr ? step_from(*about) : 1);
-  if (made.full_length != 0) head.say_cut(made.full_length);
+  const Letterhead head(made, about, about != nullptr ? step_from(*about) : 1);
   const auto waits_behind = [&] { return deadline == Deadline::min() && owes_above(made.asked); };
   const std::vector<Pid> above = superiors();  // a send may look at a new tree
   if (above.empty()) return {SendStatus::kNoRoute, 0, 0};

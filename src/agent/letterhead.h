@@ -9,6 +9,7 @@
 #include <beeline/types.h>
 
 #include "shm/entry.h"
+#include "src/agent/debt.h"
 #include "src/send/send_path.h"
 
 namespace beeline {
@@ -30,6 +31,10 @@ class Letterhead {
     if (inherits || options.cause != 0 || !options.trace.empty()) {
       say_origin(options, inherits ? handled : nullptr);
     }
+  }
+  Letterhead(const Escalation& made, const shm::Entry* handled, std::uint32_t step)
+      : Letterhead(made.options, handled, step) {
+    if (made.full_length != 0) say_cut(made.full_length);
   }
   Letterhead(const Letterhead&) = delete;
   Letterhead& operator=(const Letterhead&) = delete;

@@ -57,12 +57,17 @@ void Receiver::note_order_in_lane(InLink& link) {
     return order.position == at && order.row == link.row;
   };
   if (std::any_of(orders_.begin(), orders_.end(), is_noted)) return;
-  std::erase_if(orders_, [&](const auto& each) { return each.in_lane() && each.row == link.row; });
+  forget_order_in_lane(link);
   shm::SlotCopy copy;
   shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
   if (check(link, copy) != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
   if ((copy.header.flags & shm::kFlagSlab) != 0) return;
   orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
+}
+
+void Receiver::forget_order_in_lane(const InLink& link) {
+  std::erase_if(orders_,
+                [&](const CancelOrder& order) { return order.in_lane() && order.row == link.row; });
 }
 
 // Looks at `budget` entries at most. True when a lane has moved on. REQUIRES: everything that was
@@ -169,16 +174,15 @@ void Receiver::finish_order(const CancelOrder& order) {
 // It has been obeyed, and counts as a message that was done. Killed before the commit, a successor
 // finds it in the lane and its message as it is now.
 void Receiver::take_off_lane(const CancelOrder& order) {
-  InLink* link = order.row < rows_.size() ? rows_[order.row] : nullptr;
-  if (link == nullptr) return;
-  std::uint64_t& position = link->position[static_cast<std::size_t>(shm::Lane::kUrgent)];
+  InLink& link = *rows_[order.row];
+  std::uint64_t& position = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
   // It was written over, or is not ours to take now: then it is noted again.
-  if (position != order.position || !link->open()) return;
+  if (position != order.position || !link.open()) return;
   ++position;
-  commit(*link, shm::Lane::kUrgent);
+  commit(link, shm::Lane::kUrgent);
   home_->inbox().count_done(1);
-  ++link->received;
-  ring_for_space(*link);
+  ++link.received;
+  ring_for_space(link);
 }
 
 bool Receiver::is_cancelled(std::uint32_t at) const {

@@ -278,8 +278,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
                            shm::SlotCopy& copy) {
   shm::copy_area(slot, copy);
   if (is_cancel_order(link, copy.header)) {
-    std::erase_if(orders_,
-                  [&](const auto& each) { return each.in_lane() && each.row == link.row; });
+    forget_order_in_lane(link);
     if (!has_room_for_order(link)) return false;
   }
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;

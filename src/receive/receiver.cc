@@ -137,17 +137,20 @@ bool Receiver::has_urgent_lane() const {
 
 // Whoever revived a dead letter wants it delivered, late or not.
 bool Receiver::has_expired(const shm::Entry& entry) {
-  const std::int64_t end = end_of_life(entry);
-  return end != kNever && os::coarse_ns() > end;
+  return !entry.is_revived() && has_expired(entry.header, entry.header.sent_ns);
 }
 
 bool Receiver::has_expired(const shm::MessageHeader& header, std::int64_t sent_ns) {
-  return header.ttl_ms != 0 && os::coarse_ns() > sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
+  const std::int64_t end = end_of_life(header, sent_ns);
+  return end != kNever && os::coarse_ns() > end;
 }
 
 std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
-  if (entry.header.ttl_ms == 0 || entry.is_revived()) return kNever;
-  return entry.header.sent_ns + std::int64_t{entry.header.ttl_ms} * 1'000'000;
+  return entry.is_revived() ? kNever : end_of_life(entry.header, entry.header.sent_ns);
+}
+
+std::int64_t Receiver::end_of_life(const shm::MessageHeader& header, std::int64_t sent_ns) {
+  return header.ttl_ms == 0 ? kNever : sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
 }
 
 // None of the reasons of drop_unfit() can hold.

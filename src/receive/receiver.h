@@ -184,6 +184,8 @@ class Receiver {
   [[nodiscard]] static bool has_expired(const shm::MessageHeader& header, std::int64_t sent_ns);
   // When that is, on the coarse clock; kNever if it lives for ever.
   [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
+  [[nodiscard]] static std::int64_t end_of_life(const shm::MessageHeader& header,
+                                                std::int64_t sent_ns);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   // Takes nothing more from a link whose owner wrote what cannot be. `fault` says what, and lives
@@ -243,6 +245,7 @@ class Receiver {
   [[nodiscard]] bool has_room_for_order(const InLink& link);
   bool obey_orders(std::uint32_t budget);
   void note_order_in_lane(InLink& link);
+  void forget_order_in_lane(const InLink& link);
   bool obey(CancelOrder& order, std::uint32_t& budget);
   bool release_orders(shm::Room room);
   [[nodiscard]] bool is_scanned(const CancelOrder& order) const;
