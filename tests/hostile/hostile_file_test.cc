@@ -7,9 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <functional>
-#include <iterator>
 
 #include "src/os/event_fd.h"
 #include "tests/hostile/stage.h"
@@ -263,11 +261,6 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithItsOwner) {
     drain_until(*victim, [&] { return links() == 0; });
   }
   await_log({"event=link_ended", "name=\"villain\"", "not ready"});
-}
-
-std::size_t count_open_fds() {
-  const std::filesystem::directory_iterator open("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(open), end(open)));
 }
 
 TEST_F(HostileNewcomer, WhatItsReaderRefusesLeavesItNothingToHold) {

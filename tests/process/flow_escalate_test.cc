@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -183,18 +182,26 @@ TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastWhoEscalatesItHimself) {
 
 constexpr std::size_t kCutTo = 64 << 10;
 
-// Leaves no room in its lane to the top, and then hands on what it is sent.
-BEELINE_ROLE(choked_middle) {
-  auto& board = context.board<EscalateBoard>();
+// The middle, with so many messages of the top and no room in its lane to it.
+std::optional<Agent> attach_choked(std::uint64_t messages) {
   AttachOptions options = named("middle", "top");
   options.normal_slots = 8;
   options.max_payload_bytes = kCutTo;
   auto agent = attach(options);
-  ASSERT_TRUE(agent);
-  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 1));
+  if (!agent) return agent;
+  await_queued(*agent, messages);
+  if (testing::Test::HasFatalFailure()) return std::nullopt;
   const Peer top = peer_of(*agent, "top");
   while (agent->send(top, "data")) {
   }
+  return agent;
+}
+
+// Leaves no room in its lane to the top, and then hands on what it is sent.
+BEELINE_ROLE(choked_middle) {
+  auto& board = context.board<EscalateBoard>();
+  auto agent = attach_choked(1);
+  ASSERT_TRUE(agent);
   int calls = 0;
   const auto pass_on = [&](Message&) { return ++calls, Ack{AckStatus::kEscalate, {}}; };
   const auto served = agent->serve(pass_on, {.most = 1});
@@ -235,14 +242,8 @@ TEST_P(FlowEscalate, C_08_WhatFindsNoRoomAboveIsOwedAndWhatIsTooLongIsCut) {
 // Leaves no room in its lane to the top, and has some again before it hands on the second.
 BEELINE_ROLE(relieved_middle) {
   auto& board = context.board<EscalateBoard>();
-  AttachOptions options = named("middle", "top");
-  options.normal_slots = 8;
-  auto agent = attach(options);
+  auto agent = attach_choked(2);
   ASSERT_TRUE(agent);
-  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 2));
-  const Peer top = peer_of(*agent, "top");
-  while (agent->send(top, "data")) {
-  }
   int calls = 0;
   const auto pass_on = [&](Message&) {
     if (++calls == 2) {
@@ -311,10 +312,8 @@ TEST_P(FlowEscalate, C_08_WhatTheCoordinatorDoesNotLogNowIsOwedToIt) {
 class NoRoomForLinks {
  public:
   explicit NoRoomForLinks(pid_t coordinator) : coordinator_(coordinator) {
-    const std::filesystem::directory_iterator fds("/proc/" + std::to_string(coordinator) + "/fd");
-    const auto open = static_cast<rlim_t>(std::distance(begin(fds), end(fds)));
     EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, nullptr, &files_), 0);
-    const rlimit few{open + 4, files_.rlim_max};
+    const rlimit few{count_open_fds(coordinator) + 4, files_.rlim_max};
     EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, &few, nullptr), 0);
   }
   ~NoRoomForLinks() { EXPECT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &files_, nullptr), 0); }

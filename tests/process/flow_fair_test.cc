@@ -121,12 +121,17 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
 
 constexpr Order kOrders[] = {Order::kAged, Order::kStrict, Order::kFifo};
 
-BEELINE_ROLE(governed) {
-  auto& board = context.board<FairBoard>();
+// Below the boss, with one of the orders.
+std::optional<Agent> attach_governed(std::size_t order) {
   AttachOptions options = named("governed", "boss");
   options.inbox_capacity = 64;
-  options.order = kOrders[context.number];
-  auto agent = attach(options);
+  options.order = kOrders[order];
+  return attach(options);
+}
+
+BEELINE_ROLE(governed) {
+  auto& board = context.board<FairBoard>();
+  auto agent = attach_governed(context.number);
   ASSERT_TRUE(agent);
   board.attached.raise();
   Message job = next_message(*agent);
@@ -202,10 +207,7 @@ TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
 // Handles what somebody asks for who is not above it, until that is taken back.
 BEELINE_ROLE(besieged) {
   auto& board = context.board<FairBoard>();
-  AttachOptions options = named("governed", "boss");
-  options.inbox_capacity = 64;
-  options.order = kOrders[context.number];
-  auto agent = attach(options);
+  auto agent = attach_governed(context.number);
   ASSERT_TRUE(agent);
   board.attached.raise();
   Message job = next_message(*agent, {.type = "job"});

@@ -66,8 +66,8 @@ pid_t parent_of(pid_t pid) {
 
 }  // namespace
 
-std::size_t count_open_fds() {
-  const fs::directory_iterator listing("/proc/self/fd");
+std::size_t count_open_fds(pid_t process) {
+  const fs::directory_iterator listing("/proc/" + std::to_string(process) + "/fd");
   return static_cast<std::size_t>(std::distance(begin(listing), end(listing)));
 }
 

@@ -2,6 +2,7 @@
 // A hive of a test's own, in a directory of its own, which leaves nothing behind.
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <string>
@@ -45,6 +46,7 @@ class ScratchHive {
   bool closed_ = false;
 };
 
-[[nodiscard]] std::size_t count_open_fds();
+// Of a process, this one if none is named.
+[[nodiscard]] std::size_t count_open_fds(pid_t process = ::getpid());
 
 }  // namespace beeline::test
