@@ -40,8 +40,8 @@ struct ServeOptions {
 /// escalation with nobody else above) wait for each of its answers at most
 /// `AttachOptions::control_timeout`; an escalation also 1 s for room above. Any call may look at
 /// the control socket, which takes a few ms, once a second at most, while the coordinator is gone
-/// or hangs; and where a new peer's link must be answered, up to 2 s, once, if it hangs in that
-/// moment.
+/// or hangs; and where a new peer's link must be answered or what a handler escalates asks for one,
+/// up to 2 s, once, if it hangs in that moment.
 ///
 /// After a fork the child's copies of an Agent, its Messages and Loans are dead: they may be
 /// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
@@ -190,7 +190,7 @@ class Agent {
                           const SendOptions& options = {});
   /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives; where
   /// that is the coordinator, its first 2,000 bytes go into the log and the rest is lost; `id` is 0
-  /// then.
+  /// then, and kFull says that it writes down no more of this agent now.
   SendResult escalate(std::string_view issue, const SendOptions& options = {});
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said

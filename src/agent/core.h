@@ -197,12 +197,11 @@ class AgentCore {
   void refresh_peer(Pid pid);
   void watch_owners();
   void fade_links();
+  class Unasked;
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
-  // Whether to wait for a coordinator that has gone.
-  enum class Patience : std::uint8_t { kNone, kForCoordinator };
   Result<Peer> find_peer(Pid pid);
-  Result<Peer> open_link(Pid pid, Patience patience);
+  Result<Peer> open_link(Pid pid);
   Result<Peer> open_link_unasked(Pid pid);
   [[nodiscard]] bool has_place(const send::OutLink& link) const;
   [[nodiscard]] std::string why_denied(Pid pid);
@@ -342,7 +341,7 @@ class AgentCore {
   void arm();
   void arm_again();
   [[nodiscard]] std::int64_t longest_block() const;
-  Result<void> make_timer();
+  [[nodiscard]] std::int64_t next_timer_ns() const;
   void set_timer();
   void disarm();
   void offer_room();
@@ -418,7 +417,7 @@ class AgentCore {
   shm::DirectoryView directory_view_;
   segment::Owned status_;
   wake::BellSet bells_;
-  os::UniqueFd timer_;  // with a receive_rate only: it is behind the fd of the user too
+  os::UniqueFd timer_;  // once it was needed: it is behind the fd of the user too
   bool timer_is_set_ = false;
   std::unique_ptr<wake::Waiter> waiter_;
 
@@ -439,7 +438,6 @@ class AgentCore {
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Debt> debts_;                                 // that found no room yet
   std::uint64_t acks_dropped_ = 0;
-  std::int64_t next_above_ns_ = 0;     // when to ask the coordinator again for what is handed up
   std::vector<Pid> superiors_;         // nearest first, of ...
   std::uint64_t superiors_epoch_ = 0;  // ... this tree
   std::deque<Notice> notices_;
@@ -463,6 +461,7 @@ class AgentCore {
   std::int64_t next_resume_ns_ = 0;
   std::int64_t resume_pause_ns_ = 0;
   bool is_silent_ = false;  // the coordinator, when it was waited for last
+  bool unasked_ = false;    // see Unasked
   std::int64_t next_place_ns_ = std::numeric_limits<std::int64_t>::max();  // when to open again
   std::int64_t place_until_ns_ = 0;
   std::uint32_t links_to_come_ = 0;      // in-links that the coordinator is about to announce

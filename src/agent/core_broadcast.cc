@@ -45,6 +45,10 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
   const auto settle_all = [&](const SendResult& result) {
     for (Delivery& target : targets) target.result = result;
   };
+  if (!still_counts()) {
+    settle_all({SendStatus::kNoRoute, 0, 0});
+    return targets;
+  }
   Letterhead head(options, handled());
   if (head.hops() > options_.max_hops) {
     settle_all({SendStatus::kLoop, 0, 0});

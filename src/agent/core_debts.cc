@@ -8,13 +8,13 @@
 #include "src/agent/core.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/status.h"
+#include "src/agent/unasked.h"
 
 namespace beeline {
 
 namespace {
 
-constexpr std::ptrdiff_t kMostOwed = 256;            // to one peer
-constexpr std::int64_t kPauseAbove = 1'000'000'000;  // of calls for what is handed up
+constexpr std::ptrdiff_t kMostOwed = 256;  // to one peer
 
 // It may be paid later.
 bool is_put_off(SendStatus status) {
@@ -36,16 +36,22 @@ void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view rep
   pay_debts();
 }
 
-// A message whose handler wants it to go up. Where there is no room above it is owed and keeps its
-// lease: that is no failed attempt. Else, what cannot go up is put back.
+// A message whose handler wants it to go up. While there is no room above, or no coordinator to
+// ask, it is owed and keeps its lease. What nobody above takes is a dead letter: its handler has
+// decided already, and would do so again.
 void AgentCore::hand_up(Message message) {
   if (is_forked_) return;
+  const Unasked unasked(*this);
   const std::uint32_t at = message.entry_;
   Escalation made = escalation_of(at);
   const SendResult sent = escalate(made, &receiver_->entry(at), Deadline::min());
   if (sent) return std::exchange(message.core_, nullptr)->end_escalated(at);
-  if (!is_put_off(sent.status)) return;
+  if (has_left()) return;  // it is put back, for the next life
   const bool waits_behind = owes_above(made.asked);
+  const bool may_wait = waits_behind || out_link(made.asked) != nullptr;
+  if (!client_.closed() && !(may_wait && is_put_off(sent.status))) {
+    return message.reject("it could not be escalated: " + std::string(to_string(sent.status)));
+  }
   std::erase(leases_, at);
   owe({Debt::Kind::kHandUp, made.asked, {}, std::move(message)});
   if (!waits_behind) pay_debts();
@@ -70,7 +76,8 @@ void AgentCore::owe(Debt debt) {
   debts_.push_back(std::move(debt));
 }
 
-// Each peer's in their order; one that takes nothing holds up no other.
+// Each peer's in their order; one that takes nothing holds up no other. What was to go up to
+// somebody who is dead goes to whoever is above that.
 void AgentCore::pay_debts() {
   for (const receive::Refused& refused : receiver_->take_refused()) {
     owe({Debt::Kind::kAck,
@@ -82,6 +89,7 @@ void AgentCore::pay_debts() {
   std::vector<Creditor> paid;
   std::vector<Creditor> full;
   std::vector<Message> taken;  // by who stands above
+  std::vector<Message> left;
   std::erase_if(debts_, [&](Debt& debt) {
     const Creditor creditor{debt.to, debt.kind};
     if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
@@ -91,8 +99,8 @@ void AgentCore::pay_debts() {
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
-    if (status == SendStatus::kOk && is_handed_up(debt)) {
-      taken.push_back(std::move(debt.escalated));
+    if (is_handed_up(debt)) {
+      (status == SendStatus::kOk ? taken : left).push_back(std::move(debt.escalated));
     }
     if (std::find(paid.begin(), paid.end(), creditor) == paid.end()) paid.push_back(creditor);
     return true;
@@ -100,9 +108,11 @@ void AgentCore::pay_debts() {
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
   for (Message& message : taken)
     std::exchange(message.core_, nullptr)->end_escalated(message.entry_);
+  for (Message& message : left) hand_up(std::move(message));
+  if (armed_) set_timer();
 }
 
-// No control call but for what is handed up: who has sent to us has a link from us, or is gone.
+// No control call: who has sent to us has a link from us, or is gone.
 SendStatus AgentCore::pay(const Debt& debt) {
   if (is_handed_up(debt)) return pay_above(debt.to, debt.escalated.entry_);
   shm::Extension extension{};
@@ -120,20 +130,12 @@ SendStatus AgentCore::pay(const Debt& debt) {
   return pay(debt.to, std::as_bytes(std::span(debt.ack.reply)), envelope);
 }
 
-// Where it goes up by no lane, the coordinator is asked, now and then, to log it or for the link.
 SendStatus AgentCore::pay_above(Pid to, std::uint32_t entry) {
-  if (has_left()) return SendStatus::kPeerDead;
+  if (out_link(to) == nullptr && client_.closed()) return SendStatus::kFull;
   const shm::Entry& original = receiver_->entry(entry);
   const Escalation made = escalation_of(entry);
   const Letterhead head(made, &original, step_from(original));
-  if (to != control::kKingPid && head.hops() > options_.max_hops) return SendStatus::kLoop;
-  if (out_link(to) == nullptr) {
-    const std::int64_t now = os::monotonic_ns();
-    if (client_.closed() || now < next_above_ns_) return SendStatus::kFull;
-    next_above_ns_ = now + kPauseAbove;
-    if (to == control::kKingPid) return log_escalation(made.payload).status;
-    if (auto opened = open_link_unasked(to); !opened) return status_of(opened.error().code);
-  }
+  if (head.hops() > options_.max_hops) return SendStatus::kLoop;
   return pay(to, made.payload, head.envelope());
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/agent/core.h"
+#include "src/agent/unasked.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
 #include "src/control/quotes.h"
@@ -262,6 +263,7 @@ void AgentCore::reap_dead_links() {
     bool used = false;
     for (const auto& link : receiver_->links()) used |= link->sink.own == &own->view();
     for (const Question* question : questions_) used |= question->to.pid == pid;
+    used |= owes_above(pid);  // what goes past it asks whether it is dead
     if (used) continue;
     own.reset();
     receiver_->forget_questions_to(pid);
@@ -378,7 +380,7 @@ Result<Peer> AgentCore::find_peer(Pid pid) {
     }
     if (has_place(link)) return Peer{known->second, pid};
   }
-  auto opened = open_link(pid, Patience::kForCoordinator);
+  auto opened = open_link(pid);
   if (opened && !out_[opened->slot]->may_send) return fail(ErrorCode::kDenied, why_denied(pid));
   return opened;
 }
@@ -413,7 +415,7 @@ Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
 }
 
 // Creates the link, or asks again for one whose answer was lost: it is the same segment then.
-Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
+Result<Peer> AgentCore::open_link(Pid pid) {
   if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
   send::OutLink* link = out_link(pid);
   const bool again = link != nullptr;
@@ -424,7 +426,7 @@ Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
   }
   auto opened = ask_open(*link, again);
   // Registering again opens every link of ours, this one among them.
-  if (!opened && patience == Patience::kForCoordinator && client_.closed()) {
+  if (!opened && client_.closed() && !unasked_) {
     if (auto done = resume_in_call(); !done) opened = tl::unexpected(std::move(done.error()));
   }
   if (link->place != nullptr) return Peer{slot_of_[pid], pid};
@@ -436,13 +438,9 @@ Result<Peer> AgentCore::open_link(Pid pid, Patience patience) {
   return tl::unexpected(opened.error());
 }
 
-// In a call in which the user did not ask for it: the coordinator is waited for less long.
 Result<Peer> AgentCore::open_link_unasked(Pid pid) {
-  constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds(2);
-  client_.set_deadline(std::min(options_.control_timeout, kLongest));
-  auto opened = open_link(pid, Patience::kNone);
-  client_.set_deadline(options_.control_timeout);
-  return opened;
+  const Unasked unasked(*this);
+  return open_link(pid);
 }
 
 Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {

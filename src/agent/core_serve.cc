@@ -196,10 +196,13 @@ SendResult AgentCore::escalate(Escalation& made, const shm::Entry* about, Deadli
   return waits_behind() ? SendResult{SendStatus::kFull, 0, 0} : log_escalation(made.payload);
 }
 
+// A coordinator that died over it may have written it down already: then it is there twice.
 SendResult AgentCore::log_escalation(std::span<const std::byte> payload) {
   constexpr std::size_t kMost = 2000;
-  const auto* text = reinterpret_cast<const char*>(payload.data());
-  const auto done = client_.escalate({text, std::min(payload.size(), kMost)});
+  const std::string text(reinterpret_cast<const char*>(payload.data()),
+                         std::min(payload.size(), kMost));
+  auto done = client_.escalate(text);
+  if (client_.closed() && !unasked_ && resume_in_call()) done = client_.escalate(text);
   if (!done && done.error().code == ErrorCode::kFull) return {SendStatus::kFull, 0, 0};
   if (!done) return {SendStatus::kNoRoute, 0, 0};
   return {SendStatus::kOk, 0, 0};

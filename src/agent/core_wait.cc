@@ -76,20 +76,23 @@ std::int64_t AgentCore::longest_block() const {
   return longest;
 }
 
-// Nobody rings for a token. Whoever waits outside of the library is woken by a timer.
-Result<void> AgentCore::make_timer() {
-  if (!receive_rates_.on()) return {};
-  auto timer = os::create_timer_fd();
-  if (!timer) return tl::unexpected(timer.error());
-  if (auto watched = bells_.watch(timer->get()); !watched) return watched;
-  timer_ = std::move(*timer);
-  return {};
+// Nobody rings for a token, for memory, or for a coordinator that is back.
+std::int64_t AgentCore::next_timer_ns() const {
+  std::int64_t next = receive::Receiver::kNever;
+  if (receive_rates_.on()) next = receiver_->next_token_ns();
+  return debts_.empty() ? next : std::min(next, os::monotonic_ns() + kOwing);
 }
 
+// Whoever waits outside of the library is woken by a timer. Without a descriptor for it what waits
+// does so until the next call.
 void AgentCore::set_timer() {
-  if (!timer_.valid()) return;
-  const std::int64_t next = armed_ ? receiver_->next_token_ns() : receive::Receiver::kNever;
+  const std::int64_t next = armed_ ? next_timer_ns() : receive::Receiver::kNever;
   const bool wanted = next != receive::Receiver::kNever;
+  if (wanted && !timer_.valid()) {
+    auto timer = os::create_timer_fd();
+    if (timer && bells_.watch(timer->get())) timer_ = std::move(*timer);
+  }
+  if (!timer_.valid()) return;
   if (wanted) {
     os::set_timer(timer_.get(), std::max(next, os::monotonic_ns()) + kTick);
   } else if (timer_is_set_) {

@@ -204,6 +204,9 @@ BEELINE_ROLE(late_sender) {
   const NothingOpens for_good;
   board.cut.raise();
   ASSERT_TRUE(board.looked.await(1, patience()));
+  const auto all = agent->broadcast(Group::all(), "too late");
+  EXPECT_FALSE(all.empty());
+  for (const Delivery& each : all) EXPECT_EQ(each.result.status, SendStatus::kNoRoute) << each.name;
   EXPECT_EQ(agent->send(to, "too late").status, SendStatus::kNoRoute);
 }
 
