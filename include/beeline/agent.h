@@ -40,8 +40,8 @@ struct ServeOptions {
 /// escalation with nobody else above) wait for each of its answers at most
 /// `AttachOptions::control_timeout`; an escalation also 1 s for room above. Any call may look at
 /// the control socket, which takes a few ms, once a second at most, while the coordinator is gone
-/// or hangs; and where a new peer's link must be answered or what a handler escalates asks for one,
-/// up to 2 s, once, if it hangs in that moment.
+/// or hangs; and where it must be asked for a link to answer in or for what a handler escalates, up
+/// to 2 s, once, if it hangs in that moment.
 ///
 /// After a fork the child's copies of an Agent, its Messages and Loans are dead: they may be
 /// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
@@ -267,11 +267,12 @@ class Agent {
   /// A handle through which any number of threads send. See SharedSender.
   [[nodiscard]] SharedSender shared_sender();
 
-  /// Waits until everything sent, and every acknowledgement that is owed, was taken by its
-  /// receivers, or until the deadline, then leaves the hive. Returns the number of messages that
-  /// still lie in lanes, where they stay for their receivers, and of acknowledgements that found no
-  /// room in one, which are lost. What lies in a link that its reader has ended is neither waited
-  /// for nor counted. A serve() in whose handler it is called returns kClosed.
+  /// Waits until everything sent, and every acknowledgement and escalation that is owed, was taken
+  /// by its receivers, or until the deadline, then leaves the hive. Returns the number of messages
+  /// that still lie in lanes, where they stay for their receivers, and of acknowledgements that
+  /// found no room in one, which are lost. What a handler has escalated and still waits comes again
+  /// in the next life, as every lease does. What lies in a link that its reader has ended is
+  /// neither waited for nor counted. A serve() in whose handler it is called returns kClosed.
   /// Afterwards sends fail with kNoRoute and nothing is received. An agent that was
   /// fenced (its process lost the connection for good while the coordinator lived, for example by a
   /// close of all fds) or whose name was taken over has left in the same way.

@@ -11,6 +11,7 @@
 namespace beeline {
 
 class AgentCore;
+class Escalations;
 
 /// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any
 /// size.
@@ -106,6 +107,7 @@ class Message {
 
  private:
   friend class AgentCore;
+  friend class Escalations;
   Message(AgentCore* core, std::uint32_t entry) : core_(core), entry_(entry) {}
   [[nodiscard]] bool has(std::uint16_t flag) const;
   AgentCore* core_ = nullptr;

@@ -195,7 +195,7 @@ SendResult Agent::send_control(Peer to, std::string_view type, std::string_view 
   return core_->send_control(to, bytes_of(payload), control);
 }
 SendResult Agent::escalate(std::string_view issue, const SendOptions& options) {
-  return core_->escalate(bytes_of(issue), options);
+  return core_->escalations().escalate(bytes_of(issue), options);
 }
 Result<Acknowledgement> Agent::await_ack(Peer to, MessageId id, Deadline deadline) {
   return core_->await_ack(to, id, deadline);

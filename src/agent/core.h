@@ -17,6 +17,7 @@
 #include <beeline/agent.h>
 
 #include "src/agent/debt.h"
+#include "src/agent/escalations.h"
 #include "src/agent/fork_guard.h"
 #include "src/agent/lives.h"
 #include "src/agent/question.h"
@@ -99,8 +100,7 @@ class AgentCore {
   [[nodiscard]] Result<Message> held(MessageId id);
   [[nodiscard]] bool is_cancelled(std::uint32_t entry);
   void defer(std::uint32_t entry, std::string_view reply = {});
-  SendResult escalate(std::uint32_t entry);
-  SendResult escalate(std::span<const std::byte> payload, const SendOptions& options);
+  [[nodiscard]] Escalations& escalations() { return escalations_; }
   SendResult cancel(Peer to, MessageId id);
   SendResult send_control(Peer to, std::span<const std::byte> payload, const SendOptions& options);
 
@@ -129,6 +129,7 @@ class AgentCore {
   void become_a_copy();
 
  private:
+  friend class Escalations;
   friend class Message;
   friend class Loan;
   AgentCore() = default;
@@ -204,6 +205,8 @@ class AgentCore {
   Result<Peer> open_link(Pid pid);
   Result<Peer> open_link_unasked(Pid pid);
   [[nodiscard]] bool has_place(const send::OutLink& link) const;
+  // Not everybody may have registered with a new coordinator yet.
+  [[nodiscard]] bool is_placing() const { return os::monotonic_ns() < place_until_ns_; }
   [[nodiscard]] std::string why_denied(Pid pid);
   Result<send::OutLink*> add_out_link(Pid pid);
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
@@ -237,16 +240,19 @@ class AgentCore {
 
   // core_debts.cc
   void acknowledge(MessageId id, AckStatus status, std::string_view reply);
-  void hand_up(Message message);
-  [[nodiscard]] bool owes_above(Pid to) const;
   void owe(Debt debt);
   void pay_debts();
+  void pay_each();
   [[nodiscard]] SendStatus pay(const Debt& debt);
-  [[nodiscard]] SendStatus pay_above(Pid to, std::uint32_t entry);
   [[nodiscard]] SendStatus pay(Pid to, std::span<const std::byte> payload,
                                const send::Envelope& envelope);
+  bool ring_for_debts(Pid to);
   void stop_ringing(Pid to);
   std::size_t drop_debts();
+  // Something waits, for which perhaps nobody rings.
+  [[nodiscard]] bool owes() const {
+    return !has_left() && !(debts_.empty() && escalations_.empty());
+  }
 
   // core_request.cc
   Result<void> ask(Question& question, std::span<const std::byte> payload,
@@ -271,11 +277,6 @@ class AgentCore {
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
   [[nodiscard]] bool is_deferred(std::uint32_t entry) const;
   [[nodiscard]] bool end_lease(std::uint32_t entry);
-  // `about`: the message that is escalated, null if there is none.
-  SendResult escalate(Escalation& made, const shm::Entry* about, Deadline deadline);
-  SendResult log_escalation(std::span<const std::byte> payload);
-  [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
-  void end_escalated(std::uint32_t entry);
 
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
@@ -342,6 +343,7 @@ class AgentCore {
   void arm_again();
   [[nodiscard]] std::int64_t longest_block() const;
   [[nodiscard]] std::int64_t next_timer_ns() const;
+  Result<void> make_timer();
   void set_timer();
   void disarm();
   void offer_room();
@@ -434,7 +436,8 @@ class AgentCore {
   std::vector<std::uint32_t> leases_;    // being handled, in the order of handing out
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
   std::vector<Message> held_;            // deferred, and left by their handlers
-  std::vector<Question*> questions_;     // everything that something is to come back for
+  Escalations escalations_{*this};
+  std::vector<Question*> questions_;  // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Debt> debts_;                                 // that found no room yet
   std::uint64_t acks_dropped_ = 0;

@@ -213,6 +213,9 @@ Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
   auto bells = wake::BellSet::create();
   if (!bells) return tl::unexpected(bells.error());
   bells_ = std::move(*bells);
+  if (receive_rates_.on()) {
+    if (auto done = make_timer(); !done) return done;
+  }
   waiter_ = std::make_unique<wake::Waiter>(page, bells_, wait_policy(options_));
   make_send_path();
   return {};

@@ -263,7 +263,6 @@ void AgentCore::reap_dead_links() {
     bool used = false;
     for (const auto& link : receiver_->links()) used |= link->sink.own == &own->view();
     for (const Question* question : questions_) used |= question->to.pid == pid;
-    used |= owes_above(pid);  // what goes past it asks whether it is dead
     if (used) continue;
     own.reset();
     receiver_->forget_questions_to(pid);
@@ -309,8 +308,7 @@ Result<Peer> AgentCore::peer(std::string_view name) {
   // The directory tells of a newcomer in two steps; the bound on the age is for who looks between.
   const bool fresh = open && known->second.epoch == now.epoch &&
                      now.looked_ns < known->second.looked_ns + kNameLife;
-  // Not everybody has registered with a new coordinator yet: who is missing is not replaced.
-  if (open && (fresh || os::monotonic_ns() < place_until_ns_)) return *open;
+  if (open && (fresh || is_placing())) return *open;  // who is missing is not replaced
   Pid found = find_pid(name);
   // A coordinator that is gone has published nobody new.
   if (found == 0) handle_announcements();
@@ -331,7 +329,7 @@ Result<Peer> AgentCore::peer(std::string_view name) {
 // Or may get one: who has not registered with a new coordinator yet may still do so, and sends wait
 // for it.
 bool AgentCore::has_place(const send::OutLink& link) const {
-  return link.place != nullptr || os::monotonic_ns() < place_until_ns_;
+  return link.place != nullptr || is_placing();
 }
 
 // The handle of a peer to which the link is open; nothing if sends would fail.

@@ -101,8 +101,9 @@ QuestionState AgentCore::find_out(Question& question) {
   if (down_) return QuestionState::kDown;
   if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
-  // It may have answered and died after the last look.
-  while (!answered() && drain_from(question.to.pid)) {  // the dead add nothing to it
+  // It may have answered and died after the last look. One that was fenced may go on to send.
+  const std::int64_t end = os::monotonic_ns() + kLongestDrain;
+  while (!answered() && drain_from(question.to.pid) && os::monotonic_ns() < end) {
   }
   if (answered()) return QuestionState::kAnswered;
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;

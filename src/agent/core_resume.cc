@@ -130,7 +130,7 @@ void AgentCore::place_links() {
     const auto opened = ask_open(*out_[i], true);
     if (opened) continue;
     const ErrorCode code = opened.error().code;
-    const bool late = os::monotonic_ns() >= place_until_ns_;
+    const bool late = !is_placing();
     {
       const auto lock = lock_send();
       out_[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);

@@ -5,15 +5,8 @@
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
-#include "src/agent/status.h"
 
 namespace beeline {
-
-namespace {
-
-constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);  // for room
-
-}  // namespace
 
 Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeOptions& options) {
   std::size_t handled = 0;
@@ -74,7 +67,7 @@ void AgentCore::handle(const MessageHandler& handler, Message& message) {
       if (message.valid()) message.reject(ack.reply);
       break;
     case AckStatus::kEscalate:
-      if (message.valid()) hand_up(std::move(message));
+      if (message.valid()) escalations_.hand_up(std::move(message));
       break;
   }
 }
@@ -129,83 +122,6 @@ bool AgentCore::end_lease(std::uint32_t entry) {
   const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
   const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
   return asked && !told;
-}
-
-// What no message of ours can carry is cut.
-Escalation AgentCore::escalation_of(std::uint32_t entry) const {
-  const shm::Entry& original = receiver_->entry(entry);
-  const auto whole = receiver_->payload(entry);
-  Escalation made{{},
-                  whole.first(std::min<std::size_t>(whole.size(), contract_.max_payload_bytes))};
-  made.options.rank = kHigh;
-  made.options.type = kEscalation;
-  made.options.reply_to = original.header.reply_to;
-  if ((original.header.flags & shm::kFlagCut) != 0) {
-    made.full_length = original.extension().full_length;
-  } else if (made.payload.size() < whole.size()) {
-    made.full_length = static_cast<std::uint32_t>(whole.size());
-  }
-  return made;
-}
-
-SendResult AgentCore::escalate(std::span<const std::byte> payload, const SendOptions& options) {
-  Escalation made{options, payload};
-  made.options.type = kEscalation;
-  made.options.rank = std::min(options.rank, kHigh);
-  return escalate(made, handled(), after(kPatienceAbove));
-}
-
-SendResult AgentCore::escalate(std::uint32_t entry) {
-  if (is_forked_) return {SendStatus::kNoRoute, 0, 0};
-  Escalation made = escalation_of(entry);
-  const SendResult sent = escalate(made, &receiver_->entry(entry), after(kPatienceAbove));
-  if (sent) end_escalated(entry);
-  return sent;
-}
-
-// Somebody above has it.
-void AgentCore::end_escalated(std::uint32_t entry) {
-  const MessageId id = receiver_->entry(entry).header.id;
-  if (end_lease(entry)) acknowledge(id, AckStatus::kEscalate, {});
-  receiver_->done(entry);
-  offer_room();
-  show_activity();
-}
-
-// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it. Who
-// does not wait overtakes nothing that is owed there.
-SendResult AgentCore::escalate(Escalation& made, const shm::Entry* about, Deadline deadline) {
-  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
-  const Letterhead head(made, about, about != nullptr ? step_from(*about) : 1);
-  const auto waits_behind = [&] { return deadline == Deadline::min() && owes_above(made.asked); };
-  const std::vector<Pid> above = superiors();  // a send may look at a new tree
-  if (above.empty()) return {SendStatus::kNoRoute, 0, 0};
-  for (const Pid ancestor : above) {
-    if (ancestor == control::kKingPid) break;
-    const auto to = peer(ancestor);
-    if (!to && to.error().code == ErrorCode::kPeerDead) continue;
-    // A task may write to its parent alone, and that is dead.
-    if (!to && to.error().code == ErrorCode::kDenied) break;
-    made.asked = ancestor;
-    if (waits_behind()) return {SendStatus::kFull, 0, 0};
-    if (!to) return {status_of(to.error().code), 0, 0};
-    const SendResult sent = send_as(head, *to, made.payload, deadline, 0);
-    if (sent.status != SendStatus::kPeerDead) return sent;
-  }
-  made.asked = control::kKingPid;
-  return waits_behind() ? SendResult{SendStatus::kFull, 0, 0} : log_escalation(made.payload);
-}
-
-// A coordinator that died over it may have written it down already: then it is there twice.
-SendResult AgentCore::log_escalation(std::span<const std::byte> payload) {
-  constexpr std::size_t kMost = 2000;
-  const std::string text(reinterpret_cast<const char*>(payload.data()),
-                         std::min(payload.size(), kMost));
-  auto done = client_.escalate(text);
-  if (client_.closed() && !unasked_ && resume_in_call()) done = client_.escalate(text);
-  if (!done && done.error().code == ErrorCode::kFull) return {SendStatus::kFull, 0, 0};
-  if (!done) return {SendStatus::kNoRoute, 0, 0};
-  return {SendStatus::kOk, 0, 0};
 }
 
 // ---- Control messages ---------------------------------------------------------------------------

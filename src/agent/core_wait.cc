@@ -54,7 +54,7 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
-  std::int64_t longest = debts_.empty() ? belt_ns_ : std::min(belt_ns_, kOwing);
+  std::int64_t longest = owes() ? std::min(belt_ns_, kOwing) : belt_ns_;
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }
@@ -76,23 +76,27 @@ std::int64_t AgentCore::longest_block() const {
   return longest;
 }
 
-// Nobody rings for a token, for memory, or for a coordinator that is back.
+// Nobody rings for a token, for memory, or for a coordinator that is back: whoever waits outside of
+// the library is woken by a timer.
+Result<void> AgentCore::make_timer() {
+  auto timer = os::create_timer_fd();
+  if (!timer) return tl::unexpected(timer.error());
+  if (auto watched = bells_.watch(timer->get()); !watched) return watched;
+  timer_ = std::move(*timer);
+  return {};
+}
+
 std::int64_t AgentCore::next_timer_ns() const {
   std::int64_t next = receive::Receiver::kNever;
   if (receive_rates_.on()) next = receiver_->next_token_ns();
-  return debts_.empty() ? next : std::min(next, os::monotonic_ns() + kOwing);
+  return owes() ? std::min(next, os::monotonic_ns() + kOwing) : next;
 }
 
-// Whoever waits outside of the library is woken by a timer. Without a descriptor for it what waits
-// does so until the next call.
 void AgentCore::set_timer() {
   const std::int64_t next = armed_ ? next_timer_ns() : receive::Receiver::kNever;
   const bool wanted = next != receive::Receiver::kNever;
-  if (wanted && !timer_.valid()) {
-    auto timer = os::create_timer_fd();
-    if (timer && bells_.watch(timer->get())) timer_ = std::move(*timer);
-  }
-  if (!timer_.valid()) return;
+  // Without a descriptor what is owed waits for the next call.
+  if (wanted && !timer_.valid() && !make_timer()) return;
   if (wanted) {
     os::set_timer(timer_.get(), std::max(next, os::monotonic_ns()) + kTick);
   } else if (timer_is_set_) {

@@ -75,7 +75,7 @@ void Message::reject(std::string_view reply) {
 }
 void Message::defer() { core_->defer(entry_); }
 SendResult Message::escalate() {
-  const SendResult sent = core_->escalate(entry_);
+  const SendResult sent = core_->escalations().escalate(entry_);
   if (sent) core_ = nullptr;
   return sent;
 }

@@ -23,6 +23,12 @@ namespace beeline {
   }
 }
 
+// Nothing is wrong but the moment.
+[[nodiscard]] constexpr bool may_be_sent_later(SendStatus status) {
+  return status == SendStatus::kFull || status == SendStatus::kNoMemory ||
+         status == SendStatus::kRateLimited;
+}
+
 [[nodiscard]] constexpr ErrorCode error_of(SendStatus status) {
   switch (status) {
     case SendStatus::kFull:

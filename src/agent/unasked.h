@@ -9,7 +9,7 @@
 
 namespace beeline {
 
-// While it lives the coordinator is waited for less long, and not at all where it has gone.
+// While one exists the coordinator is waited for less long, and not at all where it has gone.
 class AgentCore::Unasked {
  public:
   explicit Unasked(AgentCore& core) : core_(core), before_(std::exchange(core.unasked_, true)) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,12 +19,14 @@ struct OwedBoard {
   Event attached;
   Event go;
   Event sent;
+  Event buried;
 };
 
 class FlowOwed : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowOwed);
 
 constexpr const char* kIssue = "nobody here knows what to do";
+constexpr std::array kTexts{"first", "second", "third", "fourth"};
 constexpr std::size_t kCutTo = 64 << 10;
 
 // The middle, with so many messages of the top and no room in its lane to it.
@@ -125,27 +128,34 @@ TEST_P(FlowOwed, C_08_WhatGoesUpOvertakesNothingThatIsOwedThere) {
   expect_balance(*top);
 }
 
-// Has three messages, and no room in its lane to the middle, which reads nothing and then dies.
+// Escalates what it is sent: three with no room in its lane to the middle, which reads nothing, and
+// one when that is dead.
 BEELINE_ROLE(bereaved_bottom) {
   auto& board = context.board<OwedBoard>();
   AttachOptions options = named("bottom", "middle");
   options.normal_slots = 8;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
-  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 3));
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 4));
   const Peer middle = peer_of(*agent, "middle");
   while (agent->send(middle, "data")) {
   }
   int calls = 0;
-  const auto pass_on = [&](Message&) { return ++calls, Ack{AckStatus::kEscalate, {}}; };
-  const auto served = agent->serve(pass_on, {.most = 3});
-  EXPECT_TRUE(served && *served == 3);
-  EXPECT_EQ(agent->counters().leased, 3U);
-  board.sent.raise();
+  const auto pass_on = [&](Message& message) {
+    ++calls;
+    if (message.text() == "fourth") {
+      EXPECT_EQ(agent->counters().leased, 4U);
+      board.sent.raise();
+      EXPECT_TRUE(board.buried.await(1, patience()));
+    }
+    return Ack{AckStatus::kEscalate, {}};
+  };
+  const auto served = agent->serve(pass_on, {.most = 4});
+  EXPECT_TRUE(served && *served == 4);
   EXPECT_EQ(agent->detach(patience()), 0U) << "they went past the dead";
-  EXPECT_EQ(agent->counters().done, 3U);
+  EXPECT_EQ(agent->counters().done, 4U);
   EXPECT_EQ(agent->counters().requeued, 0U) << "that is no failed attempt";
-  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(calls, 4);
   expect_balance(*agent);
 }
 
@@ -167,10 +177,14 @@ TEST_P(FlowOwed, C_02_WhatIsOwedToOneThatDiesForGoodGoesToTheNextAbove) {
   ASSERT_TRUE(shared.attached.await(1, patience()));
   troupe().start("bereaved_bottom");
   const Peer bottom = peer_of(*top, "bottom");
-  for (const char* text : {"first", "second", "third"}) ASSERT_TRUE(top->send(bottom, text));
+  const Pid middle = peer_of(*top, "middle").pid;
+  for (const char* text : kTexts) ASSERT_TRUE(top->send(bottom, text));
   ASSERT_TRUE(shared.sent.await(1, patience()));
   shared.go.raise();
-  for (const char* text : {"first", "second", "third"}) {
+  ASSERT_NO_FATAL_FAILURE(
+      drain_until(*top, [&] { return top->info(middle)->state == State::kDead; }));
+  shared.buried.raise();
+  for (const char* text : kTexts) {
     Message issue = next_message(*top, {.type = kEscalation});
     ASSERT_TRUE(issue.valid());
     EXPECT_EQ(issue.text(), text);
@@ -206,41 +220,116 @@ TEST_P(FlowOwed, C_08_WhatTheCoordinatorDoesNotLogIsADeadLetter) {
   const auto first = asker->await_ack(to, sent.front().id, patience());
   ASSERT_TRUE(first) << first.error().text;
   EXPECT_EQ(first->status, AckStatus::kEscalate);
-  const auto refused = asker->await_ack(to, sent[kLogged].id, patience());
+  const auto refused = asker->await_ack(to, sent.back().id, patience());
   ASSERT_TRUE(refused) << refused.error().text;
   EXPECT_EQ(refused->status, AckStatus::kRejected);
   EXPECT_EQ(refused->reply, "it could not be escalated: full");
   expect_balance(*top);
 }
 
-TEST_P(FlowOwed, C_08_WhatFindsNoCoordinatorWaitsForOne) {
-  AttachOptions options = named("top");
+// Lets an agent with one message escalate that while the coordinator hangs, kills this one, and
+// waits until the message has gone up.
+void escalate_without_coordinator(Agent& agent, pid_t coordinator) {
+  ASSERT_NO_FATAL_FAILURE(await_queued(agent, 1));
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent.serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_EQ(agent.counters().leased, 1U);
+  const int fd = agent.fd();
+  EXPECT_FALSE(agent.try_receive());
+  EXPECT_TRUE(os::wait_readable(fd, kPatience)) << "nobody rings, so it looks by itself";
+  ASSERT_EQ(::kill(coordinator, SIGKILL), 0);
+  ASSERT_NO_FATAL_FAILURE(drain_until(agent, [&] { return agent.counters().leased == 0; }));
+  EXPECT_EQ(agent.counters().done, 1U);
+  EXPECT_EQ(agent.counters().requeued, 0U) << "it is no failed attempt";
+  expect_balance(agent);
+}
+
+// Does not wait long for a coordinator that hangs.
+[[nodiscard]] AttachOptions hasty(const std::string& name, const std::string& parent = "") {
+  AttachOptions options = named(name, parent);
   options.control_timeout = 100ms;
-  auto top = attach(options);
+  return options;
+}
+
+TEST_P(FlowOwed, C_08_WhatFindsNoCoordinatorWaitsForOne) {
+  auto top = attach(hasty("top"));
   auto asker = attach("asker");
   ASSERT_TRUE(top && asker);
   const Peer to = peer_of(*asker, "top");
   const SendResult sent = asker->send(to, kIssue, {.requires_ack = true});
   ASSERT_TRUE(sent);
-  ASSERT_NO_FATAL_FAILURE(await_queued(*top, 1));
-  const pid_t stopped = hive().coordinator();
-  ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
-  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
-  const auto served = top->serve(pass_on, {.most = 1});
-  EXPECT_TRUE(served && *served == 1);
-  EXPECT_EQ(top->counters().leased, 1U);
-  const int fd = top->fd();
-  EXPECT_FALSE(top->try_receive());
-  EXPECT_TRUE(os::wait_readable(fd, kPatience)) << "nobody rings, so it looks by itself";
-  ASSERT_EQ(::kill(stopped, SIGCONT), 0);
-  ASSERT_NO_FATAL_FAILURE(drain_until(*top, [&] { return top->counters().leased == 0; }));
-  EXPECT_EQ(top->counters().done, 1U);
-  EXPECT_EQ(top->counters().requeued, 0U) << "it is no failed attempt";
+  ASSERT_NO_FATAL_FAILURE(escalate_without_coordinator(*top, hive().coordinator()));
   const auto ack = asker->await_ack(to, sent.id, patience());
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
   EXPECT_NE(hive().log().find(kIssue), std::string::npos);
-  expect_balance(*top);
+}
+
+TEST_P(FlowOwed, C_08_WhatNeedsALinkThatNobodyOpensWaitsForACoordinator) {
+  auto top = attach("top");
+  auto asker = attach("asker");
+  auto middle = attach(hasty("middle", "top"));
+  ASSERT_TRUE(top && asker && middle);
+  ASSERT_TRUE(asker->send(peer_of(*asker, "middle"), kIssue));
+  ASSERT_NO_FATAL_FAILURE(escalate_without_coordinator(*middle, hive().coordinator()));
+  Message issue = next_message(*top);
+  ASSERT_TRUE(issue.valid());
+  EXPECT_EQ(issue.type(), kEscalation);
+  EXPECT_EQ(issue.text(), kIssue);
+  issue.done();
+  EXPECT_EQ(hive().log().find(kIssue), std::string::npos) << "nobody is bypassed";
+}
+
+TEST_P(FlowOwed, C_08_WhatHasComeTooFarWaitsForNoCoordinator) {
+  AttachOptions options = hasty("worker", "lead");
+  options.max_hops = 1;
+  auto lead = attach("lead");
+  auto worker = attach(options);
+  ASSERT_TRUE(lead && worker);
+  const SendResult asked = worker->send(peer_of(*worker, "lead"), "what now?");
+  ASSERT_TRUE(asked);
+  ASSERT_TRUE(lead->send(peer_of(*lead, "worker"), "this", {.reply_to = asked.id, .hops = 1}));
+  ASSERT_NO_FATAL_FAILURE(await_queued(*worker, 1));
+  const pid_t stopped = hive().coordinator();
+  ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
+  EXPECT_FALSE(worker->siblings()) << "it knows that there is none";
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = worker->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  const std::vector<InboxItem> letters = worker->inbox();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters.front().reason, "rejected");
+  ASSERT_EQ(::kill(stopped, SIGCONT), 0);
+  while (auto data = lead->try_receive()) data->done();
+}
+
+// Detaches with an escalation for which there is no room.
+BEELINE_ROLE(leaving_middle) {
+  auto agent = attach_choked(1);
+  ASSERT_TRUE(agent);
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_NE(agent->detach(), 0U) << "of its own messages";
+}
+
+TEST_P(FlowOwed, C_08_WhatIsOwedByWhoDetachesComesAgain) {
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  const std::size_t left = troupe().start("leaving_middle");
+  ASSERT_TRUE(top->send(peer_of(*top, "middle"), "hard"));
+  troupe().wait(left, patience());
+  auto middle = attach_again(named("middle", "top"));
+  ASSERT_TRUE(middle);
+  Message message = next_message(*middle);
+  ASSERT_TRUE(message.valid());
+  EXPECT_EQ(message.text(), "hard");
+  EXPECT_EQ(message.attempts(), 1U);
+  message.done();
+  expect_balance(*middle);
+  while (auto data = top->try_receive()) data->done();
 }
 
 // While one exists the coordinator has descriptors for its answers, and for no further link.

@@ -1,0 +1,173 @@
+#include "src/agent/escalations.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "src/agent/core.h"
+#include "src/agent/letterhead.h"
+#include "src/agent/status.h"
+#include "src/agent/unasked.h"
+
+namespace beeline {
+
+namespace {
+
+constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);  // for room
+
+}  // namespace
+
+SendResult Escalations::escalate(std::span<const std::byte> payload, const SendOptions& options) {
+  Escalation made{options, payload};
+  made.options.type = kEscalation;
+  made.options.rank = std::min(options.rank, kHigh);
+  return climb(made, core_.handled(), after(kPatienceAbove));
+}
+
+SendResult Escalations::escalate(std::uint32_t entry) {
+  if (core_.is_forked_) return {SendStatus::kNoRoute, 0, 0};
+  Escalation made = escalation_of(entry);
+  const SendResult sent = climb(made, &core_.receiver_->entry(entry), after(kPatienceAbove));
+  if (sent) end(entry);
+  return sent;
+}
+
+// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
+SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadline deadline) {
+  if (core_.has_left()) return {SendStatus::kNoRoute, 0, 0};
+  const Letterhead head(made, about, about != nullptr ? core_.step_from(*about) : 1);
+  const std::vector<Pid> above = core_.superiors();  // a send may look at a new tree
+  if (above.empty()) return {SendStatus::kNoRoute, 0, 0};
+  for (const Pid ancestor : above) {
+    if (ancestor == control::kKingPid) break;
+    if (is_gone(ancestor)) continue;
+    made.asked = ancestor;
+    SendStatus status = SendStatus::kOk;
+    if (const auto to = core_.peer(ancestor); !to) {
+      status = status_of(to.error().code);
+    } else if (const SendResult sent = core_.send_as(head, *to, made.payload, deadline, 0); sent) {
+      return sent;
+    } else {
+      status = sent.status;
+    }
+    const bool absent = status == SendStatus::kNoAgent && !core_.is_placing();
+    const bool gone = absent || status == SendStatus::kPeerDead;
+    if (gone) gone_.push_back(ancestor);
+    const send::OutLink* link = core_.out_link(ancestor);
+    if (gone || (link != nullptr && link->ended)) continue;
+    // A task may write to its parent alone, and that is gone.
+    if (status == SendStatus::kDenied) break;
+    return {status, 0, 0};
+  }
+  made.asked = control::kKingPid;
+  return write_down(made.payload);
+}
+
+// Whoever is gone for good need not be asked for again.
+bool Escalations::is_gone(Pid ancestor) {
+  const std::uint64_t now = core_.directory_view_.epoch();
+  if (std::exchange(gone_epoch_, now) != now) gone_.clear();
+  return std::find(gone_.begin(), gone_.end(), ancestor) != gone_.end();
+}
+
+// A coordinator that did not answer may have written it down already: then it is there twice.
+SendResult Escalations::write_down(std::span<const std::byte> payload) {
+  constexpr std::size_t kMost = 2000;
+  const std::string text(reinterpret_cast<const char*>(payload.data()),
+                         std::min(payload.size(), kMost));
+  auto done = core_.client_.escalate(text);
+  if (core_.client_.closed() && !core_.unasked_ && core_.resume_in_call()) {
+    done = core_.client_.escalate(text);
+  }
+  if (!done && done.error().code == ErrorCode::kFull) return {SendStatus::kFull, 0, 0};
+  if (!done) return {SendStatus::kNoRoute, 0, 0};
+  return {SendStatus::kOk, 0, 0};
+}
+
+// What no message of ours can carry is cut.
+Escalation Escalations::escalation_of(std::uint32_t entry) const {
+  const shm::Entry& original = core_.receiver_->entry(entry);
+  const auto whole = core_.receiver_->payload(entry);
+  const std::size_t length = std::min<std::size_t>(whole.size(), core_.contract_.max_payload_bytes);
+  Escalation made{{}, whole.first(length)};
+  made.options.rank = kHigh;
+  made.options.type = kEscalation;
+  made.options.reply_to = original.header.reply_to;
+  if ((original.header.flags & shm::kFlagCut) != 0) {
+    made.full_length = original.extension().full_length;
+  } else if (made.payload.size() < whole.size()) {
+    made.full_length = static_cast<std::uint32_t>(whole.size());
+  }
+  return made;
+}
+
+// Somebody above has it.
+void Escalations::end(std::uint32_t entry) {
+  const MessageId id = core_.receiver_->entry(entry).header.id;
+  if (core_.end_lease(entry)) core_.acknowledge(id, AckStatus::kEscalate, {});
+  core_.receiver_->done(entry);
+  core_.offer_room();
+  core_.show_activity();
+}
+
+// ---- What handlers want to go up ----------------------------------------------------------------
+
+void Escalations::hand_up(Message message) {
+  if (core_.is_forked_) return;
+  std::erase(core_.leases_, message.entry_);  // nobody handles it any more
+  waiting_.push_back(std::move(message));
+  send_waiting();
+}
+
+void Escalations::send_waiting() {
+  if (is_sending_ || waiting_.empty() || core_.has_left()) return;
+  is_sending_ = true;
+  {
+    const AgentCore::Unasked unasked(core_);
+    while (!waiting_.empty() && send_first()) {
+    }
+  }
+  is_sending_ = false;
+  if (waiting_.empty()) core_.stop_ringing(std::exchange(awaited_, 0));
+}
+
+// False when it has to wait.
+bool Escalations::send_first() {
+  const std::uint32_t at = waiting_.front().entry_;
+  Escalation made = escalation_of(at);
+  SendResult sent;
+  do {
+    sent = climb(made, &core_.receiver_->entry(at), Deadline::min());
+  } while (want_room(sent.status, made.asked));
+  if (core_.has_left() || may_go_later(sent.status, made.asked)) return false;
+  Message message = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (!sent) {
+    message.reject("it could not be escalated: " + std::string(to_string(sent.status)));
+  } else {
+    message.core_ = nullptr;
+    end(at);
+  }
+  return true;
+}
+
+// What asks the coordinator goes when there is one again, and knows everybody.
+bool Escalations::may_go_later(SendStatus status, Pid asked) const {
+  if (status == SendStatus::kOk) return false;
+  const bool away = core_.client_.closed();
+  if (asked == control::kKingPid) return away;
+  const send::OutLink* link = core_.out_link(asked);
+  if (link == nullptr || !core_.has_place(*link)) return away || core_.is_placing();
+  return may_be_sent_later(status);
+}
+
+// The receiver rings us when it has taken something. True when that is new: there may be room by
+// now.
+bool Escalations::want_room(SendStatus status, Pid asked) {
+  if (status != SendStatus::kFull || want_room_of(asked)) return false;
+  const Pid before = std::exchange(awaited_, asked);
+  core_.stop_ringing(before);
+  return core_.ring_for_debts(asked);
+}
+
+}  // namespace beeline
