@@ -108,6 +108,11 @@ class Message {
  private:
   friend class AgentCore;
   friend class Escalations;
+  // From here on the lease is the caller's.
+  std::uint32_t release() {
+    core_ = nullptr;
+    return entry_;
+  }
   Message(AgentCore* core, std::uint32_t entry) : core_(core), entry_(entry) {}
   [[nodiscard]] bool has(std::uint16_t flag) const;
   AgentCore* core_ = nullptr;

@@ -242,17 +242,11 @@ class AgentCore {
   void acknowledge(MessageId id, AckStatus status, std::string_view reply);
   void owe(Debt debt);
   void pay_debts();
-  void pay_each();
+  [[nodiscard]] bool pay_each();
   [[nodiscard]] SendStatus pay(const Debt& debt);
-  [[nodiscard]] SendStatus pay(Pid to, std::span<const std::byte> payload,
-                               const send::Envelope& envelope);
-  bool ring_for_debts(Pid to);
+  bool ask_to_ring(Pid peer);
   void stop_ringing(Pid to);
   std::size_t drop_debts();
-  // Something waits, for which perhaps nobody rings.
-  [[nodiscard]] bool owes() const {
-    return !has_left() && !(debts_.empty() && escalations_.empty());
-  }
 
   // core_request.cc
   Result<void> ask(Question& question, std::span<const std::byte> payload,
@@ -342,6 +336,7 @@ class AgentCore {
   void arm();
   void arm_again();
   [[nodiscard]] std::int64_t longest_block() const;
+  [[nodiscard]] std::int64_t next_payment_ns() const;
   [[nodiscard]] std::int64_t next_timer_ns() const;
   Result<void> make_timer();
   void set_timer();
@@ -440,6 +435,7 @@ class AgentCore {
   std::vector<Question*> questions_;  // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
   std::deque<Debt> debts_;                                 // that found no room yet
+  bool is_unrung_ = false;  // of them something waits for which nobody rings
   std::uint64_t acks_dropped_ = 0;
   std::vector<Pid> superiors_;         // nearest first, of ...
   std::uint64_t superiors_epoch_ = 0;  // ... this tree

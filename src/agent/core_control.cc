@@ -140,7 +140,9 @@ void AgentCore::want_all_space(bool wanted) {
 std::uint64_t AgentCore::detach(Deadline drain_until) {
   if (is_forked_) return 0;
   pay_debts();  // of messages that were refused since the last look, too
-  const auto is_drained = [&] { return !owes() && not_taken() == 0; };
+  const auto is_drained = [&] {
+    return debts_.empty() && escalations_.empty() && not_taken() == 0;
+  };
   if (drain_until > Deadline::min() && !is_drained()) {
     want_all_space(true);
     wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || is_drained(); });

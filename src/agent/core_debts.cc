@@ -44,22 +44,25 @@ void AgentCore::pay_debts() {
          shm::pid_of_message(refused.id),
          {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))}});
   }
-  if (!debts_.empty()) pay_each();
+  is_unrung_ = !debts_.empty() && !pay_each();
   escalations_.send_waiting();
   if (armed_) set_timer();
 }
 
-// Each peer's in their order; one that takes nothing holds up no other.
-void AgentCore::pay_each() {
+// Each peer's in their order; one that takes nothing holds up no other. False if what is left waits
+// for something for which nobody rings.
+bool AgentCore::pay_each() {
   using Creditor = std::pair<Pid, Debt::Kind>;  // each kind has a lane of its own
   std::vector<Creditor> paid;
   std::vector<Creditor> full;
+  bool all_ring = true;
   std::erase_if(debts_, [&](const Debt& debt) {
     const Creditor creditor{debt.to, debt.kind};
     if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
     const SendStatus status = pay(debt);
     if (may_be_sent_later(status)) {
       full.push_back(creditor);
+      all_ring &= status == SendStatus::kFull;
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
@@ -67,6 +70,7 @@ void AgentCore::pay_each() {
     return true;
   });
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
+  return all_ring;
 }
 
 // No control call: who has sent to us has a link from us, or is gone.
@@ -83,28 +87,22 @@ SendStatus AgentCore::pay(const Debt& debt) {
     envelope.type = kCancelOrder;
     envelope.flags = shm::kFlagControl;
   }
-  return pay(debt.to, std::as_bytes(std::span(debt.ack.reply)), envelope);
-}
-
-SendStatus AgentCore::pay(Pid to, std::span<const std::byte> payload,
-                          const send::Envelope& envelope) {
-  const auto lock = lock_send();
-  send::OutLink* link = has_left() ? nullptr : out_link(to);
-  if (link == nullptr) return SendStatus::kPeerDead;
   const auto attempt = [&] {
-    return send_now(*link, payload, envelope, send_path_.reserve_id()).status;
+    const auto lock = lock_send();
+    send::OutLink* link = has_left() ? nullptr : out_link(debt.to);
+    if (link == nullptr) return SendStatus::kPeerDead;
+    const auto reply = std::as_bytes(std::span(debt.ack.reply));
+    return send_now(*link, reply, envelope, send_path_.reserve_id()).status;
   };
   const SendStatus status = attempt();
-  if (status != SendStatus::kFull) return status;
-  send::SendPath::want_space(*link, send::SpaceFor::kDebts, true);
-  return attempt();
+  return status == SendStatus::kFull && ask_to_ring(debt.to) ? attempt() : status;
 }
 
-// The receiver rings us when it has taken something, wherever we wait then: in a call, or on the fd
-// outside of the library. False if it is none.
-bool AgentCore::ring_for_debts(Pid to) {
+// A peer in whose link there was no room rings us from here on when it has taken something,
+// wherever we wait then: in a call, or on the fd outside of the library. False without a link.
+bool AgentCore::ask_to_ring(Pid peer) {
   const auto lock = lock_send();
-  send::OutLink* link = out_link(to);
+  send::OutLink* link = out_link(peer);
   if (link == nullptr) return false;
   send::SendPath::want_space(*link, send::SpaceFor::kDebts, true);
   return true;
@@ -112,7 +110,8 @@ bool AgentCore::ring_for_debts(Pid to) {
 
 void AgentCore::stop_ringing(Pid to) {
   const auto is_theirs = [to](const Debt& debt) { return debt.to == to; };
-  if (std::any_of(debts_.begin(), debts_.end(), is_theirs) || escalations_.want_room_of(to)) return;
+  if (std::any_of(debts_.begin(), debts_.end(), is_theirs) || escalations_.wants_room_of(to))
+    return;
   const auto lock = lock_send();
   send::OutLink* link = out_link(to);
   if (link != nullptr && link->space_for != 0) {

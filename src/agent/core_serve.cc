@@ -67,7 +67,7 @@ void AgentCore::handle(const MessageHandler& handler, Message& message) {
       if (message.valid()) message.reject(ack.reply);
       break;
     case AckStatus::kEscalate:
-      if (message.valid()) escalations_.hand_up(std::move(message));
+      if (message.valid()) escalations_.hand_up(std::move(message), std::move(ack.reply));
       break;
   }
 }

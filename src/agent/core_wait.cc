@@ -15,6 +15,7 @@ constexpr std::int64_t kBelt = 10'000'000;            // while senders still loo
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
 constexpr std::int64_t kOwing = 1'000'000'000;  // nobody rings when there is memory again
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLongestLook = 5'000'000;
 constexpr std::int64_t kTick = 4'000'000;  // the coarse clock may say a time so much later
 
@@ -54,7 +55,10 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
-  std::int64_t longest = owes() ? std::min(belt_ns_, kOwing) : belt_ns_;
+  std::int64_t longest = belt_ns_;
+  if (const std::int64_t next = next_payment_ns(); next != kNever) {
+    longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
+  }
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }
@@ -69,7 +73,7 @@ std::int64_t AgentCore::longest_block() const {
   }
   if (receive_rates_.on()) {
     const std::int64_t next = receiver_->next_token_ns();
-    if (next != receive::Receiver::kNever) {
+    if (next != kNever) {
       longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
     }
   }
@@ -86,15 +90,20 @@ Result<void> AgentCore::make_timer() {
   return {};
 }
 
+std::int64_t AgentCore::next_payment_ns() const {
+  if (has_left()) return kNever;
+  const std::int64_t next = escalations_.next_try_ns();
+  return is_unrung_ ? std::min(next, os::monotonic_ns() + kOwing) : next;
+}
+
 std::int64_t AgentCore::next_timer_ns() const {
-  std::int64_t next = receive::Receiver::kNever;
-  if (receive_rates_.on()) next = receiver_->next_token_ns();
-  return owes() ? std::min(next, os::monotonic_ns() + kOwing) : next;
+  const std::int64_t next = next_payment_ns();
+  return receive_rates_.on() ? std::min(next, receiver_->next_token_ns()) : next;
 }
 
 void AgentCore::set_timer() {
-  const std::int64_t next = armed_ ? next_timer_ns() : receive::Receiver::kNever;
-  const bool wanted = next != receive::Receiver::kNever;
+  const std::int64_t next = armed_ ? next_timer_ns() : kNever;
+  const bool wanted = next != kNever;
   // Without a descriptor what is owed waits for the next call.
   if (wanted && !timer_.valid() && !make_timer()) return;
   if (wanted) {

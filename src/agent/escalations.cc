@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/agent/core.h"
+#include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/status.h"
 #include "src/agent/unasked.h"
@@ -14,6 +15,7 @@ namespace beeline {
 namespace {
 
 constexpr std::chrono::nanoseconds kPatienceAbove = std::chrono::seconds(1);  // for room
+constexpr std::int64_t kPause = 1'000'000'000;  // between tries where nobody rings
 
 }  // namespace
 
@@ -28,7 +30,7 @@ SendResult Escalations::escalate(std::uint32_t entry) {
   if (core_.is_forked_) return {SendStatus::kNoRoute, 0, 0};
   Escalation made = escalation_of(entry);
   const SendResult sent = climb(made, &core_.receiver_->entry(entry), after(kPatienceAbove));
-  if (sent) end(entry);
+  if (sent) end(entry, {});
   return sent;
 }
 
@@ -38,9 +40,10 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
   const Letterhead head(made, about, about != nullptr ? core_.step_from(*about) : 1);
   const std::vector<Pid> above = core_.superiors();  // a send may look at a new tree
   if (above.empty()) return {SendStatus::kNoRoute, 0, 0};
+  look_who_is_gone();
   for (const Pid ancestor : above) {
     if (ancestor == control::kKingPid) break;
-    if (is_gone(ancestor)) continue;
+    if (std::find(gone_.begin(), gone_.end(), ancestor) != gone_.end()) continue;
     made.asked = ancestor;
     SendStatus status = SendStatus::kOk;
     if (const auto to = core_.peer(ancestor); !to) {
@@ -53,6 +56,7 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
     const bool absent = status == SendStatus::kNoAgent && !core_.is_placing();
     const bool gone = absent || status == SendStatus::kPeerDead;
     if (gone) gone_.push_back(ancestor);
+    // Nor does one that has ended our link take anything.
     const send::OutLink* link = core_.out_link(ancestor);
     if (gone || (link != nullptr && link->ended)) continue;
     // A task may write to its parent alone, and that is gone.
@@ -63,14 +67,19 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
   return write_down(made.payload);
 }
 
-// Whoever is gone for good need not be asked for again.
-bool Escalations::is_gone(Pid ancestor) {
+// Nobody is asked for them again.
+void Escalations::look_who_is_gone() {
   const std::uint64_t now = core_.directory_view_.epoch();
-  if (std::exchange(gone_epoch_, now) != now) gone_.clear();
-  return std::find(gone_.begin(), gone_.end(), ancestor) != gone_.end();
+  if (std::exchange(gone_epoch_, now) == now) return;
+  gone_.clear();
+  const control::Tree tree = read_tree(core_.directory_view_);
+  for (const Pid pid : tree.ancestors(core_.pid_)) {
+    const control::AgentNode* node = tree.find(pid);
+    if (node != nullptr && node->state == shm::AgentState::kDead) gone_.push_back(pid);
+  }
 }
 
-// A coordinator that did not answer may have written it down already: then it is there twice.
+// A coordinator that did not answer may have written it down already: then it is there again.
 SendResult Escalations::write_down(std::span<const std::byte> payload) {
   constexpr std::size_t kMost = 2000;
   const std::string text(reinterpret_cast<const char*>(payload.data()),
@@ -102,51 +111,52 @@ Escalation Escalations::escalation_of(std::uint32_t entry) const {
 }
 
 // Somebody above has it.
-void Escalations::end(std::uint32_t entry) {
+void Escalations::end(std::uint32_t entry, std::string_view reply) {
   const MessageId id = core_.receiver_->entry(entry).header.id;
-  if (core_.end_lease(entry)) core_.acknowledge(id, AckStatus::kEscalate, {});
+  const bool tell = core_.end_lease(entry);
   core_.receiver_->done(entry);
   core_.offer_room();
   core_.show_activity();
+  if (tell) core_.acknowledge(id, AckStatus::kEscalate, reply);
 }
 
 // ---- What handlers want to go up ----------------------------------------------------------------
 
-void Escalations::hand_up(Message message) {
-  if (core_.is_forked_) return;
+void Escalations::hand_up(Message message, std::string reply) {
+  if (core_.is_forked_ || core_.has_left()) return;
   std::erase(core_.leases_, message.entry_);  // nobody handles it any more
-  waiting_.push_back(std::move(message));
-  send_waiting();
+  waiting_.push_back({std::move(message), std::move(reply)});
+  core_.pay_debts();
 }
 
+// A send may look at the control socket, and so come here again.
 void Escalations::send_waiting() {
-  if (is_sending_ || waiting_.empty() || core_.has_left()) return;
-  is_sending_ = true;
-  {
-    const AgentCore::Unasked unasked(core_);
-    while (!waiting_.empty() && send_first()) {
-    }
+  if (waiting_.empty() || core_.has_left() || core_.unasked_) return;
+  const AgentCore::Unasked unasked(core_);
+  while (!waiting_.empty() && send_first()) {
   }
-  is_sending_ = false;
   if (waiting_.empty()) core_.stop_ringing(std::exchange(awaited_, 0));
 }
 
 // False when it has to wait.
 bool Escalations::send_first() {
-  const std::uint32_t at = waiting_.front().entry_;
+  const std::uint32_t at = waiting_.front().message.entry_;
   Escalation made = escalation_of(at);
-  SendResult sent;
-  do {
-    sent = climb(made, &core_.receiver_->entry(at), Deadline::min());
-  } while (want_room(sent.status, made.asked));
-  if (core_.has_left() || may_go_later(sent.status, made.asked)) return false;
-  Message message = std::move(waiting_.front());
+  SendStatus status = SendStatus::kOk;
+  if (!core_.receiver_->is_cancelled(at)) {
+    do {
+      status = climb(made, &core_.receiver_->entry(at), Deadline::min()).status;
+    } while (ask_for_room(status, made.asked));
+    if (status != SendStatus::kOk && core_.has_left()) return false;
+    if (may_go_later(status, made.asked)) return wait_for(status, made.asked), false;
+  }
+  Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
-  if (!sent) {
-    message.reject("it could not be escalated: " + std::string(to_string(sent.status)));
+  if (made.asked == 0) return true;  // its sender has taken it back: so it is put
+  if (status == SendStatus::kOk) {
+    end(first.message.release(), first.reply);
   } else {
-    message.core_ = nullptr;
-    end(at);
+    first.message.reject("it could not be escalated: " + std::string(to_string(status)));
   }
   return true;
 }
@@ -161,13 +171,20 @@ bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   return may_be_sent_later(status);
 }
 
-// The receiver rings us when it has taken something. True when that is new: there may be room by
-// now.
-bool Escalations::want_room(SendStatus status, Pid asked) {
-  if (status != SendStatus::kFull || want_room_of(asked)) return false;
-  const Pid before = std::exchange(awaited_, asked);
-  core_.stop_ringing(before);
-  return core_.ring_for_debts(asked);
+// True when somebody is to ring who was not before: there may be room by now.
+bool Escalations::ask_for_room(SendStatus status, Pid asked) {
+  if (status != SendStatus::kFull || asked == awaited_ || !core_.ask_to_ring(asked)) return false;
+  core_.stop_ringing(std::exchange(awaited_, asked));
+  return true;
+}
+
+void Escalations::wait_for(SendStatus status, Pid asked) {
+  if (status == SendStatus::kFull && asked == awaited_) return;  // which rings
+  core_.stop_ringing(std::exchange(awaited_, 0));
+  const std::int64_t now = os::monotonic_ns();
+  const send::OutLink* link = core_.out_link(asked);
+  const bool limited = status == SendStatus::kRateLimited && link != nullptr;
+  next_try_ns_ = now + (limited ? link->rate.ns_until(os::coarse_ns()) : kPause);
 }
 
 }  // namespace beeline

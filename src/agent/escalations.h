@@ -4,25 +4,21 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <beeline/message.h>
 #include <beeline/types.h>
 
 #include "shm/entry.h"
+#include "src/agent/escalation.h"
 
 namespace beeline {
 
 class AgentCore;
-
-// What goes up. The payload of a message lies in the inbox, until its lease ends.
-struct Escalation {
-  SendOptions options{};
-  std::span<const std::byte> payload;
-  std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
-  Pid asked = 0;                  // who took it, or was the last that did not
-};
 
 class Escalations {
  public:
@@ -36,30 +32,42 @@ class Escalations {
   // A message that its handler wants to go up. It keeps its lease while there is no room above, or
   // no coordinator to ask, and what its handlers want to go up later waits behind it. What nobody
   // above takes is a dead letter: its handler has decided already, and would do so again.
-  void hand_up(Message message);
+  // `reply`: its handler's words, for a sender that asked.
+  void hand_up(Message message, std::string reply);
   // Sends up what waits and can go.
   void send_waiting();
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
-  // Something waits for room in the link to this agent.
-  [[nodiscard]] bool want_room_of(Pid pid) const { return pid == awaited_ && !empty(); }
-  // Puts back what waits, of an agent that leaves: its next life has it.
+  // Something waits for room in the link to this agent, which rings when there is some.
+  [[nodiscard]] bool wants_room_of(Pid pid) const { return pid == awaited_ && !empty(); }
+  // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; kNever: not at all.
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  [[nodiscard]] std::int64_t next_try_ns() const {
+    return empty() || awaited_ != 0 ? kNever : next_try_ns_;
+  }
+  // Puts back what waits, of an agent that leaves.
   void put_back() { waiting_.clear(); }
 
  private:
+  struct Waiting {
+    Message message;
+    std::string reply;
+  };
+
   SendResult climb(Escalation& made, const shm::Entry* about, Deadline deadline);
   SendResult write_down(std::span<const std::byte> payload);
   [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
-  void end(std::uint32_t entry);
+  void end(std::uint32_t entry, std::string_view reply);
   [[nodiscard]] bool send_first();
   [[nodiscard]] bool may_go_later(SendStatus status, Pid asked) const;
-  [[nodiscard]] bool want_room(SendStatus status, Pid asked);
-  [[nodiscard]] bool is_gone(Pid ancestor);
+  [[nodiscard]] bool ask_for_room(SendStatus status, Pid asked);
+  void wait_for(SendStatus status, Pid asked);
+  void look_who_is_gone();
 
   AgentCore& core_;
-  std::deque<Message> waiting_;
-  Pid awaited_ = 0;               // in whose link there was no room
-  bool is_sending_ = false;       // a send may look at the control socket, and so come here again
-  std::vector<Pid> gone_;         // of those above, in ...
+  std::deque<Waiting> waiting_;
+  Pid awaited_ = 0;  // in whose link there was no room; 0: nobody rings for the first that waits
+  std::int64_t next_try_ns_ = 0;
+  std::vector<Pid> gone_;         // for good, of those above, in ...
   std::uint64_t gone_epoch_ = 0;  // ... this tree
 };
 

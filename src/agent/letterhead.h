@@ -9,7 +9,7 @@
 #include <beeline/types.h>
 
 #include "shm/entry.h"
-#include "src/agent/escalations.h"
+#include "src/agent/escalation.h"
 #include "src/send/send_path.h"
 
 namespace beeline {

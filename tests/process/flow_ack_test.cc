@@ -37,7 +37,7 @@ class Servant {
     const std::string what(message.type());
     board_.handled.raise();
     if (what == "reject") return {AckStatus::kRejected, "no"};
-    if (what == "escalate") return {AckStatus::kEscalate, {}};
+    if (what == "escalate") return {AckStatus::kEscalate, "ask the queen"};
     if (what == "throw") throw std::runtime_error("as it was told");
     if (what == "take over") {
       jobs_.push_back(std::move(message));
@@ -180,7 +180,10 @@ TEST_P(FlowAck, C_08_EscalateHandsTheMessageToTheParent) {
   EXPECT_EQ(escalation.reply_to(), 4711U);
   EXPECT_EQ(escalation.cause(), sent.id);
   escalation.done();
-  EXPECT_EQ(agent->await_ack(servant, sent.id, patience())->status, AckStatus::kEscalate);
+  const auto ack = agent->await_ack(servant, sent.id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kEscalate);
+  EXPECT_EQ(ack->reply, "ask the queen");
   EXPECT_EQ(told(*agent, servant, "dead letters").reply, "");
   // Above the queen is the coordinator alone, which writes it down.
   EXPECT_TRUE(agent->escalate("nobody knows what to do"));
