@@ -188,9 +188,10 @@ class Agent {
   /// are not above the receiver in the tree it is an ordinary message.
   SendResult send_control(Peer to, std::string_view type, std::string_view payload = {},
                           const SendOptions& options = {});
-  /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives; where
-  /// that is the coordinator, its first 2,000 bytes go into the log and the rest is lost; `id` is 0
-  /// then, and kFull says that it writes down no more of this agent now.
+  /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives and has
+  /// not ended our link; where that is the coordinator, its first 2,000 bytes go into the log and
+  /// the rest is lost; `id` is 0 then, and kFull says that it writes down no more of this agent
+  /// now.
   SendResult escalate(std::string_view issue, const SendOptions& options = {});
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
@@ -271,7 +272,7 @@ class Agent {
   /// by its receivers, or until the deadline, then leaves the hive. Returns the number of messages
   /// that still lie in lanes, where they stay for their receivers, and of acknowledgements that
   /// found no room in one, which are lost. What a handler has escalated and still waits comes again
-  /// in the next life, as every lease does. What lies in a link that its reader has ended is
+  /// as every lease does. What lies in a link that its reader has ended is
   /// neither waited for nor counted. A serve() in whose handler it is called returns kClosed.
   /// Afterwards sends fail with kNoRoute and nothing is received. An agent that was
   /// fenced (its process lost the connection for good while the coordinator lived, for example by a

@@ -15,7 +15,7 @@ constexpr std::int64_t kBelt = 10'000'000;            // while senders still loo
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
 constexpr std::int64_t kOwing = 1'000'000'000;  // nobody rings when there is memory again
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNever = receive::Receiver::kNever;
 constexpr std::int64_t kLongestLook = 5'000'000;
 constexpr std::int64_t kTick = 4'000'000;  // the coarse clock may say a time so much later
 

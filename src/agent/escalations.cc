@@ -141,18 +141,22 @@ void Escalations::send_waiting() {
 // False when it has to wait.
 bool Escalations::send_first() {
   const std::uint32_t at = waiting_.front().message.entry_;
+  if (core_.receiver_->is_cancelled(at)) {
+    waiting_.pop_front();  // put back, what its sender has taken back ends
+    return true;
+  }
   Escalation made = escalation_of(at);
   SendStatus status = SendStatus::kOk;
-  if (!core_.receiver_->is_cancelled(at)) {
-    do {
-      status = climb(made, &core_.receiver_->entry(at), Deadline::min()).status;
-    } while (ask_for_room(status, made.asked));
-    if (status != SendStatus::kOk && core_.has_left()) return false;
-    if (may_go_later(status, made.asked)) return wait_for(status, made.asked), false;
+  do {
+    status = climb(made, &core_.receiver_->entry(at), Deadline::min()).status;
+  } while (ask_for_room(status, made.asked));
+  if (status != SendStatus::kOk && core_.has_left()) return false;
+  if (may_go_later(status, made.asked)) {
+    wait_for(status, made.asked);
+    return false;
   }
   Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
-  if (made.asked == 0) return true;  // its sender has taken it back: so it is put
   if (status == SendStatus::kOk) {
     end(first.message.release(), first.reply);
   } else {

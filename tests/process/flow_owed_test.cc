@@ -1,16 +1,16 @@
-// What a handler escalates and what finds no room above, or nobody.
+// What a handler escalates and what finds no room above, or the dead.
 
-#include <signal.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "src/control/log_gate.h"
 #include "src/os/event_fd.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/status_probe.h"
 
 namespace beeline::test {
 namespace {
@@ -20,6 +20,8 @@ struct OwedBoard {
   Event go;
   Event sent;
   Event buried;
+  std::atomic<pid_t> os_pid;
+  std::atomic<Pid> pid;
 };
 
 class FlowOwed : public HiveTest {};
@@ -83,6 +85,46 @@ TEST_P(FlowOwed, C_08_WhatFindsNoRoomAboveIsOwedAndWhatIsTooLongIsCut) {
   issue.done();
   while (auto data = top->try_receive()) data->done();
   troupe().wait_all(patience());
+  expect_balance(*top);
+}
+
+// The same, and then waits outside of the library.
+BEELINE_ROLE(choked_middle_on_fd) {
+  auto& board = context.board<OwedBoard>();
+  auto agent = attach_choked(1);
+  ASSERT_TRUE(agent);
+  board.pid.store(agent->pid());
+  board.os_pid.store(::getpid());
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  const int fd = agent->fd();
+  EXPECT_FALSE(agent->try_receive());
+  board.sent.raise();
+  while (agent->counters().leased != 0) {
+    ASSERT_TRUE(os::wait_readable(fd, kPatience)) << "it is rung when there is room";
+    EXPECT_FALSE(agent->try_receive());
+  }
+  EXPECT_EQ(agent->counters().done, 1U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowOwed, C_08_WhoeverTakesSomethingAboveRingsForWhatWaits) {
+  auto& shared = board<OwedBoard>();
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("choked_middle_on_fd");
+  ASSERT_TRUE(top->send(peer_of(*top, "middle"), "hard"));
+  ASSERT_TRUE(shared.sent.await(1, patience()));
+  {
+    const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
+    ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
+  }
+  Message issue = next_message(*top, {.type = kEscalation});
+  ASSERT_TRUE(issue.valid());
+  issue.done();
+  troupe().wait_all(patience());
+  while (auto data = top->try_receive()) data->done();
   expect_balance(*top);
 }
 
@@ -195,114 +237,105 @@ TEST_P(FlowOwed, C_02_WhatIsOwedToOneThatDiesForGoodGoesToTheNextAbove) {
   expect_balance(*top);
 }
 
-TEST_P(FlowOwed, C_08_WhatTheCoordinatorDoesNotLogIsADeadLetter) {
-  constexpr std::size_t kLogged = control::LogGate::kEscalations.agent.burst;
-  constexpr std::size_t kAll = kLogged + 10;
+// Escalates when its parent, to which alone it may write, is dead.
+BEELINE_ROLE(orphaned_task) {
+  auto& board = context.board<OwedBoard>();
+  AttachOptions options = named("bottom", "middle");
+  options.role = "task";
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  ASSERT_TRUE(board.buried.await(1, patience()));
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_EQ(agent->counters().done, 1U);
+  expect_balance(*agent);
+}
+
+TEST_P(FlowOwed, C_02_WhatATaskWithoutAParentEscalatesTheCoordinatorWritesDown) {
+  auto& shared = board<OwedBoard>();
   auto top = attach("top");
-  auto asker = attach("asker");
-  ASSERT_TRUE(top && asker);
-  const Peer to = peer_of(*asker, "top");
-  std::vector<SendResult> sent;
-  for (std::size_t i = 0; i < kAll; ++i) {
-    sent.push_back(asker->send(to, "issue " + std::to_string(i), {.requires_ack = true}));
-    ASSERT_TRUE(sent.back());
+  ASSERT_TRUE(top);
+  troupe().start("mortal_and_deaf_middle");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  troupe().start("orphaned_task");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Pid middle = peer_of(*top, "middle").pid;
+  ASSERT_TRUE(top->send(peer_of(*top, "bottom"), kIssue));
+  shared.go.raise();
+  ASSERT_NO_FATAL_FAILURE(
+      drain_until(*top, [&] { return top->info(middle)->state == State::kDead; }));
+  shared.buried.raise();
+  troupe().wait_all(patience());
+  EXPECT_NE(hive().log().find(kIssue), std::string::npos);
+  EXPECT_FALSE(top->try_receive());
+}
+
+// Escalates what it can send as seldom as its rate allows.
+BEELINE_ROLE(limited_middle) {
+  AttachOptions options = named("middle", "top");
+  options.send_rate = 50;
+  options.send_burst = 1;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kTexts.size()));
+  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
+  const auto served = agent->serve(pass_on, {.most = kTexts.size()});
+  EXPECT_TRUE(served && *served == kTexts.size());
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  EXPECT_EQ(agent->counters().done, kTexts.size());
+  expect_balance(*agent);
+}
+
+TEST_P(FlowOwed, C_08_WhatIsLimitedGoesUpWhenThereIsAToken) {
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("limited_middle");
+  const Peer middle = peer_of(*top, "middle");
+  for (const char* text : kTexts) ASSERT_TRUE(top->send(middle, text));
+  for (const char* text : kTexts) {
+    Message issue = next_message(*top, {.type = kEscalation});
+    ASSERT_TRUE(issue.valid());
+    EXPECT_EQ(issue.text(), text);
+    issue.done();
   }
-  std::size_t calls = 0;
-  const auto pass_on = [&](Message&) { return ++calls, Ack{AckStatus::kEscalate, {}}; };
-  const auto served = top->serve(pass_on, {.most = kAll});
-  ASSERT_TRUE(served && *served == kAll);
-  EXPECT_EQ(calls, kAll) << "nobody is asked twice";
-  const InboxCounters counts = top->counters();
-  EXPECT_GE(counts.done, kLogged);
-  EXPECT_GE(counts.dead, 1U) << "more than the coordinator writes down at once";
-  EXPECT_EQ(counts.done + counts.dead, kAll);
-  EXPECT_NE(hive().log().find("issue " + std::to_string(kLogged - 1)), std::string::npos);
-  const auto first = asker->await_ack(to, sent.front().id, patience());
-  ASSERT_TRUE(first) << first.error().text;
-  EXPECT_EQ(first->status, AckStatus::kEscalate);
-  const auto refused = asker->await_ack(to, sent.back().id, patience());
-  ASSERT_TRUE(refused) << refused.error().text;
-  EXPECT_EQ(refused->status, AckStatus::kRejected);
-  EXPECT_EQ(refused->reply, "it could not be escalated: full");
+  troupe().wait_all(patience());
   expect_balance(*top);
 }
 
-// Lets an agent with one message escalate that while the coordinator hangs, kills this one, and
-// waits until the message has gone up.
-void escalate_without_coordinator(Agent& agent, pid_t coordinator) {
-  ASSERT_NO_FATAL_FAILURE(await_queued(agent, 1));
-  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+// What waits to go up is taken back.
+BEELINE_ROLE(revoked_middle) {
+  auto& board = context.board<OwedBoard>();
+  auto agent = attach_choked(1);
+  ASSERT_TRUE(agent);
   const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
-  const auto served = agent.serve(pass_on, {.most = 1});
+  const auto served = agent->serve(pass_on, {.most = 1});
   EXPECT_TRUE(served && *served == 1);
-  EXPECT_EQ(agent.counters().leased, 1U);
-  const int fd = agent.fd();
-  EXPECT_FALSE(agent.try_receive());
-  EXPECT_TRUE(os::wait_readable(fd, kPatience)) << "nobody rings, so it looks by itself";
-  ASSERT_EQ(::kill(coordinator, SIGKILL), 0);
-  ASSERT_NO_FATAL_FAILURE(drain_until(agent, [&] { return agent.counters().leased == 0; }));
-  EXPECT_EQ(agent.counters().done, 1U);
-  EXPECT_EQ(agent.counters().requeued, 0U) << "it is no failed attempt";
-  expect_balance(agent);
-}
-
-// Does not wait long for a coordinator that hangs.
-[[nodiscard]] AttachOptions hasty(const std::string& name, const std::string& parent = "") {
-  AttachOptions options = named(name, parent);
-  options.control_timeout = 100ms;
-  return options;
-}
-
-TEST_P(FlowOwed, C_08_WhatFindsNoCoordinatorWaitsForOne) {
-  auto top = attach(hasty("top"));
-  auto asker = attach("asker");
-  ASSERT_TRUE(top && asker);
-  const Peer to = peer_of(*asker, "top");
-  const SendResult sent = asker->send(to, kIssue, {.requires_ack = true});
-  ASSERT_TRUE(sent);
-  ASSERT_NO_FATAL_FAILURE(escalate_without_coordinator(*top, hive().coordinator()));
-  const auto ack = asker->await_ack(to, sent.id, patience());
-  ASSERT_TRUE(ack) << ack.error().text;
-  EXPECT_EQ(ack->status, AckStatus::kEscalate);
-  EXPECT_NE(hive().log().find(kIssue), std::string::npos);
-}
-
-TEST_P(FlowOwed, C_08_WhatNeedsALinkThatNobodyOpensWaitsForACoordinator) {
-  auto top = attach("top");
-  auto asker = attach("asker");
-  auto middle = attach(hasty("middle", "top"));
-  ASSERT_TRUE(top && asker && middle);
-  ASSERT_TRUE(asker->send(peer_of(*asker, "middle"), kIssue));
-  ASSERT_NO_FATAL_FAILURE(escalate_without_coordinator(*middle, hive().coordinator()));
-  Message issue = next_message(*top);
-  ASSERT_TRUE(issue.valid());
-  EXPECT_EQ(issue.type(), kEscalation);
-  EXPECT_EQ(issue.text(), kIssue);
-  issue.done();
-  EXPECT_EQ(hive().log().find(kIssue), std::string::npos) << "nobody is bypassed";
-}
-
-TEST_P(FlowOwed, C_08_WhatHasComeTooFarWaitsForNoCoordinator) {
-  AttachOptions options = hasty("worker", "lead");
-  options.max_hops = 1;
-  auto lead = attach("lead");
-  auto worker = attach(options);
-  ASSERT_TRUE(lead && worker);
-  const SendResult asked = worker->send(peer_of(*worker, "lead"), "what now?");
-  ASSERT_TRUE(asked);
-  ASSERT_TRUE(lead->send(peer_of(*lead, "worker"), "this", {.reply_to = asked.id, .hops = 1}));
-  ASSERT_NO_FATAL_FAILURE(await_queued(*worker, 1));
-  const pid_t stopped = hive().coordinator();
-  ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
-  EXPECT_FALSE(worker->siblings()) << "it knows that there is none";
-  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
-  const auto served = worker->serve(pass_on, {.most = 1});
-  EXPECT_TRUE(served && *served == 1);
-  const std::vector<InboxItem> letters = worker->inbox();
+  board.sent.raise();
+  ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return agent->counters().leased == 0; }));
+  const std::vector<InboxItem> letters = agent->inbox();
   ASSERT_EQ(letters.size(), 1U);
-  EXPECT_EQ(letters.front().reason, "rejected");
-  ASSERT_EQ(::kill(stopped, SIGCONT), 0);
-  while (auto data = lead->try_receive()) data->done();
+  EXPECT_EQ(letters.front().reason, "cancelled");
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowOwed, C_08_WhatWaitsToGoUpCanBeTakenBack) {
+  auto& shared = board<OwedBoard>();
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  troupe().start("revoked_middle");
+  const Peer middle = peer_of(*top, "middle");
+  const SendResult sent = top->send(middle, "hard", {.requires_ack = true});
+  ASSERT_TRUE(sent);
+  ASSERT_TRUE(shared.sent.await(1, patience()));
+  ASSERT_TRUE(top->cancel(middle, sent.id));
+  const auto ack = top->await_ack(middle, sent.id, patience());
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kRejected);
+  while (auto data = top->receive({.timeout = 1ms})) data->done();
+  troupe().wait_all(patience());
+  while (auto data = top->try_receive()) data->done();
 }
 
 // Detaches with an escalation for which there is no room.
@@ -330,81 +363,6 @@ TEST_P(FlowOwed, C_08_WhatIsOwedByWhoDetachesComesAgain) {
   message.done();
   expect_balance(*middle);
   while (auto data = top->try_receive()) data->done();
-}
-
-// While one exists the coordinator has descriptors for its answers, and for no further link.
-class NoRoomForLinks {
- public:
-  explicit NoRoomForLinks(pid_t coordinator) : coordinator_(coordinator) {
-    EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, nullptr, &files_), 0);
-    const rlimit few{count_open_fds(coordinator) + 4, files_.rlim_max};
-    EXPECT_EQ(::prlimit(coordinator, RLIMIT_NOFILE, &few, nullptr), 0);
-  }
-  ~NoRoomForLinks() { EXPECT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &files_, nullptr), 0); }
-  NoRoomForLinks(const NoRoomForLinks&) = delete;
-  NoRoomForLinks& operator=(const NoRoomForLinks&) = delete;
-
- private:
-  pid_t coordinator_;
-  rlimit files_{};
-};
-
-BEELINE_ROLE(unreached_middle) {
-  auto agent = attach("middle", "top");
-  ASSERT_TRUE(agent);
-  context.board<OwedBoard>().attached.raise();
-  Message issue = next_message(*agent);
-  ASSERT_TRUE(issue.valid());
-  EXPECT_EQ(issue.type(), kEscalation);
-  EXPECT_EQ(issue.text(), kIssue);
-  issue.done();
-  EXPECT_EQ(agent->detach(patience()), 0U);
-}
-
-// Has a link to the top, and can open none to the middle.
-BEELINE_ROLE(linkless_bottom) {
-  auto& board = context.board<OwedBoard>();
-  auto agent = attach("bottom", "middle");
-  ASSERT_TRUE(agent);
-  ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 1));
-  ASSERT_TRUE(agent->send(peer_of(*agent, "top"), "here"));
-  board.attached.raise();
-  ASSERT_TRUE(board.go.await(1, patience()));
-  const auto pass_on = [](Message&) { return Ack{AckStatus::kEscalate, {}}; };
-  auto served = agent->serve(pass_on, {.most = 1});
-  EXPECT_TRUE(served && *served == 1);
-  const std::vector<InboxItem> letters = agent->inbox();
-  ASSERT_EQ(letters.size(), 1U);
-  EXPECT_EQ(letters.front().reason, "rejected");
-  board.sent.raise();
-  ASSERT_TRUE(board.go.await(2, patience()));
-  EXPECT_TRUE(agent->requeue_dead(letters.front().id));
-  served = agent->serve(pass_on, {.most = 1});
-  EXPECT_TRUE(served && *served == 1);
-  EXPECT_EQ(agent->counters().done, 1U);
-  EXPECT_EQ(agent->detach(patience()), 0U);
-  expect_balance(*agent);
-}
-
-TEST_P(FlowOwed, C_08_WhatCannotReachWhoIsAboveIsADeadLetterAndBypassesNobody) {
-  auto& shared = board<OwedBoard>();
-  auto top = attach("top");
-  ASSERT_TRUE(top);
-  troupe().start("unreached_middle");
-  ASSERT_TRUE(shared.attached.await(1, patience()));
-  troupe().start("linkless_bottom");
-  ASSERT_TRUE(top->send(peer_of(*top, "bottom"), kIssue));
-  ASSERT_TRUE(shared.attached.await(2, patience()));
-  ASSERT_NO_FATAL_FAILURE(await_drained(*top, 1));
-  {
-    const NoRoomForLinks refusal(hive().coordinator());
-    shared.go.raise();
-    ASSERT_TRUE(shared.sent.await(1, patience()));
-  }
-  shared.go.raise();
-  troupe().wait_all(patience());
-  EXPECT_EQ(take_texts(*top), std::vector<std::string>{"here"}) << "nobody is bypassed";
-  expect_balance(*top);
 }
 
 }  // namespace
