@@ -75,18 +75,18 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                 fmt::format("this life of PID {} has a link to PID {} already, serial {}",
                             caller.pid, request.to, other->key.serial));
   }
-  if (hive.registry.links_of(caller.pid).size() >= kMaxLinksOfAgent) {
-    return fail(ErrorCode::kFull,
-                fmt::format("PID {} owns {} links, the limit", caller.pid, kMaxLinksOfAgent));
-  }
   return check_link(fds[0].get(), request.contract, caller.pid, request.to,
                     {caller.incarnation, request.serial});
 }
 
-/// Is there room for one more link to this reader, here and at the keeper. A link back to somebody
-/// whose link is there already is always let in: what lies in that one could not be read without
-/// it.
+/// Is there room for one more link of this owner to this reader, here and at the keeper. A link
+/// back to somebody whose link is there already is let in by all but the owner's own limit: what
+/// lies in that one could not be read without it.
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
+  if (hive.registry.links_of(owner).size() >= kMaxLinksOfAgent) {
+    return fail(ErrorCode::kFull,
+                fmt::format("PID {} owns {} links, the limit", owner, kMaxLinksOfAgent));
+  }
   for (const LinkEntry* link : hive.registry.links_to(owner)) {
     if (link->owner == reader) return {};
   }

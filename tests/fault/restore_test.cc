@@ -21,6 +21,7 @@
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
+#include "src/send/out_link.h"
 
 namespace beeline::control {
 namespace {
@@ -40,6 +41,8 @@ class NoClients : public Outbox {
 
 class RestoreTest : public testing::Test {
  protected:
+  static constexpr shm::LinkContract kContract{128, 16, 1 << 16};
+
   void SetUp() override {
     path_ = (std::filesystem::temp_directory_path() / "beeline-restore-XXXXXX").string();
     ASSERT_NE(::mkdtemp(path_.data()), nullptr);
@@ -97,12 +100,27 @@ class RestoreTest : public testing::Test {
     record.key = key;
     record.owner = owner;
     record.reader = reader;
-    record.contract = {128, 16, 1 << 16};
+    record.contract = kContract;
     record.faded = faded;
     KeptRecord& kept =
         table_["link/" + std::to_string(key.incarnation) + '/' + std::to_string(key.serial)];
     kept.value = build(record);
     kept.fds.push_back(std::move(*fd));
+  }
+  // As an agent does of every link of its own once it has found the new coordinator.
+  Result<void> open_again(shm::LinkKey key, Pid owner, Pid reader) {
+    const OpenRequest request{
+        .to = reader, .serial = key.serial, .contract = kContract, .again = true};
+    auto link = send::OutLink::create("restore", owner, reader, key, kContract);
+    if (!link) return tl::unexpected(link.error());
+    std::vector<os::UniqueFd> fds(1);
+    auto fd = os::duplicate(link->memory().fd());
+    if (!fd) return tl::unexpected(fd.error());
+    fds[0] = std::move(*fd);
+    Caller caller;
+    caller.pid = owner;
+    caller.incarnation = key.incarnation;
+    return open_link(*hive_, caller, 1, request, std::move(fds));
   }
   void restore_hive() {
     keeper_->know(table_);
@@ -222,6 +240,27 @@ TEST_F(RestoreTest, ARefusalThatIsRepeatedIsCountedOnceAndCostsTheKeeperNothing)
   for (int time = 0; time < 3; ++time) end_link(*hive_, reader, refusal);
   EXPECT_EQ(said_to_keeper(), 0U);
   EXPECT_EQ(hive_->quarantined_links, 1U);
+}
+
+TEST_F(RestoreTest, WhoOwnsAsManyLinksAsItMayIsRefusedMoreAndNotThoseThatItHas) {
+  keep_living(5, 20);
+  keep_life(6, 30);
+  keep_life(7, 40);
+  keep_link({20, 1}, 5, 6, false);
+  restore_hive();
+  constexpr std::uint32_t kMost = 2 * shm::kMaxAgents;
+  LinkEntry left;  // what an earlier life has left counts too
+  left.owner = 5;
+  left.reader = 6;
+  for (std::uint32_t serial = 2; serial <= kMost; ++serial) {
+    left.key = {10, serial};
+    hive_->registry.add_link(left);
+  }
+  const auto known = open_again({20, 1}, 5, 6);
+  EXPECT_TRUE(known) << known.error().text;
+  const auto refused = open_again({20, 2}, 5, 7);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kFull);
 }
 
 TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
