@@ -189,7 +189,7 @@ class AgentCore {
   void refuse(const control::AnnouncedLink& announced, std::string what);
   void report_refused();
   [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
-  [[nodiscard]] Result<segment::Foreign> map_link(const control::AnnouncedLink& announced);
+  [[nodiscard]] Result<segment::Foreign> map_link(control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
   [[nodiscard]] std::unique_ptr<receive::InLink> make_in_link(
       segment::Foreign memory, const control::AnnouncedLink& announced);

@@ -101,12 +101,11 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     return refuse(announced, wrong);
   }
+  const auto row = receiver_->home().vacant_row();
+  if (!row) return postpone(std::move(announced));
   auto memory = map_link(announced);
   if (!memory && segment::is_lie(memory.error())) return refuse(announced, memory.error().text);
-  const auto row = receiver_->home().vacant_row();
-  if (!memory || !row) {
-    return postpone(std::move(announced));  // the machine has no memory or no fd now
-  }
+  if (!memory) return postpone(std::move(announced));  // the machine has no memory now
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, opened_at(announced));
   auto link = make_in_link(std::move(*memory), announced);
   link->row = *row;
@@ -121,11 +120,10 @@ std::int64_t AgentCore::opened_at(const control::AnnouncedLink& announced) {
   return std::clamp<std::int64_t>(announced.opened_ns, 0, os::coarse_ns());
 }
 
-Result<segment::Foreign> AgentCore::map_link(const control::AnnouncedLink& announced) {
-  auto fd = os::duplicate(announced.link.get());
-  if (!fd) return tl::unexpected(fd.error());
+// Takes the descriptor, but from one that cannot be mapped.
+Result<segment::Foreign> AgentCore::map_link(control::AnnouncedLink& announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
-  return segment::Foreign::accept(std::move(*fd),
+  return segment::Foreign::accept(std::move(announced.link),
                                   shm::link_identity(announced.contract, announced.pid, pid_, key),
                                   shm::LinkLayout(announced.contract).first_extent);
 }

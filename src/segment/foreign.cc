@@ -38,16 +38,14 @@ Error refusal(int fd, const shm::SegmentIdentity& promised, Error error) {
   return describe(shm::HeaderVerdict::kForeignVersion, header, promised);
 }
 
-Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& promised,
+Result<Foreign> Foreign::accept(os::UniqueFd&& fd, const shm::SegmentIdentity& promised,
                                 std::uint64_t first_bytes) {
   Foreign foreign;
-  foreign.fd_ = std::move(fd);
   foreign.verified_bytes_ = shm::round_up(first_bytes, shm::kPage);
-  if (auto ok = os::check_foreign(foreign.fd(), promised.size_bytes, foreign.verified_bytes_);
-      !ok) {
-    return tl::unexpected(refusal(foreign.fd(), promised, ok.error()));
+  if (auto ok = os::check_foreign(fd.get(), promised.size_bytes, foreign.verified_bytes_); !ok) {
+    return tl::unexpected(refusal(fd.get(), promised, ok.error()));
   }
-  auto mapping = os::Mapping::map_readable(foreign.fd(), promised.size_bytes);
+  auto mapping = os::Mapping::map_readable(fd.get(), promised.size_bytes);
   if (!mapping) return tl::unexpected(mapping.error());
   foreign.mapping_ = std::move(*mapping);
   if (auto ok = foreign.mapping_.populate_read(0, foreign.verified_bytes_); !ok) {
@@ -60,6 +58,7 @@ Result<Foreign> Foreign::accept(os::UniqueFd fd, const shm::SegmentIdentity& pro
   }
   if (verdict != shm::HeaderVerdict::kOk)
     return tl::unexpected(describe(verdict, header, promised));
+  foreign.fd_ = std::move(fd);
   return foreign;
 }
 

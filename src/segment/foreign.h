@@ -26,9 +26,10 @@ class Foreign {
 
   // Accepts a segment that was promised to be `promised`: tmpfs, sealed, of the agreed size, its
   // first `first_bytes` allocated, header as promised and ready. Takes the fd and keeps it, because
-  // only the fd can tell how much is allocated later. Errors: kBadSegment, kWrongVersion (names
-  // both layout versions), kSystem.
-  [[nodiscard]] static Result<Foreign> accept(os::UniqueFd fd, const shm::SegmentIdentity& promised,
+  // only the fd can tell how much is allocated later; what is refused stays with the caller.
+  // Errors: kBadSegment, kWrongVersion (names both layout versions), kSystem.
+  [[nodiscard]] static Result<Foreign> accept(os::UniqueFd&& fd,
+                                              const shm::SegmentIdentity& promised,
                                               std::uint64_t first_bytes);
 
   // Proves that a further range can be read without a fault; counts it as allocated. Errors:

@@ -1,6 +1,10 @@
 // What a successor goes on with of a peer that has had many lives of its own.
 
+#include <sys/resource.h>
+
+#include <atomic>
 #include <string>
+#include <vector>
 
 #include "shm/link.h"
 #include "tests/support/hive_test.h"
@@ -10,15 +14,17 @@ namespace {
 
 struct HeirBoard {
   Event attached;
-  Event taken;     // from the lives of the owner that have ended
-  Event sent;      // all slabs of the living one are out
-  Event finished;  // all that the living one had sent
+  Event taken;                   // from the lives of the owner that have ended
+  Event sent;                    // all slabs of the living one are out
+  Event finished;                // all that the living one had sent
+  std::atomic<std::size_t> fds;  // of the life before
 };
 
 class FlowHeir : public HiveTest {};
 INSTANTIATE_TEST_SUITE_P(As, FlowHeir, testing::Values(World::kProcesses), world_name);
 
 constexpr std::uint32_t kLivesThatEnd = shm::kBanks;
+constexpr std::uint32_t kOwners = 32;
 constexpr std::uint32_t kSlabs = 48;  // of its class, and of the next one, which lends its own
 const std::string kLarge(64U << 10, 'x');
 
@@ -77,6 +83,45 @@ TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
   EXPECT_EQ(take_texts(*heir, {.type = "left"}).size(), kLivesThatEnd);
   EXPECT_EQ(take_texts(*heir, {.type = "large"}).size(), kSlabs);
   expect_balance(*heir);
+}
+
+// Joined by everybody, and is killed.
+BEELINE_ROLE(reader_of_owners) {
+  auto& board = context.board<HeirBoard>();
+  auto agent = attach("reader");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  await_drained(*agent, kOwners);
+  board.fds.store(count_open_fds());
+  board.taken.raise();
+  static_cast<void>(agent->receive({.timeout = kPatience, .filter = kNobody}));
+}
+
+// `number`: how many descriptors it may open.
+BEELINE_ROLE(narrow_heir) {
+  const rlimit most{context.number, context.number};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &most), 0);
+  auto agent = attach("reader");
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(take_texts(*agent).size(), kOwners);
+}
+
+TEST_P(FlowHeir, AHandOverNeedsOneDescriptorMoreForEachPeerThanTheLifeBefore) {
+  auto& shared = board<HeirBoard>();
+  const std::size_t victim = troupe().start("reader_of_owners");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  std::vector<Agent> owners;
+  for (std::uint32_t i = 0; i < kOwners; ++i) {
+    auto owner = attach("owner-" + std::to_string(i));
+    ASSERT_TRUE(owner);
+    ASSERT_TRUE(owner->send(peer_of(*owner, "reader"), "left"));
+    owners.push_back(std::move(*owner));
+  }
+  ASSERT_TRUE(shared.taken.await(1, patience()));
+  troupe().kill(victim);
+  // That is the link in which the life before has shown what it took.
+  const std::size_t most = shared.fds.load() + kOwners + kOwners / 2;
+  troupe().wait(troupe().start("narrow_heir", static_cast<std::uint32_t>(most)), patience());
 }
 
 }  // namespace

@@ -89,6 +89,20 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
   }
 }
 
+// Whoever was short of memory tries again.
+TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
+  os::UniqueFd fd = must(os::duplicate(memory_.fd()));
+  const auto accept_it = [&] {
+    return Foreign::accept(std::move(fd), kPromised, layout_.first_extent);
+  };
+  header().ready.publish(0);
+  EXPECT_FALSE(accept_it());
+  EXPECT_TRUE(fd.valid());
+  header().ready.publish(1);
+  EXPECT_TRUE(accept_it());
+  EXPECT_FALSE(fd.valid());
+}
+
 // Another version has other sizes: what is wrong with it is its version.
 TEST_F(ForeignTest, TheVersionIsABetterReasonThanTheSize) {
   const std::uint64_t bytes = layout_.bytes + shm::kPage;
