@@ -438,6 +438,22 @@ TEST_F(RestartTest, ADeathThatWasToldIsKnownThoughTheConnectionIsGivenUp) {
   EXPECT_TRUE(lead.next<AnnouncedLink>().has_value());
 }
 
+// As where a child that it has forked holds the socket: nobody reads that any more.
+TEST_F(RestartTest, ADeathThatComesAfterTheConnectionWasGivenUpIsToldInTheNextOne) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const pid_t child = spawn([](TestAgent& worker) {
+    return worker.attach(named("worker", "lead")) && worker.provide(true);
+  });
+  const auto held = os::duplicate(lead.client.fd());
+  ASSERT_TRUE(is_ok(held));
+  lead.client.close();
+  kill_child(child);
+  EXPECT_TRUE(eventually([&] { return state_of("worker") == shm::AgentState::kAway; }));
+  ASSERT_TRUE(is_ok(lead.resume()));
+  EXPECT_TRUE(lead.next<DiedAnnouncement>().has_value());
+}
+
 // A link comes whose descriptors find no room, and so breaks the connection; behind it, a death.
 TEST_F(RestartTest, ADeathThatArrivedBehindWhatCouldNotBeTakenIsKnown) {
   start();
