@@ -187,6 +187,7 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
   life->session = 0;
   life->fence_at_ns = os::monotonic_ns() + kFenceNs;
   hive.fences.push_back({pid, incarnation});
+  hive.ring(*life);
 }
 
 std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {

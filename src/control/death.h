@@ -35,7 +35,8 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
 /// ready), then the life ends.
 void bury(Hive& hive, Pid pid, std::uint64_t incarnation);
 
-/// The connection of an agent broke. Starts the time in which it may resume.
+/// The connection of an agent broke, and is closed. Starts the time in which it may resume, and
+/// rings it: asleep, it would not see that in time.
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);
 
 /// Ends lives whose time to resume is over and forgets old tombstones. Returns the monotonic time

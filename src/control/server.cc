@@ -316,6 +316,7 @@ void Server::close_doomed() {
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
+    session->socket.close();
     forget_session(*hive_, id);
     if (session->caller.pid != kNoPid) {
       lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);

@@ -1,5 +1,7 @@
 // The coordinator among bad clients, its own death, its start and its end.
 
+#include <sys/socket.h>
+
 #include "coordinator_fixture.h"
 
 namespace beeline::control {
@@ -61,6 +63,20 @@ TEST_F(CoordinatorTest, BadClientsAreDroppedWithAReasonAndOthersNoticeNothing) {
   EXPECT_EQ(lead.client.status()->dropped_clients, bad.size());
   EXPECT_EQ(lead.own_word().state, shm::AgentState::kRunning);
   EXPECT_TRUE(is_ok(agent(named("next")).client.status()));
+}
+
+// It sleeps on its eventfd. Its next look of its own would come after its life was ended.
+TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  reinterpret_cast<shm::StatusPage*>(lead.status.data())
+      ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+  ASSERT_EQ(::send(lead.client.fd(), "garbage", 7, MSG_NOSIGNAL), 7);
+  ASSERT_TRUE(os::wait_readable(lead.event.get(), kLong));
+  while (lead.client.try_next()) {
+  }
+  EXPECT_TRUE(lead.client.closed());
+  EXPECT_TRUE(is_ok(lead.resume()));
 }
 
 TEST_F(CoordinatorTest, AClientThatTakesNoAnswersIsDroppedAndOthersAreServed) {
