@@ -4,14 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "src/os/event_fd.h"
+#include "tests/fault/sleeper.h"
 #include "tests/fault/syscall_fixture.h"
 #include "tests/support/status_probe.h"
 
@@ -19,48 +17,6 @@ namespace beeline::test {
 namespace {
 
 constexpr std::size_t kLarge = 1U << 20;
-
-// An agent that does nothing but wait and take, in a thread of its own.
-class Sleeper {
- public:
-  explicit Sleeper(const std::string& name) : agent_(*attach(name)), thread_([this] { run(); }) {}
-  ~Sleeper() { thread_.join(); }
-  [[nodiscard]] Pid pid() const { return pid_; }
-  [[nodiscard]] std::uint32_t taken() const {
-    const std::lock_guard lock(mutex_);
-    return taken_;
-  }
-  // Fails where it was not rung: its own next look comes after 9 s at the earliest.
-  void await(std::uint32_t count) const {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(took_.wait_for(lock, 6s, [&] { return taken_ >= count; }))
-        << "the sleeper was not woken";
-  }
-
- private:
-  void run() {
-    for (;;) {
-      auto message = agent_.receive({.timeout = kPatience});
-      if (!message) return;
-      {
-        const std::lock_guard lock(mutex_);
-        ++taken_;
-      }
-      took_.notify_one();
-      if (message->text() == "end") return message->done();
-      if (message->text() == "question") {
-        EXPECT_TRUE(agent_.reply(*message, "answer"));
-      }
-      message->done();
-    }
-  }
-  Agent agent_;
-  Pid pid_ = agent_.pid();
-  mutable std::mutex mutex_;  // taken_
-  mutable std::condition_variable took_;
-  std::uint32_t taken_ = 0;
-  std::thread thread_;
-};
 
 class SyscallAgentTest : public SyscallTest {
  protected:
@@ -367,7 +323,7 @@ Operation SyscallAgentTest::request_operation() {
           .least_calls = 15,
           .prepare = [this] { attach_near(); },
           .act = [this]() -> Ending {
-            auto answer = near_->request("sleeper", "question");
+            auto answer = near_->request("sleeper", kAnswer);
             if (!answer) return answer.error();
             EXPECT_EQ(answer->text(), "answer");
             return {};
@@ -375,7 +331,7 @@ Operation SyscallAgentTest::request_operation() {
           .check =
               [this](const Ending& ending) {
                 if (ending) {
-                  auto answer = near_->request("sleeper", "question");
+                  auto answer = near_->request("sleeper", kAnswer);
                   EXPECT_TRUE(answer) << answer.error().text;
                 }
                 near_.reset();
@@ -431,7 +387,7 @@ TEST_F(SyscallAgentTest, ASleepingReceiverIsWokenWhateverFails) {
     sweep.run(wake_operation(sleeper));
     near_.reset();
     sweep.run(request_operation());
-    (void)far_->send("sleeper", "end");
+    (void)far_->send("sleeper", kEnd);
   });
 }
 

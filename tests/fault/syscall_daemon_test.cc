@@ -15,27 +15,12 @@
 #include "src/control/state_file.h"
 #include "src/os/process.h"
 #include "tests/fault/syscall_fixture.h"
-#include "tests/support/program.h"
 
 namespace beeline::test {
 namespace {
 
 class SyscallDaemonTest : public SyscallTest {
  protected:
-  // With a hive whose processes are under the filter, and an agent that stays.
-  void sweep_hive(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
-    run_filtered(least_injected, [&](SyscallSweep& sweep) {
-      hive_.emplace();
-      coordinator_ = process();
-      far_ = attach("far");
-      if (far_) body(sweep);
-      far_.reset();
-      expect_balance_of_all(*hive_);
-      hive_->close();
-      hive_.reset();
-    });
-  }
-
   static AttachOptions guest() {
     AttachOptions options = named("guest");
     options.temporary = true;
@@ -63,11 +48,6 @@ class SyscallDaemonTest : public SyscallTest {
     ASSERT_FALSE(ending) << "the hive does not serve afterwards: " << ending->text;
     expect_visited(ending);
   }
-  // That of the coordinator which serves now.
-  [[nodiscard]] pid_t process() const {
-    return static_cast<pid_t>(hive_->status().coordinator_pid);
-  }
-
   Pid last_pid_ = 0;
   std::uint64_t visits_ = 0;
 };
@@ -233,12 +213,7 @@ TEST_F(SyscallDaemonTest, AToolSaysWhatFailed) {
                           std::uint32_t least_calls, std::uint32_t short_step = 2) {
       sweep.run({.name = name,
                  .least_calls = least_calls,
-                 .act = [words]() -> Ending {
-                   const Outcome outcome = test::run(words);
-                   EXPECT_LT(outcome.code, 126) << "it crashed: " << outcome.err;
-                   if (outcome.code == 0) return {};
-                   return Error{ErrorCode::kSystem, 0, outcome.err};
-                 },
+                 .act = [words] { return ending_of(test::run(words)); },
                  .check =
                      [this](const Ending& ending) {
                        drain_what_fits(*far_);

@@ -13,6 +13,7 @@
 #include "tests/fault/holdings.h"
 #include "tests/fault/syscall_sweep.h"
 #include "tests/support/hive_test.h"
+#include "tests/support/program.h"
 #include "tests/support/soak.h"
 
 namespace beeline::test {
@@ -41,6 +42,25 @@ class SyscallTest : public testing::Test {
     }
   }
 
+  // With a hive whose processes are under the filter, and an agent that stays.
+  void sweep_hive(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
+    run_filtered(least_injected, [&](SyscallSweep& sweep) {
+      hive_.emplace();
+      coordinator_ = process();
+      far_ = attach("far");
+      if (far_) body(sweep);
+      far_.reset();
+      expect_balance_of_all(*hive_);
+      hive_->close();
+      hive_.reset();
+    });
+  }
+
+  // That of the coordinator which serves now.
+  [[nodiscard]] pid_t process() const {
+    return static_cast<pid_t>(hive_->status().coordinator_pid);
+  }
+
   [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
   // What the hive has to let go of is let go of soon: then there is no more than `before_`. What
   // went even later than that is not there any more from now on.
@@ -64,6 +84,13 @@ class SyscallTest : public testing::Test {
   static Ending ending_of(const SendResult& sent) {
     if (sent) return std::nullopt;
     return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
+  }
+
+  // Of a tool.
+  static Ending ending_of(const Outcome& outcome) {
+    EXPECT_LT(outcome.code, 126) << "it crashed: " << outcome.err;
+    if (outcome.code == 0) return std::nullopt;
+    return Error{ErrorCode::kSystem, 0, outcome.err};
   }
 
   std::optional<ScratchHive> hive_;

@@ -1,0 +1,140 @@
+// Every system call that the tools for dead letters cause, in the tool, in the coordinator and in
+// the agent that holds the letter, made to fail: an order is carried out once at most, and whoever
+// repeats it gets it done.
+
+#include <sys/syscall.h>
+
+#include <utility>
+
+#include "src/control/letters_client.h"
+#include "tests/fault/sleeper.h"
+#include "tests/fault/syscall_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class SyscallLettersTest : public SyscallTest {
+ protected:
+  // `words()`: what `beeline dlq` is told, once the letter is there.
+  Operation order(std::string name, std::function<Words()> words) {
+    return {.name = std::move(name),
+            .act =
+                [this, words] {
+                  ordered_ = 0;
+                  return give(words());
+                },
+            .whose = Injector::Whose::kOthers,
+            .from_call = SYS_lseek,  // into a segment; what comes before is as in `beeline dlq ls`
+            .short_step = 8};
+  }
+  Ending give(const Words& words) {
+    ++ordered_;
+    Words all{"beeline", "dlq"};
+    all.insert(all.end(), words.begin(), words.end());
+    Outcome outcome = test::run(std::move(all));
+    said_ = outcome.out;
+    return ending_of(outcome);
+  }
+  // Whoever lost its connection is back soon.
+  void give_until_done(const Words& words) {
+    const Deadline deadline = patience();
+    while (const Ending ending = give(words)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "not done: " << ending->text;
+    }
+  }
+  MessageId send_letter(const std::string& to) {
+    const SendResult sent = far_->send(to, kReject);
+    EXPECT_TRUE(sent) << to_string(sent.status);
+    return sent.id;
+  }
+  // A letter whose receiver has ended for good lies with the coordinator.
+  [[nodiscard]] std::size_t count_kept() const {
+    control::Client client = hive_->client();
+    const auto kept = control::list_kept_letters(client);
+    EXPECT_TRUE(kept) << kept.error().text;
+    return kept ? kept->size() : 0;
+  }
+  void leave_letter();
+
+  MessageId letter_ = 0;
+  std::uint32_t ordered_ = 0;  // how often in this case
+  std::string said_;           // by the tool
+};
+
+void SyscallLettersTest::leave_letter() {
+  AttachOptions options = named("mayfly");
+  options.temporary = true;
+  auto mayfly = attach_again(options);
+  ASSERT_TRUE(mayfly);
+  letter_ = send_letter("mayfly");
+  next_message(*mayfly).reject();
+  mayfly.reset();
+  const Deadline deadline = patience();
+  while (count_kept() == 0) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+}
+
+TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
+  sweep_hive(20, [this](SyscallSweep& sweep) {
+    Sleeper sleeper("sleeper");  // each time that it is put back, it is rejected again
+    letter_ = send_letter("sleeper");
+    sleeper.await(1);
+    std::uint32_t before = 0;
+    const auto words = [&] { return Words{"requeue", id_text(letter_), "sleeper"}; };
+    Operation requeue = order("beeline dlq requeue", words);
+    requeue.least_calls = 100;
+    requeue.prepare = [&] { before = sleeper.taken(); };
+    requeue.check = [&](const Ending& ending) {
+      give_until_done(words());
+      sleeper.await(before + (ending ? 1 : 2));
+      EXPECT_LE(sleeper.taken(), before + ordered_);
+    };
+    sweep.run(requeue);
+    EXPECT_TRUE(far_->send("sleeper", kEnd));
+  });
+}
+
+TEST_F(SyscallLettersTest, ALetterIsLetGoOrLiesWhereItLay) {
+  sweep_hive(20, [this](SyscallSweep& sweep) {
+    Sleeper sleeper("sleeper");
+    Operation purge = order("beeline dlq purge", [&] { return Words{"purge", id_text(letter_)}; });
+    purge.least_calls = 100;
+    purge.prepare = [&] {
+      const std::uint32_t before = sleeper.taken();
+      letter_ = send_letter("sleeper");
+      sleeper.await(before + 1);
+    };
+    purge.check = [&](const Ending& ending) {
+      give_until_done({"purge", "--all"});
+      EXPECT_TRUE(said_ == "purged 0\n" || (ending && said_ == "purged 1\n")) << said_;
+      EXPECT_FALSE(give({"purge", "--all"}));
+      EXPECT_EQ(said_, "purged 0\n");
+    };
+    sweep.run(purge);
+    EXPECT_TRUE(far_->send("sleeper", kEnd));
+  });
+}
+
+TEST_F(SyscallLettersTest, ALetterOfTheDeadIsSentOnAndThenLetGo) {
+  sweep_hive(20, [this](SyscallSweep& sweep) {
+    const auto words = [&] { return Words{"requeue", id_text(letter_), "--to", "far"}; };
+    Operation send_on = order("beeline dlq requeue --to", words);
+    send_on.least_calls = 100;
+    send_on.prepare = [this] { leave_letter(); };
+    send_on.check = [&](const Ending& ending) {
+      EXPECT_TRUE(ending || count_kept() == 0);
+      if (count_kept() != 0) give_until_done(words());
+      EXPECT_EQ(count_kept(), 0U);
+      const std::vector<std::string> texts = taken_by_far();
+      EXPECT_GE(texts.size(), 1U) << "it is lost";
+      EXPECT_LE(texts.size(), ordered_);
+    };
+    send_on.from_call = SYS_socket;  // before it the tool is being loaded
+    send_on.short_step = 11;
+    sweep.run(send_on);
+  });
+}
+
+}  // namespace
+}  // namespace beeline::test
