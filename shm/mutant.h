@@ -40,6 +40,9 @@ enum class Mutant : unsigned char {
   kLaneOverrun,     // a slot is written that was not taken
   kStaleSlotTaken,  // the message of the last round is taken once more
   kStampForgotten,  // a slab is never given back
+  // What an agent and a coordinator make of it all.
+  kLookSkipped,      // nothing is looked for while the inbox holds something
+  kReceiptsDropped,  // a drained link goes although a successor has to read the receipts in it
   // What a peer may not make us believe.
   kReceiptBelieved,     // a receipt beyond what was sent
   kStampAboveBelieved,  // a stamp above all generations

@@ -10,8 +10,6 @@
 
 #include "tests/main_hook.h"
 
-beeline::test::MainHook beeline::test::main_hook = nullptr;
-
 namespace {
 
 constexpr int kExitSkipped = 77;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "shm/home.h"
+#include "shm/mutant.h"
 #include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
@@ -255,6 +256,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
 }
 
 bool needed_as_mine(Hive& hive, const LinkEntry& link) {
+  if (shm::is_mutant(shm::Mutant::kReceiptsDropped)) return false;
   const Agent* owner = hive.registry.agent(link.owner);
   return owner != nullptr && !owner->taken_over && owner->committed() == link.key.incarnation;
 }

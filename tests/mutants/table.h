@@ -1,7 +1,7 @@
 #pragma once
 // Each seeded bug of shm/mutant.h, and the test that has to catch it: a scenario of the kill-point
-// sweep (operation/state), a race (race.h), or tests of GoogleTest (Suite.Name, as a
-// filter).
+// sweep (operation/state), a race (race.h), or tests of GoogleTest (Suite.Name, as a filter without
+// a slash).
 
 #include <array>
 #include <string_view>
@@ -53,6 +53,10 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kStaleSlotTaken, "stale_slot_taken",
               "Slot.AMessageIsPublishedForItsPositionAlone"},
     SeededBug{Mutant::kStampForgotten, "stamp_forgotten", "done-slab/mixed"},
+    SeededBug{Mutant::kLookSkipped, "look_skipped",
+              "As?FlowOrder.C_15_ABusyHandlerIsHandedTheRestInTheOrderOfTheirKeys?Threads"},
+    SeededBug{Mutant::kReceiptsDropped, "receipts_dropped",
+              "RestoreTest.AFadedLinkStaysForTheSuccessorOfItsOwner"},
     SeededBug{Mutant::kReceiptBelieved, "receipt_believed",
               "LaneWriter.AReceiptThatLiesIsNotBelieved"},
     SeededBug{Mutant::kStampAboveBelieved, "stamp_above_believed",
