@@ -12,6 +12,8 @@ using test::HeirTest;
 using test::kContract;
 using test::kHeirPeer;
 using test::kReaderLife;
+using test::kReaderPid;
+using test::must;
 
 // ---- Cursors and stamps that were lies ----------------------------------------------------------
 
