@@ -148,7 +148,7 @@ void pass_lane(benchmark::State& state) {
 /// What a send does when its receiver is awake, besides the slot.
 void ring_awake(benchmark::State& state) {
   const Segment page(shm::kPage);
-  const wake::Bell bell{reinterpret_cast<const shm::StatusPage*>(page.base()), -1};
+  wake::Bell bell{reinterpret_cast<const shm::StatusPage*>(page.base()), -1};
   for (auto _ : state) {
     shm::full_fence();
     benchmark::DoNotOptimize(wake::ring(bell));

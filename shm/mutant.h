@@ -60,6 +60,7 @@ enum class Mutant : unsigned char {
   // Fences between a store of ours and a load of theirs.
   kSendFenceMissing,       // a sender looks for a sleeper before its message can be seen
   kSleepFenceMissing,      // a sleeper looks for a message before it can be seen to sleep
+  kSleepNotNumbered,       // a sleep cannot be told from the one before, which somebody has ended
   kWantSpaceFenceMissing,  // a sender looks for room before it can be seen to wait for it
   kReceiptFenceMissing,    // a receiver looks for who waits before its receipt can be seen
   kTurnFenceMissing,       // a sender looks whether a new life sleeps before its copies can be seen

@@ -7,8 +7,10 @@
 //     ^                                                              |
 //     +------------------(woken, timed out, or looked and found)-----+
 //
-// Zero means awake. A peer never writes here; FUTEX_WAKE needs only its read-only mapping.
+// Zero means awake. Each sleep has the next number, which stays in the word when it is over. A peer
+// never writes here; FUTEX_WAKE needs only its read-only mapping.
 
+#include <bit>
 #include <string_view>
 
 #include "shm/segment.h"
@@ -20,6 +22,22 @@ enum class Sleep : std::uint32_t {
   kFutex = 1,  // blocked, or about to block, in FUTEX_WAIT on `sleep`
   kEvent = 2,  // wants its eventfd signalled
 };
+
+// The sleep word: how it sleeps in the two lowest bits, above them the number of that sleep. It is
+// one word, so that nobody can take how one of them is ended for the way to end another.
+inline constexpr std::uint64_t kHowAsleep = 3;
+[[nodiscard]] constexpr Sleep how_asleep(std::uint64_t word) {
+  return static_cast<Sleep>(word & kHowAsleep);
+}
+[[nodiscard]] constexpr std::uint64_t awake_after(std::uint64_t word) { return word & ~kHowAsleep; }
+[[nodiscard]] constexpr std::uint64_t next_sleep(std::uint64_t word, Sleep how) {
+  return awake_after(word) + kHowAsleep + 1 + static_cast<std::uint64_t>(how);
+}
+// What the kernel compares: the lower half, which lies at the address of the word.
+[[nodiscard]] constexpr std::uint32_t futex_word(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word);
+}
+static_assert(std::endian::native == std::endian::little);
 
 // What an agent says that it is at, for those who look; nothing is decided by it.
 enum class AgentActivity : std::uint32_t {
@@ -54,8 +72,8 @@ struct StatusPage {
   SegmentHeader header;
   // A line pair of its own: senders load it after every publish, so nothing that changes often may
   // lie beside it.
-  Atomic<std::uint32_t> sleep;  // Sleep
-  std::uint32_t reserved_sleep[31];
+  Atomic<std::uint64_t> sleep;  // Sleep and its number
+  std::uint64_t reserved_sleep[15];
   // Changes often; peers and tools read it seldom.
   Atomic<std::uint32_t> queued;           // messages in the inbox
   Atomic<std::uint32_t> capacity;         // entries of the inbox table

@@ -149,7 +149,7 @@ namespace beeline::shm {
   constexpr std::uint64_t kQueuedAt = offsetof(StatusPage, queued);
   constexpr std::uint64_t kCriticalAt = offsetof(StatusPage, critical_queued);
   constexpr std::uint64_t kCapacityAt = offsetof(StatusPage, capacity);
-  if (auto finding = at_most("status.sleep", kSleepAt, bytes.u32(kSleepAt),
+  if (auto finding = at_most("status.sleep", kSleepAt, bytes.u64(kSleepAt) & kHowAsleep,
                              static_cast<std::uint64_t>(Sleep::kEvent))) {
     return finding;
   }

@@ -363,7 +363,7 @@ void Receiver::note_empty(InLink& link) {
   home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
 
-void Receiver::ring_for_space(const InLink& link) {
+void Receiver::ring_for_space(InLink& link) {
   // SYNC(link.space): pairs with the fence of the sender between its space word and its last look
   // at the receipts.
   if (!shm::is_mutant(shm::Mutant::kReceiptFenceMissing)) shm::full_fence();

@@ -265,7 +265,7 @@ class Receiver {
   void commit(InLink& link, shm::Lane lane);
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
-  void ring_for_space(const InLink& link);
+  void ring_for_space(InLink& link);
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
   [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;

@@ -2,9 +2,10 @@
 // The waker's half of the sleeping protocol; the sleeper's half is waiter.h. No other code wakes or
 // sleeps.
 //
-//   waker    publish; full fence; load the sleeper's status word; if it sleeps: ring
-//   sleeper  store the status word; full fence; look at everything once more; if there is nothing:
-//   block
+//   waker    publish; full fence; load the sleeper's status word; if it sleeps, and we have not
+//            ended that sleep yet: ring
+//   sleeper  store the status word, with the number of the sleep; full fence; look at everything
+//            once more; if there is nothing: block
 //
 // Both fences are needed: without one of them both sides can miss each other (measured: 1,007 of
 // 300,000).
@@ -24,35 +25,50 @@ inline constexpr std::int64_t kRingNs = 2'000'000;  // as long as the short bloc
 // Where one life of an agent is rung. Not owned. An empty bell rings nobody.
 struct Bell {
   const shm::StatusPage* page = nullptr;
-  int event_fd = -1;
+  int event_fd = -1;       // ours to ring it with, -1 if unknown
+  std::uint64_t rung = 0;  // the sleep that we have ended, as its word named it
 };
 
-// Wakes the owner of `status` if it sleeps. REQUIRES: what it is to see is published and a full
-// fence lies behind it. `event_fd` is ours to ring the owner with, -1 if unknown. Returns true when
-// a system call was made.
+// What is left of ring() where somebody sleeps: kept out of the sends to those who do not.
 //
 // SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
-// owner only if it is already in the kernel. While the word says sleeping and the wake found
+// owner only if it is already in the kernel. While the word stays as it was and the wake found
 // nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay,
 // and after kRingNs as well: a yield takes as long as others want the CPU, and the sleeper may be
 // stopped, killed, or waiting for us.
-inline bool ring(const shm::StatusPage& status, int event_fd) {
-  auto sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
-  if (sleep == shm::Sleep::kAwake) return false;
+[[gnu::noinline]] inline void end_sleep(Bell& bell, std::uint64_t word) {
+  const auto& sleep = bell.page->sleep;
+  if (shm::how_asleep(word) == shm::Sleep::kEvent) {
+    if (bell.event_fd < 0) return;
+    os::signal_event(bell.event_fd);
+    bell.rung = word;
+    return;
+  }
   std::int64_t start_ns = 0;
-  for (int i = 0; i < kRingTries; ++i) {
-    if (sleep == shm::Sleep::kEvent) {
-      if (event_fd >= 0) os::signal_event(event_fd);
-      return true;
+  for (int i = 0; i < kRingTries && sleep.relaxed_load() == word; ++i) {
+    if (os::futex_wake_all(&sleep) > 0) {
+      bell.rung = word;
+      return;
     }
-    if (os::futex_wake_all(&status.sleep) > 0) return true;
     const std::int64_t now_ns = os::monotonic_ns();
     if (start_ns == 0) start_ns = now_ns;
-    if (now_ns - start_ns > kRingNs) return true;
+    if (now_ns - start_ns > kRingNs) return;
     os::yield();
-    sleep = static_cast<shm::Sleep>(status.sleep.relaxed_load());
-    if (sleep == shm::Sleep::kAwake) return true;
   }
+}
+
+// Wakes whoever sleeps behind the bell. REQUIRES: what it is to see is published and a full fence
+// lies behind it. Returns true when a system call was made.
+//
+// SUBTLE: a sleep is ended once. Whoever was rung says that it sleeps until it gets its CPU, and
+// that may take as long as it takes to fill a lane. To sleep again it stores the next number,
+// fences and looks at everything; whoever saw the number before that has its own fence before that
+// one, so the look finds what it has published. The same ends a ring that finds nobody.
+inline bool ring(Bell& bell) {
+  if (bell.page == nullptr) return false;
+  const std::uint64_t word = bell.page->sleep.relaxed_load();
+  if (shm::how_asleep(word) == shm::Sleep::kAwake || word == bell.rung) return false;
+  end_sleep(bell, word);
   return true;
 }
 
@@ -61,11 +77,8 @@ inline bool fence_and_ring(const shm::StatusPage& status, int event_fd) {
   // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs
   // with the fence of the sleeper.
   shm::full_fence();
-  return ring(status, event_fd);
-}
-
-inline bool ring(const Bell& bell) {
-  return bell.page != nullptr && ring(*bell.page, bell.event_fd);
+  Bell bell{&status, event_fd};
+  return ring(bell);
 }
 
 }  // namespace beeline::wake

@@ -39,9 +39,12 @@ Waiter::Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& pol
 }
 
 void Waiter::say_asleep(shm::Sleep how) {
-  own_->sleep.relaxed_store(static_cast<std::uint32_t>(how));
+  const std::uint64_t before =
+      shm::is_mutant(shm::Mutant::kSleepNotNumbered) ? 0 : own_->sleep.relaxed_load();
+  own_->sleep.relaxed_store(shm::next_sleep(before, how));
   // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
-  // `sleep`. Without it the last look may be done before anybody can see that we sleep.
+  // `sleep`. Without it the last look may be done before anybody can see that we sleep. Whoever
+  // still sees the sleep before this one, for which it has rung us, has published before our look.
   if (!shm::is_mutant(shm::Mutant::kSleepFenceMissing)) {
     shm::full_fence();
   }
@@ -49,7 +52,7 @@ void Waiter::say_asleep(shm::Sleep how) {
 
 void Waiter::wake_up() {
   // relaxed: a waker that still sees us asleep only rings once too often.
-  own_->sleep.relaxed_store(static_cast<std::uint32_t>(shm::Sleep::kAwake));
+  own_->sleep.relaxed_store(shm::awake_after(own_->sleep.relaxed_load()));
 }
 
 void Waiter::signal_self() { bells_->signal_self(); }
@@ -91,7 +94,7 @@ void Waiter::block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longes
     if (os::wait_readable(bells_->fd(), std::chrono::nanoseconds(left))) drain_events();
     return;
   }
-  static_cast<void>(os::futex_wait(&own_->sleep, static_cast<std::uint32_t>(shm::Sleep::kFutex),
+  static_cast<void>(os::futex_wait(&own_->sleep, shm::futex_word(own_->sleep.relaxed_load()),
                                    std::chrono::nanoseconds(left)));
 }
 

@@ -36,10 +36,9 @@ struct Sender {
   Sender(const shm::Link& link, const shm::LinkView& receipts) : own(link), opposite(receipts) {}
 
   shm::Link own;
-  shm::LinkView opposite;                 // where the receipts are
-  const shm::StatusPage* page = nullptr;  // of the receiver; null: nobody is rung
-  int event_fd = 0;
-  std::size_t bank = 0;  // kBanks: it hears nobody
+  shm::LinkView opposite;  // where the receipts are
+  wake::Bell bell;         // of the receiver; empty: nobody is rung
+  std::size_t bank = 0;    // kBanks: it hears nobody
   shm::LaneWriter lanes[shm::kLanes];
   shm::SlabPool slabs{own.layout()};
   bool stamps_ready = false;
@@ -92,14 +91,14 @@ struct Sender {
   void send(shm::Lane lane, std::uint64_t number) {
     const std::uint64_t payload = payload_of(number);
     put(lane, message(number), 0, &payload);
-    if (page != nullptr) ring();
+    if (bell.page != nullptr) ring();
   }
   static void fence() {
     shm::full_fence();  // SendPath::publish
   }
-  void ring() const {
+  void ring() {
     fence();
-    static_cast<void>(wake::ring(*page, event_fd));
+    static_cast<void>(wake::ring(bell));
   }
   // SendPath::publish: whether the receiver is seen to be dead, when its message may have been
   // left.
@@ -126,9 +125,8 @@ struct Receiver {
   Receiver(const shm::LinkView& lanes, const shm::Link& link) : in(lanes), own(link) {}
 
   shm::LinkView in;
-  shm::Link own;                          // its own link to the sender, where its receipts go
-  const shm::StatusPage* page = nullptr;  // of the sender; null: nobody is rung
-  int event_fd = 0;
+  shm::Link own;    // its own link to the sender, where its receipts go
+  wake::Bell bell;  // of the sender; empty: nobody is rung
   std::size_t bank = 0;
   std::uint64_t position[shm::kLanes] = {0, 0};
 
@@ -154,9 +152,9 @@ struct Receiver {
     own.bank(bank).cursors[index].publish(position[index]);
   }
   // Receiver::ring_for_space
-  void ring_for_space() const {
+  void ring_for_space() {
     shm::full_fence();  // Receiver::ring_for_space
-    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(*page, event_fd));
+    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(bell));
   }
   // Receiver::next_in_order
   [[nodiscard]] shm::Lane next_in_order() const {

@@ -36,10 +36,8 @@ void fresh_meeting(std::uint32_t slots) {
   static_cast<void>(fresh_status("status B"));
   notice().relaxed_store(0);
   meeting = {fresh_pair(slots), 0};
-  meeting.sender->page = &status_b();
-  meeting.sender->event_fd = kEventB;
-  meeting.receiver->page = &status_a();
-  meeting.receiver->event_fd = kEventA;
+  meeting.sender->bell = {&status_b(), kEventB};
+  meeting.receiver->bell = {&status_a(), kEventA};
 }
 
 bool take_one() {

@@ -297,7 +297,7 @@ BEELINE_ROLE(thief) {
         << "the victim was found asleep on its status word " << stolen << " times, on its eventfd "
         << drained << " times; can FUTEX_REQUEUE be called?";
     const bool goes_on =
-        villain.victim_status().sleep.observe() == static_cast<std::uint32_t>(shm::Sleep::kEvent);
+        shm::how_asleep(villain.victim_status().sleep.observe()) == shm::Sleep::kEvent;
     if (villain.taken() == villain.next_position() && (stolen == 0 || goes_on)) {
       villain.say("wake up");
     }
@@ -340,7 +340,7 @@ BEELINE_ROLE(trapper) {
   ASSERT_TRUE(board.arrived.await(kHonestMessages / 2, patience()));
   villain.status().sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kFutex));
   ASSERT_TRUE(board.arrived.await(kHonestMessages, patience()));
-  villain.status().sleep.publish(0xffffffff);
+  villain.status().sleep.publish(~0ULL);
   ASSERT_TRUE(board.is_over.await(1, patience()));
   std::uint64_t count = 0;
   ASSERT_EQ(::fcntl(villain.event(), F_SETFL, flags | O_NONBLOCK), 0);  // empty, it would hold us

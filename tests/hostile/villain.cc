@@ -128,8 +128,7 @@ std::uint64_t Villain::taken() const {
 }
 
 void Villain::ring_victim() const {
-  shm::full_fence();
-  static_cast<void>(wake::ring(victim_status(), victim_event()));
+  static_cast<void>(wake::fence_and_ring(victim_status(), victim_event()));
 }
 
 std::size_t Villain::open_receipts() {

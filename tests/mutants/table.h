@@ -80,6 +80,8 @@ inline constexpr std::array kSeededBugs = {
               "WaiterTest.WhatCameBeforeItSaidThatItSleepsIsFoundWithoutSleeping"},
     SeededBug{Mutant::kSendFenceMissing, "send_fence_missing", "sleep/sender-stands"},
     SeededBug{Mutant::kSleepFenceMissing, "sleep_fence_missing", "sleep/receiver-stands"},
+    SeededBug{Mutant::kSleepNotNumbered, "sleep_not_numbered",
+              "WaiterTest.ASleepIsEndedOnceByEachWhoRings"},
     SeededBug{Mutant::kWantSpaceFenceMissing, "want_space_fence_missing", "space/sender-stands"},
     SeededBug{Mutant::kReceiptFenceMissing, "receipt_fence_missing", "space/receiver-stands"},
     SeededBug{Mutant::kTurnFenceMissing, "turn_fence_missing", "turn/sender-stands"},

@@ -280,7 +280,7 @@ void move_a_sleeping_peer_to_a_futex_of_ours(Attacker& self) {
   std::uint64_t said = 0;
   std::uint64_t moved = 0;
   while (self.board.attack_may_end.count() == 0) {
-    said += static_cast<shm::Sleep>(status.sleep.observe()) == shm::Sleep::kFutex ? 1U : 0U;
+    said += shm::how_asleep(status.sleep.observe()) == shm::Sleep::kFutex ? 1U : 0U;
     moved += ::syscall(SYS_futex, &status.sleep, FUTEX_REQUEUE, 0, 1, mine, 0) > 0 ? 1U : 0U;
     self.board.turns.fetch_add(1);
   }

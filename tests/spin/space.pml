@@ -11,14 +11,16 @@
                by the drain, so an agent that waits gives none back.
    Abstracted  what messages hold; urgent lanes; the spin before a block; blocks on the futex
                (wake.pml). Receipts, stamps and slots are counts.
+               With -DREMEMBER each bell remembers the sleep that it has ended, as in the code;
+               without it, every ring is made, and more messages can be searched.
    No time     nothing ends a block but a ring. A deadline ends a wait only where the design says
                that nothing else can: both agents wait, and neither can drain or give back any more.
    Faults      kill of agent 1 at any step.
    Invariants  when nothing can move any more, each living agent has sent everything or was told that
                its peer is dead, and has taken whatever its peer has published.
 
-   Exhaustive: 845,566 states; with -DSLABS 277,228; with -DTABLE=1 -DMESSAGES=3, where tables fill
-   up, 2,223,235. */
+   Exhaustive: 992,793 states; with -DSLABS 311,687; with -DTABLE=1 -DMESSAGES=3, where tables fill
+   up, 2,606,038; with -DREMEMBER and -DSLABS 1,846,998, and -DTABLE=1 8,539,710. */
 
 #ifndef MESSAGES
 #define MESSAGES 2
@@ -36,7 +38,7 @@ mtype = { SLOT, RECEIPT, SPACE, SLEEP };
 byte lane[2];     /* messages published */
 byte receipt[2];  /* how far i has taken the lane of its peer; with SLABS how many it has finished */
 bool space[2];    /* LinkControl::space */
-bool asleep[2];   /* StatusPage::sleep */
+byte asleep[2];   /* StatusPage::sleep: the number of the sleep, 0 awake */
 bool token[2];    /* in the eventfd of i */
 bool gone[2];     /* directory word, the coordinator's */
 
@@ -47,6 +49,8 @@ byte held[2];      /* entries in use */
 byte taken[2];     /* position in the peer's lane */
 bool settled[2];   /* everything is sent, or the peer is dead */
 bool in_wait[2];   /* blocked while it waits for space */
+byte word[2];      /* the status word of its peer as it was loaded */
+byte for_slot[2], for_space[2];  /* Bell::rung of the one rung for a slot, and for space */
 
 #ifdef SLABS
 #define NEITHER_CAN_HELP (held[0] > 0 && held[1] > 0)
@@ -71,12 +75,46 @@ end:
 #define FENCE empty(stores[me])
 #define PEER (1 - me)
 
-/* wake::ring() of somebody who sleeps on the eventfd. */
-inline ring_peer() {
+/* wake::ring() of somebody who sleeps on the eventfd. A sleep that can be seen no more is as good as
+   none, and the states are fewer (wake.pml). */
+inline ring_peer(rung) {
+  atomic {
+    word[me] = asleep[PEER];
+    if
+    :: word[me] == rung -> word[me] = 0
+    :: else
+    fi
+  }
   if
-  :: asleep[PEER] -> atomic { FENCE -> token[PEER] = true }
+  :: word[me] != 0 ->
+     atomic {
+       FENCE -> token[PEER] = true;
+#ifdef REMEMBER
+       rung = (word[me] == asleep[PEER] -> word[me] : 0);
+#endif
+       word[me] = 0
+     }
   :: else
   fi
+}
+
+#ifdef REMEMBER
+#define IS_NEW(n) (asleep[me] != n && word[PEER] != n && for_slot[PEER] != n && for_space[PEER] != n)
+#define NEXT_SLEEP (IS_NEW(1) -> 1 : (IS_NEW(2) -> 2 : (IS_NEW(3) -> 3 : (IS_NEW(4) -> 4 : 5))))
+#else
+#define NEXT_SLEEP 1
+#endif
+
+/* Waiter::say_asleep(). */
+inline say_asleep() {
+  stores[me] ! SLEEP, NEXT_SLEEP;
+#ifndef MUTANT_NO_SLEEPER_FENCE
+  atomic {
+    FENCE;
+    for_slot[PEER] = (for_slot[PEER] == asleep[me] -> asleep[me] : 0);
+    for_space[PEER] = (for_space[PEER] == asleep[me] -> asleep[me] : 0)
+  }
+#endif
 }
 
 /* Receiver::ring_for_space(), after a receipt or a stamp. */
@@ -93,7 +131,7 @@ inline give_back(count) {
   wanted = space[PEER];
 #endif
   if
-  :: atomic { wanted -> wanted = false }; ring_peer()
+  :: atomic { wanted -> wanted = false }; ring_peer(for_space[me])
   :: else
   fi
 }
@@ -135,7 +173,7 @@ inline attempt() {
 #endif
         if
         :: gone[PEER] -> result = 2  /* kOrphaned */
-        :: !gone[PEER] -> result = 1; ring_peer()
+        :: !gone[PEER] -> result = 1; ring_peer(for_slot[me])
         fi
      :: else -> result = 0
      fi
@@ -165,10 +203,7 @@ sending:
           FENCE;
 #endif
 waiting:
-          stores[me] ! SLEEP, true;  /* Waiter::say_asleep() */
-#ifndef MUTANT_NO_SLEEPER_FENCE
-          FENCE;
-#endif
+          say_asleep();
           /* last_look(), then the attempt */
 #ifndef MUTANT_NO_DRAIN_IN_WAIT
           drain();
@@ -185,7 +220,7 @@ waiting:
 end_wait:
              if
              :: atomic { token[me] -> token[me] = false; in_wait[me] = false };
-                stores[me] ! SLEEP, false;  /* Waiter::wake_up() */
+                stores[me] ! SLEEP, 0;  /* Waiter::wake_up() */
 #ifdef MUTANT_SPACE_WORD_ONCE
                 stores[me] ! SPACE, false;
 #endif
@@ -193,14 +228,14 @@ end_wait:
              :: atomic { !token[me] && in_wait[0] && in_wait[1] && !token[PEER] &&
                          NEITHER_CAN_HELP -> in_wait[me] = false };
                 /* The deadline; `full` is the result, and the application takes something first. */
-                stores[me] ! SLEEP, false;
+                stores[me] ! SLEEP, 0;
                 stores[me] ! SPACE, false;
                 finish_one();
                 goto sending
              fi
           :: else
           fi;
-          stores[me] ! SLEEP, false;
+          stores[me] ! SLEEP, 0;
           stores[me] ! SPACE, false
        fi
     od;
@@ -213,10 +248,7 @@ end_wait:
        if
        :: found
        :: else ->
-          stores[me] ! SLEEP, true;
-#ifndef MUTANT_NO_SLEEPER_FENCE
-          FENCE;
-#endif
+          say_asleep();
           drain();
           if
           :: found
@@ -225,7 +257,7 @@ end_wait:
 end_receive:
              atomic { token[me] -> token[me] = false }
           fi;
-          stores[me] ! SLEEP, false
+          stores[me] ! SLEEP, 0
        fi
     od
   } unless { me == 1 && kill_one };
@@ -241,7 +273,7 @@ end:
   gone[1] = true;
 #ifndef MUTANT_NO_RING_ON_DEATH
   if
-  :: asleep[0] -> token[0] = true
+  :: asleep[0] != 0 -> token[0] = true
   :: else
   fi
 #endif

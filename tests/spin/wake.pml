@@ -15,7 +15,7 @@
    Invariant   when nothing can move any more, no published message, no packet on the control socket
                and no changed directory word is unseen by the sleeper.
 
-   Exhaustive: 1,300,112 states; with -DSHORT_FIRST_BLOCK -DMESSAGES=1 976,964. */
+   Exhaustive: 8,175,535 states; with -DSHORT_FIRST_BLOCK -DMESSAGES=1 5,709,845. */
 
 #define AWAKE 0
 #define FUTEX 1
@@ -34,7 +34,7 @@
 /* What the machine shows to everybody. */
 byte lane;         /* slots published */
 bool gone;         /* directory word of the sender: its life has ended */
-byte sleep_word;   /* StatusPage::sleep of the sleeper */
+byte sleep_word;   /* StatusPage::sleep of the sleeper: how, and the number of the sleep times 4 */
 byte packets;      /* unread on the control socket of the sleeper; the kernel's, so never buffered */
 bool token;        /* in its eventfd */
 bool in_futex;     /* it is queued in FUTEX_WAIT */
@@ -49,6 +49,9 @@ bool dead;             /* its pidfd is readable */
 bool ended_in_keeper;  /* keep_life() with `ended` */
 bool announced;
 
+byte its_word, its_rung;  /* the sender's: the word as it was loaded, and Bell::rung */
+byte king_word;           /* as the coordinator has loaded it */
+
 byte seen;
 bool seen_gone;
 
@@ -62,43 +65,64 @@ end:
   od
 }
 
-/* wake::ring(): load the status word; a futex wake that finds nobody is tried again. Every system
-   call empties the store buffer of the caller. */
-inline ring(buffer) {
-  how = sleep_word;
+#define HOW(word) ((word) % 4)
+
+/* wake::ring(): load the status word; a sleep that this bell has ended, as `rung` says, is left
+   alone; a futex wake that finds nobody is tried again while the word stays. Every system call
+   empties the store buffer of the caller. */
+inline ring(buffer, word, rung) {
+  atomic {
+    word = sleep_word;
+    if
+    :: word == rung -> word = AWAKE
+    :: else
+    fi
+  }
   do
-  :: how == AWAKE -> break
-  :: how == EVENT -> atomic { empty(buffer) -> token = true; how = 0 }; break
-  :: how == FUTEX ->
-     atomic {
-       empty(buffer) ->
-       if
-       :: in_futex -> in_futex = false; how = 0
-       :: else -> how = EVENT + 1
-       fi
-     }
+  :: HOW(word) == AWAKE -> break
+  :: HOW(word) == EVENT -> atomic { empty(buffer) -> token = true }; remember(word, rung); break
+  :: HOW(word) == FUTEX ->
      if
-     :: how == 0 -> break
-#if defined(MUTANT_ONE_FUTEX_TRY)
-     :: how != 0 -> break
+     :: atomic { empty(buffer) && in_futex -> in_futex = false }; remember(word, rung); break
+     :: empty(buffer) && !in_futex
+     fi;
+#ifdef MUTANT_ONE_FUTEX_TRY
+     break
 #else
-     :: how != 0 -> how = sleep_word  /* os::yield() */
+     if
+     :: sleep_word == word  /* os::yield() */
+     :: sleep_word != word -> break
 #ifdef SHORT_FIRST_BLOCK
-     :: how != 0 -> break  /* kRingTries */
-#endif
+     :: break  /* kRingTries */
 #endif
      fi
+#endif
   od;
-  how = 0
+  word = AWAKE
+}
+
+/* Bell::rung. A sleep that can be seen no more is as good as none, and the states are fewer. */
+inline remember(word, rung) {
+#ifdef MUTANT_LATER_SLEEP_REMEMBERED
+  rung = sleep_word
+#else
+  rung = (sleep_word == word -> word : 0)
+#endif
+}
+
+/* The coordinator remembers nothing. */
+inline ring_anew() {
+  ring(of_king, king_word, rung);
+  rung = 0
 }
 
 active proctype sender() {
-  byte sent, how;
+  byte sent;
   {
     do
     :: sent < MESSAGES ->
 #ifdef MUTANT_STATUS_BEFORE_PUBLISH
-       how = sleep_word;
+       its_word = sleep_word;
 #endif
        sent++;
        of_sender ! sent;  /* shm::publish_slot() */
@@ -107,11 +131,11 @@ active proctype sender() {
 #endif
 #ifdef MUTANT_STATUS_BEFORE_PUBLISH
        if
-       :: how != AWAKE -> ring(of_sender)
+       :: HOW(its_word) != AWAKE -> ring(of_sender, its_word, its_rung)
        :: else
        fi
 #else
-       ring(of_sender)
+       ring(of_sender, its_word, its_rung)
 #endif
     :: else -> break
     od
@@ -139,16 +163,31 @@ inline look_at_lane() {
   if :: atomic { lane != seen -> seen = lane; found = true } :: lane == seen fi
 }
 
+/* Numbers are compared and nothing else: any that nobody holds is as good as the next one. */
+#define IS_NEW(n) (sleep_word / 4 != n && its_word / 4 != n && its_rung / 4 != n && king_word / 4 != n)
+
 /* Waiter::say_asleep(). */
 inline say_asleep(how) {
-  of_sleeper ! how;
+  atomic {
+#ifdef MUTANT_SLEEP_NOT_NUMBERED
+    number = 1;
+#else
+    number = (IS_NEW(1) -> 1 : (IS_NEW(2) -> 2 : (IS_NEW(3) -> 3 : (IS_NEW(4) -> 4 : 5))));
+#endif
+    of_sleeper ! number * 4 + how;
+    number = 0
+  }
 #ifndef MUTANT_NO_SLEEPER_FENCE
-  empty(of_sleeper)
+  atomic {
+    empty(of_sleeper);
+    its_rung = (its_rung == sleep_word -> its_rung : 0)
+  }
 #endif
 }
 
 active proctype sleeper() {
   bool found, first;
+  byte number;
   if
   :: goto inside
   :: goto outside
@@ -216,12 +255,12 @@ inline bury() {
 #ifndef MUTANT_NO_COORDINATOR_FENCE
   empty(of_king);  /* Hive::ring(): full_fence() */
 #endif
-  ring(of_king)
+  ring_anew()
 #endif
 }
 
 active proctype coordinator() {
-  byte how;
+  byte rung;
   bool again;
   {
 end_serve:
@@ -229,9 +268,9 @@ end_serve:
     :: bury()
     :: atomic { !announced -> announced = true; packets++ };  /* Hive::announce() */
        empty(of_king);
-       ring(of_king)
+       ring_anew()
     od
-  } unless { atomic { kill_king && !again -> again = true; how = 0 } };
+  } unless { atomic { kill_king && !again -> again = true; king_word = 0; rung = 0 } };
   /* Its unread packets may be lost with the connection, or not. */
   if
   :: packets = 0
@@ -243,7 +282,7 @@ end_serve:
     gone = ended_in_keeper
   }
 #ifndef MUTANT_NO_RING_ON_RESTORE
-  ring(of_king);
+  ring_anew();
 #endif
 end_again:
   do

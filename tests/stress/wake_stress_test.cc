@@ -81,6 +81,8 @@ class End {
     other_ = &other;
     sender_.set_directory(directory);
     sender_.set_place(link_, place_of(link_.peer()), kLife);
+    const os::UniqueFd& foreign = other.foreign_;
+    bell_ = {&other.page(), foreign.valid() ? foreign.get() : other.bells_.own()};
     shm::open_bank(bank(), other.link_.key(), 0, 0);
   }
 
@@ -109,28 +111,26 @@ class End {
     linger(lead);
     const auto outcome =
         sender_.send(link_, std::span<const std::byte>(), {}, sender_.reserve_id());
-    const bool rang = ring(bell_of_other());
+    const bool rang = ring(bell_);
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;
     refused_ += outcome == send::Outcome::kOk ? 0 : 1;
     // SUBTLE: a ring gives up when the sleeper loses its CPU right before it enters the kernel;
     // the short first wait bounds that, and it is off here. Who missed us for lack of a fence had
     // not said that it sleeps: then nothing rang above, and nothing rings again.
-    while (rang && other_->done_.observe() != round && ring(bell_of_other())) os::yield();
+    while (rang && other_->done_.observe() != round && ring(bell_)) os::yield();
   }
 
   [[nodiscard]] std::uint32_t round() const { return round_.relaxed_load(); }
-  [[nodiscard]] std::uint32_t sleep_word() { return page().sleep.relaxed_load(); }
+  [[nodiscard]] std::uint32_t sleep_word() {
+    return static_cast<std::uint32_t>(shm::how_asleep(page().sleep.relaxed_load()));
+  }
   [[nodiscard]] std::uint32_t refused() const { return refused_; }
   [[nodiscard]] std::uint32_t rings() const { return rings_; }
 
  private:
   [[nodiscard]] shm::StatusPage& page() {
     return *reinterpret_cast<shm::StatusPage*>(memory_.base());
-  }
-  [[nodiscard]] Bell bell_of_other() const {
-    const os::UniqueFd& foreign = other_->foreign_;
-    return {&other_->page(), foreign.valid() ? foreign.get() : other_->bells_.own()};
   }
   [[nodiscard]] shm::ReceiptBank& bank() { return link_.view().bank(kBank); }
 
@@ -149,6 +149,7 @@ class End {
   shm::Atomic<std::uint64_t> reserved_ids_;
   send::SendPath sender_;
   End* other_ = nullptr;
+  Bell bell_;  // of the other: one and the same in all rounds, so it remembers what it has ended
   std::uint64_t taken_ = 0;
   std::uint32_t refused_ = 0;
   std::uint32_t rings_ = 0;

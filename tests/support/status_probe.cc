@@ -40,7 +40,7 @@ StatusProbe::~StatusProbe() {
   }
 }
 
-shm::Sleep StatusProbe::sleep() const { return static_cast<shm::Sleep>(page_->sleep.observe()); }
+shm::Sleep StatusProbe::sleep() const { return shm::how_asleep(page_->sleep.observe()); }
 
 bool StatusProbe::await_long_sleep(shm::Sleep how, Deadline deadline) const {
   constexpr auto kLong = std::chrono::milliseconds(250);

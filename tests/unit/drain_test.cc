@@ -23,6 +23,23 @@ class DrainTest : public test::ReceiverTest {
   static std::shared_ptr<limit::TokenBucket> bucket(std::uint32_t tokens) {
     return std::make_shared<limit::TokenBucket>(limit::kMinRate, tokens);
   }
+  // Somebody who sleeps on an eventfd, and does not get its CPU when it is rung.
+  struct Sleeper {
+    explicit Sleeper(Peer& peer) {
+      shm::init_status(page(), peer.pid, 1000);
+      peer.link->bell = {&page(), event.get()};
+    }
+    void fall_asleep() {
+      page().sleep.publish(shm::next_sleep(page().sleep.relaxed_load(), shm::Sleep::kEvent));
+    }
+    [[nodiscard]] bool was_rung() const { return os::drain_event(event.get()); }
+    [[nodiscard]] shm::StatusPage& page() {
+      return *reinterpret_cast<shm::StatusPage*>(memory.data());
+    }
+    segment::Owned memory =
+        test::must(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes));
+    os::UniqueFd event = test::must(os::create_event_fd());
+  };
   Peer* filler_ = nullptr;
 };
 
@@ -108,24 +125,37 @@ TEST_F(DrainTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
 
 TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceSomethingWasTaken) {
   Peer& peer = join(100);
-  segment::Owned memory =
-      test::must(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes));
-  auto& page = *reinterpret_cast<shm::StatusPage*>(memory.data());
-  shm::init_status(page, peer.pid, 1000);
-  page.sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
-  const os::UniqueFd event = test::must(os::create_event_fd());
-  peer.link->bell = {&page, event.get()};
+  Sleeper sleeper(peer);
+  sleeper.fall_asleep();
   peer.say();
   receiver_->drain_all();
-  EXPECT_FALSE(os::drain_event(event.get())) << "it does not wait";
+  EXPECT_FALSE(sleeper.was_rung()) << "it does not wait";
   peer.own.view().control().space.publish(1);
   receiver_->drain_all();
-  EXPECT_FALSE(os::drain_event(event.get())) << "nothing was taken";
+  EXPECT_FALSE(sleeper.was_rung()) << "nothing was taken";
   peer.say();
   receiver_->drain_all();
-  EXPECT_TRUE(os::drain_event(event.get()));
+  EXPECT_TRUE(sleeper.was_rung());
+  sleeper.fall_asleep();
   receiver_->ring_all_for_space();
-  EXPECT_TRUE(os::drain_event(event.get()));
+  EXPECT_TRUE(sleeper.was_rung());
+}
+
+TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceForEachTimeThatItSleeps) {
+  fill_table();
+  Peer& peer = join(100);
+  Sleeper sleeper(peer);
+  peer.own.view().control().space.publish(1);
+  peer.say_often(10);
+  for (const std::uint32_t before : {0U, 5U}) {
+    sleeper.fall_asleep();
+    for (std::uint32_t taken = before + 1; taken <= before + 5; ++taken) {
+      ASSERT_NE(finish_one(), 0U);
+      receiver_->drain_all();
+      EXPECT_EQ(peer.receipt(), taken);
+      EXPECT_EQ(sleeper.was_rung(), taken == before + 1) << "after message " << taken;
+    }
+  }
 }
 
 // ---- Rates --------------------------------------------------------------------------------------

@@ -281,10 +281,11 @@ TEST_F(DumpTest, EntriesLeadToTheirLinkAndItsStringsOrNowhere) {
 }
 
 TEST_F(DumpTest, AStatusPageSaysHowItsAgentSleeps) {
-  for (const auto& [word, name] : {std::pair(0U, "awake"), std::pair(1U, "asleep (futex)"),
-                                   std::pair(2U, "asleep (eventfd)"), std::pair(9U, "unknown")}) {
+  for (const auto& [word, name] :
+       {std::pair(0U, "awake"), std::pair(1U, "asleep (futex)"), std::pair(2U, "asleep (eventfd)"),
+        std::pair(3U, "unknown"), std::pair(8U, "awake"), std::pair(10U, "asleep (eventfd)")}) {
     Sample sample = test::sample_status();
-    sample.poke<std::uint32_t>(offsetof(shm::StatusPage, sleep), word);
+    sample.poke<std::uint64_t>(offsetof(shm::StatusPage, sleep), word);
     Segment segment = saved(std::move(sample), "status");
     Json out;
     dump_status(segment, out);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/os/event_fd.h"
+#include "src/wake/bell.h"
 
 namespace beeline::wake {
 namespace {
@@ -18,9 +19,7 @@ constexpr WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wa
 
 class WaiterTest : public testing::Test {
  protected:
-  [[nodiscard]] shm::Sleep said() const {
-    return static_cast<shm::Sleep>(page_.sleep.relaxed_load());
-  }
+  [[nodiscard]] shm::Sleep said() const { return shm::how_asleep(page_.sleep.relaxed_load()); }
   static std::int64_t longest() { return kLongest; }
 
   // Somebody of another user has come, and rings with what is returned.
@@ -82,6 +81,39 @@ TEST_F(WaiterTest, ARingThatCameEarlyIsRememberedByTheEvent) {
       kNever, [] { return false; }, [&] { return ++looks > 1; }, longest));
   EXPECT_EQ(page_.sleeps.relaxed_load(), 1U);
   EXPECT_EQ(said(), shm::Sleep::kAwake);
+}
+
+// ---- Whoever rings ------------------------------------------------------------------------------
+
+TEST_F(WaiterTest, ASleepIsEndedOnceByEachWhoRings) {
+  Bell first{&page_, bells_.own()};
+  Bell second{&page_, bells_.own()};
+  const auto was_rung = [&] { return os::drain_event(bells_.own()); };
+  EXPECT_FALSE(ring(first)) << "it is awake";
+  for (int sleep = 0; sleep < 3; ++sleep) {
+    waiter_.fall_asleep();
+    EXPECT_TRUE(ring(first));
+    EXPECT_TRUE(was_rung());
+    EXPECT_FALSE(ring(first)) << "it has not had its CPU yet";
+    EXPECT_FALSE(was_rung());
+    EXPECT_TRUE(ring(second)) << "it knows nothing of the first";
+    EXPECT_TRUE(was_rung());
+    waiter_.wake_up();
+    EXPECT_FALSE(ring(first));
+  }
+}
+
+TEST_F(WaiterTest, ARingThatFoundNobodyIsMadeAgain) {
+  const os::UniqueFd event = os::create_event_fd().value();
+  Bell bell{&page_, event.get()};
+  page_.sleep.relaxed_store(shm::next_sleep(0, shm::Sleep::kFutex));
+  EXPECT_TRUE(ring(bell)) << "it has tried: nobody was in the kernel";
+  waiter_.fall_asleep();
+  bell.event_fd = -1;
+  EXPECT_TRUE(ring(bell)) << "it does not know the eventfd";
+  bell.event_fd = event.get();
+  EXPECT_TRUE(ring(bell));
+  EXPECT_TRUE(os::drain_event(event.get()));
 }
 
 // ---- Peers of other users -----------------------------------------------------------------------

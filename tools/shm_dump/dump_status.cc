@@ -5,8 +5,8 @@
 namespace beeline::dump {
 namespace {
 
-std::string_view sleep_name(std::uint32_t sleep) {
-  switch (static_cast<shm::Sleep>(sleep)) {
+std::string_view sleep_name(std::uint64_t word) {
+  switch (shm::how_asleep(word)) {
     case shm::Sleep::kAwake:
       return "awake";
     case shm::Sleep::kFutex:
@@ -22,7 +22,7 @@ std::string_view sleep_name(std::uint32_t sleep) {
 void dump_status(const Segment& segment, Json& out) {
   const shm::ByteView view = segment.view();
   out["status"] = {
-      {"sleep", sleep_name(view.u32(offsetof(shm::StatusPage, sleep)))},
+      {"sleep", sleep_name(view.u64(offsetof(shm::StatusPage, sleep)))},
       {"activity",
        shm::to_string(shm::activity_from(view.u32(offsetof(shm::StatusPage, activity))))},
       {"queued", view.u32(offsetof(shm::StatusPage, queued))},
