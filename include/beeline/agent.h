@@ -80,20 +80,22 @@ class Agent {
   /// Sends now or says why not. Payloads of up to 64 bytes travel in the lane, larger ones are
   /// copied once into a slab. No system call unless the receiver sleeps. `kOk`: accepted, see
   /// SendStatus.
-  SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options = {});
-  SendResult send(Peer to, std::string_view payload, const SendOptions& options = {});
+  SendResult send(Peer to, std::span<const std::byte> payload,
+                  const SendOptions& options = kPlainSend);
+  SendResult send(Peer to, std::string_view payload, const SendOptions& options = kPlainSend);
   /// By name or pid: opens the link first where needed. Errors of peer() become the nearest
   /// SendStatus.
-  SendResult send(std::string_view to, std::string_view payload, const SendOptions& options = {});
+  SendResult send(std::string_view to, std::string_view payload,
+                  const SendOptions& options = kPlainSend);
 
   /// Waits for space, and for what AttachOptions::send_rate allows, until the deadline; then the
   /// result is kFull or kRateLimited; kNoRoute when the hive goes down meanwhile. While it waits,
   /// messages for this agent are taken into its inbox, so that two agents that fill each other's
   /// lanes do not block for ever.
   SendResult send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
-                        const SendOptions& options = {});
+                        const SendOptions& options = kPlainSend);
   SendResult send_until(Peer to, std::string_view payload, Deadline deadline,
-                        const SendOptions& options = {});
+                        const SendOptions& options = kPlainSend);
 
   /// Sends to each agent of a group, this one and the coordinator excepted, and says what became of
   /// each, rising by pid. All get the same message id. Never waits for space: one that is full
@@ -102,9 +104,9 @@ class Agent {
   /// that: see Message::is_cut(). Links are opened on first use, a control call each; when the
   /// coordinator does not answer one, the targets without a link get kNoRoute.
   std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,
-                                  const SendOptions& options = {});
+                                  const SendOptions& options = kPlainSend);
   std::vector<Delivery> broadcast(const Group& group, std::string_view payload,
-                                  const SendOptions& options = {});
+                                  const SendOptions& options = kPlainSend);
 
   /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
   /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kNoRoute, kClosed
@@ -112,12 +114,12 @@ class Agent {
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes);
   [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
-  SendResult send(Loan& loan, const SendOptions& options = {});
-  SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = {});
+  SendResult send(Loan& loan, const SendOptions& options = kPlainSend);
+  SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = kPlainSend);
 
   /// The next message in delivery order, or nothing. No system call but the ring of a sender that
   /// waits for space, a look at the control socket every 4 ms, and those of fd() where it is used.
-  [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = {});
+  [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = kAnyMessage);
   /// The same, but waits for a message.
   ///
   /// What both of them may hand out late: while the inbox holds something, ordinary
@@ -127,19 +129,19 @@ class Agent {
   ///
   /// Errors: kTimeout, kClosed (the hive went down, or this life of the agent has ended: see
   /// detach()), kNotice (only if asked for).
-  [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = {});
+  [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = kPlainReceive);
 
   /// Answers a message: goes to its sender with reply_to = its id. The answer to one that was taken
   /// over (AckStatus::kQueued, Message::defer()) ends it too, as done() would; any other is still
   /// to be ended. One that has ended has no answer: kNoRoute.
-  SendResult reply(Message& to, std::string_view payload, const SendOptions& options = {});
+  SendResult reply(Message& to, std::string_view payload, const SendOptions& options = kPlainSend);
   SendResult reply(Message& to, std::span<const std::byte> payload,
-                   const SendOptions& options = {});
+                   const SendOptions& options = kPlainSend);
   /// Waits for space until the deadline, as send_until() does.
   SendResult reply_until(Message& to, std::string_view payload, Deadline deadline,
-                         const SendOptions& options = {});
+                         const SendOptions& options = kPlainSend);
   SendResult reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
-                         const SendOptions& options = {});
+                         const SendOptions& options = kPlainSend);
   /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
   /// names the id of the request in its reply_to, or what the request named there. Errors: those of
   /// a send (kFull also when a rate limit is exceeded, kPeerDead, kDenied, kTooBig, kNoMemory,
@@ -147,29 +149,31 @@ class Agent {
   /// (it never took the request) or kPeerDeadTaken (it may have acted on it); kInvalid (a deadline
   /// is needed), kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
-                                        const SendOptions& options = {});
+                                        const SendOptions& options = kPlainSend);
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
-                                        Deadline deadline, const SendOptions& options = {});
+                                        Deadline deadline, const SendOptions& options = kPlainSend);
   /// The same within kRequestPatience.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload,
-                                        const SendOptions& options = {});
+                                        const SendOptions& options = kPlainSend);
   /// By name or pid: opens the link first where needed. Errors of peer() too.
   [[nodiscard]] Result<Message> request(std::string_view to, std::string_view payload,
-                                        const SendOptions& options = {});
+                                        const SendOptions& options = kPlainSend);
   /// Sends and returns; serve() calls `then` with the answer, or with the error of a request, once.
   /// Meanwhile other messages are handled. Errors of a send at once, and kFull while
   /// kMostOpenQuestions of them have no answer yet; `then` is not called then.
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
                                                Deadline deadline, AnswerHandler then,
-                                               const SendOptions& options = {});
+                                               const SendOptions& options = kPlainSend);
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::string_view payload, Deadline deadline,
-                                               AnswerHandler then, const SendOptions& options = {});
+                                               AnswerHandler then,
+                                               const SendOptions& options = kPlainSend);
   /// Sends; the answer is kept for drain_pending_results(). kFull also while kMostOpenQuestions of
   /// them have no answer yet; cancel() closes one, and the final death of a receiver all of its
   /// own.
   SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
-                             const SendOptions& options = {});
-  SendResult fire_and_forget(Peer to, std::string_view payload, const SendOptions& options = {});
+                             const SendOptions& options = kPlainSend);
+  SendResult fire_and_forget(Peer to, std::string_view payload,
+                             const SendOptions& options = kPlainSend);
   /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
   /// kTaskResponse that answer something and that nobody waits for; in the order in which they
   /// came. receive() does not see them. Of questions that have ended the newest 1,024 ids are
@@ -187,12 +191,12 @@ class Agent {
   /// data, whatever its order or rank, and has room of its own in lanes and inbox. From agents that
   /// are not above the receiver in the tree it is an ordinary message.
   SendResult send_control(Peer to, std::string_view type, std::string_view payload = {},
-                          const SendOptions& options = {});
+                          const SendOptions& options = kPlainSend);
   /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives and has
   /// not ended our link; where that is the coordinator, its first 2,000 bytes go into the log and
   /// the rest is lost; `id` is 0 then, and kFull says that it writes down no more of this agent
   /// now.
-  SendResult escalate(std::string_view issue, const SendOptions& options = {});
+  SendResult escalate(std::string_view issue, const SendOptions& options = kPlainSend);
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
   /// already or not. An answer to it is a message of its own. What is not awaited is kept aside as
@@ -202,7 +206,7 @@ class Agent {
   /// Sends with `requires_ack` and waits. Errors of request().
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,
                                                    Deadline deadline,
-                                                   const SendOptions& options = {});
+                                                   const SendOptions& options = kPlainSend);
 
   /// Handles messages until told otherwise: waits for each, in delivery order, hands it to
   /// `handler` and does what that returns (see Ack). The handler may end the message itself, or
@@ -292,9 +296,9 @@ class Agent {
 class SharedSender {
  public:
   /// `to` comes from Agent::peer(). Waits for space until the deadline (none by default).
-  SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options = {},
-                  Deadline deadline = Deadline::min());
-  SendResult send(Peer to, std::string_view payload, const SendOptions& options = {},
+  SendResult send(Peer to, std::span<const std::byte> payload,
+                  const SendOptions& options = kPlainSend, Deadline deadline = Deadline::min());
+  SendResult send(Peer to, std::string_view payload, const SendOptions& options = kPlainSend,
                   Deadline deadline = Deadline::min());
 
  private:

@@ -167,6 +167,8 @@ struct SendOptions {
   std::uint16_t hops = 0;  ///< of what is sent on for somebody else: how many messages led to it;
                            ///< what is inherited counts if it is more
 };
+/// What a call takes that is given none: made once, not for each message.
+inline constexpr SendOptions kPlainSend{};
 
 /// Selects messages. Empty fields match everything; all that are set must match.
 struct Filter {
@@ -181,12 +183,14 @@ struct Filter {
     return from == 0 && type.empty() && channel.empty() && reply_to == 0 && !oldest_first;
   }
 };
+inline constexpr Filter kAnyMessage{};
 
 struct ReceiveOptions {
   std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max();
   Filter filter{};
   bool stop_on_notice = false;  ///< return ErrorCode::kNotice when a notice waits
 };
+inline constexpr ReceiveOptions kPlainReceive{};
 
 /// A handle to a peer whose link is open. Cheap to copy; valid for the Agent that gave it.
 struct Peer {

@@ -354,8 +354,9 @@ class AgentCore {
   [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, const send::Parcel& parcel,
                       const send::Envelope& envelope, MessageId id);
-  [[gnu::always_inline]] SendResult pass_on(send::OutLink& link, const send::Parcel& parcel,
-                                            const send::Envelope& envelope, MessageId id);
+  [[gnu::always_inline]] void pass_on(send::OutLink& link, const send::Parcel& parcel,
+                                      const send::Envelope& envelope, MessageId id,
+                                      SendResult& result);
   // The same without a copy for the parent.
   SendResult send_unseen(send::OutLink& link, const send::Parcel& parcel,
                          const send::Envelope& envelope, MessageId id);
@@ -366,19 +367,19 @@ class AgentCore {
   [[nodiscard]] bool look_for_receipts(Peer to);
   // A message on its way, and what became of it.
   struct Attempt {
+    SendResult& result;  // where the caller returns it: a copy of it would be loaded too soon
     const send::Envelope& envelope;
     const send::Parcel& parcel;
     Peer to;
     MessageId id = 0;  // 0: none yet
     send::SentPlace* place = nullptr;
-    SendResult result{};
     bool lost = false;  // nobody was rung: the receiver's new life is not known yet
     std::int64_t sent_ns = 0;
   };
   // One try; true when another one is of no use.
   [[gnu::always_inline]] [[nodiscard]] bool settle(Attempt& attempt);
   [[nodiscard]] bool settle_again(Attempt& attempt);
-  SendResult send_later(Attempt& attempt, Deadline deadline);
+  void send_later(Attempt& attempt, Deadline deadline);
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);

@@ -63,23 +63,32 @@ SendStatus AgentCore::missing(Peer peer) const {
 }
 
 // What each send comes to, in whichever call: taken into it.
-inline SendResult AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
-                                     const send::Envelope& envelope, MessageId id) {
-  if (link.rate.on() && is_limited(link, envelope)) return {SendStatus::kRateLimited, 0, 0};
+inline void AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
+                               const send::Envelope& envelope, MessageId id, SendResult& result) {
+  if (link.rate.on() && is_limited(link, envelope)) {
+    result = {SendStatus::kRateLimited, 0, 0};
+    return;
+  }
   const send::Outcome outcome = send_path_.send(link, parcel, envelope, id);
-  if (outcome != send::Outcome::kOk) return result_of(outcome, link, parcel.bytes.size());
+  if (outcome != send::Outcome::kOk) {
+    result = result_of(outcome, link, parcel.bytes.size());
+    return;
+  }
   if (link.rate.on()) count_sent(link, envelope);
-  return {SendStatus::kOk, id, 0};
+  result = {SendStatus::kOk, id, 0};
 }
 
 SendResult AgentCore::send_unseen(send::OutLink& link, const send::Parcel& parcel,
                                   const send::Envelope& envelope, MessageId id) {
-  return pass_on(link, parcel, envelope, id);
+  SendResult result;
+  pass_on(link, parcel, envelope, id, result);
+  return result;
 }
 
 SendResult AgentCore::send_now(send::OutLink& link, const send::Parcel& parcel,
                                const send::Envelope& envelope, MessageId id) {
-  const SendResult result = pass_on(link, parcel, envelope, id);
+  SendResult result;
+  pass_on(link, parcel, envelope, id, result);
   if (link.copied && result && shows(envelope)) {
     show_to_parent(parcel.bytes, envelope, id, link);
   }
@@ -160,8 +169,11 @@ inline bool AgentCore::settle(Attempt& attempt) {
     return true;
   }
   if (attempt.id == 0) attempt.id = send_path_.reserve_id();
-  attempt.result = link->copied ? send_now(*link, attempt.parcel, attempt.envelope, attempt.id)
-                                : pass_on(*link, attempt.parcel, attempt.envelope, attempt.id);
+  if (link->copied) {
+    attempt.result = send_now(*link, attempt.parcel, attempt.envelope, attempt.id);
+  } else {
+    pass_on(*link, attempt.parcel, attempt.envelope, attempt.id, attempt.result);
+  }
   if (attempt.place != nullptr) *attempt.place = send_path_.last_place();
   attempt.lost = link->needs_peer;
   attempt.sent_ns = send_path_.last_sent_ns();
@@ -170,25 +182,31 @@ inline bool AgentCore::settle(Attempt& attempt) {
 
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
-  if (has_left() || !still_counts()) return {SendStatus::kNoRoute, 0, 0};
-  if (head.hops() > options_.max_hops) return {SendStatus::kLoop, 0, 0};
-  Attempt attempt{head.envelope(), parcel, to, id, place};
-  if (!settle(attempt)) return send_later(attempt, deadline);
+  SendResult result{SendStatus::kNoRoute, 0, 0};
+  if (has_left() || !still_counts()) return result;
+  if (head.hops() > options_.max_hops) {
+    result.status = SendStatus::kLoop;
+    return result;
+  }
+  Attempt attempt{result, head.envelope(), parcel, to, id, place};
+  if (!settle(attempt)) {
+    send_later(attempt, deadline);
+    return result;
+  }
   // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
   // the control socket, and rings it.
   if (attempt.lost) poll_control();
   poll_control_at(attempt.sent_ns);
-  return attempt.result;
+  return result;
 }
 
 bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }
 
-SendResult AgentCore::send_later(Attempt& attempt, Deadline deadline) {
+void AgentCore::send_later(Attempt& attempt, Deadline deadline) {
   if (!look_for_receipts(attempt.to) || !settle_again(attempt)) {
     wait_for_space(attempt.to, deadline, [&] { return settle_again(attempt); });
   }
   token_ns_ = kNoToken;
-  return attempt.result;
 }
 
 // A sender that never receives learns here of the link in which its receipts lie. True when it is

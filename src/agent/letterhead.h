@@ -21,9 +21,13 @@ class Letterhead {
  public:
   // `handled`: the message that is being handled, null if there is none. Both outlive the
   // letterhead. `step`: how much farther away from the origin it is than that.
-  Letterhead(const SendOptions& options, const shm::Entry* handled, std::uint32_t step = 1) {
-    hops_ = options.hops;
-    envelope_ = {options.rank, options.type, options.channel, options.reply_to, options.ttl_ms};
+  Letterhead(const SendOptions& options, const shm::Entry* handled, std::uint32_t step = 1)
+      : hops_(options.hops) {
+    envelope_.rank = options.rank;
+    if (!options.type.empty()) envelope_.type = options.type;
+    if (!options.channel.empty()) envelope_.channel = options.channel;
+    envelope_.reply_to = options.reply_to;
+    envelope_.ttl_ms = options.ttl_ms;
     if (options.requires_ack) envelope_.flags = shm::kFlagRequiresAck;
     const bool inherits = handled != nullptr && options.inherit;
     if (inherits) hops_ = std::max(hops_, handled->header.hops + step);
@@ -86,7 +90,7 @@ class Letterhead {
 
   send::Envelope envelope_;
   shm::Extension extension_;  // where the envelope names it
-  std::uint32_t hops_ = 0;
+  std::uint32_t hops_;
 };
 
 }  // namespace beeline

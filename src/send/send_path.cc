@@ -13,6 +13,12 @@ namespace {
 // A line that the receiver has read comes back to us while those before it are written.
 constexpr std::uint64_t kSlotsAhead = 8;
 
+// The payload lies in its slot, and alone.
+bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
+  return parcel.loan == nullptr && envelope.extension == nullptr &&
+         parcel.bytes.size() <= shm::kInlineBytes;
+}
+
 Outcome outcome_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kTooBig:
@@ -44,48 +50,39 @@ inline Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
   return link.has_space(lane, control) ? Outcome::kOk : find_space(link, lane, control);
 }
 
-inline Outcome SendPath::fill(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
-  header.type = 0;
-  header.channel = 0;
-  header.reply_to = envelope.reply_to;
-  header.sent_ns = os::coarse_ns();
-  last_sent_ns_ = header.sent_ns;
-  header.ttl_ms = envelope.ttl_ms;
-  header.rank = envelope.rank;
-  header.flags = envelope.flags;
-  if (envelope.extension != nullptr) header.flags |= shm::kFlagExtended;
-  header.hops = envelope.hops;
-  header.slab = shm::kNoSlab;
-  if (envelope.type.empty() && envelope.channel.empty()) return Outcome::kOk;
-  return name(link, envelope, header);
+inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& envelope,
+                                         std::uint64_t id) {
+  last_sent_ns_ = os::coarse_ns();
+  const unsigned extended = envelope.extension != nullptr ? shm::kFlagExtended : 0U;
+  return {.id = id,
+          .reply_to = envelope.reply_to,
+          .sent_ns = last_sent_ns_,
+          .ttl_ms = envelope.ttl_ms,
+          .rank = envelope.rank,
+          .length = static_cast<std::uint32_t>(parcel.bytes.size()),
+          .type = 0,
+          .channel = 0,
+          .flags = static_cast<std::uint16_t>(envelope.flags | extended),
+          .hops = envelope.hops,
+          .slab = shm::kNoSlab};
 }
 
-inline Outcome SendPath::place_payload(OutLink& link, const Parcel& parcel,
-                                       const shm::Extension* extension, Letter& letter) {
-  letter.header.length = static_cast<std::uint32_t>(parcel.bytes.size());
-  const bool plain = parcel.loan == nullptr && extension == nullptr;
-  if (!plain || parcel.bytes.size() > shm::kInlineBytes) {
-    return place_elsewhere(link, parcel, extension, letter);
-  }
-  letter.area = parcel.bytes.data();
-  return Outcome::kOk;
-}
-
-inline void SendPath::put(OutLink& link, shm::Lane lane, const Letter& letter) {
+inline void SendPath::put(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                          std::uint64_t generation, const void* area) {
   shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
   const std::uint64_t position = writer.tail();
   shm::prefetch_for_write(link.view().slot(lane, position + kSlotsAhead));
-  shm::publish_slot(link.view().slot(lane, position), position, letter.header, letter.generation,
-                    letter.area);
+  shm::publish_slot(link.view().slot(lane, position), position, header, generation, area);
   writer.advance();
   ++link.sent;
   ++sends_of_thread;
 }
 
-inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const Letter& letter) {
+inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                                 std::uint64_t generation, const void* area) {
   const auto index = static_cast<std::size_t>(lane);
   last_place_ = {lane, link.lanes[index].tail()};
-  put(link, lane, letter);
+  put(link, lane, header, generation, area);
   link.awaited[index] = link.lanes[index].tail();
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
@@ -104,13 +101,12 @@ Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& enve
   const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
   const bool control = (envelope.flags & shm::kFlagControl) != 0;
   if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
-  Letter letter;
-  if (const Outcome outcome = fill(link, envelope, letter.header); outcome != Outcome::kOk) {
-    return outcome;
+  const shm::MessageHeader header = head(parcel, envelope, id);
+  const bool named = !envelope.type.empty() || !envelope.channel.empty();
+  if (named || !lies_inline(parcel, envelope)) {
+    return send_special(link, parcel, envelope, header, lane);
   }
-  letter.header.id = id;
-  const Outcome placed = place_payload(link, parcel, envelope.extension, letter);
-  return placed == Outcome::kOk ? publish(link, lane, letter) : placed;
+  return publish(link, lane, header, 0, parcel.bytes.data());
 }
 
 // ---- What few need ------------------------------------------------------------------------------
@@ -120,6 +116,26 @@ void SendPath::follow(OutLink& link) { follow_place(link); }
 Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
   return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
+}
+
+Outcome SendPath::send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                               const shm::MessageHeader& header, shm::Lane lane) {
+  Letter letter;
+  letter.header = header;
+  const Outcome outcome = complete(link, parcel, envelope, letter);
+  if (outcome != Outcome::kOk) return outcome;
+  return publish(link, lane, letter.header, letter.generation, letter.area);
+}
+
+Outcome SendPath::complete(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                           Letter& letter) {
+  const Outcome named = name(link, envelope, letter.header);
+  if (named != Outcome::kOk) return named;
+  if (!lies_inline(parcel, envelope)) {
+    return place_elsewhere(link, parcel, envelope.extension, letter);
+  }
+  letter.area = parcel.bytes.data();
+  return Outcome::kOk;
 }
 
 Outcome SendPath::name(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
@@ -193,15 +209,15 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
     extension.full_length = static_cast<std::uint32_t>(original.payload.size());
   }
   Letter letter;
+  letter.header = head(payload, copy, 0);
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
   if (!open || !parent.has_room(shm::Lane::kNormal, half) ||
-      fill(parent, copy, letter.header) != Outcome::kOk ||
-      place_payload(parent, payload, &extension, letter) != Outcome::kOk) {
+      complete(parent, payload, copy, letter) != Outcome::kOk) {
     ++parent.copies_dropped;
     return;
   }
   letter.header.id = reserve_id();
-  put(parent, shm::Lane::kNormal, letter);
+  put(parent, shm::Lane::kNormal, letter.header, letter.generation, letter.area);
 }
 
 void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation) {

@@ -143,7 +143,7 @@ class SendPath {
   static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
-  // What goes into the slot of a message.
+  // What goes into the slot of a message that is more than a payload.
   struct Letter {
     shm::MessageHeader header;
     std::uint64_t generation = 0;
@@ -153,19 +153,25 @@ class SendPath {
   // The steps of send().
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
-  [[gnu::always_inline]] [[nodiscard]] Outcome fill(OutLink& link, const Envelope& envelope,
-                                                    shm::MessageHeader& header);
-  // Copies the payload into the letter or into a slab, or takes its loan over.
-  [[gnu::always_inline]] [[nodiscard]] static Outcome place_payload(OutLink& link,
-                                                                    const Parcel& parcel,
-                                                                    const shm::Extension* extension,
-                                                                    Letter& letter);
-  [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane, const Letter& letter);
+  // The header, without the numbers of type and channel and without a slab.
+  [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Parcel& parcel,
+                                                               const Envelope& envelope,
+                                                               std::uint64_t id);
+  [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane,
+                                         const shm::MessageHeader& header, std::uint64_t generation,
+                                         const void* area);
   [[gnu::always_inline]] [[nodiscard]] Outcome publish(OutLink& link, shm::Lane lane,
-                                                       const Letter& letter);
+                                                       const shm::MessageHeader& header,
+                                                       std::uint64_t generation, const void* area);
   // What they need seldom: a look for receipts; the numbers of type and channel; a payload that is
   // a loan, is too long for a slot, or lies behind an extension.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
+  [[nodiscard]] Outcome send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                                     const shm::MessageHeader& header, shm::Lane lane);
+  // Completes the header; copies the payload into the letter or into a slab, or takes its loan
+  // over.
+  [[nodiscard]] static Outcome complete(OutLink& link, const Parcel& parcel,
+                                        const Envelope& envelope, Letter& letter);
   [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope,
                                     shm::MessageHeader& header);
   [[nodiscard]] static Outcome place_elsewhere(OutLink& link, const Parcel& parcel,
