@@ -182,15 +182,14 @@ void pass_inbox(benchmark::State& state, std::size_t depth) {
   std::uint64_t number = 0;
   const auto put = [&] {
     const shm::MessageHeader header = header_of(number);
-    inbox.put_plain(header, slot, 0, Lane::kNormal, number, header.sent_ns);
+    inbox.next_header() = header;
+    inbox.put_plain(slot, 0, Lane::kNormal, number, header.sent_ns);
     inbox.commit(0, Lane::kNormal, ++number);
   };
   while (number < depth) put();
   for (auto _ : state) {
     put();
-    const std::uint32_t at = inbox.best();
-    inbox.take_best(at);
-    inbox.done(at, nullptr);
+    inbox.done(inbox.take_best(), nullptr);
   }
   if (inbox.queued() != depth) state.SkipWithError("a message is missing in the inbox");
 }

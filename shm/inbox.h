@@ -65,7 +65,8 @@ class Inbox {
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
-    return put_with(copy.header, row, lane, position, sent_ns, mark, [&](Entry& entry) {
+    return put_with(row, lane, position, sent_ns, mark, [&](Entry& entry) {
+      entry.header = copy.header;
       if (entry.in_slab()) {
         entry.generation = copy.generation;
         std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
@@ -75,12 +76,20 @@ class Inbox {
     });
   }
 
-  // The same for a message that is nothing but a payload in its slot: that is copied once, from
-  // there. REQUIRES: no flags; at most kInlineBytes.
-  std::uint32_t put_plain(const MessageHeader& header, const Slot& slot, std::uint16_t row,
-                          Lane lane, std::uint64_t position, std::int64_t sent_ns) {
-    return put_with(header, row, lane, position, sent_ns, 0,
-                    [&](Entry& to) { slot.payload.load_bytes(to.payload, used_bytes(header)); });
+  // The same for a message that is nothing but a payload in its slot, and whose checked header lies
+  // in next_header() already: each is copied once, from the slot. REQUIRES: no flags; at most
+  // kInlineBytes.
+  std::uint32_t put_plain(const Slot& slot, std::uint16_t row, Lane lane, std::uint64_t position,
+                          std::int64_t sent_ns) {
+    return put_with(row, lane, position, sent_ns, 0, [&](Entry& entry) {
+      slot.payload.load_bytes(entry.payload,
+                              std::min<std::size_t>(entry.header.length, kInlineBytes));
+    });
+  }
+  // Where the header of the next message that is put will lie: free memory of this process until
+  // then. REQUIRES: free_count() > 0.
+  [[nodiscard]] MessageHeader& next_header() const {
+    return home_.entry(free_[free_count_ - 1]).header;
   }
 
   // The commit point of a drain: everything put from this lane below `cursor` is in the inbox now.
@@ -95,10 +104,11 @@ class Inbox {
     return node == nullptr ? kNoEntry : node->entry();
   }
 
-  // Leases what best() returned. REQUIRES: not kNoEntry.
-  void take_best(std::uint32_t at) {
-    index_.pop_front();
-    lease(at);
+  // Leases it and returns it, or kNoEntry.
+  std::uint32_t take_best() {
+    const std::uint32_t at = index_.pop_front();
+    if (at != kNoEntry) lease(home_.entry(at));
+    return at;
   }
 
   // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It
@@ -117,7 +127,7 @@ class Inbox {
   // Leases an entry from the middle of the order. REQUIRES: it is queued and indexed.
   void take(std::uint32_t at) {
     index_.remove(node_of(at));
-    lease(at);
+    lease(home_.entry(at));
   }
 
   // The same for many at once, for which the order is made anew.
@@ -127,7 +137,7 @@ class Inbox {
       for (const std::uint32_t at : entries) take(at);
       return;
     }
-    for (const std::uint32_t at : entries) lease(at);
+    for (const std::uint32_t at : entries) lease(home_.entry(at));
     index_.clear();
     for (std::uint32_t at = 0; at < home_.entries_allocated(); ++at) {
       const Entry& entry = home_.entry(at);
@@ -137,7 +147,7 @@ class Inbox {
   }
 
   // Leases an entry that put() did not index. REQUIRES: it is queued.
-  void take_unindexed(std::uint32_t at) { lease(at); }
+  void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
 
   // A matched entry that nobody waits for any more is stashed.
   void stash(std::uint32_t at) {
@@ -168,7 +178,7 @@ class Inbox {
     entry.state.relaxed_store(word.pack());
     --leased_;
     add(home_.control().counters.requeued, 1);
-    enter_queue(at);
+    enter_queue(at, entry);
   }
 
   // Its sender does not want it any more, and its handler is told: a reason in the flags of a
@@ -209,7 +219,7 @@ class Inbox {
     crash_fence();
     flags = static_cast<std::uint16_t>(flags & ~(0xf << kReasonShift));
     unlist_letter(at);
-    enter_queue(at);
+    enter_queue(at, entry);
   }
 
   // Lets a dead letter go.
@@ -258,12 +268,13 @@ class Inbox {
   [[nodiscard]] std::uint32_t critical() const { return critical_; }
   [[nodiscard]] std::uint32_t copies() const { return copies_; }
 
-  [[nodiscard]] IndexNode node_of(std::uint32_t at) const {
-    const Entry& entry = home_.entry(at);
+  [[nodiscard]] IndexNode node_of(std::uint32_t at) const { return node_of(at, home_.entry(at)); }
+
+ private:
+  [[nodiscard]] IndexNode node_of(std::uint32_t at, const Entry& entry) const {
     return make_node(order_key(policy_, rank_step_us_, entry.header), entry.arrival, at);
   }
 
- private:
   // An arrival has 40 bits in a node. After half of them, 6 hours at 25 million a second, they
   // start again as soon as the inbox is empty.
   [[nodiscard]] std::uint64_t next_arrival() {
@@ -284,22 +295,21 @@ class Inbox {
   }
 
   template <typename Fill>
-  std::uint32_t put_with(const MessageHeader& header, std::uint16_t row, Lane lane,
-                         std::uint64_t position, std::int64_t sent_ns, std::uint16_t mark,
-                         Fill&& fill_payload) {
+  [[gnu::always_inline]] std::uint32_t put_with(std::uint16_t row, Lane lane,
+                                                std::uint64_t position, std::int64_t sent_ns,
+                                                std::uint16_t mark, Fill&& fill) {
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
     const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
     if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
     if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
     entry.arrival = next_arrival();
-    entry.header = header;
+    fill(entry);
     entry.header.sent_ns = sent_ns;
     entry.header.flags = static_cast<std::uint16_t>(
-        header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
-    fill_payload(entry);
+        entry.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
     entry.state.publish(queued.pack());
-    enter_queue(at);
+    enter_queue(at, entry);
     return at;
   }
 
@@ -320,17 +330,16 @@ class Inbox {
   }
 
   // Counts an entry whose state says queued, and gives it its place in the order.
-  void enter_queue(std::uint32_t at) {
-    const MessageHeader& header = home_.entry(at).header;
+  [[gnu::always_inline]] void enter_queue(std::uint32_t at, const Entry& entry) {
+    const MessageHeader& header = entry.header;
     ++queued_;
     if ((header.flags & kUnindexedFlags) != 0) return;
     if (header.rank <= kRankCritical) ++critical_;
     if (is_copy(header)) ++copies_;
-    index_.push(node_of(at));
+    index_.push(node_of(at, entry));
   }
 
-  void lease(std::uint32_t at) {
-    Entry& entry = home_.entry(at);
+  void lease(Entry& entry) {
     EntryWord word = entry.word();
     word.state = EntryState::kLeased;
     entry.state.publish(word.pack());
@@ -382,7 +391,7 @@ class Inbox {
       case EntryState::kDead:
         break;
       case EntryState::kQueued:
-        enter_queue(at);
+        enter_queue(at, entry);
         break;
     }
   }
@@ -392,12 +401,14 @@ class Inbox {
   std::span<std::uint32_t> free_;
   OrderPolicy policy_;
   std::int64_t rank_step_us_;
+  // SUBTLE: compilers load neighbours that change together as one word, which waits for the stores
+  // of its halves (see to_words()): so those that do are none.
   std::uint32_t free_count_ = 0;
+  std::uint32_t critical_ = 0;
   std::uint32_t queued_ = 0;
+  std::uint32_t copies_ = 0;  // queued ones in the order
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
-  std::uint32_t critical_ = 0;
-  std::uint32_t copies_ = 0;                                  // queued ones in the order
   std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first
   std::uint32_t letters_count_ = 0;
 };

@@ -54,12 +54,14 @@ class OrderIndex {
   }
 
   // REQUIRES: fewer than `size` live nodes.
-  void push(const IndexNode& node) {
+  [[gnu::always_inline]] void push(IndexNode node) {
     const std::uint64_t tail = control_->run_tail;
     const std::uint64_t length = tail - control_->run_head;
     if (length != 0 && node.before(run_at(tail - 1))) return push_heap(node);
     if (length == control_->size) return push_full(node);
-    run_at(tail) = node;
+    IndexNode& last = run_at(tail);
+    last.key = node.key;  // one by one: a copy of the whole is loaded too soon (see to_words())
+    last.order = node.order;
     control_->run_tail = tail + 1;
   }
 
@@ -70,14 +72,17 @@ class OrderIndex {
     return best;
   }
 
-  // Removes what front() returned. REQUIRES: not empty.
-  void pop_front() {
-    const IndexNode* first = run_front();
-    if (first != nullptr && (control_->heap_count == 0 || !heap_[0].before(*first))) {
-      ++control_->run_head;
-    } else {
+  // Removes it and returns its entry, or kNoEntry.
+  std::uint32_t pop_front() {
+    const IndexNode* const first = front();
+    if (first == nullptr) return kNoEntry;
+    const std::uint32_t entry = first->entry();
+    if (first == heap_) {
       remove_from_heap(0);
+    } else {
+      ++control_->run_head;
     }
+    return entry;
   }
 
   // Visits every node; stops when `visit(node)` returns false. No order.

@@ -151,13 +151,12 @@ struct VerifiedExtents {
   std::array<std::uint32_t, kSlabClasses> slabs{};
 };
 
-// Checks a private copy of a slot against the contract and the verified extents. kBadSlab and
-// kBadString may only mean that the sender has allocated more since: the caller verifies and asks
-// again, once.
-[[nodiscard]] inline SlotFault check_slot(const SlotCopy& copy, std::uint32_t owner_pid,
-                                          const LinkLayout& layout,
+// Checks a private copy of what a slot says against the contract and the verified extents. kBadSlab
+// and kBadString may only mean that the sender has allocated more since: the caller verifies and
+// asks again, once.
+[[nodiscard]] inline SlotFault check_head(const MessageHeader& header, std::uint64_t generation,
+                                          std::uint32_t owner_pid, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
-  const MessageHeader& header = copy.header;
   const bool owners = pid_of_message(header.id) == owner_pid && counter_of_message(header.id) != 0;
   if (!owners && !is_mutant(Mutant::kForeignIdAccepted)) return SlotFault::kForeignId;
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
@@ -173,13 +172,18 @@ struct VerifiedExtents {
                                                                           : SlotFault::kBadLength;
   }
   if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
-  if (header.slab >= layout.total_slabs() || copy.generation == 0) return SlotFault::kBadSlab;
+  if (header.slab >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
   const std::size_t slab_class = layout.class_of(header.slab);
   if (header.slab - layout.classes[slab_class].first >= verified.slabs[slab_class]) {
     return SlotFault::kBadSlab;
   }
   return header.length <= layout.classes[slab_class].slab_bytes ? SlotFault::kNone
                                                                 : SlotFault::kBadLength;
+}
+[[nodiscard]] inline SlotFault check_slot(const SlotCopy& copy, std::uint32_t owner_pid,
+                                          const LinkLayout& layout,
+                                          const VerifiedExtents& verified) {
+  return check_head(copy.header, copy.generation, owner_pid, layout, verified);
 }
 
 }  // namespace beeline::shm

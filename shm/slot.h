@@ -165,7 +165,7 @@ static_assert(std::endian::native == std::endian::little);
 // Copies what the checks look at in a published slot; then the payload area, only as far as the
 // header says, and never beyond the slot. Each once.
 inline void copy_head(const Slot& slot, SlotCopy& out) {
-  out.header = slot.header.load<MessageHeader>();
+  slot.header.load_bytes(&out.header, sizeof(out.header));
   out.generation = slot.generation.relaxed_load();
 }
 inline void copy_area(const Slot& slot, SlotCopy& out) {

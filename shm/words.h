@@ -34,7 +34,7 @@ struct WordArray {
 
   // Copies the first `bytes` bytes of `from` (at most 8 * kCount) into the words; the rest of the
   // last word is zero. relaxed: published by the word that the caller stores afterwards.
-  void store_bytes(const void* from, std::size_t bytes) {
+  [[gnu::always_inline]] void store_bytes(const void* from, std::size_t bytes) {
     const auto* source = static_cast<const unsigned char*>(from);
     if (bytes == 8 * kCount) return store_all(source);
     const std::size_t whole = bytes / 8;
@@ -44,7 +44,7 @@ struct WordArray {
 
   // Copies the words that hold the first `bytes` bytes into `to`, which has room for 8 * kCount
   // bytes. relaxed: the caller has observed the word that published them.
-  void load_bytes(void* to, std::size_t bytes) const {
+  [[gnu::always_inline]] void load_bytes(void* to, std::size_t bytes) const {
     auto* target = static_cast<unsigned char*>(to);
     const std::size_t count = (bytes + 7) / 8;
     if (count == kCount) return load_all(target);

@@ -60,7 +60,9 @@ void Receiver::note_order_in_lane(InLink& link) {
   forget_order_in_lane(link);
   shm::SlotCopy copy;
   shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
-  if (check(link, copy) != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
+  if (check(link, copy.header, copy.generation) != Verdict::kGood ||
+      !is_cancel_order(link, copy.header))
+    return;
   if ((copy.header.flags & shm::kFlagSlab) != 0) return;
   orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
 }

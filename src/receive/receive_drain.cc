@@ -197,14 +197,16 @@ std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
 }
 
 // A slot that is bad quarantines its link.
-inline Receiver::Verdict Receiver::check(InLink& link, const shm::SlotCopy& copy) {
+inline Receiver::Verdict Receiver::check(InLink& link, const shm::MessageHeader& header,
+                                         std::uint64_t generation) {
   const shm::SlotFault fault =
-      shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
-  return fault == shm::SlotFault::kNone ? Verdict::kGood : look_closer(link, copy, fault);
+      shm::check_head(header, generation, link.owner_pid, link.view.layout(), link.verified);
+  return fault == shm::SlotFault::kNone ? Verdict::kGood
+                                        : look_closer(link, header, generation, fault);
 }
 
-Receiver::Verdict Receiver::look_closer(InLink& link, const shm::SlotCopy& copy,
-                                        shm::SlotFault fault) {
+Receiver::Verdict Receiver::look_closer(InLink& link, const shm::MessageHeader& header,
+                                        std::uint64_t generation, shm::SlotFault fault) {
   if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
     const Extents found = verify_extents(link);
     if (found == Extents::kNotNow) return Verdict::kNotNow;
@@ -212,7 +214,7 @@ Receiver::Verdict Receiver::look_closer(InLink& link, const shm::SlotCopy& copy,
       quarantine(link, kLieAboutMemory);
       return Verdict::kBad;
     }
-    fault = shm::check_slot(copy, link.owner_pid, link.view.layout(), link.verified);
+    fault = shm::check_head(header, generation, link.owner_pid, link.view.layout(), link.verified);
   }
   if (fault == shm::SlotFault::kNone) return Verdict::kGood;
   quarantine(link, shm::to_string(fault));
@@ -221,8 +223,7 @@ Receiver::Verdict Receiver::look_closer(InLink& link, const shm::SlotCopy& copy,
 
 // The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
 // sender may take back what it has sent.
-inline void Receiver::judge(InLink& link, shm::SlotCopy& copy) const {
-  shm::MessageHeader& header = copy.header;
+inline void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
   if (!ranks_by_relation_ && !is_order(header)) return;
   const KnownType type = link.known_type(header.type);
   if (!link.is_superior && type != KnownType::kCancel) {
@@ -258,14 +259,16 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
     if (lane == shm::Lane::kUrgent) note_order_in_lane(link);
     return false;
   }
-  shm::SlotCopy copy;
-  shm::copy_head(slot, copy);
-  if (check(link, copy) != Verdict::kGood) return false;
-  if (is_plain(copy.header)) {
-    judge(link, copy);
-    home_->inbox().put_plain(copy.header, slot, link.row, lane, position,
-                             time_sent(link, copy.header.sent_ns));
-  } else if (!put_special(link, lane, slot, copy)) {
+  // The header is read once, into the place where it will lie: a copy of a copy costs as much again
+  // (see to_words()).
+  shm::MessageHeader& header = home_->inbox().next_header();
+  slot.header.load_bytes(&header, sizeof(header));
+  const std::uint64_t generation = slot.generation.relaxed_load();
+  if (check(link, header, generation) != Verdict::kGood) return false;
+  if (is_plain(header)) {
+    judge(link, header);
+    home_->inbox().put_plain(slot, link.row, lane, position, time_sent(link, header.sent_ns));
+  } else if (shm::SlotCopy copy{header, generation, {}}; !put_special(link, lane, slot, copy)) {
     return false;
   }
   ++link.live;
@@ -289,7 +292,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
     }
   }
   const std::int64_t sent = time_sent(link, copy.header.sent_ns);
-  judge(link, copy);
+  judge(link, copy.header);
   PendingReply* waiting = nullptr;
   const std::uint16_t mark = mark_for(link, copy, sent, waiting);
   const std::uint64_t position = link.position[static_cast<std::size_t>(lane)];

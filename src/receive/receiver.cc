@@ -185,9 +185,8 @@ bool Receiver::drop_unfit(std::uint32_t at) {
 std::uint32_t Receiver::take() {
   shm::Inbox& inbox = home_->inbox();
   for (;;) {
-    const std::uint32_t at = inbox.best();
+    const std::uint32_t at = inbox.take_best();
     if (at == shm::kNoEntry) return at;
-    inbox.take_best(at);
     if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
 }
@@ -206,8 +205,9 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
 }
 
 void Receiver::done(std::uint32_t at) {
-  const std::uint32_t row = home_->home().entry(at).word().row;
-  shm::Atomic<std::uint64_t>* stamp = entry(at).in_slab() ? stamp_word(at) : nullptr;
+  const shm::Entry& finished = entry(at);
+  const std::uint32_t row = finished.word().row;
+  shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
   home_->inbox().done(at, stamp);
   // A sender may wait for a slab as it waits for a slot.
   if (stamp != nullptr) ring_for_space(*rows_[row]);

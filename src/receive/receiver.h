@@ -214,8 +214,10 @@ class Receiver {
   bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::SlotCopy& copy);
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
-  [[nodiscard]] Verdict check(InLink& link, const shm::SlotCopy& copy);
-  [[nodiscard]] Verdict look_closer(InLink& link, const shm::SlotCopy& copy, shm::SlotFault fault);
+  [[nodiscard]] Verdict check(InLink& link, const shm::MessageHeader& header,
+                              std::uint64_t generation);
+  [[nodiscard]] Verdict look_closer(InLink& link, const shm::MessageHeader& header,
+                                    std::uint64_t generation, shm::SlotFault fault);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   static void note_turn(InLink& link);
   void audit_lane(InLink& link, shm::Lane lane);
@@ -227,7 +229,7 @@ class Receiver {
   bool drop_copies();
   void drop_copy(std::uint32_t at);
   // What the receiver makes of a message that it has checked: rank, who may control whom.
-  void judge(InLink& link, shm::SlotCopy& copy) const;
+  void judge(InLink& link, shm::MessageHeader& header) const;
   // Which of kUnindexedFlags it gets, and kFlagUnasked. `waiting` is set when somebody waits for
   // it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,

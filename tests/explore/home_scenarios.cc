@@ -108,7 +108,7 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   victim.inbox->put(slot_of(kBefore), 0, shm::Lane::kUrgent, kUrgentStart - 1, 0, 0);
   victim.inbox->commit(0, shm::Lane::kUrgent, kUrgentStart);
   const std::uint32_t before = victim.inbox->best();
-  victim.inbox->take_best(before);
+  victim.inbox->take_best();
   victim.inbox->done(before, nullptr);
   if (more) more();
   explorer().watch(0, &victim.home->entry(0), kEntries * sizeof(shm::Entry), false);

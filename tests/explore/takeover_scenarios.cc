@@ -139,7 +139,7 @@ void receive_letters() {
     const shm::SlotCopy copy = own.take(shm::Lane::kNormal);
     const std::uint32_t at = put_in_home(copy);
     commit_in_home();
-    inbox.take_best(at);
+    inbox.take_best();
     read_letter(own.in, copy.header.slab, number);
     succession.begun = number;
     inbox.done(at, &own.own.stamp(own.bank, copy.header.slab));
@@ -237,7 +237,7 @@ Scenario takeover_from_the_living(const char* name, const Size& size, bool is_ta
     held = put_in_home(first);
     if (is_taken) {
       commit_in_home();
-      succession.inbox->take_best(held);
+      succession.inbox->take_best();
     }
     watch_succession();
   };

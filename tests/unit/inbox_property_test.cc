@@ -272,7 +272,7 @@ class Story {
     commit();
     const std::uint32_t at = inbox().best();
     if (at == kNoEntry) return;
-    inbox().take_best(at);
+    inbox().take_best();
     lease(at);
   }
   void take_found(std::uint32_t pick) {

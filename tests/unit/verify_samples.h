@@ -119,7 +119,7 @@ inline Sample sample_home() {
   inbox.commit(0, shm::Lane::kNormal, position);
   const auto take = [&] {
     const std::uint32_t at = inbox.best();
-    inbox.take_best(at);
+    inbox.take_best();
     return at;
   };
   inbox.done(take(), nullptr);
