@@ -350,7 +350,10 @@ class AgentCore {
 
   // core_send.cc
   // Null when the link is gone, or this agent has left.
-  [[nodiscard]] send::OutLink* link_of(Peer peer);
+  [[gnu::always_inline]] [[nodiscard]] send::OutLink* link_of(Peer peer) {
+    if (has_left() || peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
+    return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;
+  }
   [[nodiscard]] SendStatus missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, const send::Parcel& parcel,
                       const send::Envelope& envelope, MessageId id);
@@ -383,6 +386,9 @@ class AgentCore {
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
+  [[gnu::always_inline]] SendResult deliver(const Letterhead& head, Peer to,
+                                            const send::Parcel& parcel, Deadline deadline,
+                                            MessageId id, send::SentPlace* place);
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
   [[nodiscard]] std::uint32_t step_of(const SendOptions& options, Peer to,
                                       const shm::Entry* about) const;
@@ -391,11 +397,10 @@ class AgentCore {
   void flush_shared();
   void learn_early(Peer to);
   // Holds the send side for the caller; free of cost while nobody shares it.
-  [[nodiscard]] std::unique_lock<std::mutex> lock_send() {
-    return shared_.load(
-               std::memory_order_relaxed)  // relaxed: set by this thread, or before ours began
-               ? std::unique_lock<std::mutex>(send_mutex_)
-               : std::unique_lock<std::mutex>();
+  [[gnu::always_inline]] [[nodiscard]] std::unique_lock<std::mutex> lock_send() {
+    // relaxed: set by this thread, or before ours began
+    if (!shared_.load(std::memory_order_relaxed)) return {};
+    return std::unique_lock<std::mutex>(send_mutex_);
   }
 
   AttachOptions options_;

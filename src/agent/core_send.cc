@@ -51,12 +51,6 @@ bool shows(const send::Envelope& envelope) {
 
 }  // namespace
 
-send::OutLink* AgentCore::link_of(Peer peer) {
-  if (has_left()) return nullptr;
-  if (peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
-  return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;
-}
-
 // Why there is no link. A peer that was valid and whose link is gone was finally dead.
 SendStatus AgentCore::missing(Peer peer) const {
   return peer.valid() && !has_left() ? SendStatus::kPeerDead : SendStatus::kNoRoute;
@@ -126,7 +120,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
                            Deadline deadline, MessageId id) {
   const shm::Entry* about = handled();
   const Letterhead head(options, about, step_of(options, to, about));
-  return send_as(head, to, payload, deadline, id);
+  return deliver(head, to, payload, deadline, id, nullptr);
 }
 
 // An answer belongs to what it answers, whatever else is being handled. It is all that was to come
@@ -180,8 +174,8 @@ inline bool AgentCore::settle(Attempt& attempt) {
   return attempt.result || has_settled(attempt.result.status, *link);
 }
 
-SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
-                              Deadline deadline, MessageId id, send::SentPlace* place) {
+inline SendResult AgentCore::deliver(const Letterhead& head, Peer to, const send::Parcel& parcel,
+                                     Deadline deadline, MessageId id, send::SentPlace* place) {
   SendResult result{SendStatus::kNoRoute, 0, 0};
   if (has_left() || !still_counts()) return result;
   if (head.hops() > options_.max_hops) {
@@ -198,6 +192,11 @@ SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parce
   if (attempt.lost) poll_control();
   poll_control_at(attempt.sent_ns);
   return result;
+}
+
+SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
+                              Deadline deadline, MessageId id, send::SentPlace* place) {
+  return deliver(head, to, parcel, deadline, id, place);
 }
 
 bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }

@@ -21,7 +21,8 @@ class Letterhead {
  public:
   // `handled`: the message that is being handled, null if there is none. Both outlive the
   // letterhead. `step`: how much farther away from the origin it is than that.
-  Letterhead(const SendOptions& options, const shm::Entry* handled, std::uint32_t step = 1)
+  [[gnu::always_inline]] Letterhead(const SendOptions& options, const shm::Entry* handled,
+                                    std::uint32_t step = 1)
       : hops_(options.hops) {
     envelope_.rank = options.rank;
     if (!options.type.empty()) envelope_.type = options.type;

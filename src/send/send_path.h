@@ -72,7 +72,7 @@ class IdSource {
   IdSource(std::uint32_t pid, shm::Atomic<std::uint64_t>& reserved)
       : pid_(pid), reserved_(&reserved), limit_(reserved.relaxed_load()), counter_(limit_) {}
 
-  [[nodiscard]] std::uint64_t next() {
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t next() {
     if (counter_ >= limit_) {
       limit_ += kBlock;
       // relaxed: the publish of the slot (publish_slot) keeps it before whatever shows an id of the
