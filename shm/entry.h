@@ -122,6 +122,11 @@ struct Entry {
     if (extension_bytes(header) != 0) std::memcpy(&copy, area(), sizeof(copy));
     return copy;
   }
+  // The message that led to it; of an answer that says nothing else, what it answers.
+  [[nodiscard]] std::uint64_t cause() const {
+    const std::uint64_t said = extension().cause;
+    return said != 0 ? said : header.reply_to;
+  }
   [[nodiscard]] bool is_revived() const { return (header.flags & kFlagRevived) != 0; }
   [[nodiscard]] DeadReason reason() const {
     return static_cast<DeadReason>(header.flags >> kReasonShift);

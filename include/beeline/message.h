@@ -40,6 +40,9 @@ class Message {
   [[nodiscard]] MessageId id() const;
   /// The sender: the owner of the link that it lies in; cannot be forged.
   [[nodiscard]] Pid from() const;
+  /// Its name, as the coordinator announced it; empty where that is forgotten. Valid until the
+  /// lease ends, also after the sender has.
+  [[nodiscard]] std::string_view from_name() const;
   [[nodiscard]] MessageId reply_to() const;
   /// The message that its sender was handling, 0 if none; of an answer, what it answers.
   [[nodiscard]] MessageId cause() const;

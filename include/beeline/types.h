@@ -265,10 +265,16 @@ struct Notice {
 struct InboxItem {
   MessageId id = 0;
   Pid from = 0;
+  std::string from_name{};  ///< as Message::from_name()
   MessageId reply_to = 0;
+  MessageId cause = 0;
+  std::uint32_t hops = 0;
   std::int32_t rank = 0;
   std::uint32_t length = 0;    ///< bytes
   std::uint32_t attempts = 0;  ///< deliveries that ended without done
+  std::int64_t sent_ns = 0;    ///< as Message::sent_ns()
+  std::uint32_t ttl_ms = 0;    ///< after that it expires, 0 = never
+  bool requires_ack = false;
   std::string type{};
   std::string channel{};
   std::string preview{};  ///< the first bytes of the payload, at most 64

@@ -134,6 +134,7 @@ std::unique_ptr<receive::InLink> AgentCore::make_in_link(segment::Foreign memory
   auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
   link->key = {announced.incarnation, announced.serial};
   link->owner_pid = announced.pid;
+  link->owner_name = announced.name;
   set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->rate = receive_rates_.of(announced.name, os::coarse_ns());

@@ -33,10 +33,16 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
   InboxItem item;
   item.id = entry.header.id;
   item.from = shm::pid_of_message(entry.header.id);
+  item.from_name = receiver_->sender_name(at);
   item.reply_to = entry.header.reply_to;
   item.rank = entry.header.rank;
   item.length = entry.header.length;
   item.attempts = entry.word().attempts;
+  item.sent_ns = entry.header.sent_ns;
+  item.ttl_ms = entry.header.ttl_ms;
+  item.hops = entry.header.hops;
+  item.cause = entry.cause();
+  item.requires_ack = (entry.header.flags & shm::kFlagRequiresAck) != 0;
   item.type = receiver_->type(at).view();
   item.channel = receiver_->channel(at).view();
   const auto payload = receiver_->payload(at);

@@ -1,9 +1,9 @@
 #include <beeline/message.h>
 
-#include <cstring>
 #include <utility>
 
 #include "src/agent/core.h"
+#include "src/control/trace_text.h"
 
 namespace beeline {
 
@@ -18,18 +18,12 @@ Message& Message::operator=(Message&& other) noexcept {
 
 MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }
 Pid Message::from() const { return shm::pid_of_message(id()); }
+std::string_view Message::from_name() const { return core_->receiver().sender_name(entry_); }
 MessageId Message::reply_to() const { return core_->receiver().entry(entry_).header.reply_to; }
-MessageId Message::cause() const {
-  const shm::Entry& entry = core_->receiver().entry(entry_);
-  const MessageId said = entry.extension().cause;
-  return said != 0 ? said : entry.header.reply_to;
-}
+MessageId Message::cause() const { return core_->receiver().entry(entry_).cause(); }
 std::uint32_t Message::hops() const { return core_->receiver().entry(entry_).header.hops; }
 TraceContext Message::trace() const {
-  TraceContext trace;
-  const shm::Extension extension = core_->receiver().entry(entry_).extension();
-  std::memcpy(&trace, extension.trace, sizeof(trace));
-  return trace;
+  return control::trace_of(core_->receiver().entry(entry_).extension());
 }
 std::uint32_t Message::ttl_ms() const { return core_->receiver().entry(entry_).header.ttl_ms; }
 std::int32_t Message::rank() const { return core_->receiver().entry(entry_).header.rank; }

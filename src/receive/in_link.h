@@ -2,6 +2,7 @@
 // A link that another agent owns and this one reads: the receiver's private half.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <beeline/types.h>
@@ -33,6 +34,7 @@ struct InLink {
 
   shm::LinkKey key;
   std::uint32_t owner_pid = 0;
+  std::string owner_name;  // as the coordinator announced it
   // The owner's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* owner_place = nullptr;
   std::uint32_t owner_index = 0;         // of that word

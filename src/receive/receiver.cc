@@ -279,6 +279,11 @@ std::span<const std::byte> Receiver::payload(std::uint32_t at) const {
   return {link->view.slab(found.header.slab), found.header.length};
 }
 
+std::string_view Receiver::sender_name(std::uint32_t at) const {
+  const InLink* link = link_of(at);
+  return link == nullptr ? std::string_view() : link->owner_name;
+}
+
 shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number) const {
   const InLink* link = number == 0 ? nullptr : link_of(at);
   if (link == nullptr || number > link->verified.strings) return {};

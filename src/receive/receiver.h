@@ -176,6 +176,8 @@ class Receiver {
   [[nodiscard]] const HomeMemory& home() const { return *home_; }
   [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
+  // Empty where it is not known; stays where it is for as long as the entry is kept.
+  [[nodiscard]] std::string_view sender_name(std::uint32_t at) const;
   [[nodiscard]] TypeText type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
   [[nodiscard]] bool matches(std::uint32_t at, const Selection& selection) const;

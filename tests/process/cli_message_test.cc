@@ -1,11 +1,9 @@
-// beeline send, recv, reply, request, inbox.
+// beeline send, recv, reply, request.
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-
-#include <beeline/agent.h>
 
 #include "tests/process/cli_fixture.h"
 
@@ -31,6 +29,14 @@ TEST_F(CliMessage, WhatWasSentToAnAgentThatIsAwayWaitsInOrder) {
   EXPECT_EQ(rest[0].at("attempts"), 0);
   EXPECT_EQ(rest[0].at("type"), "");
   EXPECT_TRUE(rest[0].at("from").is_number());
+  EXPECT_EQ(rest[0].at("relation"), "other") << "whoever sent it has ended";
+  EXPECT_EQ(rest[0].at("redelivered"), false);
+  EXPECT_EQ(rest[0].at("requires_ack"), false);
+  EXPECT_EQ(rest[0].at("cause"), nullptr);
+  EXPECT_EQ(rest[0].at("trace"), nullptr);
+  EXPECT_EQ(rest[0].at("hops"), 0);
+  EXPECT_EQ(rest[0].at("ttl_ms"), 0);
+  EXPECT_GT(rest[0].at("sent_ns").get<std::int64_t>(), 0);
 }
 
 TEST_F(CliMessage, BodiesComeFromArgumentsStdinAndFiles) {
@@ -86,42 +92,16 @@ TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
   ASSERT_EQ(shown.size(), 1U);
   EXPECT_EQ(shown[0].at("copy"), true);
   EXPECT_EQ(shown[0].at("body"), "psst");
+  EXPECT_EQ(shown[0].at("from_name"), "talker");
+  EXPECT_EQ(shown[0].at("relation"), "child");
   gossip();
-  const std::string from = std::to_string(shown[0].at("from").get<int>());
   const std::string to = std::to_string(shown[0].at("to").get<int>());
-  EXPECT_EQ(good({"recv", "queen", "--count", "1"}), "[copy, " + from + " to " + to + "] psst\n");
+  EXPECT_EQ(good({"recv", "queen", "--count", "1"}), "[copy, talker to " + to + "] psst\n");
   gossip();
   Program queen(with_program({"reply", "queen", "--count", "2", "--command", "cat"}));
   EXPECT_EQ(good({"request", "queen", "one"}), "one\n");
   EXPECT_EQ(good({"request", "queen", "two"}), "two\n") << "the copy was no message to answer";
   (void)bad(5, {"recv", "talker", "--timeout", "20ms"});
-}
-
-TEST_F(CliMessage, AnOrderToCancelWhatHasNotComeIsListedAsOne) {
-  constexpr Filter kNobody{.reply_to = ~0ULL};
-  auto boss = Agent::attach({.name = "boss"});
-  auto worker = Agent::attach({.name = "worker", .inbox_capacity = 64});
-  ASSERT_TRUE(boss && worker);
-  const auto peer = boss->peer("worker");
-  ASSERT_TRUE(peer) << peer.error().text;
-  SendResult last;
-  for (int i = 0; i < 100; ++i) last = boss->send(*peer, "x");
-  ASSERT_TRUE(last);
-  const auto look_until_it_has = [&](std::uint64_t taken) {
-    const Deadline deadline = after(std::chrono::seconds(60));
-    while (worker->counters().drained < taken && std::chrono::steady_clock::now() < deadline) {
-      EXPECT_FALSE(worker->receive({.timeout = std::chrono::milliseconds(1), .filter = kNobody}));
-    }
-  };
-  look_until_it_has(60);  // of 64: the others are for critical messages
-  ASSERT_TRUE(boss->cancel(*peer, last.id));
-  look_until_it_has(61);
-  const json inbox = good_json({"inbox", "worker"});
-  const auto order = std::find_if(inbox.begin(), inbox.end(),
-                                  [](const json& line) { return line.at("type") == "cancel"; });
-  ASSERT_NE(order, inbox.end()) << inbox;
-  EXPECT_EQ(order->at("place"), "order") << inbox;
-  EXPECT_EQ(order->at("reply_to"), id_text(last.id));
 }
 
 TEST_F(CliMessage, WhatIsTooLongIsNamed) {

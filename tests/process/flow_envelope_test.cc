@@ -44,6 +44,7 @@ BEELINE_ROLE(full_sender) {
   options.cause = 4711;
   options.trace = some_trace();
   options.requires_ack = true;
+  options.hops = 2;
   for (const std::size_t length : kLengths) {
     const std::string text(length, 'x');
     ASSERT_TRUE(agent->send_until(to, text, patience(), options)) << length;
@@ -65,7 +66,7 @@ void expect_full(Message& message, std::size_t length) {
   EXPECT_EQ(message.reply_to(), 77U);
   EXPECT_EQ(message.ttl_ms(), 100'000U);
   EXPECT_EQ(message.cause(), 4711U);
-  EXPECT_EQ(message.hops(), 0U);
+  EXPECT_EQ(message.hops(), 2U);
   EXPECT_EQ(message.trace(), some_trace());
   EXPECT_GT(message.sent_ns(), 0);
   EXPECT_TRUE(message.requires_ack());
@@ -87,8 +88,13 @@ TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
     const InboxItem& item = listed[i];
     const std::size_t length = kLengths[i / 2];
     EXPECT_EQ(item.from, from);
+    EXPECT_EQ(item.from_name, "sender");
     EXPECT_EQ(item.reply_to, 77U);
     EXPECT_EQ(item.rank, kHigh);
+    EXPECT_EQ(item.ttl_ms, 100'000U);
+    EXPECT_EQ(item.cause, 4711U);
+    EXPECT_EQ(item.hops, 2U);
+    EXPECT_TRUE(item.requires_ack);
     EXPECT_EQ(item.length, length);
     EXPECT_EQ(item.type, "task_request");
     EXPECT_EQ(item.channel, "news");
@@ -99,6 +105,8 @@ TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
     EXPECT_NE(message.id(), last) << "C-04";
     last = message.id();
     EXPECT_EQ(message.from(), from);
+    EXPECT_EQ(message.from_name(), "sender");
+    EXPECT_EQ(message.sent_ns(), item.sent_ns) << "HK-011";
     EXPECT_EQ(message.to(), agent->pid());
     ASSERT_NO_FATAL_FAILURE(expect_full(message, length));
     message.done();
@@ -114,6 +122,35 @@ TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
   EXPECT_TRUE(bare.trace().empty());
   bare.done();
   troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+BEELINE_ROLE(brief_sender) {
+  static_cast<void>(context);
+  AttachOptions options = named("mayfly");
+  options.temporary = true;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send(peer_of(*agent, "receiver"), "last words"));
+}
+
+TEST_P(FlowEnvelope, HK_001_TheNameOfASenderOutlivesIt) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  troupe().start("brief_sender");
+  troupe().wait_all(patience());
+  next_message(*agent).requeue();
+  const std::vector<InboxItem> listed = agent->inbox();
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].from_name, "mayfly");
+  agent.reset();
+  agent = attach_again(named("receiver"));
+  ASSERT_TRUE(agent);
+  Message message = next_message(*agent);
+  ASSERT_TRUE(message.valid());
+  EXPECT_EQ(message.from_name(), "mayfly") << "it is announced again";
+  EXPECT_EQ(agent->info(message.from()).value_or(AgentInfo{}).state, State::kDead);
+  message.done();
   expect_balance(*agent);
 }
 

@@ -14,6 +14,7 @@
 
 #include <beeline/agent.h>
 
+#include "src/control/trace_text.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/shell.h"
@@ -96,23 +97,40 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies
   return ExitCode::kOk;
 }
 
+std::string sender_of(const Message& message) {
+  const std::string_view name = message.from_name();
+  return name.empty() ? fmt::format("{}", message.from()) : std::string(name);
+}
+
+Json id_json(MessageId id) { return id != 0 ? Json(id_text(id)) : Json(nullptr); }
+
 bool print_message(const Context& context, const Message& message) {
   if (!context.json) {
     const std::string mark =
-        message.is_copy() ? fmt::format("[copy, {} to {}] ", message.from(), message.to()) : "";
+        message.is_copy() ? fmt::format("[copy, {} to {}] ", sender_of(message), message.to()) : "";
     return print(
         fmt::format("{}{}{}", mark, message.text(), message.text().ends_with('\n') ? "" : "\n"));
   }
   Json json;
   json["id"] = id_text(message.id());
   json["from"] = message.from();
+  json["from_name"] = message.from_name();
   json["to"] = message.to();
   json["copy"] = message.is_copy();
   json["type"] = message.type();
   json["channel"] = message.channel();
   json["rank"] = message.rank();
+  json["relation"] = to_string(message.relation());
   json["attempts"] = message.attempts();
-  json["reply_to"] = message.reply_to() != 0 ? Json(id_text(message.reply_to())) : Json(nullptr);
+  json["redelivered"] = message.redelivered();
+  json["reply_to"] = id_json(message.reply_to());
+  json["cause"] = id_json(message.cause());
+  json["hops"] = message.hops();
+  json["sent_ns"] = message.sent_ns();
+  json["ttl_ms"] = message.ttl_ms();
+  json["requires_ack"] = message.requires_ack();
+  const std::string trace = control::to_text(message.trace());
+  json["trace"] = trace.empty() ? Json(nullptr) : Json(trace);
   set_body(json, message.text());
   return print_json(json);
 }

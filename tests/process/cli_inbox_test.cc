@@ -1,0 +1,97 @@
+// beeline inbox, and what recv says of who sent a message.
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include <beeline/agent.h>
+
+#include "src/control/trace_text.h"
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+using CliInbox = CliTest;
+
+TEST_F(CliInbox, HK_001_WhatOneThatHasEndedSentSaysItsName) {
+  make_away("worker");
+  SendOptions with;
+  with.cause = (MessageId{77} << 40) + 5;
+  with.trace.trace_id.fill(0xab);
+  with.hops = 3;
+  with.ttl_ms = 1'000'000;
+  with.requires_ack = true;
+  {
+    AttachOptions options;
+    options.name = "mayfly";
+    options.temporary = true;
+    auto mayfly = Agent::attach(options);
+    ASSERT_TRUE(mayfly) << mayfly.error().text;
+    ASSERT_TRUE(mayfly->send("worker", "last words", with));
+  }
+  EXPECT_EQ(good_json({"inbox", "worker"}).at(0).at("from_name"), "mayfly");
+  EXPECT_TRUE(contains(good({"inbox", "worker"}), "mayfly"));
+  const auto lines = json_lines(good({"recv", "worker", "--count", "1", "--json"}));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].at("from_name"), "mayfly");
+  EXPECT_EQ(lines[0].at("cause"), "77:5");
+  EXPECT_EQ(lines[0].at("trace"), control::to_text(with.trace));
+  EXPECT_EQ(lines[0].at("hops"), 3);
+  EXPECT_EQ(lines[0].at("ttl_ms"), 1'000'000);
+  EXPECT_EQ(lines[0].at("requires_ack"), true);
+}
+
+TEST_F(CliInbox, AnOrderToCancelWhatHasNotComeIsListedAsOne) {
+  constexpr Filter kNobody{.reply_to = ~0ULL};
+  auto boss = Agent::attach({.name = "boss"});
+  auto worker = Agent::attach({.name = "worker", .inbox_capacity = 64});
+  ASSERT_TRUE(boss && worker);
+  const auto peer = boss->peer("worker");
+  ASSERT_TRUE(peer) << peer.error().text;
+  SendResult last;
+  for (int i = 0; i < 100; ++i) last = boss->send(*peer, "x");
+  ASSERT_TRUE(last);
+  const auto look_until_it_has = [&](std::uint64_t taken) {
+    const Deadline deadline = after(std::chrono::seconds(60));
+    while (worker->counters().drained < taken && std::chrono::steady_clock::now() < deadline) {
+      EXPECT_FALSE(worker->receive({.timeout = std::chrono::milliseconds(1), .filter = kNobody}));
+    }
+  };
+  look_until_it_has(60);  // of 64: the others are for critical messages
+  ASSERT_TRUE(boss->cancel(*peer, last.id));
+  look_until_it_has(61);
+  const json inbox = good_json({"inbox", "worker"});
+  const auto order = std::find_if(inbox.begin(), inbox.end(),
+                                  [](const json& line) { return line.at("type") == "cancel"; });
+  ASSERT_NE(order, inbox.end()) << inbox;
+  EXPECT_EQ(order->at("place"), "order") << inbox;
+  EXPECT_EQ(order->at("reply_to"), id_text(last.id));
+}
+
+TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {
+  make_away("worker");
+  (void)good({"send", "worker", "low", "--rank", "low"});
+  (void)good({"send", "worker", "urgent", "--rank", "critical", "--type", "alarm"});
+  for (int i = 0; i < 2; ++i) {
+    const json inbox = good_json({"inbox", "worker"});
+    ASSERT_EQ(inbox.size(), 2U);
+    EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
+    EXPECT_EQ(inbox.at(0).at("type"), "alarm");
+    EXPECT_EQ(inbox.at(0).at("place"), "lane");
+    EXPECT_EQ(inbox.at(1).at("preview"), "low");
+  }
+  // Taken from the lanes into the inbox, and none of them handed out.
+  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "1ms"});
+  const json inbox = good_json({"inbox", "worker"});
+  ASSERT_EQ(inbox.size(), 2U);
+  EXPECT_EQ(inbox.at(0).at("place"), "queued");
+  EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
+  EXPECT_EQ(inbox.at(1).at("preview"), "low");
+  EXPECT_TRUE(contains(good({"inbox", "worker"}), "urgent"));
+  EXPECT_EQ(good({"recv", "worker", "--count", "2"}), "urgent\nlow\n");
+  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
+}
+
+}  // namespace
+}  // namespace beeline::test
