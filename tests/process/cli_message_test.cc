@@ -273,6 +273,9 @@ TEST_F(CliMessage, ACommandThatFailsLeavesADeadLetter) {
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(contains(outcome.err, "exited with 9"));
+  EXPECT_TRUE(contains(outcome.err, "put back, attempt 2 of 3")) << outcome.err;
+  EXPECT_FALSE(contains(outcome.err, "put back, attempt 3")) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "attempt 3 of 3: it is a dead letter")) << outcome.err;
 }
 
 TEST_F(CliMessage, AReplyThatFindsNoRoomLeavesItsMessageInTheInbox) {
@@ -301,7 +304,7 @@ TEST_F(CliMessage, ASignalEndsACommandAndASecondOneKillsIt) {
   polite.signal(SIGTERM);
   const Outcome ended = polite.wait();
   EXPECT_EQ(ended.code, 0);
-  EXPECT_TRUE(contains(ended.err, "stays in the inbox")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "put back, attempt 1 of 3")) << ended.err;
 
   // One that ignores TERM and has closed its stdout.
   Program stubborn(with_program({"reply", "worker", "--command",
@@ -368,33 +371,24 @@ TEST_F(CliMessage, WhatAKilledAgentDidNotFinishComesAgain) {
 TEST_F(CliMessage, AMessageThatCouldNotBePrintedIsNotTaken) {
   make_away("worker");
   (void)good({"send", "worker", "precious"});
-  const Outcome broken = run({"/bin/sh", "-c", "exec \"$BEELINE_BIN/beeline\" recv worker >&-"});
-  EXPECT_EQ(broken.code, 1);
+  const auto print_in_vain = [] {
+    const Outcome broken = run({"/bin/sh", "-c", "exec \"$BEELINE_BIN/beeline\" recv worker >&-"});
+    EXPECT_EQ(broken.code, 1);
+    return broken.err;
+  };
+  std::string told = print_in_vain();
+  EXPECT_TRUE(contains(told, "put back, attempt 1 of 3")) << told;
   EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "precious\n");
-}
 
-TEST_F(CliMessage, InboxListsInDeliveryOrderAndTakesNothing) {
-  make_away("worker");
-  (void)good({"send", "worker", "low", "--rank", "low"});
-  (void)good({"send", "worker", "urgent", "--rank", "critical", "--type", "alarm"});
-  for (int i = 0; i < 2; ++i) {
-    const json inbox = good_json({"inbox", "worker"});
-    ASSERT_EQ(inbox.size(), 2U);
-    EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
-    EXPECT_EQ(inbox.at(0).at("type"), "alarm");
-    EXPECT_EQ(inbox.at(0).at("place"), "lane");
-    EXPECT_EQ(inbox.at(1).at("preview"), "low");
-  }
-  // Taken from the lanes into the inbox, and none of them handed out.
-  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "1ms"});
-  const json inbox = good_json({"inbox", "worker"});
-  ASSERT_EQ(inbox.size(), 2U);
-  EXPECT_EQ(inbox.at(0).at("place"), "queued");
-  EXPECT_EQ(inbox.at(0).at("preview"), "urgent");
-  EXPECT_EQ(inbox.at(1).at("preview"), "low");
-  EXPECT_TRUE(contains(good({"inbox", "worker"}), "urgent"));
-  EXPECT_EQ(good({"recv", "worker", "--count", "2"}), "urgent\nlow\n");
-  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
+  (void)good({"send", "worker", "hopeless"});
+  (void)print_in_vain();
+  told = print_in_vain();
+  EXPECT_TRUE(contains(told, "put back, attempt 2 of 3")) << told;
+  told = print_in_vain();
+  EXPECT_FALSE(contains(told, "put back")) << told;
+  EXPECT_TRUE(contains(told, "attempt 3 of 3: it is a dead letter at the next look")) << told;
+  (void)bad(5, {"recv", "worker", "--timeout", "1ms"});
+  EXPECT_EQ(good_json({"dlq", "ls", "worker"}).at(0).at("reason"), "exhausted");
 }
 
 TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {

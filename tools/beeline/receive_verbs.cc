@@ -135,11 +135,22 @@ bool print_message(const Context& context, const Message& message) {
   return print_json(json);
 }
 
+/// What becomes of a message that is put back.
+std::string fate_of(const Message& message) {
+  const std::uint32_t most = AttachOptions{}.max_attempts;  // as we have attached
+  const std::uint32_t attempt = message.attempts() + 1;
+  if (message.is_copy()) return "it is a copy and not shown again";
+  if (attempt < most) return fmt::format("it is put back, attempt {} of {}", attempt, most);
+  return fmt::format("attempt {} of {}: it is a dead letter at the next look, see `beeline dlq`",
+                     attempt, most);
+}
+
 ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
   const auto take = [&context](Agent&, Signals&, Message& message) -> Verdict {
     // Not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
-      return complain(ExitCode::kError, "nobody reads our stdout: the message stays in the inbox");
+      return complain(ExitCode::kError, fmt::format("nobody reads our stdout, message {}: {}",
+                                                    id_text(message.id()), fate_of(message)));
     }
     message.done();
     return kGoOn;
@@ -183,15 +194,15 @@ Verdict answer_by_command(const ReceiveArguments& arguments, Agent& agent, Signa
     return kGoOn;
   }
   if (outcome->interrupted) {
+    const std::string fate = fate_of(message);
     message.requeue();
     return complain(arguments.count == 0 ? ExitCode::kOk : ExitCode::kError,
-                    "stopped by a signal: the message stays in the inbox");
+                    fmt::format("stopped by a signal: {}", fate));
   }
   if (outcome->exit_code != 0) {
     (void)complain(ExitCode::kError,
-                   fmt::format("the command exited with {} for message {} (attempt {}): it comes "
-                               "again, and becomes a dead letter after 3",
-                               outcome->exit_code, id_text(message.id()), message.attempts() + 1));
+                   fmt::format("the command exited with {} for message {}: {}", outcome->exit_code,
+                               id_text(message.id()), fate_of(message)));
     message.requeue();
     return kGoOn;
   }
@@ -228,13 +239,16 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline recv worker                     until Ctrl-C\n"
       "  beeline recv worker --count 1 --timeout 2s\n"
       "  beeline recv lead --parent queen --role lead --json\n"
-      "One body per line in delivery order; --json prints id, from, to, copy, type, channel,\n"
-      "rank, attempts, reply_to and body (body_base64 where it is no UTF-8). A message counts as "
-      "taken\n"
-      "once it is printed; the others wait for the next attach under NAME until `beeline down`.\n"
-      "What the children of NAME send to each other comes as copies, marked [copy, FROM to TO].\n"
-      "--timeout is the longest wait for each message. Exits with 3 if the name is taken or the "
-      "hive\nwent down, with 5 after a timeout.");
+      "One body per line in delivery order. With --json: id, from, from_name, to, copy, type,\n"
+      "channel, rank, relation, attempts, redelivered, reply_to, cause, hops, sent_ns, ttl_ms,\n"
+      "requires_ack, trace and body (body_base64 where it is no UTF-8). A message counts as taken\n"
+      "once it is printed; one that could not be is put back, and is a dead letter after three\n"
+      "attempts. The others wait for the next attach under NAME until `beeline down`. What the\n"
+      "children of NAME send to each other comes as copies, marked [copy, FROM to TO], FROM a "
+      "name\n"
+      "where it is known. --timeout is the longest wait for each message. Exits with 3 if the "
+      "name\n"
+      "is taken or the hive went down, with 5 after a timeout.");
   recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
 
   auto to_reply = std::make_shared<ReceiveArguments>();
