@@ -175,7 +175,7 @@ using HomeView = BasicHome<const std::byte>;
 [[nodiscard]] constexpr const char* home_error(const HomeOptions& options) {
   if (options.capacity < kMinInboxCapacity || options.capacity > kMaxEntries ||
       (options.capacity & (options.capacity - 1)) != 0) {
-    return "inbox capacity must be a power of two between 16 and 1048576";
+    return "an inbox has 16 to 1048576 places, a power of two";
   }
   if (options.max_attempts < 1 || options.max_attempts > 255) {
     return "max_attempts must lie between 1 and 255";

@@ -109,8 +109,8 @@ class Agent {
                                   const SendOptions& options = kPlainSend);
 
   /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
-  /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kNoRoute, kClosed
-  /// (this agent has left).
+  /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kInvalid (no peer),
+  /// kClosed (this agent has left).
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes);
   [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
@@ -147,7 +147,7 @@ class Agent {
   /// a send (kFull also when a rate limit is exceeded, kPeerDead, kDenied, kTooBig, kNoMemory,
   /// kNoRoute, kLoop), kTimeout, and where the receiver dies finally meanwhile at once kPeerDead
   /// (it never took the request) or kPeerDeadTaken (it may have acted on it); kInvalid (a deadline
-  /// is needed), kClosed.
+  /// and a peer are needed), kClosed.
   [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
                                         const SendOptions& options = kPlainSend);
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
@@ -201,7 +201,7 @@ class Agent {
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
   /// already or not. An answer to it is a message of its own. What is not awaited is kept aside as
   /// drain_pending_results() says; the oldest are let go of (InboxCounters::acks_unread). Errors:
-  /// kTimeout, kPeerDead, kPeerDeadTaken, kClosed, kInvalid (no deadline).
+  /// kTimeout, kPeerDeadTaken (it may have acted on it), kClosed, kInvalid (no deadline, no peer).
   [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
   /// Sends with `requires_ack` and waits. Errors of request().
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,

@@ -17,7 +17,8 @@ namespace {
 
 Result<shm::HomeOptions> home_options(const AttachOptions& options) {
   shm::HomeOptions home;
-  home.capacity = std::bit_ceil(std::max(options.inbox_capacity, shm::kMinInboxCapacity));
+  home.capacity = std::bit_ceil(
+      std::clamp(options.inbox_capacity, shm::kMinInboxCapacity, shm::kMaxEntries + 1));
   home.max_attempts = options.max_attempts;
   home.max_hops = options.max_hops;
   switch (options.order) {
@@ -44,7 +45,9 @@ Result<shm::HomeOptions> home_options(const AttachOptions& options) {
     home.rank_step_us = std::llround(step);
   }
   if (const char* wrong = shm::home_error(home); wrong != nullptr) {
-    return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
+    return fail(ErrorCode::kInvalid,
+                "attach: inbox_capacity is " + std::to_string(options.inbox_capacity) +
+                    ", max_attempts " + std::to_string(options.max_attempts) + ": " + wrong);
   }
   return home;
 }
@@ -53,7 +56,11 @@ Result<shm::LinkContract> contract_of(const AttachOptions& options, std::uint64_
   shm::LinkContract contract{options.normal_slots, options.urgent_slots, options.max_payload_bytes};
   if (contract.max_payload_bytes == 0) contract.max_payload_bytes = hive_limit;
   if (const char* wrong = shm::contract_error(contract); wrong != nullptr) {
-    return fail(ErrorCode::kInvalid, std::string("attach: ") + wrong);
+    return fail(ErrorCode::kInvalid, "attach: normal_slots is " +
+                                         std::to_string(contract.normal_slots) + ", urgent_slots " +
+                                         std::to_string(contract.urgent_slots) +
+                                         ", max_payload_bytes " +
+                                         std::to_string(contract.max_payload_bytes) + ": " + wrong);
   }
   if (contract.max_payload_bytes > hive_limit) {
     return fail(ErrorCode::kInvalid,

@@ -297,7 +297,7 @@ void AgentCore::forget_lives() {
 // ---- Opening links ------------------------------------------------------------------------------
 
 Result<Peer> AgentCore::peer(std::string_view name) {
-  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
   if (auto target = control::check_target(name); !target) return tl::unexpected(target.error());
   const auto known = names_.find(std::string(name));
   // Before the search: a change that comes during it is looked for by the next call.
@@ -315,7 +315,9 @@ Result<Peer> AgentCore::peer(std::string_view name) {
     if (auto done = resume_in_call(); !done) return tl::unexpected(std::move(done.error()));
     found = find_pid(name);
   }
-  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
+  // No target: in the words of the rule.
+  if (found == 0 && (name.empty() || name == "0")) return find_peer(0);
   if (found == 0) {
     return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
                                          hive_ + "\"; `beeline tree` shows who is there");
@@ -362,7 +364,7 @@ Result<Peer> AgentCore::peer(Pid pid) {
 }
 
 Result<Peer> AgentCore::find_peer(Pid pid) {
-  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
   if (const auto known = slot_of_.find(pid); known != slot_of_.end()) {
     auto lock = lock_send();
     send::OutLink& link = *out_[known->second];
@@ -413,7 +415,7 @@ Result<send::OutLink*> AgentCore::add_out_link(Pid pid) {
 
 // Creates the link, or asks again for one whose answer was lost: it is the same segment then.
 Result<Peer> AgentCore::open_link(Pid pid) {
-  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
   send::OutLink* link = out_link(pid);
   const bool again = link != nullptr;
   if (!again) {

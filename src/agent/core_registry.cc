@@ -9,7 +9,7 @@
 namespace beeline {
 
 Result<std::vector<AgentInfo>> AgentCore::everybody() {
-  if (has_left()) return fail(ErrorCode::kClosed, "this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
   auto listed = client_.list_all();
   // One that hangs was waited for already.
   const bool gone = !listed && listed.error().code != ErrorCode::kTimeout && client_.closed();

@@ -26,8 +26,9 @@ std::string time_left(const Question& question) {
 // Before there is a message.
 std::string whom(Peer to) { return "message to agent " + std::to_string(to.pid) + ": "; }
 
-// Nobody waits for ever (HK-063).
-Result<void> check_deadline(const Question& question) {
+// Nobody waits for nobody, or for ever (HK-063).
+Result<void> check(const Question& question) {
+  if (!question.to.valid()) return fail(ErrorCode::kInvalid, std::string(kNoPeer));
   if (question.deadline != Deadline::max()) return {};
   return fail(ErrorCode::kInvalid, whom(question.to) +
                                        "a wait for an answer needs a deadline; kRequestPatience is "
@@ -55,7 +56,7 @@ std::string no_answer(const Question& question) {
 
 Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline send_until) {
-  if (auto bounded = check_deadline(question); !bounded) return bounded;
+  if (auto good = check(question); !good) return good;
   const auto refused = [&](const SendResult& sent) {
     return fail(error_of(sent.status),
                 whom(question.to) + std::string(to_string(sent.status)) + ": " +
@@ -257,7 +258,7 @@ Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline dea
     Question question(to, deadline);
     question.pending.request_id = id;
     question.pending.for_ack = true;
-    if (auto bounded = check_deadline(question); !bounded) return tl::unexpected(bounded.error());
+    if (auto good = check(question); !good) return tl::unexpected(good.error());
     begin(question);
     const auto found = await(question);
     if (!found) return tl::unexpected(found.error());

@@ -35,7 +35,7 @@ Result<void> AgentCore::resume_in_call() {
 }
 
 Result<void> AgentCore::resume(std::chrono::nanoseconds patience) {
-  const auto left = [] { return fail(ErrorCode::kClosed, "this agent has left the hive"); };
+  const auto left = [this] { return fail(ErrorCode::kClosed, why_down()); };
   if (!attached_ || down_) return left();
   handle_announcements();
   if (down_) return left();

@@ -3,6 +3,7 @@
 #include "src/agent/core.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/send_error.h"
 #include "src/agent/status.h"
 
 namespace beeline {
@@ -297,7 +298,8 @@ void AgentCore::learn_early(Peer to) {
 }
 
 Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
-  if (has_left()) return fail(ErrorCode::kClosed, "loan: this agent has left the hive");
+  if (has_left()) return fail(ErrorCode::kClosed, why_down());
+  if (!to.valid()) return fail(ErrorCode::kInvalid, "loan: " + std::string(kNoPeer));
   tl::expected<shm::SlabPool::Loan, ErrorCode> slab = tl::unexpected(ErrorCode::kFull);
   std::uint64_t limit = contract_.max_payload_bytes;
   std::byte* memory = nullptr;
@@ -306,8 +308,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
     send::OutLink* link = link_of(to);
     if (link != nullptr) send_path_.follow(*link);
     if (link == nullptr) {
-      const bool dead = missing(to) == SendStatus::kPeerDead;
-      slab = tl::unexpected(dead ? ErrorCode::kPeerDead : ErrorCode::kNoRoute);
+      slab = tl::unexpected(error_of(missing(to)));
     } else if (link->dead) {
       slab = tl::unexpected(ErrorCode::kPeerDead);
     } else {
@@ -319,10 +320,10 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   };
   if (!take() && !(look_for_receipts(to) && take())) wait_for_space(to, deadline, take);
   if (!slab) {
+    const SendResult refused{status_of(slab.error()), 0, limit};
     return fail(slab.error(), "loan of " + std::to_string(bytes) + " bytes for agent " +
                                   std::to_string(to.pid) + ": " +
-                                  std::string(to_string(slab.error())) +
-                                  "; the largest payload is " + std::to_string(limit) + " bytes");
+                                  why_not_sent(refused, bytes, {}, options_));
   }
   Loan loan;
   loan.core_ = this;

@@ -11,12 +11,14 @@ namespace beeline {
 
 namespace {
 
-std::string too_big(const SendResult& result, std::size_t bytes, const SendOptions& options) {
+std::string too_big(const SendResult& result, std::size_t bytes, const SendOptions& options,
+                    const AttachOptions& own) {
   if (result.limit != shm::kMaxStringLength) {
-    return fmt::format(
-        "the payload has {} bytes, the limit is {}; send it in parts, or attach with a larger "
-        "max_payload_bytes",
-        bytes, result.limit);
+    const bool of_hive = own.max_payload_bytes == 0;
+    return fmt::format("the payload has {} bytes, the limit {}is {}; send it in parts, or {}",
+                       bytes, of_hive ? "of the hive " : "", result.limit,
+                       of_hive ? "raise that with `beeline up --max-payload` when the hive starts"
+                               : "attach with a larger max_payload_bytes");
   }
   const bool type = options.type.size() > shm::kMaxStringLength;
   if (type || options.channel.size() > shm::kMaxStringLength) {
@@ -36,7 +38,7 @@ std::string why_not_sent(const SendResult& result, std::size_t bytes, const Send
                          const AttachOptions& own) {
   switch (result.status) {
     case SendStatus::kTooBig:
-      return too_big(result, bytes, options);
+      return too_big(result, bytes, options, own);
     case SendStatus::kFull:
       return "the receiver has not taken what lies in the link, and there is no room for more; try "
              "later, or see in `beeline status` what it is at";
@@ -58,7 +60,7 @@ std::string why_not_sent(const SendResult& result, std::size_t bytes, const Send
     case SendStatus::kNoAgent:
       return "nobody has that name or pid; `beeline tree` shows who is there";
     default:
-      return "this agent has left the hive; attach again";
+      return "this agent has left the hive, attach again; or there was no target, name one";
   }
 }
 

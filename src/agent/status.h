@@ -16,6 +16,8 @@ namespace beeline {
       return SendStatus::kDenied;
     case ErrorCode::kFull:
       return SendStatus::kFull;
+    case ErrorCode::kTooBig:
+      return SendStatus::kTooBig;
     case ErrorCode::kNoMemory:
       return SendStatus::kNoMemory;
     default:

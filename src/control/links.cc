@@ -62,18 +62,24 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                 fmt::format("open needs 1 file descriptor, the link; found {}", fds.size()));
   }
   if (const char* wrong = shm::contract_error(request.contract); wrong != nullptr) {
-    return fail(ErrorCode::kInvalid, fmt::format("contract of the link: {}", wrong));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("contract of the link, normal_slots {}, urgent_slots {}, "
+                            "max_payload_bytes {}: {}",
+                            request.contract.normal_slots, request.contract.urgent_slots,
+                            request.contract.max_payload_bytes, wrong));
   }
   const std::uint64_t limit = hive.directory.max_payload_bytes();
   if (request.contract.max_payload_bytes > limit) {
     return fail(ErrorCode::kTooBig,
-                fmt::format("max_payload_bytes of the link is {}, the limit of the hive is {}",
+                fmt::format("max_payload_bytes of the link is {}, the limit of the hive is {}; "
+                            "`beeline up --max-payload` sets it",
                             request.contract.max_payload_bytes, limit));
   }
   const LinkEntry* other = hive.registry.link_between(caller.pid, caller.incarnation, request.to);
   if (other != nullptr && other->key.serial != request.serial) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("this life of PID {} has a link to PID {} already, serial {}",
+                fmt::format("this life of PID {} has a link to PID {} already, serial {}: ask for "
+                            "that one again",
                             caller.pid, request.to, other->key.serial));
   }
   return check_link(fds[0].get(), request.contract, caller.pid, request.to,
@@ -86,7 +92,9 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   if (hive.registry.links_of(owner).size() >= kMaxLinksOfAgent) {
     return fail(ErrorCode::kFull,
-                fmt::format("PID {} owns {} links, the limit", owner, kMaxLinksOfAgent));
+                fmt::format("PID {} owns {} links, the limit is {}: reach the others through "
+                            "another agent",
+                            owner, hive.registry.links_of(owner).size(), kMaxLinksOfAgent));
   }
   for (const LinkEntry* link : hive.registry.links_to(owner)) {
     if (link->owner == reader) return {};

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "src/control/quotes.h"
+
 namespace beeline::control {
 namespace {
 
@@ -30,21 +32,24 @@ std::size_t utf8_length(std::string_view text) {
 Result<void> check_agent_name(std::string_view name) {
   if (name.empty() || name.size() > kMaxNameBytes) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("name of {} bytes, 1 to {} are allowed", name.size(), kMaxNameBytes));
+                fmt::format("the name has {} bytes, 1 to {} are allowed: take another one",
+                            name.size(), kMaxNameBytes));
   }
+  // What comes before it can be shown.
+  const auto wrong = [name](std::size_t at, std::string_view what) {
+    return fail(ErrorCode::kInvalid,
+                fmt::format("the name has {} at byte {}, after {}: a name is UTF-8 without control "
+                            "characters and without '/'",
+                            what, at, in_quotes(name.substr(0, at))));
+  };
   for (std::size_t i = 0; i < name.size();) {
     const std::size_t length = utf8_length(name.substr(i));
     const auto first = static_cast<unsigned char>(name[i]);
-    if (length == 0) {
-      return fail(ErrorCode::kInvalid, fmt::format("byte {} of the name is no UTF-8", i));
-    }
+    if (length == 0) return wrong(i, "no UTF-8");
     // U+0080 to U+009F are control characters too.
     const bool high_control = first == 0xc2 && static_cast<unsigned char>(name[i + 1]) < 0xa0;
-    if (first < 0x20 || first == 0x7f || high_control) {
-      return fail(ErrorCode::kInvalid,
-                  fmt::format("byte {} of the name is a control character", i));
-    }
-    if (first == '/') return fail(ErrorCode::kInvalid, "a name must not contain '/'");
+    if (first < 0x20 || first == 0x7f || high_control) return wrong(i, "a control character");
+    if (first == '/') return wrong(i, "a '/'");
     i += length;
   }
   if (name.starts_with(kQueuePrefix)) {

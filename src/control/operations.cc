@@ -168,7 +168,8 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
   const bool unknown_to = answer.to == kNoPid && request.to != "0" && !request.to.empty();
   if (unknown_from || unknown_to) {
     const std::string& name = unknown_from ? request.from : request.to;
-    return fail(ErrorCode::kNoAgent, fmt::format("no agent {}", in_quotes(name)));
+    return fail(ErrorCode::kNoAgent,
+                fmt::format("no agent {}: `beeline tree` shows who is there", in_quotes(name)));
   }
   Verdict verdict = route(tree, answer.from, answer.to);
   answer.allowed = verdict.allowed;

@@ -121,7 +121,9 @@ TEST_F(CliMessage, WhatIsTooLongIsNamed) {
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
   (void)good({"up"});
   EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));
-  (void)bad(5, {"request", "worker", "anybody there?", "--timeout", "20ms"});
+  const std::string told = bad(5, {"request", "worker", "anybody there?", "--timeout", "20ms"});
+  EXPECT_TRUE(contains(told, "no reply from \"worker\"")) << told;
+  EXPECT_TRUE(contains(told, "--timeout")) << told;
 }
 
 TEST_F(CliMessage, NobodyThereExitsWithFour) {
@@ -130,6 +132,7 @@ TEST_F(CliMessage, NobodyThereExitsWithFour) {
   EXPECT_TRUE(contains(bad(4, {"request", "nobody", "x", "--timeout", "20ms"}), "nobody"));
   (void)bad(4, {"inbox", "nobody"});
   (void)bad(4, {"recv", "worker", "--parent", "nobody"});
+  EXPECT_EQ(bad(4, {"send", "", "x"}), "beeline: no target specified\n") << "HK-030";
 }
 
 TEST_F(CliMessage, HK_037_HK_040_ANamedQueueExitsWithFourAndSaysWhatToDo) {

@@ -1,10 +1,11 @@
 // What the errors of sends and waits say: what, the limit, the value, what to do next.
 
-#include <cctype>
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "src/agent/send_error.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -32,7 +33,6 @@ AttachOptions narrow() {
   AttachOptions options = named("asker");
   options.max_payload_bytes = 64U << 10;
   options.max_hops = 0;
-  options.normal_slots = 2;
   return options;
 }
 
@@ -75,6 +75,116 @@ TEST_P(FlowErrorText, AWaitThatEndsSaysHowLongItWasAndWhatToDo) {
   EXPECT_EQ(agent->detach(patience()), 0U);
   expect_error(agent->receive(), ErrorCode::kClosed, {"attach again"});
   expect_error(agent->request(to, "?", patience()), ErrorCode::kNoRoute, {"left", "attach again"});
+}
+
+// What a request to this peer says that is not sent, after whom it is to.
+std::string refusal_of(Agent& agent, Peer to, std::string_view payload,
+                       const SendOptions& options = {}) {
+  const auto ignore = [](const Result<Message>&) {};
+  const auto refused = agent.request_then(to, payload, patience(), ignore, options);
+  if (refused) return "it was sent";
+  const std::string whom = "message to agent " + std::to_string(to.pid) + ": ";
+  EXPECT_TRUE(refused.error().text.starts_with(whom)) << refused.error().text;
+  return refused.error().text.substr(std::min(refused.error().text.size(), whom.size()));
+}
+
+TEST_P(FlowErrorText, EachRefusalOfASendInWhole) {
+  auto sink = attach("sink");
+  AttachOptions options = named("asker");
+  options.max_payload_bytes = 64U << 10;
+  options.normal_slots = 2;
+  auto agent = attach(options);
+  ASSERT_TRUE(sink && agent);
+  const Peer to = peer_of(*agent, "sink");
+  EXPECT_EQ(refusal_of(*agent, to, std::string(70'000, 'x')),
+            "too_big: the payload has 70000 bytes, the limit is 65536; send it in parts, or attach "
+            "with a larger max_payload_bytes; nothing was sent");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(agent->send(to, "in the way"));
+  EXPECT_EQ(refusal_of(*agent, to, "x"),
+            "full: the receiver has not taken what lies in the link, and there is no room for "
+            "more; try later, or see in `beeline status` what it is at; nothing was sent");
+  const auto empty_sink = [&] {
+    while (auto message = sink->try_receive()) message->done();
+  };
+  for (int i = 0; i < 255; ++i) {
+    while (!agent->send(to, "", {.type = "type " + std::to_string(i)})) empty_sink();
+  }
+  empty_sink();
+  EXPECT_EQ(refusal_of(*agent, to, "", {.type = "one more"}),
+            "too_big: the link knows 255 different types and channels, which is the limit; use one "
+            "of them, or say it in the payload; nothing was sent");
+  EXPECT_EQ(why_not_sent({SendStatus::kDenied, 0, 0}, 0, {}, {}),
+            "the rules of the tree forbid it, and `beeline route` names the rule; or the link was "
+            "ended because of what was found in it, and the log of the coordinator says so");
+
+  options = named("hasty");
+  options.send_rate = 0.5;
+  options.send_burst = 1;
+  auto hasty = attach(options);
+  ASSERT_TRUE(hasty);
+  const Peer slow = peer_of(*hasty, "sink");
+  ASSERT_TRUE(hasty->send(slow, "x"));
+  EXPECT_EQ(refusal_of(*hasty, slow, "x"),
+            "rate_limited: send_rate allows 0.5 messages per second to each peer; try later; "
+            "nothing was sent");
+  const auto limit = hasty->loan(slow, 1U << 30);
+  ASSERT_FALSE(limit);
+  EXPECT_EQ(limit.error().text,
+            "loan of 1073741824 bytes for agent " + std::to_string(slow.pid) +
+                ": the payload has 1073741824 bytes, the limit of the hive is 67108864; send it in "
+                "parts, or raise that with `beeline up --max-payload` when the hive starts");
+}
+
+TEST_P(FlowErrorText, ARequestToTheDeadSaysSo) {
+  auto agent = attach("asker");
+  AttachOptions options = named("mayfly");
+  options.temporary = true;
+  auto mayfly = attach(options);
+  ASSERT_TRUE(agent && mayfly);
+  const Peer to = peer_of(*agent, "mayfly");
+  mayfly.reset();
+  EXPECT_EQ(refusal_of(*agent, to, "x"),
+            "peer_dead: the receiver is finally dead; ask Agent::peer() who has its name now; "
+            "nothing was sent");
+  const auto loan = agent->loan(to, 100);
+  expect_error(loan, ErrorCode::kPeerDead, {"loan of 100 bytes", "finally dead", "Agent::peer()"});
+}
+
+TEST_P(FlowErrorText, WhoNamesNoPeerIsToldWhereToTakeOne) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  const auto expect_no_peer = [](const auto& result) {
+    expect_error(result, ErrorCode::kInvalid, {"no peer: take one from Agent::peer()"});
+  };
+  expect_no_peer(agent->request(Peer{}, "x", patience()));
+  expect_no_peer(agent->send_acked(Peer{}, "x", patience()));
+  expect_no_peer(agent->await_ack(Peer{}, 4711, patience()));
+  expect_no_peer(agent->loan(Peer{}, 1));
+  expect_no_peer(agent->request_then(Peer{}, "x", patience(), [](const Result<Message>&) {}));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+  for (const auto& error : {agent->peer("asker").error(), agent->peer(Pid{2}).error(),
+                            agent->info().error(), agent->loan(Peer{}, 1).error()}) {
+    expect_words(error, ErrorCode::kClosed, {"has ended", "attach again"});
+  }
+}
+
+TEST_P(FlowErrorText, AnAttachThatIsRefusedNamesValueAndLimit) {
+  const auto expect_refused = [](auto change, std::initializer_list<std::string_view> words) {
+    AttachOptions options = named("asker");
+    change(options);
+    expect_error(Agent::attach(options), ErrorCode::kInvalid, words);
+  };
+  expect_refused([](AttachOptions& with) { with.inbox_capacity = 3'000'000'000; },
+                 {"inbox_capacity is 3000000000", "16 to 1048576"});
+  expect_refused([](AttachOptions& with) { with.max_attempts = 256; },
+                 {"max_attempts 256", "between 1 and 255"});
+  expect_refused([](AttachOptions& with) { with.normal_slots = 100; },
+                 {"normal_slots is 100", "power of two of at most 65536"});
+  expect_refused([](AttachOptions& with) { with.role = "bee"; },
+                 {"\"bee\"", "none of daemon, agent, architect, lead, worker, task"});
+  expect_refused([](AttachOptions& with) { with.name = "a/b"; }, {"'/' at byte 1", "after \"a\""});
+  expect_refused([](AttachOptions& with) { with.name = std::string(65, 'n'); },
+                 {"65 bytes", "1 to 64"});
 }
 
 }  // namespace

@@ -93,34 +93,46 @@ TEST_P(FlowRoute, HK_036_ATaskWritesToItsParentAlone) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowRoute, HK_030_EachRefusalSaysWhy) {
-  auto agent = attach("alone");
+// Is refused whatever it tries, in a process of its own.
+BEELINE_ROLE(refused_sender) {
+  auto agent = attach("refused", "lead");
   ASSERT_TRUE(agent);
-  const auto nowhere = agent->peer(Pid{0});
-  ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().text, "no target specified");
-  const auto unknown = agent->peer(kUnknown);
-  ASSERT_FALSE(unknown);
-  EXPECT_EQ(unknown.error().code, ErrorCode::kNoAgent);
-  EXPECT_EQ(unknown.error().text, "receiver PID 4242 not found") << "C-17";
+  const auto expect_text = [](const Result<Peer>& peer, ErrorCode code, const std::string& text) {
+    ASSERT_FALSE(peer);
+    EXPECT_EQ(peer.error().code, code);
+    EXPECT_EQ(peer.error().text, text);
+  };
+  expect_text(agent->peer(Pid{0}), ErrorCode::kNoAgent, "no target specified");
+  for (const char* none : {"", "0"}) {
+    expect_text(agent->peer(none), ErrorCode::kNoAgent, "no target specified");
+    EXPECT_EQ(agent->send(none, "x").status, SendStatus::kNoAgent);
+  }
+  expect_text(agent->peer(kUnknown), ErrorCode::kNoAgent, "receiver PID 4242 not found");  // C-17
   const auto nobody = agent->peer("nobody");
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, ErrorCode::kNoAgent);
   EXPECT_NE(nobody.error().text.find("nobody"), std::string::npos);
   EXPECT_EQ(agent->send("nobody", "x").status, SendStatus::kNoAgent);
   EXPECT_EQ(agent->send(Peer{}, "x").status, SendStatus::kNoRoute);
-  const auto king = agent->peer(Pid{1});
-  ASSERT_FALSE(king);
-  EXPECT_EQ(king.error().code, ErrorCode::kDenied);
+  expect_text(agent->peer(Pid{1}), ErrorCode::kDenied,
+              "PID 1 is the coordinator and takes no messages");
+  // Who has left sends no more (C-16).
+  EXPECT_EQ(agent->detach(), 0U);
+  EXPECT_EQ(agent->send("lead", "x").status, SendStatus::kNoRoute);
+}
+
+TEST_P(FlowRoute, HK_030_EachRefusalSaysWhyAndNothingIsDelivered) {
+  auto agent = attach("lead");
+  ASSERT_TRUE(agent);
+  troupe().start("refused_sender");
+  troupe().wait_all(patience());
   // A sender that is in no tree has no Agent to send with: the coordinator is asked in its name.
-  const auto from_nobody = hive().client().route(std::to_string(kUnknown), "alone");
+  const auto from_nobody = hive().client().route(std::to_string(kUnknown), "lead");
   ASSERT_TRUE(from_nobody) << from_nobody.error().text;
   EXPECT_FALSE(from_nobody->allowed);
   EXPECT_EQ(from_nobody->text, "sender PID 4242 not found");
+  EXPECT_FALSE(agent->try_receive());
   EXPECT_EQ(agent->counters().drained, 0U);
-  // Who has left sends no more (C-16).
-  EXPECT_EQ(agent->detach(), 0U);
-  EXPECT_EQ(agent->send("alone", "x").status, SendStatus::kNoRoute);
 }
 
 // ---- Tasks that lose their parent ---------------------------------------------------------------

@@ -56,14 +56,15 @@ bool is_utf8(const std::string& text) {
 std::string_view next_step(SendStatus status) {
   switch (status) {
     case SendStatus::kFull:
-      return "wait with --timeout, or take messages with `beeline recv`";
+      return "it has not taken what lies in its lane: `beeline status` shows what it is at, and "
+             "`beeline send --timeout 5s` waits for room";
     case SendStatus::kNoRoute:
+      return "the sender has left the hive, or the coordinator does not answer; see `beeline "
+             "status`";
     case SendStatus::kNoAgent:
       return "see `beeline tree` for who is there";
     case SendStatus::kPeerDead:
       return "it has ended for good; see `beeline tree`";
-    case SendStatus::kRateLimited:
-      return "rate limit exceeded: wait with --timeout, or raise send_rate";
     case SendStatus::kDenied:
       return "`beeline route A B` names the rule";
     default:

@@ -94,6 +94,11 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   auto reply = agent->request(*peer, *body, deadline, *options);
   const auto took = std::chrono::steady_clock::now() - begin;
+  if (!reply && reply.error().code == ErrorCode::kTimeout) {
+    return complain(ExitCode::kTimeout,
+                    fmt::format("no reply from \"{}\" within {} ms; allow more with --timeout",
+                                arguments.to, took / std::chrono::milliseconds(1)));
+  }
   if (!reply) return complain(reply.error());
   bool printed = false;
   if (context.json) {
