@@ -31,6 +31,7 @@
 #include "src/os/pid_fd.h"
 #include "src/send/out_link.h"
 #include "tests/process/other_uid_fixture.h"
+#include "tests/support/program.h"
 
 namespace beeline::test {
 namespace {
@@ -367,6 +368,45 @@ BEELINE_ROLE(stranger) {
   EXPECT_EQ(agent.error().code, ErrorCode::kDenied) << agent.error().text;
 }
 
+// What the tools tell a member of the group who is not the user of the hive.
+BEELINE_ROLE(member) {
+  become(kAttackerUser, {kGroup});
+  auto agent = Agent::attach(without_start("member"));
+  ASSERT_TRUE(agent) << agent.error().text;
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (const std::vector<std::string>& look :
+       {std::vector<std::string>{"inbox", "member"}, {"dlq", "ls"}, {"dlq", "ls", "member"}}) {
+    std::vector<std::string> words = {"beeline"};
+    words.insert(words.end(), look.begin(), look.end());
+    const Outcome refused = run(words);
+    EXPECT_EQ(refused.code, 7) << refused.err;
+    EXPECT_EQ(refused.out, "");
+    EXPECT_TRUE(says(refused.err, "only the user of hive")) << refused.err;
+    EXPECT_FALSE(says(refused.err, "shm-dump")) << refused.err;
+  }
+  const Outcome status = run({"beeline", "status"});
+  EXPECT_EQ(status.code, 0) << status.err;
+  EXPECT_TRUE(says(status.out, "not readable: ")) << status.out;
+  const Outcome json = run({"beeline", "status", "--json"});
+  EXPECT_TRUE(says(json.out, "\"accounts_error\":\"")) << json.out;
+
+  // Its own letters it may order by name, while it makes calls.
+  for (const char* order : {"requeue", "purge"}) {
+    const SendResult sent = agent->send("member", "a letter");
+    ASSERT_TRUE(sent);
+    next_message(*agent).reject();
+    Program tool({"beeline", "dlq", order, id_text(sent.id), "member"});
+    ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return agent->counters().dead == 0; }));
+    const Outcome done = tool.wait();
+    EXPECT_EQ(done.code, 0) << done.err;
+    if (agent->counters().queued != 0) next_message(*agent).done();
+  }
+  EXPECT_EQ(agent->counters().done, 1U);
+  EXPECT_EQ(agent->counters().purged, 1U);
+}
+
 // ---- The tests ----------------------------------------------------------------------------------
 
 class AttemptTest : public OtherUserTest {
@@ -403,6 +443,10 @@ const bool kRegistered = [] {
 
 TEST_F(OtherUserTest, WhoIsNotInTheGroupIsNotAdmitted) {
   troupe().wait(troupe().start("stranger"), patience());
+}
+
+TEST_F(OtherUserTest, AMemberIsToldWhatItMayNotReadAndOrdersItsOwnLetters) {
+  troupe().wait(troupe().start("member"), patience());
 }
 
 // The uid of an agent outlives the coordinator that saw it.

@@ -91,8 +91,8 @@ ExitCode down(const Context& context) {
   return ExitCode::kOk;
 }
 
-/// What only the segments know; nothing when they cannot be read, by another user for example.
-using Accounts = std::optional<HiveAccounts>;
+/// What only the segments know, which another user may not read.
+using Accounts = Result<HiveAccounts>;
 
 Json accounts_json(const HiveAccounts& accounts) {
   Json inboxes = Json::array();
@@ -121,6 +121,8 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   if (accounts) {
     table.add({"memory", fmt::format("{} KiB in {} segments",
                                      grouped(accounts->segment_bytes / 1024), accounts->segments)});
+  } else {
+    table.add({"accounts", fmt::format("not readable: {}", accounts.error().text)});
   }
   std::string text = table.text();
   text.erase(0, text.find('\n') + 1);  // it has no headings
@@ -133,8 +135,7 @@ ExitCode status(const Context& context) {
   if (!client) return complain(client.error());
   const auto status = client->status();
   if (!status) return complain(status.error());
-  Accounts accounts;
-  if (auto read = read_accounts(*client, context.hive)) accounts = std::move(*read);
+  const Accounts accounts = read_accounts(*client, context.hive);
   if (!context.json) {
     print(status_text(*status, client->socket_path(), accounts));
     return ExitCode::kOk;
@@ -153,6 +154,7 @@ ExitCode status(const Context& context) {
   json["segments"] = accounts ? Json(accounts->segments) : Json(nullptr);
   json["segment_bytes"] = accounts ? Json(accounts->segment_bytes) : Json(nullptr);
   json["inboxes"] = accounts ? accounts_json(*accounts) : Json(nullptr);
+  json["accounts_error"] = accounts ? Json(nullptr) : Json(accounts.error().text);
   print_json(json);
   return ExitCode::kOk;
 }
@@ -211,7 +213,9 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       "  beeline status --json | jq .dead_letters\n"
       "For each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it "
       "changed\n"
-      "during each of many looks. Never starts a coordinator; exits with 3 if none runs.");
+      "during each of many looks. Only the user of the hive and root may read the accounts; to "
+      "others "
+      "it\nsays so. Never starts a coordinator; exits with 3 if none runs.");
   status_verb->callback([&context] { context.exit = status(context); });
 }
 

@@ -12,6 +12,7 @@
 #include <beeline/agent.h>
 
 #include "shm/identity.h"
+#include "src/control/agent_info.h"
 #include "src/control/letters_client.h"
 #include "src/control/trace_text.h"
 #include "tools/beeline/letters_view.h"
@@ -33,16 +34,19 @@ struct LetterArguments {
 
 // ---- Finding ------------------------------------------------------------------------------------
 
+Result<MessageId> read_id(const LetterArguments& arguments) {
+  if (const auto id = parse_id(arguments.id)) return *id;
+  return fail(ErrorCode::kInvalid,
+              fmt::format("\"{}\" is no id of a message: write it as `beeline dlq ls` does, for "
+                          "example 3:21",
+                          arguments.id));
+}
+
 /// The one letter that is meant.
 Result<LetterView> find_letter(control::Client& client, const Context& context,
                                const LetterArguments& arguments) {
-  const auto id = parse_id(arguments.id);
-  if (!id) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("\"{}\" is no id of a message: write it as `beeline dlq ls` does, for "
-                            "example 3:21",
-                            arguments.id));
-  }
+  const auto id = read_id(arguments);
+  if (!id) return tl::unexpected(id.error());
   auto letters = find_letters(client, context.hive, arguments.agent);
   if (!letters) return tl::unexpected(std::move(letters.error()));
   std::erase_if(*letters, [&](const LetterView& letter) { return letter.line.id != *id; });
@@ -61,6 +65,29 @@ Result<LetterView> find_letter(control::Client& client, const Context& context,
               fmt::format("{} agents hold copies of message {}: say whose is meant with AGENT, one "
                           "of {}",
                           letters->size(), arguments.id, receivers));
+}
+
+/// The same for an order. An agent that is named and has not ended knows itself whether it has the
+/// letter: it is asked without a look, which other users than that of the hive may not take.
+Result<LetterView> name_letter(control::Client& client, const Context& context,
+                               const LetterArguments& arguments) {
+  const auto id = read_id(arguments);
+  if (!id) return tl::unexpected(id.error());
+  if (arguments.agent.empty() || !arguments.to.empty()) {
+    return find_letter(client, context, arguments);
+  }
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  const std::vector<AgentInfo> all = control::infos_of(*agents);
+  const AgentInfo* found = control::find_agent(all, arguments.agent);
+  if (found == nullptr || found->state == State::kDead) {
+    return find_letter(client, context, arguments);
+  }
+  LetterView letter;
+  letter.to = found->pid;
+  letter.agent = found->name;
+  letter.line.id = *id;
+  return letter;
 }
 
 std::string agent_text(const LetterView& letter) {
@@ -213,7 +240,7 @@ ExitCode send_on(const Context& context, control::Client& client, const LetterVi
 ExitCode requeue(const Context& context, const LetterArguments& arguments) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
-  const auto letter = find_letter(*client, context, arguments);
+  const auto letter = name_letter(*client, context, arguments);
   if (!letter) return complain(letter.error());
   if (letter->held && arguments.to.empty()) {
     return complain(ExitCode::kUsage,
@@ -253,7 +280,7 @@ ExitCode report_purged(const Context& context, std::uint64_t count, ExitCode cod
 ExitCode purge_one(const Context& context, const LetterArguments& arguments) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
-  const auto letter = find_letter(*client, context, arguments);
+  const auto letter = name_letter(*client, context, arguments);
   if (!letter) return complain(letter.error());
   control::LettersRequest request;
   request.what = control::kPurgeLetters;
@@ -332,16 +359,15 @@ void add_letters_verbs(CLI::App& app, Context& context) {
   dlq->footer(
       "Examples:\n"
       "  beeline dlq ls\n"
-      "  beeline dlq show 3:21\n"
       "  beeline dlq requeue 3:21\n"
-      "  beeline dlq requeue 3:21 --to worker-2         its receiver has ended for good\n"
       "  beeline dlq purge --all worker\n"
       "A message becomes a dead letter when it is rejected, expires, or was handed out three "
       "times\n"
       "without an end. Each agent keeps 64. Of more, answers that nobody claimed go first; of "
       "them,\n"
       "as of the others, the oldest of whoever has the most. Those of agents that ended for good\n"
-      "are with the coordinator.");
+      "are with the coordinator. Only the user of the hive and root may look at letters; the user\n"
+      "of an agent may requeue and purge those of that agent, by ID and AGENT.");
 
   auto to_list = std::make_shared<LetterArguments>();
   auto* ls = add_verb(*dlq, context, "ls", "List dead letters; takes nothing", list, to_list);
@@ -379,7 +405,8 @@ void add_letters_verbs(CLI::App& app, Context& context) {
       "attaches\n"
       "again; with 5 if it does not answer within --timeout (10 s), and it is not done later "
       "then.\n"
-      "With --to it is a new message with type, channel, rank, cause, trace and hops of the old.");
+      "With --to it is a new message with type, channel, rank, cause, trace and hops of the old,\n"
+      "which is let go of after that was sent: a kill between the two leaves both.");
 
   auto to_purge = std::make_shared<LetterArguments>();
   auto* purge_verb = add_verb(*dlq, context, "purge", "Let dead letters go", purge, to_purge);

@@ -127,8 +127,8 @@ tl::unexpected<Error> denied(const control::HivePaths& paths, pid_t keeper) {
   const auto user = owner_of(fmt::format("/proc/{}", keeper));
   return fail(ErrorCode::kDenied,
               fmt::format("may not read /proc/{0}/fd, the descriptors of the keeper of hive '{1}': "
-                          "it runs as uid {2}, we are uid {3}; run shm-dump as that user or as "
-                          "root (sudo), or dump files that it has written with --save",
+                          "it runs as uid {2}, we are uid {3}; ask as that user or as root "
+                          "(sudo), or look with shm-dump at files that it has saved",
                           keeper, paths.hive, user ? fmt::to_string(*user) : "?", ::geteuid()));
 }
 
@@ -148,9 +148,8 @@ Result<os::UniqueFd> open_at(const Source& source, const std::string& path) {
   if (!fd.valid()) {
     const int reason = errno;
     if (reason == EACCES || reason == EPERM) {
-      return os::system_failure(
-          ErrorCode::kDenied, reason,
-          fmt::format("cannot open {} (run shm-dump as its owner or as root)", path));
+      return os::system_failure(ErrorCode::kDenied, reason,
+                                fmt::format("cannot open {} (ask as its owner or as root)", path));
     }
     const bool gone = !source.saved && (reason == ENOENT || reason == ENXIO);
     return os::system_failure(gone ? ErrorCode::kClosed : ErrorCode::kSystem, reason,
@@ -190,7 +189,8 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   if (!holder) {
     if (holder.error().sys_errno == EACCES) {
       return fail(ErrorCode::kDenied,
-                  fmt::format("{}: run shm-dump as the user of hive '{}' or as root (sudo)",
+                  fmt::format("{}: only the user of hive '{}' and root may look into its memory; "
+                              "ask as one of them (sudo)",
                               holder.error().text, paths->hive));
     }
     lock_says = holder.error().text;
