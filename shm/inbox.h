@@ -229,7 +229,8 @@ class Inbox {
     unlist_letter(at);
   }
 
-  // The dead letters; that which has been dead for longest comes first.
+  // The dead letters; that which has been dead for longest comes first, and after a take-over that
+  // which arrived first.
   [[nodiscard]] std::span<const std::uint32_t> letters() const {
     return {letters_.data(), letters_count_};
   }

@@ -16,7 +16,7 @@ std::uint32_t Receiver::most_letters() const {
 
 void Receiver::keep_dead_letters_bounded() {
   while (home_->inbox().dead() > most_letters()) {
-    const std::uint32_t at = dispensable_letter();
+    const std::uint32_t at = dispensable_letter(home_->inbox().letters());
     if (at == shm::kNoEntry) return;
     purge_dead(at);
   }
@@ -67,7 +67,8 @@ void Receiver::discard(std::uint32_t at) {
   purge_dead(at);
 }
 
-// After a take-over there may be more: what was being handled when it was cancelled.
+// After a take-over there may be more: what was being handled when it was cancelled, and what a
+// smaller inbox keeps no more. The same go as of too many at any other time.
 void Receiver::drop_surplus_letters() {
   std::vector<std::uint32_t> letters;
   for (std::uint32_t at = 0; at < home_->home().entries_allocated(); ++at) {
@@ -77,15 +78,17 @@ void Receiver::drop_surplus_letters() {
   std::sort(letters.begin(), letters.end(), [this](std::uint32_t a, std::uint32_t b) {
     return entry(a).arrival < entry(b).arrival;
   });
-  letters.resize(letters.size() - most_letters());
-  for (const std::uint32_t at : letters) purge_dead(at);
+  while (letters.size() > most_letters()) {
+    const std::uint32_t at = dispensable_letter(letters);
+    purge_dead(at);
+    std::erase(letters, at);
+  }
   home_->inbox().list_letters();
 }
 
 // Answers that nobody has claimed go before letters that meant something, and of them whoever has
 // left the most loses the oldest: nobody pushes out what others have left by sending more.
-std::uint32_t Receiver::dispensable_letter() const {
-  const auto letters = home_->inbox().letters();
+std::uint32_t Receiver::dispensable_letter(std::span<const std::uint32_t> letters) const {
   const auto is_unclaimed = [&](std::uint32_t at) {
     return entry(at).reason() == shm::DeadReason::kUnclaimed;
   };

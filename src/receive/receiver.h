@@ -281,7 +281,8 @@ class Receiver {
   void keep_slabs_bounded(std::uint32_t at);
   void discard(std::uint32_t at);
   void drop_surplus_letters();
-  [[nodiscard]] std::uint32_t dispensable_letter() const;
+  // Of these letters, oldest first, the one that goes first; kNoEntry if there is none.
+  [[nodiscard]] std::uint32_t dispensable_letter(std::span<const std::uint32_t> letters) const;
   // Of whoever sent the most of these the one that comes first; kNoEntry if there is none.
   [[nodiscard]] std::uint32_t oldest_of_worst(std::span<const std::uint32_t> entries) const;
   [[nodiscard]] std::uint32_t sender_of(std::uint32_t at) const {

@@ -1,5 +1,6 @@
 // Dead letters: put back, let go, kept by a successor, and what a tool asks for.
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -233,6 +234,47 @@ TEST_P(FlowLetters, ASuccessorKeepsDeadLettersAndThoseThatWerePutBack) {
   EXPECT_EQ(dead.text(), "small");
   dead.done();
   EXPECT_EQ(agent->counters().done, 2U);
+  expect_balance(*agent);
+}
+
+// Sends 32 messages, and then 96 answers to nothing that was asked.
+BEELINE_ROLE(babbler) {
+  auto& board = context.board<LettersBoard>();
+  auto agent = attach("babbler");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "judge");
+  for (int i = 0; i < 32; ++i) ASSERT_TRUE(agent->send_until(to, "to be judged", patience()));
+  ASSERT_TRUE(board.judged.await(1, patience()));
+  const SendOptions unasked{.type = kTaskResponse, .reply_to = 4711};
+  for (int i = 0; i < 96; ++i) ASSERT_TRUE(agent->send_until(to, "an answer", patience(), unasked));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowLetters, ASmallerInboxKeepsThoseThatMeantSomething) {
+  const auto count = [](Agent& agent, const std::string& reason) {
+    const std::vector<InboxItem> all = agent.inbox();
+    return std::count_if(all.begin(), all.end(),
+                         [&](const InboxItem& item) { return item.reason == reason; });
+  };
+  AttachOptions options = named("judge");
+  options.inbox_capacity = 256;  // 64 letters, and 64 answers aside
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  troupe().start("babbler");
+  for (int i = 0; i < 32; ++i) next_message(*agent).reject();
+  board<LettersBoard>().judged.raise();
+  ASSERT_NO_FATAL_FAILURE(await_drained(*agent, 128));
+  troupe().wait_all(patience());
+  EXPECT_EQ(count(*agent, "rejected"), 32);
+  EXPECT_EQ(count(*agent, "unclaimed"), 32);
+  for (Message& answer : agent->drain_pending_results()) answer.done();
+  agent.reset();
+  options.inbox_capacity = 128;  // 32 letters
+  agent = attach_again(options);
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(count(*agent, "rejected"), 32) << "though they are the oldest";
+  EXPECT_EQ(count(*agent, "unclaimed"), 0);
+  EXPECT_EQ(agent->counters().purged, 32U);
   expect_balance(*agent);
 }
 
