@@ -27,7 +27,8 @@ std::string allowed_text(Rule rule, const AgentNode& from, const AgentNode& to, 
     case Rule::kChild:
       return fmt::format("PID {} is a child of PID {}", to.pid, from.pid);
     case Rule::kSibling:
-      return fmt::format("PID {} and PID {} are children of PID {}", from.pid, to.pid, from.parent);
+      return fmt::format("PID {} and PID {} are children of PID {}{}", from.pid, to.pid,
+                         from.parent, from.parent != kKingPid ? ", which is shown a copy" : "");
     default:
       break;
   }

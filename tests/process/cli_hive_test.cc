@@ -2,6 +2,8 @@
 
 #include <fstream>
 
+#include <beeline/agent.h>
+
 #include "tests/process/cli_fixture.h"
 
 namespace beeline::test {
@@ -244,6 +246,22 @@ TEST_F(CliHive, RouteNamesTheRule) {
   EXPECT_EQ(denied.code, 7);
   EXPECT_TRUE(contains(denied.out, "task_to_parent_only"));
   EXPECT_EQ(beeline({"route", "a", "nobody"}).code, 4);
+  EXPECT_FALSE(contains(good({"route", "a", "b"}), "copy")) << "the coordinator is shown none";
+  make_away("c", {"--parent", "a"});
+  EXPECT_TRUE(contains(good({"route", "t", "a"}), "is the parent of"));
+  EXPECT_TRUE(contains(good({"route", "c", "t"}), "which is shown a copy"));
+  pid_t dead = 0;
+  {
+    AttachOptions options;
+    options.temporary = true;
+    const auto mayfly = Agent::attach(options);
+    ASSERT_TRUE(mayfly) << mayfly.error().text;
+    dead = static_cast<pid_t>(mayfly->pid());
+  }
+  for (const auto& [from, to] : {std::pair("a", std::to_string(dead)), {"a", "0"}}) {
+    EXPECT_EQ(beeline({"route", from, to}).code, beeline({"send", to, "x", "--as", from}).code);
+    EXPECT_EQ(beeline({"route", from, to}).code, 4) << to;
+  }
 }
 
 TEST_F(CliHive, NothingIsColouredOffATerminal) {

@@ -189,12 +189,22 @@ BEELINE_ROLE(early_sender) {
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "receiver");
+  std::vector<MessageId> asked;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(agent->send(to, std::to_string(i), {.rank = i, .type = "early", .reply_to = 9}));
+    const SendOptions options{.rank = i, .type = "early", .reply_to = 9, .requires_ack = true};
+    const SendResult sent = agent->send(to, std::to_string(i), options);
+    ASSERT_TRUE(sent);
+    asked.push_back(sent.id);
   }
   ASSERT_TRUE(agent->send(to, "other", {.type = "other"}));
   board.sent.raise();
   ASSERT_TRUE(board.go.await(1, patience()));
+  for (const MessageId id : asked) {
+    const auto ack = agent->await_ack(to, id, patience());
+    ASSERT_TRUE(ack) << ack.error().text;
+    EXPECT_EQ(ack->status, AckStatus::kAccepted) << "HK-061";
+    EXPECT_EQ(ack->reply, "handled");
+  }
   ASSERT_TRUE(agent->send(to, "wake up", {.type = "late"}));
   Message question = next_message(*agent);
   ASSERT_TRUE(question.valid());
@@ -217,7 +227,7 @@ TEST_P(FlowDelivery, HK_055_WhatIsSentBeforeTheHandlerIsReadyIsHandledInOrderAnd
     EXPECT_EQ(message.rank(), static_cast<std::int32_t>(handled.size()) - 1);
     EXPECT_GT(message.sent_ns(), 0);
     EXPECT_FALSE(message.redelivered());
-    return Ack{};  // HK-061
+    return Ack{AckStatus::kAccepted, "handled"};
   };
   // HK-026: the filter leaves the others where they are.
   const ServeOptions early{.most = 3, .filter = {.type = "early"}};

@@ -76,9 +76,7 @@ BEELINE_ROLE(answerer) {
 
 class Asker {
  public:
-  explicit Asker(FlowRequest& test, RequestBoard& board, Troupe& troupe)
-      : troupe_(troupe), agent_(attach("asker")) {
-    static_cast<void>(test);
+  Asker(RequestBoard& board, Troupe& troupe) : troupe_(troupe), agent_(attach("asker")) {
     troupe.start("answerer");
     EXPECT_TRUE(board.attached.await(1, patience()));
     peer_ = peer_of(*agent_, "answerer");
@@ -106,7 +104,7 @@ class Asker {
 };
 
 TEST_P(FlowRequest, C_09_AnAnswerToEitherIdMeetsEitherKindOfQuestion) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   // HK-062, HK-069: {request id, message id} x {request, fire and forget}.
   MessageId own_id = 0xabcde0;
   for (const char* type : {"by request id", "by message id"}) {
@@ -133,7 +131,7 @@ TEST_P(FlowRequest, C_09_AnAnswerToEitherIdMeetsEitherKindOfQuestion) {
 }
 
 TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   auto none = asker->request(asker.peer(), "late", after(1ms), {.type = "keep"});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
@@ -164,7 +162,7 @@ TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted)
 }
 
 TEST_P(FlowRequest, HK_060_EachMessageTakesItsPath) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   // Of the four that the other sends: an answer that is awaited, one that nobody waits for, one
   // that answers nothing that was asked, and a plain message.
   std::vector<std::string> handled;
@@ -192,8 +190,8 @@ TEST_P(FlowRequest, HK_060_EachMessageTakesItsPath) {
   asker.stop();
 }
 
-TEST_P(FlowRequest, HK_065_WaitingForAnAnswerKeepsNobodyElse) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+TEST_P(FlowRequest, HK_062_HK_065_WaitingForAnAnswerKeepsNobodyElse) {
+  Asker asker(board<RequestBoard>(), troupe());
   std::vector<std::string> events;
   const auto note = [&](const Result<Message>& answer) {
     events.push_back(answer ? std::string(answer->text())
@@ -202,8 +200,10 @@ TEST_P(FlowRequest, HK_065_WaitingForAnAnswerKeepsNobodyElse) {
   };
   for (const char* text : {"A", "B"}) {  // answered in the opposite order
     ASSERT_TRUE(asker->request_then(asker.peer(), text, patience(),
-                                    [&](Result<Message> answer) {
+                                    [&, text](Result<Message> answer) {
                                       note(answer);
+                                      ASSERT_TRUE(answer) << answer.error().text;
+                                      EXPECT_EQ(answer->text(), text) << "each gets its own";
                                       answer->done();
                                     },
                                     {.type = "keep"}));
@@ -246,7 +246,7 @@ TEST_P(FlowRequest, ARequestToNobodyFailsAtOnceAndOneForEverIsRefused) {
 }
 
 TEST_P(FlowRequest, C_09_ASecondAnswerByTheRequestsOwnIdIsKeptAsideToo) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   constexpr MessageId kOwnId = 0xabcdef;
   auto answer =
       asker->request(asker.peer(), "?", patience(), {.type = "keep both", .reply_to = kOwnId});
@@ -262,7 +262,7 @@ TEST_P(FlowRequest, C_09_ASecondAnswerByTheRequestsOwnIdIsKeptAsideToo) {
 }
 
 TEST_P(FlowRequest, QuestionsAreKnownHoweverManyMessagesLieBetweenThem) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   ASSERT_TRUE(asker->fire_and_forget(asker.peer(), "first"));
   for (int i = 0; i < 1023; ++i) {
     ASSERT_TRUE(asker->send("asker", "between"));
@@ -303,7 +303,7 @@ TEST_P(FlowRequest, AnAnswerDoesNotWaitForAFullInbox) {
 }
 
 TEST_P(FlowRequest, WhatACallbackThrowsEndsNothingAndEachIsCalledOnce) {
-  Asker asker(*this, board<RequestBoard>(), troupe());
+  Asker asker(board<RequestBoard>(), troupe());
   int called = 0;
   const auto then = [&](Result<Message> answer) {
     ++called;
@@ -376,7 +376,8 @@ TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas25Seconds) {
 class FlowRequestDeath : public HiveTest {
  protected:
   // Of an agent that has taken that many messages when it dies, as `kill` makes it.
-  void ask_a_mortal(std::uint32_t taken, const std::function<void(std::size_t)>& kill);
+  void ask_a_mortal(std::uint32_t taken, const std::function<void(std::size_t)>& kill,
+                    const std::string& asker = "asker_of_mortal");
 };
 INSTANTIATE_TEST_SUITE_P(As, FlowRequestDeath, testing::Values(World::kProcesses), world_name);
 
@@ -402,8 +403,9 @@ BEELINE_ROLE(mortal) {
   EXPECT_TRUE(board.done.await(1, patience()));
 }
 
-// Asks "mortal" and says how that ended.
-BEELINE_ROLE(asker_of_mortal) {
+// Asks "mortal" and says how that ended: by `ask`, for an answer or for an acknowledgement.
+template <typename Ask>
+void outlive_a_mortal(const RoleContext& context, Ask&& ask) {
   auto& board = context.board<RequestBoard>();
   auto agent = attach("asker");
   ASSERT_TRUE(agent);
@@ -417,21 +419,46 @@ BEELINE_ROLE(asker_of_mortal) {
     ASSERT_TRUE(answer) << answer.error().text;
     answer->done();
   }
-  const auto answer = agent->request(mortal, "memento", patience());
+  const auto answer = ask(*agent, mortal);
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code,
             context.number == 0 ? ErrorCode::kPeerDead : ErrorCode::kPeerDeadTaken)
       << answer.error().text;
+  const auto late = agent->await_ack(mortal, 4711, patience());
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kPeerDeadTaken) << "what it was is not known any more";
+}
+
+BEELINE_ROLE(asker_of_mortal) {
+  outlive_a_mortal(context, [](Agent& agent, Peer mortal) {
+    return agent.request(mortal, "memento", patience());
+  });
+}
+
+BEELINE_ROLE(acked_asker_of_mortal) {
+  outlive_a_mortal(context, [](Agent& agent, Peer mortal) {
+    return agent.send_acked(mortal, "memento", patience());
+  });
+}
+
+// Waits for the acknowledgement of what it sent before.
+BEELINE_ROLE(awaiting_asker_of_mortal) {
+  outlive_a_mortal(context, [](Agent& agent, Peer mortal) {
+    const SendResult sent = agent.send(mortal, "memento", {.requires_ack = true});
+    EXPECT_TRUE(sent);
+    return agent.await_ack(mortal, sent.id, patience());
+  });
 }
 
 void FlowRequestDeath::ask_a_mortal(std::uint32_t taken,
-                                    const std::function<void(std::size_t)>& kill) {
+                                    const std::function<void(std::size_t)>& kill,
+                                    const std::string& asker_role) {
   auto& shared = board<RequestBoard>();
   const std::uint32_t before = shared.taken.count();
   const std::uint32_t attached = shared.attached.count();
   const std::size_t mortal = troupe().start("mortal", taken);
   ASSERT_TRUE(shared.attached.await(attached + 1, patience()));
-  const std::size_t asker = troupe().start("asker_of_mortal", taken);
+  const std::size_t asker = troupe().start(asker_role, taken);
   ASSERT_TRUE(shared.taken.await(before + 1, patience()));
   ASSERT_NO_FATAL_FAILURE(kill(mortal));
   troupe().wait(asker, patience());
@@ -441,6 +468,12 @@ TEST_P(FlowRequestDeath, ARequestSaysWhetherTheDeadHadTakenIt) {
   for (const std::uint32_t taken : {0U, 1U}) {
     ask_a_mortal(taken, [this](std::size_t mortal) { troupe().kill(mortal); });
   }
+}
+
+TEST_P(FlowRequestDeath, HK_054_SoDoesAWaitForAnAcknowledgement) {
+  const auto kill = [this](std::size_t mortal) { troupe().kill(mortal); };
+  for (const std::uint32_t taken : {0U, 1U}) ask_a_mortal(taken, kill, "acked_asker_of_mortal");
+  ask_a_mortal(1, kill, "awaiting_asker_of_mortal");
 }
 
 // The next coordinator finds the receiver dead: it never has a place in the directory that the

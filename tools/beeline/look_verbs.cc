@@ -1,7 +1,10 @@
 // tree, route, inbox.
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,8 +50,11 @@ ExitCode route(const Context& context, const std::string& from, const std::strin
                       answer->text));
   }
   if (answer->allowed) return ExitCode::kOk;
-  const bool unknown = answer->rule == "no_agent" || answer->rule == "no_sender";
-  return unknown ? ExitCode::kNoAgent : ExitCode::kDenied;
+  // As a send exits.
+  constexpr std::array<std::string_view, 5> kNobody = {"no_target", "no_sender", "no_agent",
+                                                       "dead_sender", "dead"};
+  const bool nobody = std::find(kNobody.begin(), kNobody.end(), answer->rule) != kNobody.end();
+  return nobody ? ExitCode::kNoAgent : ExitCode::kDenied;
 }
 
 std::string inbox_text(const std::vector<InboxLine>& lines) {
@@ -131,7 +137,8 @@ void add_look_verbs(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline route queen worker-1\n"
       "  beeline route 7 1\n"
-      "Exits with 0 if it is allowed, with 7 if it is denied, with 4 if there is no such agent.");
+      "Exits with 0 if it is allowed, with 7 if it is denied, with 4 if there is no such "
+      "agent, or it\nhas ended for good.");
   route_verb->callback(
       [&context, arguments] { context.exit = route(context, arguments->from, arguments->to); });
 
