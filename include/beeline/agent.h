@@ -101,8 +101,9 @@ class Agent {
   /// each, rising by pid. All get the same message id. Never waits for space: one that is full
   /// gets nothing, the others do. What threads send through a SharedSender meanwhile goes between
   /// two targets, and may come before it or after it. A payload of more than 64 KiB goes cut to
-  /// that: see Message::is_cut(). Links are opened on first use, a control call each; when the
-  /// coordinator does not answer one, the targets without a link get kNoRoute.
+  /// that, see Message::is_cut(); one of more than max_payload_bytes is kTooBig for all. Links are
+  /// opened on first use, a control call each; when the coordinator does not answer one, the
+  /// targets without a link get kNoRoute.
   std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,
                                   const SendOptions& options = kPlainSend);
   std::vector<Delivery> broadcast(const Group& group, std::string_view payload,
@@ -179,8 +180,8 @@ class Agent {
   /// came. receive() does not see them. Of questions that have ended the newest 1,024 ids are
   /// known: what answers an older one, and is no kTaskResponse, is an ordinary message. At most a
   /// quarter of the inbox is kept: of whoever has the most there, acknowledgements go first, then
-  /// late answers, then the oldest become dead letters
-  /// (`unclaimed`). What is sent while one of them is held does not inherit from it.
+  /// late answers, then the oldest become dead letters (`unclaimed`). What is sent while one of
+  /// them is held does not inherit from it.
   [[nodiscard]] std::vector<Message> drain_pending_results();
 
   /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was

@@ -64,7 +64,8 @@ inline constexpr std::string_view kSiblingTraffic = "sibling_traffic:";
 
 /// How long a request waits for its answer unless it is told otherwise.
 inline constexpr std::chrono::seconds kRequestPatience{25};
-/// How many messages of Agent::fire_and_forget() may be unanswered.
+/// How many messages of Agent::fire_and_forget(), and how many requests of Agent::request_then(),
+/// may be unanswered.
 inline constexpr std::size_t kMostOpenQuestions = 16'384;
 
 /// How the sender of a message stands to its receiver in the tree. The lowest rank that it gives:
@@ -86,9 +87,11 @@ enum class Relation : std::uint8_t {
 /// instruction. Every other result: nothing was sent.
 enum class SendStatus : std::uint8_t {
   kOk,
-  kFull,      ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
-  kNoRoute,   ///< no such target (a named queue, too), or this agent has left the hive
-  kNoAgent,   ///< nobody of that name or pid
+  kFull,     ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
+  kNoRoute,  ///< no target, no peer or a named queue; this agent has left the hive; of a reply, the
+             ///< message has ended; or the link could not be opened: the coordinator does not
+             ///< answer, or the system failed
+  kNoAgent,  ///< nobody of that name or pid
   kPeerDead,  ///< the receiver is finally dead. If it died at this very moment the message may be
               ///< among the dead letters of the hive
   kTooBig,    ///< SendResult::limit says how large a payload, a type or a channel may be; 31 also
@@ -221,10 +224,11 @@ struct AttachOptions {
   Order order = Order::kAged;
   double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
   std::uint32_t inbox_capacity = 4096;  ///< messages; rounded up to a power of two, 16 to 1048576
-  std::uint32_t max_attempts = 3;       ///< deliveries before a message becomes a dead letter
-  std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
-                                ///< beyond it fails, a message from beyond it is a dead letter
-  std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two
+  std::uint32_t max_attempts = 3;  ///< deliveries before a message becomes a dead letter, 1 to 255
+  std::uint16_t max_hops = 32;     ///< longest chain of messages that each led to the next: a send
+                                   ///< beyond it fails, a message from beyond it is a dead letter
+  std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two, 65536
+                                        ///< at most
   std::uint32_t urgent_slots = 16;      ///< the same; the last quarter is for control messages, so
                                         ///< with 1 nothing is kept for them, and 2 is useful
   std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the
