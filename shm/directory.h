@@ -41,6 +41,11 @@ static_assert(offsetof(AgentRecord, name) == 64);
 
 inline constexpr std::uint32_t kRecordTemporary = 1;
 
+// Whether agents with these parents are siblings; the coordinator alone has none.
+[[nodiscard]] constexpr bool are_siblings(std::uint32_t parent, std::uint32_t other_parent) {
+  return parent == other_parent && parent != 0;
+}
+
 struct DirectoryControl {
   Atomic<std::uint64_t> current;      // epoch << 1 | index of the current buffer
   Atomic<std::uint64_t> agent_count;  // indices below this are or were in use

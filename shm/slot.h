@@ -12,6 +12,7 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 
 #include "shm/extension.h"
 #include "shm/identity.h"
@@ -70,6 +71,14 @@ struct MessageHeader {
   std::uint32_t slab;  // slab number in the link, kNoSlab = inline
 };
 static_assert(sizeof(MessageHeader) == 48);
+
+inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
+
+// When a message that was sent then is over, on the same clock.
+[[nodiscard]] constexpr std::int64_t end_of_life(const MessageHeader& header,
+                                                 std::int64_t sent_ns) {
+  return header.ttl_ms == 0 ? kForEver : sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
+}
 
 [[nodiscard]] constexpr bool is_order(const MessageHeader& header) {
   return (header.flags & kFlagControl) != 0;

@@ -166,7 +166,7 @@ class AgentCore {
   [[nodiscard]] bool has_left() const {
     return left_.load(std::memory_order_relaxed);  // relaxed: see above
   }
-  // Nothing is taken any more either: somebody else may own the inbox.
+  // Nothing is taken any more either: somebody else may own the inbox. True in a forked child too.
   [[nodiscard]] bool has_ended() const { return !attached_; }
   [[nodiscard]] std::string why_down() const;
 

@@ -126,8 +126,7 @@ Result<void> AgentCore::join() {
   const auto role = control::role_from(options_.role);
   if (!role) {
     return fail(ErrorCode::kInvalid,
-                "attach: role \"" + options_.role +
-                    "\" is none of daemon, agent, architect, lead, worker, task");
+                "attach: role \"" + options_.role + "\" is none of " + control::agent_roles());
   }
   // The largest limit that any hive can have: what is wrong in any case is said at once.
   if (auto legal = contract_of(options_, shm::kMaxMaxPayload); !legal) {

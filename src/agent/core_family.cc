@@ -79,7 +79,8 @@ void AgentCore::mark_sibling(send::OutLink& link) {
                      directory_view_.read_record(link.directory_index, peer) &&
                      peer.pid == link.peer();
   const auto lock = lock_send();
-  link.copied = known && parent_ > control::kKingPid && peer.parent_pid == parent_;
+  link.copied =
+      known && parent_ != control::kKingPid && shm::are_siblings(peer.parent_pid, parent_);
 }
 
 bool AgentCore::lacks_parent_link(Pid peer) {

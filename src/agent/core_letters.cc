@@ -18,7 +18,7 @@ std::string no_letter(MessageId id) {
 }  // namespace
 
 Result<void> AgentCore::requeue_dead(MessageId id) {
-  if (is_forked_ || has_ended()) return fail(ErrorCode::kClosed, why_down());
+  if (has_ended()) return fail(ErrorCode::kClosed, why_down());
   const std::uint32_t at = receiver_->find_dead(id);
   if (at == shm::kNoEntry) return fail(ErrorCode::kInvalid, no_letter(id));
   receiver_->revive(at);
@@ -27,7 +27,7 @@ Result<void> AgentCore::requeue_dead(MessageId id) {
 }
 
 bool AgentCore::purge_dead(MessageId id) {
-  if (is_forked_ || has_ended()) return false;
+  if (has_ended()) return false;
   const std::uint32_t at = receiver_->find_dead(id);
   if (at == shm::kNoEntry) return false;
   receiver_->purge_dead(at);
@@ -36,7 +36,7 @@ bool AgentCore::purge_dead(MessageId id) {
 }
 
 std::size_t AgentCore::purge_all_dead() {
-  if (is_forked_ || has_ended()) return 0;
+  if (has_ended()) return 0;
   std::size_t count = 0;
   const shm::Home& home = receiver_->home().home();
   for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {

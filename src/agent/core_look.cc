@@ -58,7 +58,7 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
 
 // A look shows nothing as waiting that nobody will be handed out any more.
 void AgentCore::bury_expired() {
-  if (is_forked_ || has_ended()) return;
+  if (has_ended()) return;
   receiver_->bury_expired();
   offer_room();
 }

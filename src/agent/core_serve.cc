@@ -91,7 +91,7 @@ Result<Message> AgentCore::held(MessageId id) {
 // ---- What a handler does with its message -------------------------------------------------------
 
 bool AgentCore::is_cancelled(std::uint32_t entry) {
-  if (is_forked_ || has_ended()) return false;
+  if (has_ended()) return false;
   if (drain_turn()) offer_room();  // an order that is obeyed gives its place back
   return receiver_->is_cancelled(entry);
 }

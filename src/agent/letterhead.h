@@ -3,19 +3,16 @@
 // the message that is being handled while it is sent.
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include <beeline/types.h>
 
 #include "shm/entry.h"
 #include "src/agent/escalation.h"
+#include "src/control/trace_text.h"
 #include "src/send/send_path.h"
 
 namespace beeline {
-
-// The trace context as it lies in a message.
-static_assert(sizeof(TraceContext) == shm::kTraceBytes);
 
 class Letterhead {
  public:
@@ -73,13 +70,13 @@ class Letterhead {
     MessageId cause = options.cause;
     if (handled != nullptr) {
       if (cause == 0) cause = handled->header.id;
-      if (trace.empty()) std::memcpy(&trace, handled->extension().trace, sizeof(trace));
+      if (trace.empty()) trace = control::trace_of(handled->extension());
     }
     // The cause of an answer is what it answers.
     if ((cause == options.reply_to || cause == 0) && trace.empty()) return;
     shm::Extension& extension = extend();
     extension.cause = cause;
-    std::memcpy(extension.trace, &trace, sizeof(trace));
+    control::set_trace(extension, trace);
   }
   shm::Extension& extend() {
     if (envelope_.extension == nullptr) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <beeline/types.h>
@@ -17,9 +16,6 @@
 
 namespace beeline::control {
 namespace {
-
-// The trace context as it lies in a message.
-static_assert(sizeof(TraceContext) == shm::kTraceBytes);
 
 constexpr std::size_t kMaxTextBytes = 300;  // of an agent's reason
 
@@ -116,9 +112,7 @@ KeptLetter describe(const Hive& hive, const DeadLetter& letter) {
   kept.preview = letter.payload.substr(0, kMaxLetterPreview);
   kept.hops = letter.header.hops;
   kept.cause = letter.extension.cause;
-  TraceContext trace;
-  std::memcpy(&trace, letter.extension.trace, sizeof(trace));
-  kept.trace = to_text(trace);
+  kept.trace = to_text(trace_of(letter.extension));
   return kept;
 }
 

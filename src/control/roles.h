@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace beeline::control {
@@ -21,6 +23,18 @@ enum class Role : std::uint8_t {
 
 inline constexpr std::array<std::string_view, 7> kRoleWords = {
     "kernel", "daemon", "agent", "architect", "lead", "worker", "task"};
+
+/// Those that an agent may have.
+inline constexpr auto kAgentRoleWords = std::span(kRoleWords).subspan<1>();
+
+/// Them in one text, for people.
+[[nodiscard]] inline std::string agent_roles() {
+  std::string text;
+  for (const std::string_view word : kAgentRoleWords) {
+    text.append(text.empty() ? "" : ", ").append(word);
+  }
+  return text;
+}
 
 /// The word of a role as it stands in control messages and on the command line. Static.
 [[nodiscard]] constexpr std::string_view to_string(Role role) noexcept {

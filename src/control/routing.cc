@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "shm/directory.h"
+
 namespace beeline::control {
 namespace {
 
@@ -14,7 +16,7 @@ Rule allowed_rule(const AgentNode& from, const AgentNode& to) {
   if (from.pid == to.pid) return Rule::kSelf;
   if (from.parent == to.pid) return Rule::kParent;
   if (to.parent == from.pid) return Rule::kChild;
-  if (from.parent == to.parent && from.parent != kNoPid) return Rule::kSibling;
+  if (shm::are_siblings(from.parent, to.parent)) return Rule::kSibling;
   return Rule::kAncestor;
 }
 

@@ -18,9 +18,7 @@ namespace beeline::receive {
   if (sender.role == kKernelRole) return Relation::kSystem;
   if (receiver.parent_pid == sender.pid) return Relation::kParent;
   if (sender.parent_pid == receiver.pid) return Relation::kChild;
-  if (sender.parent_pid == receiver.parent_pid && sender.parent_pid != 0) {
-    return Relation::kSibling;
-  }
+  if (shm::are_siblings(sender.parent_pid, receiver.parent_pid)) return Relation::kSibling;
   return Relation::kOther;
 }
 

@@ -141,16 +141,11 @@ bool Receiver::has_expired(const shm::Entry& entry) {
 }
 
 bool Receiver::has_expired(const shm::MessageHeader& header, std::int64_t sent_ns) {
-  const std::int64_t end = end_of_life(header, sent_ns);
-  return end != kNever && os::coarse_ns() > end;
+  return os::coarse_ns() > shm::end_of_life(header, sent_ns);
 }
 
 std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
-  return entry.is_revived() ? kNever : end_of_life(entry.header, entry.header.sent_ns);
-}
-
-std::int64_t Receiver::end_of_life(const shm::MessageHeader& header, std::int64_t sent_ns) {
-  return header.ttl_ms == 0 ? kNever : sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
+  return entry.is_revived() ? kNever : shm::end_of_life(entry.header, entry.header.sent_ns);
 }
 
 // None of the reasons of drop_unfit() can hold.

@@ -97,7 +97,7 @@ class Receiver {
   [[nodiscard]] bool was_cut_short() { return std::exchange(cut_short_, false); }
   // When a link that is held back by its rate has its next token, on the coarse clock; kNever if
   // there is none.
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kNever = shm::kForEver;
   [[nodiscard]] std::int64_t next_token_ns() const;
   // Every lane was empty after this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns);
@@ -186,8 +186,6 @@ class Receiver {
   [[nodiscard]] static bool has_expired(const shm::MessageHeader& header, std::int64_t sent_ns);
   // When that is, on the coarse clock; kNever if it lives for ever.
   [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
-  [[nodiscard]] static std::int64_t end_of_life(const shm::MessageHeader& header,
-                                                std::int64_t sent_ns);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;
   // Takes nothing more from a link whose owner wrote what cannot be. `fault` says what, and lives

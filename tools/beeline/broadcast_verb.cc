@@ -76,8 +76,7 @@ void add_broadcast_verb(CLI::App& app, Context& context) {
   auto* group = verb->add_option_group("group", "Whom it goes to; all agents if not given");
   group->add_flag("--children", arguments->children, "The children of the sender, see --as");
   group->add_flag("--subtree", arguments->subtree, "Its children, their children, and so on");
-  group->add_option("--role", arguments->role, "All agents of this role")
-      ->check(CLI::IsMember({"daemon", "agent", "architect", "lead", "worker", "task"}));
+  group->add_option("--role", arguments->role, "All agents of this role")->check(is_agent_role());
   group->require_option(0, 1);
   verb->add_option("--as", arguments->as,
                    "Act as this agent, taking over its inbox if it is away; a temporary agent if "

@@ -137,7 +137,8 @@ class InboxReader {
     line.channel = dump::string_of(link, header.channel);
     line.rank = header.rank;
     line.bytes = header.length;
-    line.age_ms = std::max<std::int64_t>(0, home_.now_ns - header.sent_ns) / 1'000'000;
+    line.age_ms =
+        (home_.now_ns - std::clamp<std::int64_t>(header.sent_ns, 0, home_.now_ns)) / 1'000'000;
     line.preview = dump::preview_of(header, payload, link);
     const auto policy = static_cast<shm::OrderPolicy>(
         view_.u32(shape_.control(offsetof(shm::HomeControl, policy))));
@@ -174,9 +175,11 @@ class InboxReader {
   }
 
   /// Its agent has not looked since: nobody will be handed it out any more.
-  static void note_expiry(const shm::MessageHeader& header, InboxLine& line) {
+  void note_expiry(const shm::MessageHeader& header, InboxLine& line) const {
     const bool revived = (header.flags & shm::kFlagRevived) != 0;
-    if (header.ttl_ms == 0 || revived || line.age_ms <= header.ttl_ms) return;
+    // In a lane the sender wrote the time: it may be any number.
+    const auto sent_ns = std::clamp<std::int64_t>(header.sent_ns, 0, home_.now_ns);
+    if (revived || home_.now_ns <= shm::end_of_life(header, sent_ns)) return;
     line.reason = shm::to_string(shm::DeadReason::kExpired);
   }
 

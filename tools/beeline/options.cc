@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/roles.h"
 #include "src/os/error.h"
 #include "src/os/fd.h"
 
@@ -109,11 +110,16 @@ Result<std::string> read_body(const std::string& argument) {
   return read_all(file.get(), path);
 }
 
+CLI::Validator is_agent_role() {
+  return CLI::IsMember(
+      std::vector<std::string>(control::kAgentRoleWords.begin(), control::kAgentRoleWords.end()));
+}
+
 void add_attach_options(CLI::App& verb, AttachArguments& arguments) {
   verb.add_option("--parent", arguments.parent, "Name of the parent; the coordinator if not given");
   verb.add_option("--role", arguments.role,
-                  "daemon, agent, architect, lead, worker or task (sends to its parent only)")
-      ->check(CLI::IsMember({"daemon", "agent", "architect", "lead", "worker", "task"}))
+                  control::agent_roles() + " (which sends to its parent only)")
+      ->check(is_agent_role())
       ->capture_default_str();
 }
 

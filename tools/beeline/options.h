@@ -43,6 +43,8 @@ struct MessageArguments {
   [[nodiscard]] Result<SendOptions> options() const;
 };
 
+/// Of an option that names a role.
+[[nodiscard]] CLI::Validator is_agent_role();
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
 void add_message_options(CLI::App& verb, MessageArguments& arguments);
 
