@@ -397,6 +397,9 @@ BEELINE_ROLE(member) {
     const SendResult sent = agent->send("member", "a letter");
     ASSERT_TRUE(sent);
     next_message(*agent).reject();
+    const Outcome nameless = run({"beeline", "dlq", order, id_text(sent.id)});
+    EXPECT_EQ(nameless.code, 7) << nameless.err;
+    EXPECT_TRUE(says(nameless.err, "names that: ID AGENT")) << nameless.err;
     Program tool({"beeline", "dlq", order, id_text(sent.id), "member"});
     ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return agent->counters().dead == 0; }));
     const Outcome done = tool.wait();

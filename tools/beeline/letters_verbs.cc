@@ -74,7 +74,11 @@ Result<LetterView> name_letter(control::Client& client, const Context& context,
   const auto id = read_id(arguments);
   if (!id) return tl::unexpected(id.error());
   if (arguments.agent.empty() || !arguments.to.empty()) {
-    return find_letter(client, context, arguments);
+    auto letter = find_letter(client, context, arguments);
+    if (!letter && letter.error().code == ErrorCode::kDenied && arguments.to.empty()) {
+      letter.error().text += "; the user of its agent names that: ID AGENT";
+    }
+    return letter;
   }
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
