@@ -403,7 +403,7 @@ class Inbox {
   OrderPolicy policy_;
   std::int64_t rank_step_us_;
   // SUBTLE: compilers load neighbours that change together as one word, which waits for the stores
-  // of its halves (see to_words()): so those that do are none.
+  // of its halves (see to_words()): so those that every message changes are none.
   std::uint32_t free_count_ = 0;
   std::uint32_t critical_ = 0;
   std::uint32_t queued_ = 0;

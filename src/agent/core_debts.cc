@@ -62,7 +62,7 @@ bool AgentCore::pay_each() {
     const SendStatus status = pay(debt);
     if (may_be_sent_later(status)) {
       full.push_back(creditor);
-      all_ring &= status == SendStatus::kFull;
+      all_ring &= status == SendStatus::kFull && out_link(debt.to)->place != nullptr;
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
@@ -99,11 +99,12 @@ SendStatus AgentCore::pay(const Debt& debt) {
 }
 
 // A peer in whose link there was no room rings us from here on when it has taken something,
-// wherever we wait then: in a call, or on the fd outside of the library. False without a link.
+// wherever we wait then: in a call, or on the fd outside of the library. False for one that
+// nobody knows to be there.
 bool AgentCore::ask_to_ring(Pid peer) {
   const auto lock = lock_send();
   send::OutLink* link = out_link(peer);
-  if (link == nullptr) return false;
+  if (link == nullptr || link->place == nullptr) return false;
   send::SendPath::want_space(*link, send::SpaceFor::kDebts, true);
   return true;
 }
@@ -119,7 +120,7 @@ void AgentCore::stop_ringing(Pid to) {
   }
 }
 
-// Of an agent that leaves; how many there were. Leases are no loss: its next life has them.
+// Of an agent that leaves; how many there were.
 std::size_t AgentCore::drop_debts() {
   acks_dropped_ += static_cast<std::uint64_t>(std::count_if(debts_.begin(), debts_.end(), is_ack));
   escalations_.put_back();

@@ -47,6 +47,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
     if (lost && !link->owner_gone) set_owner_place(*link, announced.index);
   }
   next_place_ns_ = 0;  // it may have been this peer that was missing
+  escalations_.try_again_now();
   refresh_peer(announced.pid);
 }
 

@@ -97,6 +97,7 @@ Result<void> AgentCore::register_again() {
   }
   place_until_ns_ = os::monotonic_ns() + kPlaceFor;
   next_place_ns_ = 0;
+  escalations_.try_again_now();
   place_links();
   if (client_.closed()) return fail(ErrorCode::kClosed, "the coordinator went away again");
   return {};

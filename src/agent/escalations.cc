@@ -132,19 +132,22 @@ void Escalations::hand_up(Message message, std::string reply) {
 // A send may look at the control socket, and so come here again.
 void Escalations::send_waiting() {
   if (waiting_.empty() || core_.has_left() || core_.unasked_) return;
+  // Put back, what its sender has taken back ends.
+  std::erase_if(waiting_, [this](const Waiting& each) {
+    return core_.receiver_->is_cancelled(each.message.entry_);
+  });
+  if (awaited_ == 0 && os::monotonic_ns() < next_try_ns_) return;
   const AgentCore::Unasked unasked(core_);
   while (!waiting_.empty() && send_first()) {
   }
-  if (waiting_.empty()) core_.stop_ringing(std::exchange(awaited_, 0));
+  if (!waiting_.empty()) return;
+  next_try_ns_ = 0;
+  core_.stop_ringing(std::exchange(awaited_, 0));
 }
 
 // False when it has to wait.
 bool Escalations::send_first() {
   const std::uint32_t at = waiting_.front().message.entry_;
-  if (core_.receiver_->is_cancelled(at)) {
-    waiting_.pop_front();  // put back, what its sender has taken back ends
-    return true;
-  }
   Escalation made = escalation_of(at);
   SendStatus status = SendStatus::kOk;
   do {
@@ -165,7 +168,7 @@ bool Escalations::send_first() {
   return true;
 }
 
-// What asks the coordinator goes when there is one again, and knows everybody.
+// What asks the coordinator goes when there is one again.
 bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   if (status == SendStatus::kOk) return false;
   const bool away = core_.client_.closed();
@@ -185,10 +188,11 @@ bool Escalations::ask_for_room(SendStatus status, Pid asked) {
 void Escalations::wait_for(SendStatus status, Pid asked) {
   if (status == SendStatus::kFull && asked == awaited_) return;  // which rings
   core_.stop_ringing(std::exchange(awaited_, 0));
-  const std::int64_t now = os::monotonic_ns();
+  const auto lock = core_.lock_send();
   const send::OutLink* link = core_.out_link(asked);
   const bool limited = status == SendStatus::kRateLimited && link != nullptr;
-  next_try_ns_ = now + (limited ? link->rate.ns_until(os::coarse_ns()) : kPause);
+  const std::int64_t pause = limited ? link->rate.ns_until(os::coarse_ns()) : kPause;
+  next_try_ns_ = os::monotonic_ns() + pause;
 }
 
 }  // namespace beeline

@@ -38,13 +38,17 @@ class Escalations {
   void send_waiting();
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   // Something waits for room in the link to this agent, which rings when there is some.
-  [[nodiscard]] bool wants_room_of(Pid pid) const { return pid == awaited_ && !empty(); }
+  [[nodiscard]] bool wants_room_of(Pid pid) const {
+    return pid != 0 && pid == awaited_ && !empty();
+  }
   // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; kNever: not at all.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   [[nodiscard]] std::int64_t next_try_ns() const {
     return empty() || awaited_ != 0 ? kNever : next_try_ns_;
   }
-  // Puts back what waits, of an agent that leaves.
+  // The coordinator is there again, or knows of somebody.
+  void try_again_now() { next_try_ns_ = 0; }
+  // Puts back what waits, of an agent that leaves: its next life has it.
   void put_back() { waiting_.clear(); }
 
  private:

@@ -60,7 +60,8 @@ std::string why_not_sent(const SendResult& result, std::size_t bytes, const Send
     case SendStatus::kNoAgent:
       return "nobody has that name or pid; `beeline tree` shows who is there";
     default:
-      return "this agent has left the hive, attach again; or there was no target, name one";
+      return "this agent has left the hive, attach again; or there was no target, name one; or "
+             "no link could be opened, look whether the coordinator answers (`beeline status`)";
   }
 }
 

@@ -58,7 +58,7 @@ struct Bell {
 }
 
 // Wakes whoever sleeps behind the bell. REQUIRES: what it is to see is published and a full fence
-// lies behind it. Returns true when a system call was made.
+// lies behind it. Returns true where it found somebody in a sleep that this bell has not ended.
 //
 // SUBTLE: a sleep is ended once. Whoever was rung says that it sleeps until it gets its CPU, and
 // that may take as long as it takes to fill a lane. To sleep again it stores the next number,

@@ -81,7 +81,7 @@ TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
     letter_ = send_letter("sleeper");
     sleeper.await(1);
     std::uint32_t before = 0;
-    const auto words = [&] { return Words{"requeue", id_text(letter_), "sleeper"}; };
+    const auto words = [&] { return Words{"requeue", id_text(letter_)}; };
     Operation requeue = order("beeline dlq requeue", words);
     requeue.least_calls = 100;
     requeue.prepare = [&] { before = sleeper.taken(); };

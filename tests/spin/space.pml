@@ -98,7 +98,7 @@ inline ring_peer(rung) {
   fi
 }
 
-#ifdef REMEMBER
+#if defined(REMEMBER) && !defined(MUTANT_SLEEP_NOT_NUMBERED)
 #define IS_NEW(n) (asleep[me] != n && word[PEER] != n && for_slot[PEER] != n && for_space[PEER] != n)
 #define NEXT_SLEEP (IS_NEW(1) -> 1 : (IS_NEW(2) -> 2 : (IS_NEW(3) -> 3 : (IS_NEW(4) -> 4 : 5))))
 #else

@@ -85,6 +85,7 @@ inline ring(buffer, word, rung) {
      if
      :: atomic { empty(buffer) && in_futex -> in_futex = false }; remember(word, rung); break
      :: empty(buffer) && !in_futex
+     :: sleep_word != word -> break  /* it looks at the word before each try */
      fi;
 #ifdef MUTANT_ONE_FUTEX_TRY
      break

@@ -108,6 +108,7 @@ TEST_F(WaiterTest, ARingThatFoundNobodyIsMadeAgain) {
   Bell bell{&page_, event.get()};
   page_.sleep.relaxed_store(shm::next_sleep(0, shm::Sleep::kFutex));
   EXPECT_TRUE(ring(bell)) << "it has tried: nobody was in the kernel";
+  EXPECT_TRUE(ring(bell)) << "and does not believe that it ended this sleep";
   waiter_.fall_asleep();
   bell.event_fd = -1;
   EXPECT_TRUE(ring(bell)) << "it does not know the eventfd";
