@@ -39,6 +39,7 @@ void AgentCore::owe(Debt debt) {
 }
 
 void AgentCore::pay_debts() {
+  escalations_.drop_cancelled();  // whose senders are refused next
   for (const receive::Refused& refused : receiver_->take_refused()) {
     owe({Debt::Kind::kAck,
          shm::pid_of_message(refused.id),

@@ -129,13 +129,19 @@ void Escalations::hand_up(Message message, std::string reply) {
   core_.pay_debts();
 }
 
+// Put back, it ends.
+void Escalations::drop_cancelled() {
+  const auto gone = std::erase_if(waiting_, [this](const Waiting& each) {
+    return core_.receiver_->is_cancelled(each.message.entry_);
+  });
+  if (gone == 0) return;
+  next_try_ns_ = 0;
+  if (waiting_.empty()) core_.stop_ringing(std::exchange(awaited_, 0));
+}
+
 // A send may look at the control socket, and so come here again.
 void Escalations::send_waiting() {
   if (waiting_.empty() || core_.has_left() || core_.unasked_) return;
-  // Put back, what its sender has taken back ends.
-  std::erase_if(waiting_, [this](const Waiting& each) {
-    return core_.receiver_->is_cancelled(each.message.entry_);
-  });
   if (awaited_ == 0 && os::monotonic_ns() < next_try_ns_) return;
   const AgentCore::Unasked unasked(core_);
   while (!waiting_.empty() && send_first()) {
@@ -191,8 +197,8 @@ void Escalations::wait_for(SendStatus status, Pid asked) {
   const auto lock = core_.lock_send();
   const send::OutLink* link = core_.out_link(asked);
   const bool limited = status == SendStatus::kRateLimited && link != nullptr;
-  const std::int64_t pause = limited ? link->rate.ns_until(os::coarse_ns()) : kPause;
-  next_try_ns_ = os::monotonic_ns() + pause;
+  const std::int64_t token_in = limited ? link->rate.ns_until(os::coarse_ns()) : kPause;
+  next_try_ns_ = os::monotonic_ns() + std::min(token_in, kPause);  // it may die meanwhile
 }
 
 }  // namespace beeline

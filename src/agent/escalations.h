@@ -34,6 +34,8 @@ class Escalations {
   // above takes is a dead letter: its handler has decided already, and would do so again.
   // `reply`: its handler's words, for a sender that asked.
   void hand_up(Message message, std::string reply);
+  // Lets go of what its sender has taken back.
+  void drop_cancelled();
   // Sends up what waits and can go.
   void send_waiting();
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
