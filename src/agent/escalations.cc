@@ -192,7 +192,8 @@ bool Escalations::ask_for_room(SendStatus status, Pid asked) {
 }
 
 void Escalations::wait_for(SendStatus status, Pid asked) {
-  if (status == SendStatus::kFull && asked == awaited_) return;  // which rings
+  const bool awaited = status == SendStatus::kFull && asked == awaited_;
+  if (awaited && core_.ask_to_ring(asked)) return;
   core_.stop_ringing(std::exchange(awaited_, 0));
   const auto lock = core_.lock_send();
   const send::OutLink* link = core_.out_link(asked);
