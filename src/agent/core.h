@@ -77,7 +77,8 @@ class AgentCore {
   [[nodiscard]] std::string_view channel_of(std::uint32_t entry);
   [[nodiscard]] Relation relation_of(std::uint32_t entry) const;
   [[nodiscard]] Pid via_of(std::uint32_t entry);
-  void done(std::uint32_t entry, std::string_view reply);
+  // `how`: what a sender that has asked learns.
+  void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
   void requeue(std::uint32_t entry);
   void reject(std::uint32_t entry, std::string_view reply);
 

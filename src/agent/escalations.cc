@@ -30,7 +30,7 @@ SendResult Escalations::escalate(std::uint32_t entry) {
   if (core_.is_forked_) return {SendStatus::kNoRoute, 0, 0};
   Escalation made = escalation_of(entry);
   const SendResult sent = climb(made, &core_.receiver_->entry(entry), after(kPatienceAbove));
-  if (sent) end(entry, {});
+  if (sent) core_.done(entry, {}, AckStatus::kEscalate);
   return sent;
 }
 
@@ -110,16 +110,6 @@ Escalation Escalations::escalation_of(std::uint32_t entry) const {
   return made;
 }
 
-// Somebody above has it.
-void Escalations::end(std::uint32_t entry, std::string_view reply) {
-  const MessageId id = core_.receiver_->entry(entry).header.id;
-  const bool tell = core_.end_lease(entry);
-  core_.receiver_->done(entry);
-  core_.offer_room();
-  core_.show_activity();
-  if (tell) core_.acknowledge(id, AckStatus::kEscalate, reply);
-}
-
 // ---- What handlers want to go up ----------------------------------------------------------------
 
 void Escalations::hand_up(Message message, std::string reply) {
@@ -167,7 +157,7 @@ bool Escalations::send_first() {
   Waiting first = std::move(waiting_.front());
   waiting_.pop_front();
   if (status == SendStatus::kOk) {
-    end(first.message.release(), first.reply);
+    core_.done(first.message.release(), first.reply, AckStatus::kEscalate);
   } else {
     first.message.reject("it could not be escalated: " + std::string(to_string(status)));
   }

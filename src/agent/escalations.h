@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <beeline/message.h>
@@ -44,7 +42,7 @@ class Escalations {
     return pid != 0 && pid == awaited_ && !empty();
   }
   // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; kNever: not at all.
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kNever = shm::kForEver;
   [[nodiscard]] std::int64_t next_try_ns() const {
     return empty() || awaited_ != 0 ? kNever : next_try_ns_;
   }
@@ -62,7 +60,6 @@ class Escalations {
   SendResult climb(Escalation& made, const shm::Entry* about, Deadline deadline);
   SendResult write_down(std::span<const std::byte> payload);
   [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
-  void end(std::uint32_t entry, std::string_view reply);
   [[nodiscard]] bool send_first();
   [[nodiscard]] bool may_go_later(SendStatus status, Pid asked) const;
   [[nodiscard]] bool ask_for_room(SendStatus status, Pid asked);
