@@ -151,7 +151,7 @@ void ring_awake(benchmark::State& state) {
   wake::Bell bell{reinterpret_cast<const shm::StatusPage*>(page.base()), -1};
   for (auto _ : state) {
     shm::full_fence();
-    benchmark::DoNotOptimize(wake::ring(bell));
+    benchmark::DoNotOptimize(wake::ring(bell, 0));
   }
 }
 

@@ -21,12 +21,16 @@ namespace beeline::wake {
 
 inline constexpr int kRingTries = 64;
 inline constexpr std::int64_t kRingNs = 2'000'000;  // as long as the short block
+// How long a sleep that we have ended may go on before we ring again: whoever was rung has its CPU
+// by then, or somebody has stolen the ring.
+inline constexpr std::int64_t kAgainNs = 10'000'000;
 
 // Where one life of an agent is rung. Not owned. An empty bell rings nobody.
 struct Bell {
   const shm::StatusPage* page = nullptr;
-  int event_fd = -1;       // ours to ring it with, -1 if unknown
-  std::uint64_t rung = 0;  // the sleep that we have ended, as its word named it
+  int event_fd = -1;         // ours to ring it with, -1 if unknown
+  std::uint64_t rung = 0;    // the sleep that we have ended, as its word named it
+  std::int64_t rung_ns = 0;  // when
 };
 
 // What is left of ring() where somebody sleeps: kept out of the sends to those who do not.
@@ -36,8 +40,9 @@ struct Bell {
 // nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay,
 // and after kRingNs as well: a yield takes as long as others want the CPU, and the sleeper may be
 // stopped, killed, or waiting for us.
-[[gnu::noinline]] inline void end_sleep(Bell& bell, std::uint64_t word) {
+[[gnu::noinline]] inline void end_sleep(Bell& bell, std::uint64_t word, std::int64_t now_ns) {
   const auto& sleep = bell.page->sleep;
+  bell.rung_ns = now_ns;
   if (shm::how_asleep(word) == shm::Sleep::kEvent) {
     if (bell.event_fd < 0) return;
     os::signal_event(bell.event_fd);
@@ -50,25 +55,27 @@ struct Bell {
       bell.rung = word;
       return;
     }
-    const std::int64_t now_ns = os::monotonic_ns();
-    if (start_ns == 0) start_ns = now_ns;
-    if (now_ns - start_ns > kRingNs) return;
+    const std::int64_t tried_ns = os::monotonic_ns();
+    if (start_ns == 0) start_ns = tried_ns;
+    if (tried_ns - start_ns > kRingNs) return;
     os::yield();
   }
 }
 
 // Wakes whoever sleeps behind the bell. REQUIRES: what it is to see is published and a full fence
-// lies behind it. Returns true where it found somebody in a sleep that this bell has not ended.
+// lies behind it. `now_ns` is on the coarse clock. Returns true where it found somebody in a sleep
+// that this bell has not ended, or ended kAgainNs ago in vain.
 //
 // SUBTLE: a sleep is ended once. Whoever was rung says that it sleeps until it gets its CPU, and
 // that may take as long as it takes to fill a lane. To sleep again it stores the next number,
 // fences and looks at everything; whoever saw the number before that has its own fence before that
 // one, so the look finds what it has published. The same ends a ring that finds nobody.
-inline bool ring(Bell& bell) {
+inline bool ring(Bell& bell, std::int64_t now_ns) {
   if (bell.page == nullptr) return false;
   const std::uint64_t word = bell.page->sleep.relaxed_load();
-  if (shm::how_asleep(word) == shm::Sleep::kAwake || word == bell.rung) return false;
-  end_sleep(bell, word);
+  if (shm::how_asleep(word) == shm::Sleep::kAwake) return false;
+  if (word == bell.rung && now_ns - bell.rung_ns < kAgainNs) return false;
+  end_sleep(bell, word, now_ns);
   return true;
 }
 
@@ -78,7 +85,7 @@ inline bool fence_and_ring(const shm::StatusPage& status, int event_fd) {
   // with the fence of the sleeper.
   shm::full_fence();
   Bell bell{&status, event_fd};
-  return ring(bell);
+  return ring(bell, os::coarse_ns());
 }
 
 }  // namespace beeline::wake

@@ -98,7 +98,7 @@ struct Sender {
   }
   void ring() {
     fence();
-    static_cast<void>(wake::ring(bell));
+    static_cast<void>(wake::ring(bell, 0));
   }
   // SendPath::publish: whether the receiver is seen to be dead, when its message may have been
   // left.
@@ -154,7 +154,7 @@ struct Receiver {
   // Receiver::ring_for_space
   void ring_for_space() {
     shm::full_fence();  // Receiver::ring_for_space
-    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(bell));
+    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(bell, 0));
   }
   // Receiver::next_in_order
   [[nodiscard]] shm::Lane next_in_order() const {

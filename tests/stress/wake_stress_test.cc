@@ -111,14 +111,14 @@ class End {
     linger(lead);
     const auto outcome =
         sender_.send(link_, std::span<const std::byte>(), {}, sender_.reserve_id());
-    const bool rang = ring(bell_);
+    const bool rang = ring(bell_, 0);
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;
     refused_ += outcome == send::Outcome::kOk ? 0 : 1;
     // SUBTLE: a ring gives up when the sleeper loses its CPU right before it enters the kernel;
     // the short first wait bounds that, and it is off here. Who missed us for lack of a fence had
     // not said that it sleeps: then nothing rang above, and nothing rings again.
-    while (rang && other_->done_.observe() != round && ring(bell_)) os::yield();
+    while (rang && other_->done_.observe() != round && ring(bell_, 0)) os::yield();
   }
 
   [[nodiscard]] std::uint32_t round() const { return round_.relaxed_load(); }

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint32_t kPeer = 7;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLongest = 1'000'000'000'000;  // far beyond the watchdog
+constexpr std::int64_t kNow = 5'000'000'000;
 constexpr WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = true};
 
 class WaiterTest : public testing::Test {
@@ -89,17 +90,17 @@ TEST_F(WaiterTest, ASleepIsEndedOnceByEachWhoRings) {
   Bell first{&page_, bells_.own()};
   Bell second{&page_, bells_.own()};
   const auto was_rung = [&] { return os::drain_event(bells_.own()); };
-  EXPECT_FALSE(ring(first)) << "it is awake";
+  EXPECT_FALSE(ring(first, kNow)) << "it is awake";
   for (int sleep = 0; sleep < 3; ++sleep) {
     waiter_.fall_asleep();
-    EXPECT_TRUE(ring(first));
+    EXPECT_TRUE(ring(first, kNow));
     EXPECT_TRUE(was_rung());
-    EXPECT_FALSE(ring(first)) << "it has not had its CPU yet";
+    EXPECT_FALSE(ring(first, kNow)) << "it has not had its CPU yet";
     EXPECT_FALSE(was_rung());
-    EXPECT_TRUE(ring(second)) << "it knows nothing of the first";
+    EXPECT_TRUE(ring(second, kNow)) << "it knows nothing of the first";
     EXPECT_TRUE(was_rung());
     waiter_.wake_up();
-    EXPECT_FALSE(ring(first));
+    EXPECT_FALSE(ring(first, kNow));
   }
 }
 
@@ -107,14 +108,26 @@ TEST_F(WaiterTest, ARingThatFoundNobodyIsMadeAgain) {
   const os::UniqueFd event = os::create_event_fd().value();
   Bell bell{&page_, event.get()};
   page_.sleep.relaxed_store(shm::next_sleep(0, shm::Sleep::kFutex));
-  EXPECT_TRUE(ring(bell)) << "it has tried: nobody was in the kernel";
-  EXPECT_TRUE(ring(bell)) << "and does not believe that it ended this sleep";
+  EXPECT_TRUE(ring(bell, kNow)) << "it has tried: nobody was in the kernel";
+  EXPECT_TRUE(ring(bell, kNow)) << "and does not believe that it ended this sleep";
   waiter_.fall_asleep();
   bell.event_fd = -1;
-  EXPECT_TRUE(ring(bell)) << "it does not know the eventfd";
+  EXPECT_TRUE(ring(bell, kNow)) << "it does not know the eventfd";
   bell.event_fd = event.get();
-  EXPECT_TRUE(ring(bell));
+  EXPECT_TRUE(ring(bell, kNow));
   EXPECT_TRUE(os::drain_event(event.get()));
+}
+
+TEST_F(WaiterTest, ASleepThatGoesOnAfterARingIsRungAgain) {
+  Bell bell{&page_, bells_.own()};
+  waiter_.fall_asleep();
+  EXPECT_TRUE(ring(bell, kNow));
+  EXPECT_TRUE(os::drain_event(bells_.own())) << "a thief takes it";
+  EXPECT_FALSE(ring(bell, kNow + kAgainNs - 1));
+  EXPECT_TRUE(ring(bell, kNow + kAgainNs)) << "what we send now wakes nobody for ever";
+  EXPECT_TRUE(os::drain_event(bells_.own()));
+  EXPECT_FALSE(ring(bell, kNow + kAgainNs + 1)) << "the time counts from the last ring";
+  waiter_.wake_up();
 }
 
 // ---- Peers of other users -----------------------------------------------------------------------
