@@ -40,6 +40,14 @@ constexpr unsigned kMostSeconds = 3600;                // of a process
   ::_exit(1);
 }
 
+/// The next message for the lead must be this one. Errors: kSystem (it is another).
+Result<void> await_word(Agent& agent, std::string_view due, Pid* from = nullptr) {
+  const auto text = hear_one(agent, from);
+  if (!text) return tl::unexpected(text.error());
+  if (*text == due) return {};
+  return fail(ErrorCode::kSystem, fmt::format("\"{}\" came where \"{}\" was due", *text, due));
+}
+
 }  // namespace
 
 Result<Crowd> Crowd::create() {
@@ -205,14 +213,22 @@ Result<Agent> attach_lead(const Case& what) {
   return agent;
 }
 
+Result<std::string> hear_one(Agent& agent, Pid* from) {
+  for (;;) {
+    auto message = agent.receive();
+    if (!message) return tl::unexpected(message.error());
+    std::string text(message->text());
+    if (from != nullptr) *from = message->from();
+    const bool is_copy = message->is_copy();
+    message->done();
+    if (!is_copy) return text;
+  }
+}
+
 Result<Pid> await_hello(Agent& agent) {
-  auto message = agent.receive();
-  if (!message) return tl::unexpected(message.error());
-  const std::string text(message->text());
-  const Pid from = message->from();
-  message->done();
-  if (text == kHello) return from;
-  return fail(ErrorCode::kSystem, fmt::format("\"{}\" came where a hello was due", text));
+  Pid from = 0;
+  if (auto heard = await_word(agent, kHello, &from); !heard) return tl::unexpected(heard.error());
+  return from;
 }
 
 Result<void> say_goodbye(Agent& agent, const std::vector<Peer>& members) {
@@ -220,9 +236,7 @@ Result<void> say_goodbye(Agent& agent, const std::vector<Peer>& members) {
     if (auto said = say(agent, member, kBye); !said) return said;
   }
   for (std::size_t left = members.size(); left > 0; --left) {
-    auto message = agent.receive();
-    if (!message) return tl::unexpected(message.error());
-    message->done();
+    if (auto heard = await_word(agent, kBye); !heard) return heard;
   }
   return {};
 }

@@ -97,6 +97,9 @@ using Hear = std::function<Result<bool>(Agent&, Peer lead, const Message&)>;
 /// The lead's agent. Like the members it is pinned after it has attached: before, it would learn
 /// that there is one CPU, and never spin.
 [[nodiscard]] Result<Agent> attach_lead(const Case& what);
+/// The lead: the next message that is meant for it, not one that its members send each other, of
+/// which it is shown copies.
+[[nodiscard]] Result<std::string> hear_one(Agent& agent, Pid* from = nullptr);
 /// The lead: waits for a hello. Returns who said it.
 [[nodiscard]] Result<Pid> await_hello(Agent& agent);
 /// The lead: good-bye to everybody, and waits for their answers.

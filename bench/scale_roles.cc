@@ -19,19 +19,6 @@ constexpr std::string_view kWord = "word";
 constexpr std::string_view kTalked = "talked";
 constexpr std::string_view kLast = "last";
 
-/// The next message that is meant for the lead, not what its members say to each other.
-Result<std::string> hear_one(Agent& agent, Pid* from = nullptr) {
-  for (;;) {
-    auto message = agent.receive();
-    if (!message) return tl::unexpected(message.error());
-    std::string text(message->text());
-    if (from != nullptr) *from = message->from();
-    const bool is_copy = message->is_copy();
-    message->done();
-    if (!is_copy) return text;
-  }
-}
-
 /// p50 of round trips with one member.
 Result<std::uint64_t> round_trip(Agent& agent, Peer member, double seconds) {
   const auto histogram = std::make_unique<Histogram>();

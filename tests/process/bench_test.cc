@@ -219,6 +219,14 @@ TEST_F(BenchTest, ScaleCountsWhatAgentsCost) {
   EXPECT_EQ(found.value("talk_links", 0), 20) << "each of five to each of the others";
 }
 
+TEST_F(BenchTest, ScaleEndsAlthoughItsLeadIsStillShownCopiesOfTheTalk) {
+  // In each of these hives the copies may all come in time.
+  const auto found = rows({"scale", "--agents", "20,20,20,20,20,20", "--all-to-all", "--seconds",
+                           "0.01", "--attempts", "1"});
+  ASSERT_EQ(found.size(), 6U);
+  for (const json& each : found) EXPECT_EQ(each.value("talk_links", 0), 380);
+}
+
 TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
   const json found = row({"idle", "--agents", "3", "--seconds", "0.1"});
   expect_all(found, {"/cpu_ms_per_10s", "/coordinator_ms_per_10s", "/mode", "/cpus"});
