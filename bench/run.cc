@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/attempts.h"
 #include "bench/histogram_text.h"
 #include "bench/limit.h"
 #include "src/os/error.h"
@@ -72,15 +73,13 @@ Result<void> save_both(Row& row, const Board& board, const std::string& file,
 }  // namespace
 
 Result<Outcome> run_case(SharedBoard& board, const Case& what, const Prepare& prepare) {
-  for (int attempt = 1;; ++attempt) {
+  return measure_until_stable(what.most_attempts, [&]() -> Result<Outcome> {
     board.clear(what.members);
     const auto done = run_pair(*board, what.seconds,
                                [&](Side side) { return play(*board, side, what, prepare); });
     if (!done) return tl::unexpected(done.error());
-    Outcome outcome = outcome_of(*board);
-    outcome.attempts = attempt;
-    if (outcome.stable() || attempt == what.most_attempts) return outcome;
-  }
+    return outcome_of(*board);
+  });
 }
 
 Result<void> run_rows(const Sink& out, const Flags& flags, const std::vector<Case>& cases,

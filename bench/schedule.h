@@ -1,9 +1,5 @@
 #pragma once
-// Round trips that are due at fixed times, whatever became of those before.
-//
-// Message k is due at start + k / rate and its answer is counted from then on, not from when it was
-// sent: one slow answer is not an excuse for all messages that had to wait behind it ("coordinated
-// omission"). How late messages were sent is recorded by itself.
+// Round trips that are due at fixed times, see open_loop.h.
 
 #include "bench/agents.h"
 
