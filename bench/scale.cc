@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "bench/attempts.h"
 #include "bench/gathering.h"
 #include "bench/limit.h"
 #include "bench/proc.h"
@@ -66,8 +67,6 @@ void add_footprint(Row& row, Gathering& gathering, std::size_t members, std::uin
 /// the machine changed.
 Result<Outcome> measure_ends(Gathering& gathering, SharedBoard& board, Case limit) {
   limit.seconds = std::min(limit.seconds, 0.1);
-  Outcome outcome;
-  outcome.count = Outcome::kFewest;
   const auto bare = [&]() -> Result<std::uint64_t> {
     board.clear();
     const auto done = run_pair(*board, limit.seconds, [&](Side side) -> Result<void> {
@@ -78,16 +77,18 @@ Result<Outcome> measure_ends(Gathering& gathering, SharedBoard& board, Case limi
     if (!done) return tl::unexpected(done.error());
     return board->rounds.percentile(50.0);
   };
-  for (outcome.attempts = 1;; ++outcome.attempts) {
+  return measure_until_stable(limit.most_attempts, [&]() -> Result<Outcome> {
     const auto before = bare();
     if (!before) return tl::unexpected(before.error());
     const auto done = gathering.crowd().order(number_of(LeadTask::kRoundTrips));
     if (!done) return tl::unexpected(done.error());
     const auto after = bare();
     if (!after) return tl::unexpected(after.error());
+    Outcome outcome;
     outcome.limit = {*before, *after};
-    if (outcome.stable() || outcome.attempts == limit.most_attempts) return outcome;
-  }
+    outcome.count = result_of(gathering.crowd().page(), LeadResult::kRounds);
+    return outcome;
+  });
 }
 
 Result<void> add_talk(Row& row, Gathering& gathering, std::size_t members) {

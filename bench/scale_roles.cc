@@ -1,5 +1,6 @@
 #include "bench/scale_roles.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -19,8 +20,13 @@ constexpr std::string_view kWord = "word";
 constexpr std::string_view kTalked = "talked";
 constexpr std::string_view kLast = "last";
 
-/// p50 of round trips with one member.
-Result<std::uint64_t> round_trip(Agent& agent, Peer member, double seconds) {
+struct RoundTrips {
+  std::uint64_t p50_ns = 0;
+  std::uint64_t count = 0;
+};
+
+/// Round trips with one member.
+Result<RoundTrips> time_round_trips(Agent& agent, Peer member, double seconds) {
   const auto histogram = std::make_unique<Histogram>();
   Result<void> good;
   const auto round = [&](std::uint32_t) {
@@ -38,17 +44,18 @@ Result<std::uint64_t> round_trip(Agent& agent, Peer member, double seconds) {
   histogram->clear();
   if (good) time_rounds(seconds, *histogram, round);
   if (!good) return tl::unexpected(good.error());
-  return histogram->percentile(50.0);
+  return RoundTrips{histogram->percentile(50.0), histogram->count()};
 }
 
 Result<void> measure_ends(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
                           double seconds) {
-  const auto first = round_trip(agent, members.front(), seconds);
+  const auto first = time_round_trips(agent, members.front(), seconds);
   if (!first) return tl::unexpected(first.error());
-  const auto last = round_trip(agent, members.back(), seconds);
+  const auto last = time_round_trips(agent, members.back(), seconds);
   if (!last) return tl::unexpected(last.error());
-  result_of(page, LeadResult::kFirst) = *first;
-  result_of(page, LeadResult::kLast) = *last;
+  result_of(page, LeadResult::kFirst) = first->p50_ns;
+  result_of(page, LeadResult::kLast) = last->p50_ns;
+  result_of(page, LeadResult::kRounds) = std::min(first->count, last->count);
   return {};
 }
 
@@ -127,9 +134,9 @@ std::uint64_t& result_of(CrowdPage& page, LeadResult which) {
 
 Result<void> measure_alone(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
                            double seconds) {
-  const auto alone = round_trip(agent, members.front(), seconds);
+  const auto alone = time_round_trips(agent, members.front(), seconds);
   if (!alone) return tl::unexpected(alone.error());
-  result_of(page, LeadResult::kAlone) = *alone;
+  result_of(page, LeadResult::kAlone) = alone->p50_ns;
   return {};
 }
 

@@ -17,7 +17,14 @@ enum class LeadTask : std::uint32_t {
 };
 
 /// Where CrowdPage::results holds what, in nanoseconds.
-enum class LeadResult : std::size_t { kAlone, kFirst, kLast, kTalk, kLife };
+enum class LeadResult : std::size_t {
+  kAlone,
+  kFirst,
+  kLast,
+  kTalk,
+  kLife,
+  kRounds,  ///< a number: with the first or with the last member, whichever had fewer
+};
 [[nodiscard]] std::uint64_t& result_of(CrowdPage& page, LeadResult which);
 
 /// Round trips with the only member that there is.
