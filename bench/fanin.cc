@@ -121,18 +121,17 @@ class FanIn final : public Benchmark {
                                {"limit", "/limit_rtt_ns/p50"}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command).add_sizes(command);
+    flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});
+    flags_.add_sizes(command, {64});
     command.add_option("--senders", senders_, "How many send")
+        ->capture_default_str()
         ->check(CLI::Range(std::size_t{1}, kMostMembers - 1));
   }
 
   Result<void> run(Sink& out) override {
-    auto rows = flags_.sized({64});
-    for (Case& row : rows) {
-      row.seconds = flags_.seconds_or(1.0);
-      row.members = senders_ + 1;
-    }
-    return run_rows_in_hive(out, flags_, flags_.cases(rows, {WaitMode::kSpin}), run_fanin,
+    auto rows = flags_.sized();
+    for (Case& row : rows) row.members = senders_ + 1;
+    return run_rows_in_hive(out, flags_, flags_.cases(rows), run_fanin,
                             [](Row& row, const Case& what, const Outcome& outcome) {
                               row["senders"] = what.members - 1;
                               fill_stream(row, what, outcome);

@@ -116,8 +116,11 @@ class FanOut final : public Benchmark {
                                {"limit", "/limit_rtt_ns/p50"}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command).add_sizes(command);
+    // Receivers that share a CPU must let each other run.
+    flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kAdaptive});
+    flags_.add_sizes(command, {64});
     command.add_option("--receivers", receivers_, "How many receive")
+        ->capture_default_str()
         ->check(CLI::Range(std::size_t{1}, kMostMembers - 1));
     command.add_flag("--broadcast", broadcast_, "Only by Agent::broadcast()");
   }
@@ -126,16 +129,13 @@ class FanOut final : public Benchmark {
     std::vector<Case> rows;
     for (const bool broadcast : {false, true}) {
       if (broadcast_ && !broadcast) continue;
-      for (Case row : flags_.sized({64})) {
-        row.seconds = flags_.seconds_or(1.0);
+      for (Case row : flags_.sized()) {
         row.members = receivers_ + 1;
         row.broadcast = broadcast;
         rows.push_back(row);
       }
     }
-    // Receivers that share a CPU must let each other run.
-    return run_rows_in_hive(out, flags_, flags_.cases(rows, {WaitMode::kAdaptive}), run_fanout,
-                            fill_fanout);
+    return run_rows_in_hive(out, flags_, flags_.cases(rows), run_fanout, fill_fanout);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "bench/agents.h"
 #include "bench/pair.h"
@@ -14,39 +15,73 @@ const std::map<std::string, WaitMode> kModes{
 
 constexpr std::uint64_t kLargestSize = 64ULL << 20;
 
+constexpr auto kLimitFooter =
+    "The limit is measured by the processes of each run, before and after it: a bare round trip\n"
+    "of a cache line, or of a futex or eventfd where the agents sleep. Where the two differ by\n"
+    "more than 30 % the run is done again, see --attempts, and then called unstable.";
+
+/// The texts of values as an option takes several.
+template <typename Values, typename Text>
+std::string joined(const Values& values, const Text& text) {
+  std::string all;
+  for (const auto& value : values) {
+    if (!all.empty()) all += ',';
+    all += text(value);
+  }
+  return all;
+}
+
 }  // namespace
 
-Flags& Flags::add_run(CLI::App& command) {
+void add_footer(CLI::App& command, const std::string& text) {
+  const std::string before = command.get_footer();
+  command.footer(before.empty() ? text : before + "\n" + text);
+}
+
+Flags& Flags::add_run(CLI::App& command, double seconds) {
+  seconds_ = seconds;
   command
       .add_option("--pin", pin_,
                   "CPUs of the processes, like 0,1; the last one is shared by those that remain")
+      ->type_name("CPU,...")
       ->delimiter(',')
-      ->expected(2, static_cast<int>(kMostMembers));
+      ->expected(1, static_cast<int>(kMostMembers));
   command.add_option("--seconds", seconds_, "Measuring time of each row")
+      ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
+  command.add_flag("--json", json_, "One JSON object for each row");
+  return *this;
+}
+
+Flags& Flags::add_attempts(CLI::App& command) {
+  add_footer(command, kLimitFooter);
   command
       .add_option("--attempts", most_attempts_,
                   "How often a row is measured at most, until its two limits agree")
       ->capture_default_str()
       ->check(CLI::Range(1, 100));
-  command.add_flag("--json", json_, "One JSON object for each row");
   return *this;
 }
 
-Flags& Flags::add_modes(CLI::App& command) {
-  command
-      .add_option("--mode", modes_,
-                  "How the agents wait: spin, adaptive or sleep; several with commas")
-      ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kModes).description(""));
+Flags& Flags::add_modes(CLI::App& command, std::vector<WaitMode> modes) {
+  modes_ = std::move(modes);
+  has_modes_ = command
+                   .add_option("--mode", modes_,
+                               "How the agents wait: spin, adaptive or sleep; several with commas")
+                   ->delimiter(',')
+                   ->transform(CLI::CheckedTransformer(kModes).description(""))
+                   ->default_str(joined(modes_, [](WaitMode mode) { return to_string(mode); }));
   return *this;
 }
 
-Flags& Flags::add_sizes(CLI::App& command) {
-  command.add_option("--size", sizes_, "Bytes of payload, like 64 or 1M; several with commas")
-      ->delimiter(',')
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{1}, kLargestSize));
+Flags& Flags::add_sizes(CLI::App& command, std::vector<std::uint64_t> sizes) {
+  sizes_ = std::move(sizes);
+  has_sizes_ =
+      command.add_option("--size", sizes_, "Bytes of payload, like 64 or 1M; several with commas")
+          ->delimiter(',')
+          ->transform(CLI::AsSizeValue(false))
+          ->check(CLI::Range(std::uint64_t{1}, kLargestSize))
+          ->default_str(joined(sizes_, [](std::uint64_t size) { return std::to_string(size); }));
   return *this;
 }
 
@@ -83,16 +118,17 @@ std::string Flags::hist_of(std::size_t row, std::size_t rows, std::string_view w
 
 Cpus Flags::cpus() const {
   if (pin_.empty()) return default_cpus();
-  Cpus cpus{pin_[0], pin_[1]};
-  cpus.more.assign(pin_.begin() + 2, pin_.end());
-  if (!cpus.more.empty()) cpus.more.resize(kMostMembers, cpus.more.back());
+  if (pin_.size() < 3) return {pin_.front(), pin_.back()};
+  Cpus cpus{pin_[0], pin_[1], {pin_.begin() + 2, pin_.end()}};
+  cpus.more.resize(kMostMembers, cpus.more.back());
   return cpus;
 }
 
 std::vector<Case> Flags::sized(const std::vector<std::uint64_t>& sizes) const {
   std::vector<Case> rows;
-  for (const std::uint64_t size : sizes_.empty() ? sizes : sizes_) {
+  for (const std::uint64_t size : has_sizes() ? sizes_ : sizes) {
     Case row;
+    row.seconds = seconds_;
     row.size = static_cast<std::size_t>(size);
     row.carry = size <= kLanePayload ? Carry::kLane : Carry::kLoan;
     if (untouched_) row.carry = Carry::kUntouched;
@@ -103,7 +139,7 @@ std::vector<Case> Flags::sized(const std::vector<std::uint64_t>& sizes) const {
 
 std::vector<Case> Flags::cases(const std::vector<Case>& rows, std::vector<WaitMode> modes) const {
   const Cpus cpus = this->cpus();
-  if (!modes_.empty()) modes = modes_;
+  if (has_modes()) modes = modes_;
   if (cpus.shared()) modes = {WaitMode::kSleep};
   std::vector<Case> all;
   for (const WaitMode mode : modes) {

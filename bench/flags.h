@@ -12,15 +12,21 @@
 
 namespace beeline::bench {
 
+/// A line, or several, below the options of a sub-command.
+void add_footer(CLI::App& command, const std::string& text);
+
 class Flags {
  public:
   // Each adds flags to a sub-command; `this` must live as long as it.
 
-  /// --pin, --seconds, --attempts, --json.
-  Flags& add_run(CLI::App& command);
-  Flags& add_modes(CLI::App& command);
-  /// --size.
-  Flags& add_sizes(CLI::App& command);
+  /// --pin, --seconds (by default `seconds`), --json.
+  Flags& add_run(CLI::App& command, double seconds);
+  /// --attempts, of a test whose rows have a limit before and one after.
+  Flags& add_attempts(CLI::App& command);
+  /// --mode. `modes`: by default.
+  Flags& add_modes(CLI::App& command, std::vector<WaitMode> modes);
+  /// --size. `sizes`: by default; empty: the test says which.
+  Flags& add_sizes(CLI::App& command, std::vector<std::uint64_t> sizes);
   /// --untouched.
   Flags& add_carry(CLI::App& command);
   Flags& add_rate(CLI::App& command);
@@ -30,21 +36,29 @@ class Flags {
   /// File for a histogram of row `row` (from 1) of so many; empty: none. `what` goes into its name.
   [[nodiscard]] std::string hist_of(std::size_t row, std::size_t rows, std::string_view what) const;
   [[nodiscard]] double rate() const { return rate_; }
-  [[nodiscard]] double seconds_or(double other) const { return seconds_ > 0.0 ? seconds_ : other; }
+  [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] Cpus cpus() const;
 
-  /// A case for each size: those of --size, else `sizes`; lane, loan or untouched.
+  /// A case for each size, with the measuring time; lane, loan or untouched.
+  [[nodiscard]] std::vector<Case> sized() const { return sized(sizes_); }
   [[nodiscard]] std::vector<Case> sized(const std::vector<std::uint64_t>& sizes) const;
   /// True where --size says what to measure.
-  [[nodiscard]] bool has_sizes() const { return !sizes_.empty(); }
-  /// Each of the rows in each mode: those of --mode, else `modes`; with attempts and CPUs. On one
-  /// CPU nobody can spin: every mode becomes sleep.
+  [[nodiscard]] bool has_sizes() const { return has_sizes_ != nullptr && has_sizes_->count() > 0; }
+  /// True where --mode does.
+  [[nodiscard]] bool has_modes() const { return has_modes_ != nullptr && has_modes_->count() > 0; }
+  /// Each of the rows in each mode, with attempts and CPUs. On one CPU nobody can spin: every mode
+  /// becomes sleep.
+  [[nodiscard]] std::vector<Case> cases(const std::vector<Case>& rows) const {
+    return cases(rows, modes_);
+  }
   [[nodiscard]] std::vector<Case> cases(const std::vector<Case>& rows,
                                         std::vector<WaitMode> modes) const;
 
  private:
   std::vector<std::uint64_t> sizes_;
   std::vector<WaitMode> modes_;
+  CLI::Option* has_sizes_ = nullptr;  // owned by the sub-command
+  CLI::Option* has_modes_ = nullptr;
   std::vector<int> pin_;
   double seconds_ = 0.0;
   int most_attempts_ = kMostAttempts;

@@ -101,8 +101,9 @@ class Idle final : public Benchmark {
                                {"seconds", "/seconds", 8, 1.0, 1}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command);
+    flags_.add_run(command, 10.0).add_modes(command, {WaitMode::kAdaptive});
     command.add_option("--agents", agents_, "How many; several with commas")
+        ->default_str("50")
         ->delimiter(',')
         ->check(CLI::Range(std::size_t{2}, kMostInCrowd));
   }
@@ -110,8 +111,8 @@ class Idle final : public Benchmark {
   Result<void> run(Sink& out) override {
     out.open(flags_.cpus());
     Case all;
-    all.seconds = flags_.seconds_or(10.0);
-    for (const Case& what : flags_.cases({all}, {WaitMode::kAdaptive})) {
+    all.seconds = flags_.seconds();
+    for (const Case& what : flags_.cases({all})) {
       for (const std::size_t agents : agents_) {
         auto row = measure(what, agents - 1);
         if (!row) return tl::unexpected(row.error());

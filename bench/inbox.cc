@@ -137,8 +137,10 @@ class Inbox final : public Benchmark {
                               .lines = {{"take", "/take_ns/p50"}}}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_sizes(command).add_hist(command);
+    flags_.add_run(command, 0.3).add_attempts(command).add_sizes(command, {64});
+    flags_.add_hist(command);
     command.add_option("--depth", depths_, "Messages in the inbox; several with commas")
+        ->default_str("100,1000,10000,100000")
         ->delimiter(',')
         ->check(CLI::Range(std::size_t{10}, std::size_t{450'000}));
   }
@@ -146,9 +148,8 @@ class Inbox final : public Benchmark {
   Result<void> run(Sink& out) override {
     std::vector<Case> rows;
     for (const std::size_t depth : depths_) {
-      for (Case row : flags_.sized({64})) {
+      for (Case row : flags_.sized()) {
         row.depth = depth;
-        row.seconds = flags_.seconds_or(0.3);
         rows.push_back(row);
       }
     }

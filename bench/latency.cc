@@ -82,25 +82,27 @@ class Latency final : public Benchmark {
                         .lines = {{"message", "/rtt_ns/p50"}, {"limit", "/limit_rtt_ns/p50"}}}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command).add_sizes(command).add_carry(command);
-    flags_.add_rate(command).add_hist(command);
+    add_footer(command,
+               "Without --size also a loan of 1M that is not touched. With neither --size nor\n"
+               "--mode all of them in mode sleep as well.");
+    flags_.add_run(command, 0.3).add_attempts(command).add_modes(command, {WaitMode::kSpin});
+    flags_.add_sizes(command, {16, 64, 1024}).add_carry(command).add_rate(command);
+    flags_.add_hist(command);
   }
 
   Result<void> run(Sink& out) override {
-    auto rows = flags_.sized({16, 64, 1024});
+    auto rows = flags_.sized();
     if (!flags_.has_sizes()) {
       rows.push_back(rows.back());
       rows.back().size = 1 << 20;
       rows.back().carry = Carry::kUntouched;
     }
-    for (Case& row : rows) {
-      row.seconds = flags_.seconds_or(0.3);
-      row.rate = flags_.rate();
+    for (Case& row : rows) row.rate = flags_.rate();
+    auto cases = flags_.cases(rows);
+    if (!flags_.has_sizes() && !flags_.has_modes()) {
+      cases = flags_.cases(rows, {WaitMode::kSpin, WaitMode::kSleep});
     }
-    // One size, one row.
-    auto modes = std::vector{WaitMode::kSpin};
-    if (!flags_.has_sizes()) modes.push_back(WaitMode::kSleep);
-    return run_rows_in_hive(out, flags_, flags_.cases(rows, modes), run_latency, fill);
+    return run_rows_in_hive(out, flags_, cases, run_latency, fill);
   }
 };
 

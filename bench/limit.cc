@@ -111,15 +111,15 @@ class Limit final : public Benchmark {
                                {"max", "/limit_rtt_ns/max"}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command).add_hist(command);
+    flags_.add_run(command, 0.3).add_attempts(command).add_hist(command);
+    flags_.add_modes(command, {WaitMode::kSpin, WaitMode::kSleep});
   }
 
   Result<void> run(Sink& out) override {
     Case what;
     what.carry = Carry::kUntouched;
-    what.seconds = flags_.seconds_or(0.3);
-    const auto cases = flags_.cases({what}, {WaitMode::kSpin, WaitMode::kSleep});
-    return run_rows(out, flags_, cases, run_limit,
+    what.seconds = flags_.seconds();
+    return run_rows(out, flags_, flags_.cases({what}), run_limit,
                     [](Row& row, const Case&, const Outcome& outcome) {
                       row["limit_rtt_ns"] = percentiles_json(outcome.rtt_ns);
                       row["machine"] = machine_json();

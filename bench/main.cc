@@ -15,10 +15,7 @@ namespace {
 constexpr int kUsageError = 2;
 
 constexpr auto kFooter =
-    "The limit is measured by the processes of each run, before and after it: a bare round trip\n"
-    "of a cache line, or of a futex or eventfd where the agents sleep. Where the two differ by\n"
-    "more than 30 % the run is done again, see --attempts, and then called unstable.\n"
-    "Without --size and --mode, each test measures what the README shows.";
+    "What follows a test with --help: the options that it takes, and what it measures without.";
 
 Result<void> run_chosen(const CLI::App& app,
                         const std::vector<std::unique_ptr<Benchmark>>& benchmarks) {
@@ -32,13 +29,13 @@ Result<void> run_chosen(const CLI::App& app,
 
 int run(int argc, char** argv) {
   CLI::App app("Measures Beeline next to the machine's own limit", "beeline-bench");
-  app.footer(kFooter);
   app.require_subcommand(1);
   const auto benchmarks = all_benchmarks();
   for (const auto& benchmark : benchmarks) {
     const Description& about = benchmark->description();
     benchmark->add_flags(*app.add_subcommand(about.name, about.help));
   }
+  app.footer(kFooter);  // sub-commands that come later would have it too
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

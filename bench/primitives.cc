@@ -75,14 +75,14 @@ class Primitives final : public Benchmark {
                                {"min", "/ns/min", 10, 1.0, 1},
                                {"max", "/ns/max", 10, 1.0, 1}}}) {}
 
-  void add_flags(CLI::App& command) override { flags_.add_run(command); }
+  void add_flags(CLI::App& command) override { flags_.add_run(command, 0.5); }
 
   Result<void> run(Sink& out) override {
     const int cpu = flags_.cpus().ping;
     if (auto pinned = pin(cpu); !pinned) return pinned;
     out.open(fmt::format("one process, pinned to CPU {}", cpu));
     for (const Part& part : all_parts()) {
-      auto row = measure(part, flags_.seconds_or(0.5));
+      auto row = measure(part, flags_.seconds());
       if (!row) return tl::unexpected(row.error());
       (*row)["cpus"] = {cpu};
       out.add(std::move(*row));

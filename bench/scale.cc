@@ -208,8 +208,9 @@ class Scale final : public Benchmark {
   Scale() : Benchmark(describe()) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command);
+    flags_.add_run(command, 0.1).add_attempts(command).add_modes(command, {WaitMode::kAdaptive});
     command.add_option("--agents", agents_, "How many; several with commas")
+        ->default_str("100")
         ->delimiter(',')
         ->check(CLI::Range(std::size_t{1}, kMostInCrowd));
     command.add_flag("--all-to-all", extras_.talk,
@@ -225,8 +226,8 @@ class Scale final : public Benchmark {
     if (!board) return tl::unexpected(board.error());
     out.open(flags_.cpus());
     Case all;
-    all.seconds = flags_.seconds_or(0.1);
-    for (const Case& what : flags_.cases({all}, {WaitMode::kAdaptive})) {
+    all.seconds = flags_.seconds();
+    for (const Case& what : flags_.cases({all})) {
       for (const std::size_t members : agents_) {
         auto row = measure(*board, what, members, extras_);
         if (!row) return tl::unexpected(row.error());

@@ -61,14 +61,12 @@ class Throughput final : public Benchmark {
                               .lines = {{"messages", "/messages_per_s", 1e-6}}}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_modes(command).add_sizes(command).add_carry(command);
+    flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});
+    flags_.add_sizes(command, {64, 1024}).add_carry(command);
   }
 
   Result<void> run(Sink& out) override {
-    auto rows = flags_.sized({64, 1024});
-    for (Case& row : rows) row.seconds = flags_.seconds_or(1.0);
-    return run_rows_in_hive(out, flags_, flags_.cases(rows, {WaitMode::kSpin}), run_throughput,
-                            fill_stream);
+    return run_rows_in_hive(out, flags_, flags_.cases(flags_.sized()), run_throughput, fill_stream);
   }
 };
 

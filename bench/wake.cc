@@ -31,7 +31,8 @@ class Wake final : public Benchmark {
                                {"ratio", "/ratio_p50", 6, 1.0, 2}}}) {}
 
   void add_flags(CLI::App& command) override {
-    flags_.add_run(command).add_sizes(command).add_carry(command).add_hist(command);
+    flags_.add_run(command, 1.0).add_attempts(command).add_sizes(command, {64});
+    flags_.add_carry(command).add_hist(command);
     command.add_flag("--futex", futex_, "Only those that sleep in receive()");
     command.add_flag("--eventfd", eventfd_, "Only those that sleep on Agent::fd()");
   }
@@ -40,8 +41,7 @@ class Wake final : public Benchmark {
     std::vector<Case> rows;
     for (const bool events : {false, true}) {
       if ((events ? futex_ : eventfd_) && futex_ != eventfd_) continue;
-      for (Case row : flags_.sized({64})) {
-        row.seconds = flags_.seconds_or(1.0);
+      for (Case row : flags_.sized()) {
         row.events = events;
         rows.push_back(row);
       }

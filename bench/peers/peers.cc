@@ -26,7 +26,9 @@ constexpr auto kPeerTests = {PeerTest::kLatency, PeerTest::kWake, PeerTest::kThr
 
 constexpr auto kPeersFooter =
     "docs/peers.md tells how each of them is run. What is not installed is skipped and named;\n"
-    "`scripts/setup bench` installs them. Payloads are written and read at both ends.";
+    "`scripts/setup bench` installs them. Payloads are written and read at both ends.\n"
+    "Without --size: 64, 1K, 64K and 1M for latency and wake, 64 and 1K for throughput, 64 for\n"
+    "fanin.";
 
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
@@ -131,8 +133,8 @@ class Peers final : public Benchmark {
                                {"ratio", "/ratio_to_beeline", 8, 1.0, 3}}}) {}
 
   void add_flags(CLI::App& command) override {
-    command.footer(kPeersFooter);
-    flags_.add_run(command).add_sizes(command);
+    add_footer(command, kPeersFooter);
+    flags_.add_run(command, 0.3).add_attempts(command).add_sizes(command, {});
     command.add_option("--only", only_, "Names of peers, with commas; Beeline is always measured")
         ->delimiter(',')
         ->check(CLI::IsMember(all_names()));
@@ -180,7 +182,6 @@ class Peers final : public Benchmark {
         for (const Case& row : flags_.cases(flags_.sized(default_sizes(test)), {mode})) {
           PeerCase what;
           static_cast<Case&>(what) = row;
-          what.seconds = flags_.seconds_or(kPeerSeconds);
           what.test = test;
           what.senders = senders;
           what.scope = fmt::format("beeline-bench-{}-{}", ::getpid(), rows.size());
@@ -190,8 +191,6 @@ class Peers final : public Benchmark {
     }
     return rows;
   }
-
-  static constexpr double kPeerSeconds = 0.3;
 
   std::vector<std::string> only_;   // empty: all
   std::vector<std::string> tests_;  // empty: all

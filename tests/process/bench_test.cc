@@ -273,6 +273,26 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
   }
 }
 
+TEST_F(BenchTest, HelpSaysWhatATestTakesAndMeasuresWithout) {
+  const std::string help = run({"beeline-bench", "throughput", "--help"}).out;
+  for (const char* const text : {"--pin CPU,...", "=64,1024", "=spin", "--attempts"}) {
+    EXPECT_NE(help.find(text), std::string::npos) << "no \"" << text << "\" in " << help;
+  }
+  const auto found = rows({"throughput", "--pin", "0", "--seconds", "0.02", "--attempts", "1"});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].value("size", 0), 64);
+  EXPECT_EQ(found[1].value("size", 0), 1024);
+  EXPECT_EQ(found[0].value("cpus", json()), json({0, 0})) << "one CPU was named";
+}
+
+TEST_F(BenchTest, WhatHasNoLimitIsNotTriedAgain) {
+  for (const char* const test : {"idle", "primitives"}) {
+    const Outcome outcome = run({"beeline-bench", test, "--attempts", "2"});
+    EXPECT_EQ(outcome.code, 2) << test;
+    EXPECT_EQ(run({"beeline-bench", test, "--help"}).out.find("limit"), std::string::npos) << test;
+  }
+}
+
 TEST_F(BenchTest, WrongUseIsExitCode2AndSaysWhatIsRight) {
   EXPECT_EQ(run({"beeline-bench"}).code, 2);
   EXPECT_EQ(run({"beeline-bench", "latency", "--mode", "fast"}).code, 2);
