@@ -11,6 +11,8 @@
 
 #include <beeline/types.h>
 
+#include "bench/windows.h"
+
 namespace beeline::bench {
 
 /// How the payload travels.
@@ -98,9 +100,10 @@ struct Outcome {
   /// Fewer rounds or messages than this say nothing: others use the CPUs.
   static constexpr std::uint64_t kFewest = 100;
 
-  Percentiles rtt_ns;              // of what was timed one by one
-  Percentiles late_ns;             // how late what was due was sent
-  double messages_per_s = 0.0;     // of what was timed together
+  Percentiles rtt_ns;                    // of what was timed one by one
+  Percentiles late_ns;                   // how late what was due was sent
+  double messages_per_s = 0.0;           // of what was timed together
+  Windows::Rates window_messages_per_s;  // of its windows
   double messages_per_look = 0.0;  // that the receiver took from its lanes, where it found any
   std::uint64_t clock_ns = 0;      // what the clock reads of one round take, p50
   LimitPair limit;

@@ -77,7 +77,12 @@ Result<void> collect(Board& board, Hub& hub, const Case& what) {
   if (auto taken = take_until(board, hub, sorter, warm); !taken) return taken;
   const std::uint64_t first = sorter.messages();
   const std::int64_t start = os::monotonic_ns();
-  const auto over = [&] { return os::monotonic_ns() - start >= length; };
+  board.windows = Windows(start, length);
+  const auto over = [&] {
+    const std::int64_t now = os::monotonic_ns();
+    board.windows.look(now, sorter.messages() - first);
+    return now - start >= length;
+  };
   if (auto taken = take_until(board, hub, sorter, over); !taken) return taken;
   board.elapsed_ns = os::monotonic_ns() - start;
   board.messages = sorter.messages() - first;
@@ -109,13 +114,17 @@ class FanIn final : public Benchmark {
   FanIn()
       : Benchmark({.name = "fanin",
                    .help = "Messages a second from several senders to one receiver",
-                   .about = "several senders to one receiver, those of each in order; the receiver "
-                            "has the first CPU; per look: that it took at once",
+                   .about =
+                       "several senders to one receiver, those of each in order; the receiver "
+                       "has the first CPU; min, max: of five windows of the run; per look: that "
+                       "it took at once",
                    .columns = {{"senders", "/senders"},
                                {"size", "/size", 8, 1.0, 0, true},
                                {"payload", "/payload"},
                                {"mode", "/mode", 8},
                                {"million/s", "/messages_per_s", 10, 1e-6, 2},
+                               {"min", "/window_messages_per_s/min", 8, 1e-6, 2},
+                               {"max", "/window_messages_per_s/max", 8, 1e-6, 2},
                                {"ns each", "/ns_each", 9, 1.0, 1},
                                {"per look", "/messages_per_look", 9, 1.0, 1},
                                {"limit", "/limit_rtt_ns/p50"}}}) {}

@@ -62,10 +62,15 @@ Result<void> sow(Board& board, Hub& hub, const Case& what) {
   const auto length = static_cast<std::int64_t>(what.seconds * 1e9);
   std::uint64_t number = 0;
   const auto send_for = [&](std::int64_t time) -> Result<void> {
-    for (const std::int64_t start = os::monotonic_ns(); os::monotonic_ns() - start < time;) {
+    const std::int64_t start = os::monotonic_ns();
+    const std::uint64_t first = number;
+    board.windows = Windows(start, time);
+    for (std::int64_t now = start; now - start < time;) {
       for (std::uint64_t i = 0; i < kSendsPerClock; ++i) {
         if (auto sent = sower.send(++number); !sent) return sent;
       }
+      now = os::monotonic_ns();
+      board.windows.look(now, (number - first) * hub.peers().size());
     }
     return {};
   };
@@ -106,12 +111,15 @@ class FanOut final : public Benchmark {
       : Benchmark({.name = "fanout",
                    .help = "Messages a second from one sender to several receivers",
                    .about = "one sender to several receivers, each delivery counted; the sender "
-                            "has the first CPU; limit: bare round trip, ns",
+                            "has the first CPU; min, max: of five windows of the run; limit: bare "
+                            "round trip, ns",
                    .columns = {{"receivers", "/receivers"},
                                {"by", "/by", 10},
                                {"size", "/size", 8, 1.0, 0, true},
                                {"mode", "/mode", 8},
                                {"million/s", "/messages_per_s", 10, 1e-6, 2},
+                               {"min", "/window_messages_per_s/min", 8, 1e-6, 2},
+                               {"max", "/window_messages_per_s/max", 8, 1e-6, 2},
                                {"ns each", "/ns_each", 9, 1.0, 1},
                                {"limit", "/limit_rtt_ns/p50"}}}) {}
 

@@ -13,6 +13,7 @@
 
 #include "bench/case.h"
 #include "bench/histogram.h"
+#include "bench/windows.h"
 #include "src/os/fd.h"
 
 namespace beeline::bench {
@@ -42,6 +43,7 @@ struct Board {
   Histogram late;  // of what was due at a fixed time
   std::uint64_t messages = 0;
   std::int64_t elapsed_ns = 0;
+  Windows windows;  // of what was timed together
   std::uint64_t clock_ns = 0;
   std::uint64_t looks = 0;      // a sample of those that found messages in a lane
   std::uint64_t looked_at = 0;  // messages that they took

@@ -41,6 +41,7 @@ Outcome outcome_of(const Board& board) {
   if (board.elapsed_ns > 0) {
     outcome.messages_per_s =
         static_cast<double>(board.messages) * 1e9 / static_cast<double>(board.elapsed_ns);
+    outcome.window_messages_per_s = board.windows.messages_per_s();
   }
   if (board.looks > 0) {
     outcome.messages_per_look =
@@ -121,6 +122,15 @@ Row percentiles_json(const Percentiles& rtt) {
 }
 
 double rounded(double value) { return static_cast<double>(static_cast<long>(value * 1e3)) / 1e3; }
+
+void add_rate(Row& row, const Outcome& outcome) {
+  const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
+  row["messages_per_s"] = whole(outcome.messages_per_s);
+  row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
+  const Windows::Rates& windows = outcome.window_messages_per_s;
+  row["window_messages_per_s"] = {
+      {"min", whole(windows.min)}, {"p50", whole(windows.p50)}, {"max", whole(windows.max)}};
+}
 
 double ratio_of(const Outcome& outcome) {
   const double limit = outcome.limit.middle();

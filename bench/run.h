@@ -42,6 +42,8 @@ using Fill = std::function<void(Row&, const Case&, const Outcome&)>;
 
 [[nodiscard]] Percentiles percentiles_of(const Histogram& histogram);
 [[nodiscard]] Row percentiles_json(const Percentiles& rtt);
+/// Messages a second: of the whole stream, and the spread of its windows.
+void add_rate(Row& row, const Outcome& outcome);
 /// To three digits behind the point.
 [[nodiscard]] double rounded(double value);
 /// p50 over the limit's.

@@ -26,7 +26,12 @@ Result<void> stream(Board& board, Player& player, double seconds) {
   send_until([&] { return number >= kWarmUp || os::monotonic_ns() - cold > length / 10; });
   const std::uint64_t warm = number;
   const std::int64_t start = os::monotonic_ns();
-  send_until([&] { return os::monotonic_ns() - start >= length; });
+  board.windows = Windows(start, length);
+  send_until([&] {
+    const std::int64_t now = os::monotonic_ns();
+    board.windows.look(now, number - warm);
+    return now - start >= length;
+  });
   if (player.error() && player.send_end()) static_cast<void>(player.receive_end());
   board.elapsed_ns = os::monotonic_ns() - start;
   board.messages = number - warm;
@@ -44,12 +49,16 @@ class Throughput final : public Benchmark {
   Throughput()
       : Benchmark({.name = "throughput",
                    .help = "Messages one way in a second, next to the limit",
-                   .about = "messages one way; per look: that the receiver took at once; limit: "
-                            "p50 of the bare round trip in the same run, ns",
+                   .about =
+                       "messages one way; min, max: of five windows of the run; per look: that "
+                       "the receiver took at once; limit: p50 of the bare round trip in the "
+                       "same run, ns",
                    .columns = {{"size", "/size", 8, 1.0, 0, true},
                                {"payload", "/payload"},
                                {"mode", "/mode", 8},
                                {"million/s", "/messages_per_s", 10, 1e-6, 2},
+                               {"min", "/window_messages_per_s/min", 8, 1e-6, 2},
+                               {"max", "/window_messages_per_s/max", 8, 1e-6, 2},
                                {"ns each", "/ns_each", 9, 1.0, 1},
                                {"per look", "/messages_per_look", 9, 1.0, 1},
                                {"limit", "/limit_rtt_ns/p50"}},
@@ -75,8 +84,7 @@ class Throughput final : public Benchmark {
 void fill_stream(Row& row, const Case& what, const Outcome& outcome) {
   row["size"] = what.size;
   row["payload"] = to_string(what.carry);
-  row["messages_per_s"] = static_cast<std::uint64_t>(outcome.messages_per_s);
-  row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
+  add_rate(row, outcome);
   row["messages_per_look"] = rounded(outcome.messages_per_look);
 }
 

@@ -92,7 +92,11 @@ class StreamWatch {
       if (now - first_ns_ < length_ / 10) return;
       begin_ns_ = now;
       taken_before_ = taken;
-    } else if (now - begin_ns_ >= length_ && board_.elapsed_ns == 0) {
+      board_.windows = Windows(now, length_);
+      return;
+    }
+    board_.windows.look(now, taken - taken_before_);
+    if (now - begin_ns_ >= length_ && board_.elapsed_ns == 0) {
       board_.elapsed_ns = now - begin_ns_;
       board_.messages = taken - taken_before_;
       stage_.stop.value.store(1, std::memory_order_relaxed);

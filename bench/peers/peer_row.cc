@@ -25,8 +25,7 @@ Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& out
   if (what.is_round_trip()) {
     row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
   } else {
-    row["messages_per_s"] = static_cast<std::uint64_t>(outcome.messages_per_s);
-    row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
+    add_rate(row, outcome);
     row["senders"] = what.senders;
   }
   if (ours) add_ratio(row, what.is_round_trip(), figure_of(what, outcome), *ours);

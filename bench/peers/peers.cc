@@ -117,10 +117,12 @@ class Peers final : public Benchmark {
   Peers()
       : Benchmark({.name = "peers",
                    .help = "The neighbours next to Beeline, in one run",
-                   .about = "round trips of one message, ns (latency: both sides poll; wake: both "
-                            "sleep), and messages one way (fanin: of three senders); ratio: over "
-                            "Beeline's figure, measured first; limit: p50 of the bare round trip "
-                            "in the same run, ns",
+                   .about =
+                       "round trips of one message, ns (latency: both sides poll; wake: both "
+                       "sleep), and messages one way (fanin: of three senders; min, max: of five "
+                       "windows of the run); ratio: over "
+                       "Beeline's figure, measured first; limit: p50 of the bare round trip "
+                       "in the same run, ns",
                    .columns = {{"peer", "/peer", 12},
                                {"kind", "/kind", 10},
                                {"size", "/size", 8, 1.0, 0, true},
@@ -129,6 +131,8 @@ class Peers final : public Benchmark {
                                {"p99", "/rtt_ns/p99"},
                                {"p99.9", "/rtt_ns/p999"},
                                {"million/s", "/messages_per_s", 10, 1e-6, 3},
+                               {"min", "/window_messages_per_s/min", 8, 1e-6, 3},
+                               {"max", "/window_messages_per_s/max", 8, 1e-6, 3},
                                {"limit", "/limit_rtt_ns/p50"},
                                {"ratio", "/ratio_to_beeline", 8, 1.0, 3}}}) {}
 

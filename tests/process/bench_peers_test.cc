@@ -54,6 +54,10 @@ void expect_fields(const json& row) {
     EXPECT_LE(rtt.at("p999"), rtt.at("max"));
   } else {
     EXPECT_GT(row.at("messages_per_s"), 0);
+    const json& windows = row.at("window_messages_per_s");
+    EXPECT_GT(windows.at("min"), 0);
+    EXPECT_LE(windows.at("min"), windows.at("p50"));
+    EXPECT_LE(windows.at("p50"), windows.at("max"));
     EXPECT_EQ(row.at("senders"), row.at("kind") == "fanin" ? 3 : 1);
   }
   EXPECT_EQ(row.at("size"), 64);

@@ -79,6 +79,14 @@ class BenchTest : public testing::Test {
     }
   }
 
+  // The spread of a stream.
+  static void expect_windows(const json& row) {
+    expect_positive(row, {"/window_messages_per_s/min"});
+    const json windows = row.value("window_messages_per_s", json::object());
+    EXPECT_LE(windows.value("min", 0), windows.value("p50", 0)) << row;
+    EXPECT_LE(windows.value("p50", 0), windows.value("max", 0)) << row;
+  }
+
   [[nodiscard]] std::string in_folder(const std::string& name) const {
     return folder_ + "/" + name;
   }
@@ -136,12 +144,14 @@ TEST_F(BenchTest, ThroughputHasMessagesASecondAndALook) {
   expect_all(found, kConditions);
   expect_positive(found, {"/size", "/messages_per_s", "/limit_rtt_ns/p50"});
   expect_all(found, {"/messages_per_look"});
+  expect_windows(found);
 }
 
 TEST_F(BenchTest, FanInHasSeveralSenders) {
   const json found = row({"fanin", "--mode", "adaptive", "--seconds", "0.05"});
   expect_all(found, kConditions);
   expect_positive(found, {"/size", "/messages_per_s", "/limit_rtt_ns/p50"});
+  expect_windows(found);
   EXPECT_EQ(found.value("senders", 0), 3);
   EXPECT_EQ(found.value("cpus", json::array()).size(), 4U) << "one for each process";
 }
@@ -152,6 +162,7 @@ TEST_F(BenchTest, FanOutSendsAndBroadcasts) {
   for (const json& each : found) {
     expect_all(each, kConditions);
     expect_positive(each, {"/messages_per_s", "/receivers"});
+    expect_windows(each);
   }
   EXPECT_EQ(found[0].value("by", ""), "send");
   EXPECT_EQ(found[1].value("by", ""), "broadcast");
