@@ -40,7 +40,8 @@ struct Board {
   Histogram limit_before;
   Histogram limit_after;
   Histogram rounds;
-  Histogram late;  // of what was due at a fixed time
+  Histogram late;    // of what was due at a fixed time
+  Histogram copies;  // of a payload between two buffers, where the limit is memory
   std::uint64_t messages = 0;
   std::int64_t elapsed_ns = 0;
   Windows windows;  // of what was timed together

@@ -37,6 +37,7 @@ Outcome outcome_of(const Board& board) {
   outcome.rtt_ns = percentiles_of(board.rounds);
   outcome.late_ns = percentiles_of(board.late);
   outcome.count = std::max(board.rounds.count(), board.messages);
+  outcome.copy_ns = board.copies.percentile(50.0);
   outcome.clock_ns = board.clock_ns;
   if (board.elapsed_ns > 0) {
     outcome.messages_per_s =

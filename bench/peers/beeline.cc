@@ -53,12 +53,12 @@ class Agents::Port : public PortBase {
   bool send(std::uint64_t number, bool) {
     if (size() > kLanePayload) {
       const auto sent = send_loan(*agent_, *peer_, size(), [&](std::span<std::byte> payload) {
-        write_ends(payload.data(), size(), number);
+        write_payload(payload.data(), number);
       });
       return sent || fail(sent.error().text);
     }
     const std::span<std::byte> payload(buffer_.data(), size());
-    write_ends(payload.data(), size(), number);
+    write_payload(payload.data(), number);
     if (agent_->send(*peer_, payload)) return true;
     return note(agent_->send_until(*peer_, payload, Deadline::max()));
   }
@@ -67,7 +67,7 @@ class Agents::Port : public PortBase {
     Result<Message> message = agent_->receive();
     if (!message) return fail(message.error().text);
     const auto payload = message->payload();
-    const bool is_good = read_ends(payload.data(), payload.size(), number);
+    const bool is_good = read_payload(payload.data(), payload.size(), number);
     message->done();
     return is_good;
   }

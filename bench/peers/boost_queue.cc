@@ -67,7 +67,7 @@ class BoostQueues::Port : public PortBase {
         buffer_(what.size) {}
 
   bool send(std::uint64_t number, bool) {
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     if (what().sleeps()) {
       out_.send(own_.data(), size(), 0);
     } else {
@@ -86,7 +86,7 @@ class BoostQueues::Port : public PortBase {
       while (!in_.try_receive(buffer_.data(), size(), length, priority)) {
       }
     }
-    return read_ends(buffer_.data(), length, number);
+    return read_payload(buffer_.data(), length, number);
   }
 
  private:

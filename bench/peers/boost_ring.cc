@@ -68,7 +68,7 @@ class BoostRings::Port : public PortBase {
   bool send(std::uint64_t number, bool) {
     if (size() <= kRingCell) {
       Cell cell{};
-      write_ends(cell.bytes.data(), size(), number);
+      write_payload(cell.bytes.data(), number);
       while (!rings_.rings_->cells[out_].push(cell)) {
       }
       return true;
@@ -76,7 +76,7 @@ class BoostRings::Port : public PortBase {
     auto& ring = rings_.rings_->numbers[out_];
     while (ring.write_available() == 0) {
     }
-    write_ends(rings_.buffer(out_, next_, size()), size(), number);
+    write_payload(rings_.buffer(out_, next_, size()), number);
     (void)ring.push(next_);
     next_ = (next_ + 1) % kBuffers;
     return true;
@@ -96,10 +96,10 @@ class BoostRings::Port : public PortBase {
   bool take(std::size_t ring, std::uint64_t& number, bool& is_good) {
     if (size() <= kRingCell) {
       return rings_.rings_->cells[ring].consume_one(
-          [&](const Cell& cell) { is_good = read_ends(cell.bytes.data(), size(), number); });
+          [&](const Cell& cell) { is_good = read_payload(cell.bytes.data(), size(), number); });
     }
     return rings_.rings_->numbers[ring].consume_one([&](std::uint32_t buffer) {
-      is_good = read_ends(rings_.buffer(ring, buffer, size()), size(), number);
+      is_good = read_payload(rings_.buffer(ring, buffer, size()), size(), number);
     });
   }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "bench/copy.h"
 #include "bench/peers/port.h"
 #include "bench/peers/shared_memory.h"
 #include "bench/peers/stage.h"
@@ -22,6 +23,7 @@ inline constexpr std::uint64_t kMostPerClock = 64;
 /// Messages that come more slowly than this are worth a look at the clock each.
 inline constexpr std::int64_t kSlowMessageNs = 10'000;
 inline constexpr std::uint64_t kTakenPerCredit = 16;
+inline constexpr double kCopySeconds = 0.1;
 
 template <typename Port>
 Result<void> play_rounds_ping(Board& board, Port& port, double seconds) {
@@ -201,8 +203,12 @@ Result<Measure> prepare_peer(const System& system, const PeerCase& what, Stage& 
       return pings ? play_rounds_ping(shared, *port, what.seconds) : play_rounds_pong(*port);
     }
     if (!pings) return play_stream_receiver(shared, stage, *port, what);
+    const bool is_filled = what.test == PeerTest::kFill;
+    const double seconds = std::min(kCopySeconds, what.seconds);
+    if (is_filled) time_copies(what.size, seconds, shared.copies);
     stage.start.raise();
     if (auto sent = play_stream_sender(stage, *port, 0); !sent) return sent;
+    if (is_filled) time_copies(what.size, seconds, shared.copies);
     return others->wait();
   };
 }

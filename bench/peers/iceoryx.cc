@@ -97,7 +97,7 @@ class Topics::Port : public PortBase {
   bool send(std::uint64_t number, bool) {
     auto loan = out_->loan(static_cast<std::uint32_t>(size()));
     if (loan.has_error()) return fail("no chunk could be loaned");
-    write_ends(loan.value(), size(), number);
+    write_payload(loan.value(), number);
     out_->publish(loan.value());
     return true;
   }
@@ -106,7 +106,7 @@ class Topics::Port : public PortBase {
     for (;;) {
       const auto chunk = in_->take();
       if (!chunk.has_error()) {
-        const bool is_good = read_ends(chunk.value(), size(), number);
+        const bool is_good = read_payload(chunk.value(), size(), number);
         in_->release(chunk.value());
         return is_good;
       }

@@ -51,7 +51,7 @@ class Nats::Port : public PortBase {
   }
 
   bool send(std::uint64_t number, bool) {
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     return good(::natsConnection_Publish(connection_, subject_.c_str(), own_.data(),
                                          static_cast<int>(size())));
   }
@@ -60,8 +60,8 @@ class Nats::Port : public PortBase {
     natsMsg* message = nullptr;
     if (!good(::natsSubscription_NextMsg(&message, in_, kPatienceMs))) return false;
     const bool is_good =
-        read_ends(::natsMsg_GetData(message),
-                  static_cast<std::size_t>(::natsMsg_GetDataLength(message)), number);
+        read_payload(::natsMsg_GetData(message),
+                     static_cast<std::size_t>(::natsMsg_GetDataLength(message)), number);
     ::natsMsg_Destroy(message);
     return is_good;
   }

@@ -55,7 +55,7 @@ class Nng::Port : public PortBase {
   bool send(std::uint64_t number, bool) {
     nng_msg* message = nullptr;
     if (const int error = ::nng_msg_alloc(&message, size())) return fail_by_library("alloc", error);
-    write_ends(::nng_msg_body(message), size(), number);
+    write_payload(::nng_msg_body(message), number);
     const int error = ::nng_sendmsg(*out_, message, 0);
     if (error == 0) return true;
     ::nng_msg_free(message);
@@ -67,7 +67,7 @@ class Nng::Port : public PortBase {
     if (const int error = ::nng_recvmsg(*in_, &message, 0)) {
       return fail_by_library("recvmsg", error);
     }
-    const bool is_good = read_ends(::nng_msg_body(message), ::nng_msg_len(message), number);
+    const bool is_good = read_payload(::nng_msg_body(message), ::nng_msg_len(message), number);
     ::nng_msg_free(message);
     return is_good;
   }

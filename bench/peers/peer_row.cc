@@ -11,6 +11,14 @@ Row head_of(const PeerEntry& peer, const PeerCase& what) {
   return row;
 }
 
+/// How much is moved, and what a bare copy of it would be.
+void add_gigabytes(Row& row, const PeerCase& what, const Outcome& outcome) {
+  const auto size = static_cast<double>(what.size);
+  row["gb_per_s"] = rounded(outcome.messages_per_s * size / 1e9);
+  row["limit_gb_per_s"] =
+      outcome.copy_ns > 0 ? rounded(size / static_cast<double>(outcome.copy_ns)) : 0.0;
+}
+
 }  // namespace
 
 Figure figure_of(const PeerCase& what, const Outcome& outcome) {
@@ -27,6 +35,7 @@ Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& out
   } else {
     add_rate(row, outcome);
     row["senders"] = what.senders;
+    if (what.test == PeerTest::kFill) add_gigabytes(row, what, outcome);
   }
   if (ours) add_ratio(row, what.is_round_trip(), figure_of(what, outcome), *ours);
   row["version"] = peer.version();

@@ -22,13 +22,13 @@ namespace beeline::bench::peers {
 namespace {
 
 constexpr auto kPeerTests = {PeerTest::kLatency, PeerTest::kWake, PeerTest::kThroughput,
-                             PeerTest::kFanin};
+                             PeerTest::kFanin, PeerTest::kFill};
 
 constexpr auto kPeersFooter =
     "docs/peers.md tells how each of them is run. What is not installed is skipped and named;\n"
     "`scripts/setup bench` installs them. Payloads are written and read at both ends.\n"
     "Without --size: 64, 1K, 64K and 1M for latency and wake, 64 and 1K for throughput, 64 for\n"
-    "fanin.";
+    "fanin, 1M for fill, where they are written and read whole.";
 
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
@@ -48,13 +48,16 @@ bool is_chosen(const std::vector<std::string>& list, std::string_view name) {
 }
 
 std::vector<WaitMode> modes_of(PeerTest test) {
-  if (test == PeerTest::kLatency) return {WaitMode::kSpin};
+  // What polls is in reach of the limit, and no server stands between: its queue could take all
+  // memory.
+  if (test == PeerTest::kLatency || test == PeerTest::kFill) return {WaitMode::kSpin};
   if (test == PeerTest::kWake) return {WaitMode::kSleep};
   return {WaitMode::kSpin, WaitMode::kSleep};
 }
 
 std::vector<std::uint64_t> default_sizes(PeerTest test) {
   if (test == PeerTest::kFanin) return {64};
+  if (test == PeerTest::kFill) return {1 << 20};
   if (test == PeerTest::kThroughput) return {64, 1024};
   return {64, 1024, 64 << 10, 1 << 20};
 }
@@ -120,7 +123,8 @@ class Peers final : public Benchmark {
                    .about =
                        "round trips of one message, ns (latency: both sides poll; wake: both "
                        "sleep), and messages one way (fanin: of three senders; min, max: of five "
-                       "windows of the run); ratio: over "
+                       "windows of the run; fill: each payload written and read whole, "
+                       "beside a bare copy of it between two buffers of the sender); ratio: over "
                        "Beeline's figure, measured first; limit: p50 of the bare round trip "
                        "in the same run, ns",
                    .columns = {{"peer", "/peer", 12},
@@ -130,9 +134,11 @@ class Peers final : public Benchmark {
                                {"p50", "/rtt_ns/p50"},
                                {"p99", "/rtt_ns/p99"},
                                {"p99.9", "/rtt_ns/p999"},
-                               {"million/s", "/messages_per_s", 10, 1e-6, 3},
-                               {"min", "/window_messages_per_s/min", 8, 1e-6, 3},
-                               {"max", "/window_messages_per_s/max", 8, 1e-6, 3},
+                               {"1000/s", "/messages_per_s", 10, 1e-3, 1},
+                               {"min", "/window_messages_per_s/min", 8, 1e-3, 1},
+                               {"max", "/window_messages_per_s/max", 8, 1e-3, 1},
+                               {"GB/s", "/gb_per_s", 7, 1.0, 2},
+                               {"memcpy", "/limit_gb_per_s", 7, 1.0, 2},
                                {"limit", "/limit_rtt_ns/p50"},
                                {"ratio", "/ratio_to_beeline", 8, 1.0, 3}}}) {}
 
@@ -142,7 +148,9 @@ class Peers final : public Benchmark {
     command.add_option("--only", only_, "Names of peers, with commas; Beeline is always measured")
         ->delimiter(',')
         ->check(CLI::IsMember(all_names()));
-    command.add_option("--test", tests_, "latency, wake, throughput or fanin; several with commas")
+    command
+        .add_option("--test", tests_,
+                    "latency, wake, throughput, fanin or fill; several with commas")
         ->delimiter(',')
         ->check(CLI::IsMember(all_tests()));
   }

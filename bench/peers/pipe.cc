@@ -51,7 +51,7 @@ class Pipes::Port : public PortBase {
         buffer_(std::max(what.size, kReadBytes / what.size * what.size)) {}
 
   bool send(std::uint64_t number, bool) {
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     for (std::size_t done = 0; done < size();) {
       const ssize_t length = ::write(out_, own_.data() + done, size() - done);
       if (length >= 0) {
@@ -76,7 +76,7 @@ class Pipes::Port : public PortBase {
       }
     }
     begin_ += size();
-    return read_ends(buffer_.data() + begin_ - size(), size(), number);
+    return read_payload(buffer_.data() + begin_ - size(), size(), number);
   }
 
  private:

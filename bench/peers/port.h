@@ -19,18 +19,20 @@
 //     void flush();                                // sends what `more` kept back
 //   };
 //
-// All return false after fail(). Payloads have PeerCase::size bytes, of which the sender writes the
-// first and the last 8, and the receiver reads them.
+// All return false after fail(). Payloads have PeerCase::size bytes; write_payload() and
+// read_payload() touch the first and the last 8 of them or, where a test is about filling, all.
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
 #include <beeline/result.h>
 
+#include "bench/payload.h"
 #include "bench/peers/row.h"
 #include "src/os/error.h"
 
@@ -50,12 +52,6 @@ inline constexpr std::size_t kSmallestPayload = 8;
 }
 /// The count of a sender's last message.
 inline constexpr std::uint64_t kEndCount = (1ULL << 48) - 1;
-
-inline void write_ends(void* payload, std::size_t size, std::uint64_t number) {
-  auto* const bytes = static_cast<std::byte*>(payload);
-  std::memcpy(bytes, &number, sizeof number);
-  std::memcpy(bytes + size - sizeof number, &number, sizeof number);
-}
 
 class PortBase {
  public:
@@ -85,18 +81,29 @@ class PortBase {
   [[nodiscard]] const PeerCase& what() const { return what_; }
   [[nodiscard]] const Place& place() const { return place_; }
 
-  bool read_ends(const void* payload, std::size_t length, std::uint64_t& number) {
+  void write_payload(void* payload, std::uint64_t number) const {
+    auto* const bytes = static_cast<std::byte*>(payload);
+    if (what_.test == PeerTest::kFill) return write_whole({bytes, size()}, number);
+    std::memcpy(bytes, &number, sizeof number);
+    std::memcpy(bytes + size() - sizeof number, &number, sizeof number);
+  }
+
+  bool read_payload(const void* payload, std::size_t length, std::uint64_t& number) {
     if (length != size()) return fail("a payload came with " + std::to_string(length) + " bytes");
     const auto* const bytes = static_cast<const std::byte*>(payload);
-    std::uint64_t last;
     std::memcpy(&number, bytes, sizeof number);
-    std::memcpy(&last, bytes + length - sizeof last, sizeof last);
-    return number == last || fail("a payload is not what was sent");
+    return is_whole({bytes, length}, number) || fail("a payload is not what was sent");
   }
   /// For a system call that has just failed.
   bool fail_by_errno(std::string call) { return fail(os::system_error(std::move(call)).text); }
 
  private:
+  [[nodiscard]] bool is_whole(std::span<const std::byte> payload, std::uint64_t number) const {
+    if (what_.test == PeerTest::kFill) return read_whole(payload, number);
+    return std::memcmp(payload.data() + payload.size() - sizeof number, &number, sizeof number) ==
+           0;
+  }
+
   PeerCase what_;
   Place place_;
   std::string error_;

@@ -73,7 +73,7 @@ class PosixQueues::Port : public PortBase {
         buffer_(what.size) {}
 
   bool send(std::uint64_t number, bool) {
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     while (::mq_send(out_, own_.data(), size(), 0) < 0) {
       if (errno != EAGAIN && errno != EINTR) return fail_by_errno("mq_send");
     }
@@ -85,7 +85,7 @@ class PosixQueues::Port : public PortBase {
     while ((length = ::mq_receive(in_, buffer_.data(), size(), nullptr)) < 0) {
       if (errno != EAGAIN && errno != EINTR) return fail_by_errno("mq_receive");
     }
-    return read_ends(buffer_.data(), static_cast<std::size_t>(length), number);
+    return read_payload(buffer_.data(), static_cast<std::size_t>(length), number);
   }
 
  private:

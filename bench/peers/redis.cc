@@ -56,7 +56,7 @@ class Redis::Port : public PortBase {
   bool send(std::uint64_t number, bool more) {
     // The answers to what was sent before: they have long come.
     if (!more && !read_answers()) return false;
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     std::array<const char*, 3> words{"PUBLISH", channel_.c_str(), own_.data()};
     const std::array<std::size_t, 3> lengths{7, channel_.size(), own_.size()};
     if (::redisAppendCommandArgv(out_.get(), 3, words.data(), lengths.data()) != REDIS_OK) {
@@ -75,7 +75,7 @@ class Redis::Port : public PortBase {
       return fail("redis sent something else than a message");
     }
     const redisReply& payload = *reply->element[2];
-    return read_ends(payload.str, static_cast<std::size_t>(payload.len), number);
+    return read_payload(payload.str, static_cast<std::size_t>(payload.len), number);
   }
 
   void flush() {

@@ -15,6 +15,7 @@ enum class PeerTest : std::uint8_t {
   kWake,        ///< round trips, both sides sleep
   kThroughput,  ///< one sender, one receiver
   kFanin,       ///< three senders on one CPU, one receiver on the other
+  kFill,        ///< one sender, one receiver, large payloads written and read whole
 };
 
 inline constexpr std::uint32_t kFaninSenders = 3;
@@ -54,6 +55,8 @@ struct Place {
       return "throughput";
     case PeerTest::kFanin:
       return "fanin";
+    case PeerTest::kFill:
+      return "fill";
   }
   return "unknown";
 }

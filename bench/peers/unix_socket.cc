@@ -61,7 +61,7 @@ class UnixSockets::Port : public PortBase {
         buffer_(what.size) {}
 
   bool send(std::uint64_t number, bool) {
-    write_ends(own_.data(), size(), number);
+    write_payload(own_.data(), number);
     while (::send(fd_, own_.data(), size(), MSG_NOSIGNAL) < 0) {
       if (errno != EAGAIN && errno != EINTR) return fail_by_errno("send to a socket");
     }
@@ -73,7 +73,7 @@ class UnixSockets::Port : public PortBase {
     while ((length = ::recv(fd_, buffer_.data(), size(), 0)) < 0) {
       if (errno != EAGAIN && errno != EINTR) return fail_by_errno("receive from a socket");
     }
-    return read_ends(buffer_.data(), static_cast<std::size_t>(length), number);
+    return read_payload(buffer_.data(), static_cast<std::size_t>(length), number);
   }
 
  private:

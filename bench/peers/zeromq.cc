@@ -47,7 +47,7 @@ class ZeroMq::Port : public PortBase {
   bool send(std::uint64_t number, bool) {
     zmq_msg_t message;
     if (::zmq_msg_init_size(&message, size()) != 0) return fail_by_library("zmq_msg_init_size");
-    write_ends(::zmq_msg_data(&message), size(), number);
+    write_payload(::zmq_msg_data(&message), number);
     if (::zmq_msg_send(&message, out_, 0) >= 0) return true;
     ::zmq_msg_close(&message);
     return fail_by_library("zmq_msg_send");
@@ -56,9 +56,10 @@ class ZeroMq::Port : public PortBase {
   bool receive(std::uint64_t& number) {
     zmq_msg_t message;
     ::zmq_msg_init(&message);
-    const bool is_good = ::zmq_msg_recv(&message, in_, 0) >= 0
-                             ? read_ends(::zmq_msg_data(&message), ::zmq_msg_size(&message), number)
-                             : fail_by_library("zmq_msg_recv");
+    const bool is_good =
+        ::zmq_msg_recv(&message, in_, 0) >= 0
+            ? read_payload(::zmq_msg_data(&message), ::zmq_msg_size(&message), number)
+            : fail_by_library("zmq_msg_recv");
     ::zmq_msg_close(&message);
     return is_good;
   }

@@ -59,6 +59,10 @@ void expect_fields(const json& row) {
     EXPECT_LE(windows.at("min"), windows.at("p50"));
     EXPECT_LE(windows.at("p50"), windows.at("max"));
     EXPECT_EQ(row.at("senders"), row.at("kind") == "fanin" ? 3 : 1);
+    if (row.at("kind") == "fill") {
+      EXPECT_GT(row.at("gb_per_s"), 0);
+      EXPECT_GT(row.at("limit_gb_per_s"), 0);
+    }
   }
   EXPECT_EQ(row.at("size"), 64);
   EXPECT_GT(row.at("limit_before_ns"), 0);
@@ -98,7 +102,7 @@ TEST_F(BenchPeers, measure_each_peer_in_each_test_or_name_it_as_skipped) {
   // On one CPU nobody polls.
   const bool can_poll = measured["beeline"].count("latency spin") == 1;
   const Names sleeping = {"wake sleep", "throughput sleep", "fanin sleep"};
-  const Names polling = {"latency spin", "throughput spin", "fanin spin"};
+  const Names polling = {"latency spin", "throughput spin", "fanin spin", "fill spin"};
   for (const std::string& peer : kAlwaysThere) {
     EXPECT_EQ(skipped.count(peer), 0U) << peer << " needs no package";
     Names expected = peer == "boost-ring" ? Names() : sleeping;
