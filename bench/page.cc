@@ -15,7 +15,8 @@ constexpr auto kHead = R"(<!doctype html>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8886; }
-td.note { text-align: left; color: #c0392b; }
+.left, .note { text-align: left; }
+.note { color: #c0392b; }
 .wide { overflow-x: auto; }
 svg { max-width: 100%; height: auto; }
 </style>
@@ -60,10 +61,13 @@ std::string machine_text(const Row& machine) {
 
 std::string table_text(const Description& about, const std::vector<Row>& rows) {
   std::string text = "<div class=wide><table>\n<tr>";
-  for (const Column& column : about.columns) text += "<th>" + escaped(column.title);
+  const auto add = [&](const char* tag, const Column& column, const std::string& cell) {
+    text += fmt::format("<{}{}>{}", tag, column.is_left ? " class=left" : "", escaped(cell));
+  };
+  for (const Column& column : about.columns) add("th", column, column.title);
   for (const Row& row : rows) {
     text += "\n<tr>";
-    for (const Column& column : about.columns) text += "<td>" + escaped(cell_text(column, row));
+    for (const Column& column : about.columns) add("td", column, cell_text(column, row));
     const std::string note = note_of(row);
     if (!note.empty()) text += "<td class=note>" + escaped(note);
   }
@@ -81,19 +85,13 @@ Row machine_of(const RowsByTest& rows) {
   return {};
 }
 
-std::string page_text(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
-                      const RowsByTest& rows,
-                      const std::map<std::string, std::vector<std::string>>& pictures) {
-  std::string text = kHead + machine_text(machine_of(rows));
-  for (const auto& benchmark : benchmarks) {
-    const Description& about = benchmark->description();
-    const auto those = rows.find(about.name);
-    if (those == rows.end()) continue;
-    text += fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escaped(about.name), escaped(about.about));
-    text += table_text(about, those->second);
-    const auto drawn = pictures.find(about.name);
-    if (drawn == pictures.end()) continue;
-    for (const std::string& picture : drawn->second) text += "<p>" + picture + "\n";
+std::string page_text(const Row& machine, const std::vector<Section>& sections) {
+  std::string text = kHead + machine_text(machine);
+  for (const Section& section : sections) {
+    text += fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escaped(section.about.name),
+                        escaped(section.about.about));
+    text += table_text(section.about, section.rows);
+    for (const std::string& picture : section.pictures) text += "<p>" + picture + "\n";
   }
   return text + "</html>\n";
 }

@@ -16,6 +16,7 @@
 #include "bench/histogram_text.h"
 #include "bench/page.h"
 #include "bench/plot.h"
+#include "bench/targets.h"
 #include "src/os/error.h"
 
 namespace beeline::bench {
@@ -89,15 +90,40 @@ Result<void> read_rows(const std::string& file, RowsByTest& rows) {
   return {};
 }
 
-void print_tables(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
-                  const RowsByTest& rows) {
-  for (const auto& benchmark : benchmarks) {
+Description about_targets() {
+  return {.name = "targets",
+          .help = "",
+          .about =
+              "what Beeline is to reach and what these rows say; spread: p50 to p99 of times, "
+              "the slowest to the fastest window of streams, over all rows of a kind",
+          .columns = target_columns()};
+}
+
+/// The tables in their order: the targets, who is better, and each test that has rows.
+std::vector<Section> sections_of(const RowsByTest& rows) {
+  std::vector<Section> sections{{about_targets(), target_rows(rows)}};
+  auto better = better_rows(rows);
+  for (const auto& benchmark : all_benchmarks()) {
     const Description& about = benchmark->description();
     const auto those = rows.find(about.name);
     if (those == rows.end()) continue;
+    if (about.name == "peers" && !better.empty()) {
+      Description others = about;
+      others.name = "better";
+      others.about = "the rows in which somebody else is better than Beeline; " + about.about;
+      sections.insert(sections.begin() + 1, {std::move(others), std::move(better)});
+    }
+    sections.push_back({about, those->second});
+  }
+  return sections;
+}
+
+void print_tables(const std::vector<Section>& sections) {
+  for (const Section& section : sections) {
+    const Description& about = section.about;
     std::string text =
         fmt::format("{}: {}\n\n{}\n", about.name, about.about, head_line(about.columns));
-    for (const Row& row : those->second) text += row_line(about.columns, row) + "\n";
+    for (const Row& row : section.rows) text += row_line(about.columns, row) + "\n";
     std::fputs((text + "\n").c_str(), stdout);
   }
 }
@@ -105,9 +131,12 @@ void print_tables(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
 class Report final : public Benchmark {
  public:
   Report()
-      : Benchmark({.name = "report",
-                   .help = "Tables, and a page with pictures, of rows written with --json",
-                   .about = ""}) {}
+      : Benchmark(
+            {.name = "report",
+             .help =
+                 "The targets and what is reached of them, tables, and a page with pictures, of "
+                 "rows written with --json",
+             .about = ""}) {}
 
   void add_flags(CLI::App& command) override {
     command.add_option("rows", paths_, "Files of rows, or directories of *.jsonl")->required();
@@ -122,21 +151,18 @@ class Report final : public Benchmark {
       }
     }
     if (rows.empty()) return fail(ErrorCode::kInvalid, "there are no rows in " + paths_.front());
-    const auto benchmarks = all_benchmarks();
-    print_tables(benchmarks, rows);
-    auto pictures = draw_all(benchmarks, rows, out);
-    if (!pictures) return tl::unexpected(pictures.error());
+    auto sections = sections_of(rows);
+    print_tables(sections);
+    if (auto drawn = draw_all(sections, out); !drawn) return drawn;
     const std::string page = page_file();
     std::ofstream file(page);
-    file << page_text(benchmarks, rows, *pictures);
+    file << page_text(machine_of(rows), sections);
     if (!file.flush()) return os::system_failure("cannot write " + page);
     std::fputs(("page: " + page + "\n").c_str(), stdout);
     return {};
   }
 
  private:
-  using Pictures = std::map<std::string, std::vector<std::string>>;
-
   /// Draws what there is to draw.
   static Result<void> add(std::vector<std::string>& drawn, const std::string& script) {
     if (script.empty()) return {};
@@ -146,29 +172,23 @@ class Report final : public Benchmark {
     return {};
   }
 
-  static Result<Pictures> draw_all(const std::vector<std::unique_ptr<Benchmark>>& benchmarks,
-                                   const RowsByTest& rows, const Sink& out) {
-    Pictures pictures;
+  static Result<void> draw_all(std::vector<Section>& sections, const Sink& out) {
     if (!has_gnuplot()) {
       out.remark("no pictures: there is no gnuplot; scripts/setup bench installs it");
-      return pictures;
+      return {};
     }
-    for (const auto& benchmark : benchmarks) {
-      const Description& about = benchmark->description();
-      const auto those = rows.find(about.name);
-      if (those == rows.end()) continue;
-      auto& drawn = pictures[about.name];
-      const auto next_name = [&] { return fmt::format("{}{}_", about.name, drawn.size()); };
-      for (const Plot& plot : about.plots) {
-        const auto done = add(drawn, plot_script(plot, those->second, next_name()));
-        if (!done) return tl::unexpected(done.error());
+    for (Section& section : sections) {
+      auto& drawn = section.pictures;
+      const auto next_name = [&] { return fmt::format("{}{}_", section.about.name, drawn.size()); };
+      for (const Plot& plot : section.about.plots) {
+        if (auto done = add(drawn, plot_script(plot, section.rows, next_name())); !done)
+          return done;
       }
-      for (const Row& row : those->second) {
-        const auto done = add(drawn, curve_of(row, next_name()));
-        if (!done) return tl::unexpected(done.error());
+      for (const Row& row : section.rows) {
+        if (auto done = add(drawn, curve_of(row, next_name())); !done) return done;
       }
     }
-    return pictures;
+    return {};
   }
 
   [[nodiscard]] std::string page_file() const {

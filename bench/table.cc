@@ -15,6 +15,11 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string padded(const Column& column, const std::string& text) {
+  return column.is_left ? fmt::format(" {:<{}}", text, column.width)
+                        : fmt::format(" {:>{}}", text, column.width);
+}
+
 /// How well a row was measured, where that is worth a word.
 std::string runs_text(const Row& row) {
   const auto attempts = row.value("attempts", 1);
@@ -54,15 +59,13 @@ std::string cell_text(const Column& column, const Row& row) {
 
 std::string head_line(const std::vector<Column>& columns) {
   std::string line;
-  for (const Column& column : columns) line += fmt::format(" {:>{}}", column.title, column.width);
+  for (const Column& column : columns) line += padded(column, column.title);
   return line;
 }
 
 std::string row_line(const std::vector<Column>& columns, const Row& row) {
   std::string line;
-  for (const Column& column : columns) {
-    line += fmt::format(" {:>{}}", cell_text(column, row), column.width);
-  }
+  for (const Column& column : columns) line += padded(column, cell_text(column, row));
   const std::string note = note_of(row);
   return note.empty() ? line : line + "  " + note;
 }

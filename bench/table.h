@@ -2,6 +2,7 @@
 // Rows of JSON as people read them. A column names its place in a row, so that the same table can
 // be made while measuring and afterwards from files.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace beeline::bench {
 
 using Row = nlohmann::ordered_json;
 
+/// Rows by the name of their test.
+using RowsByTest = std::map<std::string, std::vector<Row>>;
+
 struct Column {
   std::string title;
   std::string value;     ///< JSON pointer into a row
@@ -18,6 +22,7 @@ struct Column {
   double scale = 1.0;    ///< numbers are shown multiplied by this
   int digits = 0;        ///< behind the point
   bool is_size = false;  ///< 65536 is shown as "64 KiB"
+  bool is_left = false;  ///< words begin at one place
 };
 
 /// What is at the place that a JSON pointer names; null if nothing is.

@@ -284,6 +284,37 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
   }
 }
 
+TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
+  std::ofstream(in_folder("a.jsonl"))
+      << R"({"test":"latency","size":64,"mode":"spin","payload":"lane","rtt_ns":{"p50":150,)"
+      << R"("p99":300},"limit_rtt_ns":{"p50":100},"stable":true})"
+      << "\n"
+      << R"({"test":"peers","peer":"pipe","kind":"wake","size":64,"mode":"sleep",)"
+      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"better":true})"
+      << "\n"
+      << R"({"test":"peers","peer":"posix-queue","kind":"wake","size":64,"mode":"sleep",)"
+      << R"("rtt_ns":{"p50":99},"ratio_to_beeline":1.7,"better":false})"
+      << "\n";
+  const Outcome outcome = run({"beeline-bench", "report", folder_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("targets: ", 0), 0U) << outcome.out;
+  const auto better = outcome.out.find("\nbetter: ");
+  const auto latency = outcome.out.find("\nlatency: ");
+  const auto peers = outcome.out.find("\npeers: ");
+  ASSERT_LT(better, latency) << outcome.out;
+  ASSERT_LT(latency, peers) << outcome.out;
+  const std::string targets = outcome.out.substr(0, better);
+  EXPECT_NE(targets.find("1.50 to 3.00      yes"), std::string::npos) << targets;
+  EXPECT_NE(targets.find("not measured"), std::string::npos) << targets;
+  const std::string others = outcome.out.substr(better, latency - better);
+  EXPECT_NE(others.find("pipe"), std::string::npos) << others;
+  EXPECT_EQ(others.find("posix-queue"), std::string::npos) << "it is not better: " << others;
+  std::ostringstream page;
+  page << std::ifstream(in_folder("report.html")).rdbuf();
+  EXPECT_LT(page.str().find("<h2>targets"), page.str().find("<h2>better"));
+  EXPECT_NE(page.str().find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page.str();
+}
+
 TEST_F(BenchTest, HelpSaysWhatATestTakesAndMeasuresWithout) {
   const std::string help = run({"beeline-bench", "throughput", "--help"}).out;
   for (const char* const text : {"--pin CPU,...", "=64,1024", "=spin", "--attempts"}) {
