@@ -21,10 +21,10 @@ demo: setup
 test: setup
 	scripts/run-tests release asan tsan
 
-# Every test with Clang, those labelled soak in their long form; whole hives of threads under the
-# thread sanitizer; every kill point, with more real kills, of a neighbour too; memory orders with
-# deeper bounds; the models and their mutants; minutes of libFuzzer for each target; branch coverage
-# of what reads foreign bytes.
+# Every test with Clang, those labelled soak in their long form, with every neighbour of the bench;
+# whole hives of threads under the thread sanitizer; every kill point, with more real kills, of a
+# neighbour too; memory orders with deeper bounds; the models and their mutants; minutes of
+# libFuzzer for each target; branch coverage of what reads foreign bytes.
 soak:
 	scripts/setup soak
 	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
