@@ -1,11 +1,9 @@
 // The daemon of a hive: keeper and coordinator. Usage: beelined --help.
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -147,17 +145,8 @@ int run_in_foreground(const Options& options, const control::HivePaths& paths) {
 /// Cuts all ties to whoever started us but the two descriptors of the reporter. Errors: kSystem;
 /// who keeps what its starter holds keeps it for as long as the hive lives.
 Result<void> cut_ties(int ready_fd, int report_fd) {
-  const int low = std::min(ready_fd, report_fd);
-  const int high = std::max(ready_fd, report_fd);
-  const auto close_between = [](int first, int last) {
-    if (first <= last) {
-      (void)::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last),
-                      0U);
-    }
-  };
-  close_between(3, low - 1);
-  close_between(std::max(low + 1, 3), high - 1);
-  (void)::syscall(SYS_close_range, static_cast<unsigned>(high + 1), ~0U, 0U);
+  const std::array<int, 2> reporters{ready_fd, report_fd};
+  if (auto closed = os::close_all_but(reporters); !closed) return closed;
   (void)::chdir("/");
   const int null = ::open("/dev/null", O_RDWR);
   if (null < 0) return os::system_failure("cannot open /dev/null");

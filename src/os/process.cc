@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "src/os/error.h"
 
@@ -32,6 +35,25 @@ Result<void> fill_standard_streams() {
     // It gets the lowest number that is free, which is this one.
     if (::open("/dev/null", O_RDWR) < 0) return system_failure("open /dev/null");
   }
+  return {};
+}
+
+// Not by close_range(), which is younger than the kernels that we run on.
+Result<void> close_all_but(std::span<const int> keep) {
+  std::vector<int> others;
+  std::error_code error;
+  std::filesystem::directory_iterator entry("/proc/self/fd", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    int fd = -1;
+    std::from_chars(name.data(), name.data() + name.size(), fd);
+    if (fd > STDERR_FILENO && std::find(keep.begin(), keep.end(), fd) == keep.end()) {
+      others.push_back(fd);
+    }
+  }
+  if (error) return system_failure(ErrorCode::kSystem, error.value(), "list our open files");
+  // That of the listing is among them, and closed since its end.
+  for (const int fd : others) ::close(fd);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -89,6 +90,23 @@ TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {
     EXPECT_TRUE(contains(up.err, "this system lacks")) << up.err;
     EXPECT_TRUE(contains(up.err, "beeline doctor")) << up.err;
     EXPECT_FALSE(is_up());
+  }
+}
+
+// close_range() is younger than the kernels that a hive runs on.
+TEST_F(CliDoctor, AHiveHoldsNothingOfWhoeverStartedItAlsoWhereTheKernelClosesNoRanges) {
+  for (const bool is_old : {false, true}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);  // inherited by all whom we start
+    os::UniqueFd ours(ends[0]);
+    os::UniqueFd theirs(ends[1]);
+    const std::vector<std::string> words{"beeline", "up"};
+    const Outcome up = is_old ? without("close_range", words) : run(words);
+    if (up.code == 77) GTEST_SKIP() << "no seccomp filter here: " << up.err;
+    EXPECT_EQ(up.code, 0) << up.err;
+    theirs.reset();
+    EXPECT_TRUE(os::wait_readable(ours.get(), std::chrono::seconds(0))) << "somebody holds it";
+    (void)good({"down"});
   }
 }
 

@@ -19,7 +19,8 @@ struct Known {
   std::string_view name;
   unsigned number;
 };
-constexpr std::array kKnown = {Known{"chown", SYS_chown}, Known{"memfd_create", SYS_memfd_create},
+constexpr std::array kKnown = {Known{"chown", SYS_chown}, Known{"close_range", SYS_close_range},
+                               Known{"memfd_create", SYS_memfd_create},
                                Known{"pidfd_open", SYS_pidfd_open}};
 
 bool take_away(unsigned number) {
