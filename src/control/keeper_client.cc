@@ -59,6 +59,7 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   auto sent = socket_.send(fmt::format("{}{}\n{}", kKeepVerb, key, value), fds);
   if (!sent) return sent;
   held_.insert_or_assign(std::string(key), fds.size());
+  if (const auto old = overdue_.find(key); old != overdue_.end()) overdue_.erase(old);
   total_ = total;
   return {};
 }
@@ -70,12 +71,28 @@ Result<void> KeeperClient::check_room_for_link() const {
 
 Result<void> KeeperClient::drop(std::string_view key) {
   auto sent = socket_.send(fmt::format("{}{}", kDropVerb, key));
-  if (!sent) return sent;
-  if (const auto known = held_.find(key); known != held_.end()) {
-    total_ -= known->second;
-    held_.erase(known);
+  if (sent) {
+    forget(key);
+  } else {
+    overdue_.emplace(key);
   }
-  return {};
+  return sent;
+}
+
+bool KeeperClient::drop_overdue() {
+  for (auto key = overdue_.begin(); key != overdue_.end(); key = overdue_.erase(key)) {
+    const auto sent = socket_.try_send(fmt::format("{}{}", kDropVerb, *key));
+    if (!sent || !*sent) return false;
+    forget(*key);
+  }
+  return true;
+}
+
+void KeeperClient::forget(std::string_view key) {
+  const auto known = held_.find(key);
+  if (known == held_.end()) return;
+  total_ -= known->second;
+  held_.erase(known);
 }
 
 Result<void> KeeperClient::say(std::string_view verb) { return socket_.send(verb); }

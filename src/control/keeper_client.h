@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,7 +33,11 @@ class KeeperClient {
                                   std::span<const int> fds);
   /// kFull once links must leave the rest to agents: those who come to read them need some as well.
   [[nodiscard]] Result<void> check_room_for_link() const;
+  /// What fails is overdue.
   [[nodiscard]] Result<void> drop(std::string_view key);
+  /// Drops what is overdue, or the keeper would hold it for ever. To be called until it is true;
+  /// does not wait.
+  [[nodiscard]] bool drop_overdue();
   [[nodiscard]] Result<void> say(std::string_view verb);
 
   /// The next packet of the keeper, nullopt if none waits.
@@ -41,9 +46,12 @@ class KeeperClient {
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 
  private:
+  void forget(std::string_view key);
+
   os::PacketSocket socket_;
   std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key
   std::size_t total_ = 0;
+  std::set<std::string, std::less<>> overdue_;
 };
 
 }  // namespace beeline::control

@@ -88,6 +88,7 @@ int Server::run(Hive& hive) {
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
     busy = busy || !doomed_.empty();
+    is_behind_ = !keeper_.drop_overdue();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
@@ -95,7 +96,7 @@ int Server::run(Hive& hive) {
 
 int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
   if (busy) return 0;
-  if (crowded_ || hive_->going_down) return kCrowdedRetryMs;
+  if (crowded_ || is_behind_ || hive_->going_down) return kCrowdedRetryMs;
   if (next_ns == 0) return -1;
   const std::int64_t left_ns = next_ns - os::monotonic_ns();
   return left_ns <= 0 ? 0 : static_cast<int>(left_ns / 1'000'000 + 1);

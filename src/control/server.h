@@ -103,7 +103,8 @@ class Server final : public Outbox {
   TakeoverWorker takeover_;
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;
-  bool crowded_ = false;  // descriptors in flight hit their limit: try again soon
+  bool crowded_ = false;    // descriptors in flight hit their limit: try again soon
+  bool is_behind_ = false;  // the keeper holds what it was to drop: likewise
   bool served_ = false;
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
