@@ -108,6 +108,7 @@ Result<void> Keeper::start_coordinator() {
     // needs is closed, above all its end of the pair and the lock.
     (void)::prctl(PR_SET_NAME, "beelined");
     ends->first.close();
+    socket_.close();
     signals_.reset();
     child_pidfd_.reset();
     lock_.close();
@@ -117,6 +118,7 @@ Result<void> Keeper::start_coordinator() {
   }
   child_ = child;
   socket_ = std::move(ends->first);
+  ends->second.close();  // so that we see the end of the child's
   served_ = false;
   ++facts_.restarts;  // as the next one will count them
   auto pidfd = os::open_pidfd(child);
