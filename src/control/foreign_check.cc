@@ -38,7 +38,11 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
 }  // namespace
 
 bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
-  const auto read = os::read_at(fd, offset, bytes);
+  // What the kernel lacks just now, memory above all, it may have in a moment; and what the dead
+  // have left is read once.
+  constexpr int kTries = 3;
+  auto read = os::read_at(fd, offset, bytes);
+  for (int i = 1; i < kTries && !read; ++i) read = os::read_at(fd, offset, bytes);
   return read && *read == bytes.size();
 }
 
