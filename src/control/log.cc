@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 
@@ -38,7 +39,9 @@ void Log::rotate() {
 
 void Log::write(std::string_view level, std::string_view event, std::string_view fields) {
   pollfd room{fd_, POLLOUT, 0};
-  if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) {
+  while (::poll(&room, 1, 0) < 0 && errno == EINTR) {
+  }
+  if ((room.revents & POLLOUT) == 0) {
     ++dropped_;
     return;
   }
@@ -55,7 +58,11 @@ void Log::write(std::string_view level, std::string_view event, std::string_view
     line.resize(kMaxLine - 1);
     line += '\n';
   }
-  if (::write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) ++dropped_;
+  ssize_t written = 0;
+  do {
+    written = ::write(fd_, line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(line.size())) ++dropped_;
   rotate();
 }
 

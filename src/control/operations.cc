@@ -71,8 +71,12 @@ Result<void> do_escalate(Call& call, const EscalateRequest& request) {
                 fmt::format("PID {} has escalated to the coordinator too often; try later",
                             call.caller.pid));
   }
+  const std::uint64_t dropped = call.hive.log.dropped();
   call.hive.log.warn("escalation", "agent={} text={}", call.caller.pid,
                      in_quotes(request.text.substr(0, kMaxLoggedText)));
+  if (call.hive.log.dropped() != dropped) {
+    return fail(ErrorCode::kFull, "the log of the coordinator takes nothing more; try later");
+  }
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }
