@@ -46,7 +46,8 @@ std::string hive_directory(const std::string& place) { return place + "/hive"; }
 /// program that still runs cannot start a coordinator there again.
 bool clear(const std::string& place) {
   const std::string moved = place + ".end";
-  if (::rename(place.c_str(), moved.c_str()) != 0) return errno == ENOENT;
+  // Where it is not, a guard that has not come to its end may have moved it.
+  if (::rename(place.c_str(), moved.c_str()) != 0 && errno != ENOENT) return false;
   ::setenv("BEELINE_DIR", hive_directory(moved).c_str(), 1);
   take_down();
   std::error_code error;
