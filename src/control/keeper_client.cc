@@ -56,11 +56,15 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   const std::size_t total = total_ - before + fds.size();
   const std::size_t limit = room_for_all();
   if (fds.size() > before && total > limit) return no_room(total_, limit);
-  auto sent = socket_.send(fmt::format("{}{}\n{}", kKeepVerb, key, value), fds);
-  if (!sent) return sent;
+  const std::string packet = fmt::format("{}{}\n{}", kKeepVerb, key, value);
+  auto sent = socket_.send(packet, fds);
+  if (!sent) {
+    if (before != 0 && fds.empty()) overdue_.insert_or_assign(std::string(key), packet);
+    return sent;
+  }
   held_.insert_or_assign(std::string(key), fds.size());
-  if (const auto old = overdue_.find(key); old != overdue_.end()) overdue_.erase(old);
   total_ = total;
+  forgive(key);
   return {};
 }
 
@@ -70,22 +74,28 @@ Result<void> KeeperClient::check_room_for_link() const {
 }
 
 Result<void> KeeperClient::drop(std::string_view key) {
-  auto sent = socket_.send(fmt::format("{}{}", kDropVerb, key));
+  const std::string packet = fmt::format("{}{}", kDropVerb, key);
+  auto sent = socket_.send(packet);
   if (sent) {
     forget(key);
+    forgive(key);
   } else {
-    overdue_.emplace(key);
+    overdue_.insert_or_assign(std::string(key), packet);
   }
   return sent;
 }
 
-bool KeeperClient::drop_overdue() {
-  for (auto key = overdue_.begin(); key != overdue_.end(); key = overdue_.erase(key)) {
-    const auto sent = socket_.try_send(fmt::format("{}{}", kDropVerb, *key));
+bool KeeperClient::settle() {
+  for (auto each = overdue_.begin(); each != overdue_.end(); each = overdue_.erase(each)) {
+    const auto sent = socket_.try_send(each->second);
     if (!sent || !*sent) return false;
-    forget(*key);
+    forget(each->first);
   }
   return true;
+}
+
+void KeeperClient::forgive(std::string_view key) {
+  if (const auto old = overdue_.find(key); old != overdue_.end()) overdue_.erase(old);
 }
 
 void KeeperClient::forget(std::string_view key) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,11 +32,11 @@ class KeeperClient {
                                   std::span<const int> fds);
   /// kFull once links must leave the rest to agents: those who come to read them need some as well.
   [[nodiscard]] Result<void> check_room_for_link() const;
-  /// What fails is overdue.
   [[nodiscard]] Result<void> drop(std::string_view key);
-  /// Drops what is overdue, or the keeper would hold it for ever. To be called until it is true;
-  /// does not wait.
-  [[nodiscard]] bool drop_overdue();
+  /// A drop that failed is overdue, and so is a record without descriptors in the place of one with
+  /// some: the keeper would hold them for ever. Says it again; to be called until it is true. Does
+  /// not wait.
+  [[nodiscard]] bool settle();
   [[nodiscard]] Result<void> say(std::string_view verb);
 
   /// The next packet of the keeper, nullopt if none waits.
@@ -46,12 +45,13 @@ class KeeperClient {
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 
  private:
-  void forget(std::string_view key);
+  void forget(std::string_view key);   // it holds no descriptor under it
+  void forgive(std::string_view key);  // something newer has been said
 
   os::PacketSocket socket_;
   std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key
   std::size_t total_ = 0;
-  std::set<std::string, std::less<>> overdue_;
+  std::map<std::string, std::string, std::less<>> overdue_;  // packets, by key
 };
 
 }  // namespace beeline::control

@@ -88,7 +88,7 @@ int Server::run(Hive& hive) {
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
     busy = busy || !doomed_.empty();
-    is_behind_ = !keeper_.drop_overdue();
+    is_behind_ = !keeper_.settle();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
