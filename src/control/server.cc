@@ -388,8 +388,10 @@ void Server::go_down() {
     }
   }
   if (quit_said_ || (!all_flushed() && os::monotonic_ns() < quit_at_ns_)) return;
-  quit_said_ = true;
-  if (!keeper_.say(kQuitVerb)) keeper_lost_ = true;
+  // Until it is said: a keeper that has not heard it would start the next coordinator.
+  const auto said = keeper_.say(kQuitVerb);
+  quit_said_ = said.has_value();
+  keeper_lost_ |= !said && said.error().code == ErrorCode::kClosed;
 }
 
 }  // namespace beeline::control
