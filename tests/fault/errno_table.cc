@@ -57,9 +57,9 @@ bool sets_buffer(const seccomp_notif& request) { return request.data.args[2] != 
 bool is_event(const seccomp_notif& request) { return is_on(request, "anon_inode:"); }
 bool is_file(const seccomp_notif& request) { return is_on(request, "/"); }
 
-// What stands here our code calls. Not here stands what it calls too and what fails in no such way:
-// close, munmap, umask, setsid, chdir, prctl, sigprocmask, timerfd_settime, futex(WAKE),
-// sched_yield, sched_getaffinity, pidfd_send_signal to a process of our own.
+// Our code calls all of these. It calls others too, which fail in no such way: close, munmap,
+// umask, setsid, chdir, prctl, sigprocmask, timerfd_settime, futex(WAKE), sched_yield,
+// sched_getaffinity, pidfd_send_signal to a process of our own.
 constexpr std::array kRows = {
     // memory and files
     Row{SYS_memfd_create, "memfd_create", {EMFILE, ENFILE, ENOMEM}},

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -65,6 +66,17 @@ std::string describe(const Holdings& holdings) {
   return std::to_string(holdings.fds) + " fds, " + std::to_string(holdings.mappings) +
          " mappings, " + std::to_string(holdings.private_kib) + " KiB of its own, " +
          std::to_string(holdings.segment_kib) + " KiB in segments";
+}
+
+Leftovers operator+(const Leftovers& one, const Leftovers& other) {
+  return {one.fds + other.fds, one.segments + other.segments, one.links + other.links,
+          one.keeper_fds + other.keeper_fds, one.coordinator_fds + other.coordinator_fds};
+}
+
+Leftovers least_of(const Leftovers& one, const Leftovers& other) {
+  return {std::min(one.fds, other.fds), std::min(one.segments, other.segments),
+          std::min(one.links, other.links), std::min(one.keeper_fds, other.keeper_fds),
+          std::min(one.coordinator_fds, other.coordinator_fds)};
 }
 
 Leftovers leftovers_of(pid_t keeper, pid_t coordinator) {

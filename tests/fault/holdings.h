@@ -35,6 +35,10 @@ struct Leftovers {
   }
 };
 
+inline constexpr std::size_t kMany = 1'000'000;
+inline constexpr Leftovers kAnyLeftovers{kMany, kMany, kMany, kMany, kMany};
+[[nodiscard]] Leftovers operator+(const Leftovers& one, const Leftovers& other);
+[[nodiscard]] Leftovers least_of(const Leftovers& one, const Leftovers& other);
 [[nodiscard]] Leftovers leftovers_of(pid_t keeper, pid_t coordinator);
 [[nodiscard]] std::string describe(const Leftovers& left);
 

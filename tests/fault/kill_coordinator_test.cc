@@ -44,11 +44,10 @@ class KillCoordinatorTest : public KillFixture {
       start_kills();
     }
     if (HasFatalFailure()) return;
-    // An agent may know the last life of a peer that is away: its status page and two descriptors.
-    slack_ = {.fds = 2, .segments = 1};
+    watch_.slack = kLastLife;
     // Four between `far_` and `near_`, each seen by both of its ends, and what `far_` keeps for a
     // third agent that is away. A link that such an agent owned is one too many.
-    least_.links = 5;
+    watch_.least.links = 5;
     near_ = attach("near");
     ASSERT_TRUE(near_);
     expect_conversation();

@@ -2,14 +2,12 @@
 // What the sweeps of kills share: an agent that stays, the other end of its conversation, which
 // lives again after each kill, and the look for what is lost or left.
 
-#include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
 
-#include "tests/fault/holdings.h"
 #include "tests/fault/kill_sweep.h"
+#include "tests/fault/leak_watch.h"
 #include "tests/fault/ledger_mail.h"
 #include "tests/fault/victim.h"
 #include "tests/support/hive_test.h"
@@ -109,30 +107,8 @@ class KillFixture : public HiveTest {
     (void)take_noted(*far_, ledger(), kFar);
     await_as_before();
   }
-  // What goes after an end goes soon; from then on there is never more than there was at the least.
   void await_as_before() {
-    const Leftovers most{least_.fds + slack_.fds, least_.segments + slack_.segments,
-                         least_.links + slack_.links, least_.keeper_fds, least_.coordinator_fds};
-    const Deadline deadline = patience();
-    Leftovers now = leftovers();
-    while (!now.fits(most) && std::chrono::steady_clock::now() < deadline) {
-      (void)far_->receive({.timeout = 1ms, .filter = kNobody});
-      now = leftovers();
-    }
-    EXPECT_TRUE(now.fits(most)) << "left: " << describe(now) << "; before: " << describe(least_)
-                                << "; segments here:" << list_segments();
-    least_ = {std::min(least_.fds, now.fds), std::min(least_.segments, now.segments),
-              std::min(least_.links, now.links), std::min(least_.keeper_fds, now.keeper_fds),
-              std::min(least_.coordinator_fds, now.coordinator_fds)};
-  }
-  static std::string list_segments() {
-    std::ifstream maps("/proc/self/maps");
-    std::string text;
-    for (std::string line; std::getline(maps, line);) {
-      const std::size_t at = line.find("beeline-");
-      if (at != std::string::npos) text += "\n  " + line.substr(at);
-    }
-    return text;
+    watch_.await(*far_, hive().keeper(), [this] { return leftovers(); });
   }
   [[nodiscard]] Leftovers leftovers() { return leftovers_of(hive().keeper(), coordinator_); }
 
@@ -142,9 +118,7 @@ class KillFixture : public HiveTest {
   std::optional<Agent> near_;
   int far_fd_ = -1;
   pid_t coordinator_ = 0;
-  static constexpr std::size_t kMany = 1'000'000;
-  Leftovers least_{kMany, kMany, kMany, kMany, kMany};
-  Leftovers slack_;  // what may be there or not, once
+  LeakWatch watch_;
 };
 
 }  // namespace beeline::test

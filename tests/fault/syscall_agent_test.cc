@@ -55,7 +55,6 @@ class SyscallAgentTest : public SyscallTest {
   }
 
   void attach_near(const AttachOptions& options) {
-    before_ = leftovers();
     near_ = attach(options);
     text_ = fmt::format("message {}", ++messages_);
   }
@@ -94,7 +93,6 @@ class SyscallAgentTest : public SyscallTest {
 Operation SyscallAgentTest::attach_operation() {
   return {.name = "attach",
           .least_calls = 40,
-          .prepare = [this] { before_ = leftovers(); },
           .act = [this]() -> Ending {
             auto agent = Agent::attach(near_options());
             if (!agent) return agent.error();
@@ -138,8 +136,7 @@ Operation SyscallAgentTest::successor_operation() {
                 const auto texts = take_texts(*near_);
                 EXPECT_EQ(texts.size(), 3U) << "each message comes once to the successor";
                 expect_balance(*near_);
-                near_.reset();
-                drain_what_fits(*far_);
+                expect_as_before();
               }};
 }
 
@@ -233,7 +230,6 @@ Operation SyscallAgentTest::full_operation() {
 Operation SyscallAgentTest::event_operation() {
   return {.name = "attach with a rate, fd()",
           .least_calls = 45,
-          .prepare = [this] { before_ = leftovers(); },
           .act = [this]() -> Ending {
             AttachOptions options = near_options();
             options.receive_rate = 1000;
@@ -311,10 +307,11 @@ Operation SyscallAgentTest::wake_operation(const Sleeper& sleeper) {
             return ending_of(near_->send(*near_->peer(sleeper.pid()), text_));
           },
           .check =
-              [&sleeper, expected](const Ending& ending) {
+              [this, &sleeper, expected](const Ending& ending) {
                 if (ending) ADD_FAILURE() << "a link that is open needs no system call to send";
                 sleeper.await(*expected + 1);
                 EXPECT_EQ(sleeper.taken(), *expected + 1);
+                await_as_before();
               }};
 }
 
@@ -334,7 +331,7 @@ Operation SyscallAgentTest::request_operation() {
                   auto answer = near_->request("sleeper", kAnswer);
                   EXPECT_TRUE(answer) << answer.error().text;
                 }
-                near_.reset();
+                expect_as_before();
               }};
 }
 
@@ -364,8 +361,8 @@ Operation SyscallAgentTest::resume_operation() {
                   ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it does not come back";
                 }
                 expect_sends_again();
-                near_.reset();
-                drain_what_fits(*far_);
+                coordinator_ = process();
+                expect_as_before();
               },
           .short_step = 1};
 }
@@ -373,26 +370,26 @@ Operation SyscallAgentTest::resume_operation() {
 TEST_F(SyscallAgentTest, AnAgentSurvivesTheFailureOfEachOfItsCalls) {
   sweep(500, [this](SyscallSweep& sweep) {
     for (const Operation& operation :
-         {attach_operation(), successor_operation(), first_send_operation(), loan_operation(),
-          wait_operation(), full_operation(), event_operation(), detach_operation()}) {
-      sweep.run(operation);
-      if (HasFailure()) return;
+         {attach_operation(), first_send_operation(), loan_operation(), wait_operation(),
+          full_operation(), event_operation(), detach_operation()}) {
+      sweep_alike(sweep, operation);
     }
+    sweep_alike(sweep, successor_operation(), kLastLife);
   });
 }
 
 TEST_F(SyscallAgentTest, ASleepingReceiverIsWokenWhateverFails) {
   Sleeper sleeper("sleeper");
   sweep(30, [&](SyscallSweep& sweep) {
-    sweep.run(wake_operation(sleeper));
+    sweep_alike(sweep, wake_operation(sleeper));
     near_.reset();
-    sweep.run(request_operation());
+    sweep_alike(sweep, request_operation());
     (void)far_->send("sleeper", kEnd);
   });
 }
 
 TEST_F(SyscallAgentTest, AnAgentComesBackToARestartedCoordinator) {
-  sweep(20, [this](SyscallSweep& sweep) { sweep.run(resume_operation()); });
+  sweep(20, [this](SyscallSweep& sweep) { sweep_alike(sweep, resume_operation()); });
 }
 
 }  // namespace

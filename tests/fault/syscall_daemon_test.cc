@@ -1,4 +1,4 @@
-// Every system call of keeper, coordinator and tools, made to fail. A hive that runs goes on
+// Every system call of keeper and coordinator, made to fail. A hive that runs goes on
 // running; one that cannot start says why, leaves nothing, and starts when it is asked again.
 
 #include <signal.h>
@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "src/control/client.h"
 #include "src/control/state_file.h"
-#include "src/os/process.h"
+#include "tests/fault/nest.h"
 #include "tests/fault/syscall_fixture.h"
 
 namespace beeline::test {
@@ -54,89 +53,54 @@ class SyscallDaemonTest : public SyscallTest {
 
 TEST_F(SyscallDaemonTest, TheCoordinatorServesOnWhateverFails) {
   sweep_hive(50, [this](SyscallSweep& sweep) {
-    expect_whole();
-    before_ = leftovers();
-    sweep.run({.name = "coordinator: attach, open, detach",
-               .least_calls = 40,
-               .act = [this] { return visit(); },
-               .check =
-                   [this](const Ending& ending) {
-                     expect_visited(ending);
-                     expect_whole();
-                     EXPECT_EQ(process(), coordinator_) << "it has ended";
-                     await_as_before();
-                   },
-               .whose = Injector::Whose::kOthers,
-               .short_step = 1});
+    sweep_alike(sweep, {.name = "coordinator: attach, open, detach",
+                        .least_calls = 40,
+                        .act = [this] { return visit(); },
+                        .check =
+                            [this](const Ending& ending) {
+                              expect_visited(ending);
+                              expect_whole();
+                              EXPECT_EQ(process(), coordinator_) << "it has ended";
+                              await_as_before();
+                            },
+                        .whose = Injector::Whose::kOthers,
+                        .short_step = 1});
   });
 }
 
 TEST_F(SyscallDaemonTest, TheKeeperRestartsTheCoordinatorWhateverFails) {
   sweep_hive(50, [this](SyscallSweep& sweep) {
     expect_whole();
-    sweep.run({.name = "keeper and coordinator: restart",
-               .least_calls = 40,
-               .prepare = [this] { coordinator_ = process(); },
-               .act =
-                   [this] {
-                     EXPECT_EQ(::kill(coordinator_, SIGKILL), 0);
-                     control::ClientOptions options;
-                     options.start = false;
-                     options.deadline = 5s;
-                     auto client = control::Client::connect(options);
-                     if (!client) return Ending(client.error());
-                     const auto status = client->status();
-                     return status ? Ending() : Ending(status.error());
-                   },
-               .check =
-                   [this](const Ending&) {
-                     (void)hive_->status();
-                     const Deadline deadline = patience();
-                     while (!far_->siblings()) {
-                       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "no way back";
-                     }
-                     expect_whole();
-                   },
-               .whose = Injector::Whose::kOthers,
-               .short_step = 1});
+    sweep_alike(sweep, {.name = "keeper and coordinator: restart",
+                        .least_calls = 40,
+                        .prepare = [this] { coordinator_ = process(); },
+                        .act =
+                            [this] {
+                              EXPECT_EQ(::kill(coordinator_, SIGKILL), 0);
+                              control::ClientOptions options;
+                              options.start = false;
+                              options.deadline = 5s;
+                              auto client = control::Client::connect(options);
+                              if (!client) return Ending(client.error());
+                              const auto status = client->status();
+                              return status ? Ending() : Ending(status.error());
+                            },
+                        .check =
+                            [this](const Ending&) {
+                              (void)hive_->status();
+                              const Deadline deadline = patience();
+                              while (!far_->siblings()) {
+                                ASSERT_LT(std::chrono::steady_clock::now(), deadline)
+                                    << "no way back";
+                              }
+                              expect_whole();
+                              coordinator_ = process();
+                              await_as_before();
+                            },
+                        .whose = Injector::Whose::kOthers,
+                        .short_step = 1});
   });
 }
-
-// A hive of which nothing is there yet.
-class Nest {
- public:
-  Nest() : path_((std::filesystem::temp_directory_path() / "beeline-nest-XXXXXX").string()) {
-    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
-    ::setenv("BEELINE_DIR", path_.c_str(), 1);
-    ::setenv("BEELINE_HIVE", "nest", 1);
-    ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
-  }
-  ~Nest() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Nest(const Nest&) = delete;
-  Nest& operator=(const Nest&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-  // Ends the hive if there is one; then nothing of it may be left.
-  void clear() const {
-    control::ClientOptions options;
-    options.start = false;
-    if (auto client = control::Client::connect(options)) {
-      const auto down = client->down();
-      EXPECT_TRUE(down) << down.error().text;
-    }
-    const Deadline deadline = patience();
-    while (!processes_with("BEELINE_DIR", path_).empty()) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "processes are left";
-    }
-    EXPECT_TRUE(!std::filesystem::exists(path_) || std::filesystem::is_empty(path_))
-        << "files are left in " << path_;
-  }
-
- private:
-  std::string path_;
-};
 
 TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
   const Nest nest;
@@ -203,35 +167,6 @@ TEST_F(SyscallDaemonTest, PidsRiseWhateverFailsInTheStateFile) {
                      EXPECT_GT(*pid, last);
                      last = *pid;
                    }});
-  });
-}
-
-TEST_F(SyscallDaemonTest, AToolSaysWhatFailed) {
-  sweep_hive(100, [this](SyscallSweep& sweep) {
-    // Their own work begins with that call: before it they are being loaded.
-    const auto tool = [&](const std::string& name, std::vector<std::string> words, int first_call,
-                          std::uint32_t least_calls, std::uint32_t short_step = 2) {
-      sweep.run({.name = name,
-                 .least_calls = least_calls,
-                 .act = [words] { return ending_of(test::run(words)); },
-                 .check =
-                     [this](const Ending& ending) {
-                       drain_what_fits(*far_);
-                       const std::size_t count = take_texts(*far_).size();
-                       EXPECT_LE(count, ending ? 0U : 1U);
-                     },
-                 .whose = Injector::Whose::kOthers,
-                 .from_call = first_call,
-                 .short_step = short_step});
-    };
-    tool("beeline tree", {"beeline", "tree"}, SYS_socket, 8);
-    tool("beeline send", {"beeline", "send", "far", "hello"}, SYS_socket, 60);
-    tool("beeline bcast", {"beeline", "bcast", "hello"}, SYS_socket, 60, 10);
-    tool("beeline dlq ls", {"beeline", "dlq", "ls"}, SYS_socket, 8, 12);
-    const std::string saved = hive_->directory() + "/saved";
-    tool("shm-dump --save", {"shm-dump", "--agent", "far", "--save", saved}, SYS_getdents64, 30, 8);
-    std::filesystem::remove_all(saved);
-    tool("shm-dump of an agent", {"shm-dump", "--agent", "far"}, SYS_getdents64, 20);
   });
 }
 

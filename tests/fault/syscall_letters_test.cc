@@ -56,6 +56,12 @@ class SyscallLettersTest : public SyscallTest {
     EXPECT_TRUE(kept) << kept.error().text;
     return kept ? kept->size() : 0;
   }
+  // Each has opened its link to the other.
+  void meet_sleeper() {
+    auto answer = far_->request("sleeper", kAnswer);
+    ASSERT_TRUE(answer) << answer.error().text;
+    answer->done();
+  }
   void leave_letter();
 
   MessageId letter_ = 0;
@@ -78,8 +84,9 @@ void SyscallLettersTest::leave_letter() {
 TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
   sweep_hive(20, [this](SyscallSweep& sweep) {
     Sleeper sleeper("sleeper");  // each time that it is put back, it is rejected again
+    meet_sleeper();
     letter_ = send_letter("sleeper");
-    sleeper.await(1);
+    sleeper.await(2);
     std::uint32_t before = 0;
     const auto words = [&] { return Words{"requeue", id_text(letter_)}; };
     Operation requeue = order("beeline dlq requeue", words);
@@ -89,8 +96,9 @@ TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
       give_until_done(words());
       sleeper.await(before + (ending ? 1 : 2));
       EXPECT_LE(sleeper.taken(), before + ordered_);
+      await_as_before();
     };
-    sweep.run(requeue);
+    sweep_alike(sweep, requeue);
     EXPECT_TRUE(far_->send("sleeper", kEnd));
   });
 }
@@ -98,6 +106,7 @@ TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
 TEST_F(SyscallLettersTest, ALetterIsLetGoOrLiesWhereItLay) {
   sweep_hive(20, [this](SyscallSweep& sweep) {
     Sleeper sleeper("sleeper");
+    meet_sleeper();
     Operation purge = order("beeline dlq purge", [&] { return Words{"purge", id_text(letter_)}; });
     purge.least_calls = 100;
     purge.prepare = [&] {
@@ -110,8 +119,9 @@ TEST_F(SyscallLettersTest, ALetterIsLetGoOrLiesWhereItLay) {
       EXPECT_TRUE(said_ == "purged 0\n" || (ending && said_ == "purged 1\n")) << said_;
       EXPECT_FALSE(give({"purge", "--all"}));
       EXPECT_EQ(said_, "purged 0\n");
+      await_as_before();
     };
-    sweep.run(purge);
+    sweep_alike(sweep, purge);
     EXPECT_TRUE(far_->send("sleeper", kEnd));
   });
 }
@@ -129,10 +139,11 @@ TEST_F(SyscallLettersTest, ALetterOfTheDeadIsSentOnAndThenLetGo) {
       const std::vector<std::string> texts = taken_by_far();
       EXPECT_GE(texts.size(), 1U) << "it is lost";
       EXPECT_LE(texts.size(), ordered_);
+      await_as_before();
     };
     send_on.from_call = SYS_socket;  // before it the tool is being loaded
     send_on.short_step = 11;
-    sweep.run(send_on);
+    sweep_alike(sweep, send_on);
   });
 }
 

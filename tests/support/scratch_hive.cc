@@ -80,8 +80,7 @@ ScratchHive::ScratchHive() : fds_before_(count_open_fds()) {
   ::setenv("BEELINE_HIVE", name_.c_str(), 1);
   // ctest says where the programs are; run by hand, a test lies in a folder below them.
   ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
-  keeper_ = static_cast<pid_t>(status().keeper_pid);
-  EXPECT_GT(keeper_, 0);
+  find_keeper();
 }
 
 ScratchHive::~ScratchHive() {
@@ -89,6 +88,11 @@ ScratchHive::~ScratchHive() {
   kill_all();
   std::error_code ignored;
   fs::remove_all(directory_, ignored);
+}
+
+void ScratchHive::find_keeper() {
+  keeper_ = static_cast<pid_t>(status().keeper_pid);
+  EXPECT_GT(keeper_, 0);
 }
 
 control::Client ScratchHive::client() const {

@@ -30,6 +30,8 @@ class ScratchHive {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] pid_t keeper() const { return keeper_; }
+  // Another hive has started in the place of this one: keeper() is its keeper from now on.
+  void find_keeper();
   // The coordinator's process now, 0 while the keeper starts the next one.
   [[nodiscard]] pid_t coordinator() const;
   // A fresh connection. Fails the test when there is none.

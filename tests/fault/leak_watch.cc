@@ -1,0 +1,52 @@
+#include "tests/fault/leak_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+// Segments that this process maps.
+std::string list_mapped() {
+  std::ifstream maps("/proc/self/maps");
+  std::string text;
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t at = line.find("beeline-");
+    if (at != std::string::npos) text += "\n  " + line.substr(at);
+  }
+  return text;
+}
+// What the descriptors of another one name.
+std::string list_held(pid_t process) {
+  std::string text;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/fd", error)) {
+    text += "\n  " + std::filesystem::read_symlink(entry.path(), error).string();
+  }
+  return text;
+}
+
+}  // namespace
+
+void LeakWatch::await(Agent& agent, pid_t keeper, const std::function<Leftovers()>& look) {
+  const Leftovers most = least + slack;
+  const Deadline deadline = after(10s);
+  Leftovers now = look();
+  while (!now.fits(most) && std::chrono::steady_clock::now() < deadline) {
+    (void)agent.receive({.timeout = 1ms, .filter = kNobody});
+    now = look();
+  }
+  EXPECT_TRUE(now.fits(most)) << "left: " << describe(now) << "; before: " << describe(least)
+                              << "; segments here:" << list_mapped()
+                              << "\nthe keeper holds:" << list_held(keeper);
+  least = least_of(least, now);
+}
+
+}  // namespace beeline::test

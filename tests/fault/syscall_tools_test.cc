@@ -1,0 +1,171 @@
+// Every system call of the tools, made to fail: they say what failed, do what they do once at most,
+// leave nothing, and can be asked again.
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "tests/fault/nest.h"
+#include "tests/fault/sleeper.h"
+#include "tests/fault/syscall_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class SyscallToolsTest : public SyscallTest {
+ protected:
+  // Its own work begins with `first_call`: before it the program is being loaded.
+  Operation tool(const Words& words, std::uint32_t least_calls, std::uint32_t short_step,
+                 int first_call = SYS_socket) {
+    return {.name = fmt::format("{}", fmt::join(words, " ")).substr(0, 40),
+            .least_calls = least_calls,
+            .act =
+                [this, words] {
+                  said_ = test::run(words);
+                  return ending_of(said_);
+                },
+            .check = [this](const Ending& ending) { expect_one_text(ending); },
+            .whose = Injector::Whose::kOthers,
+            .from_call = first_call,
+            .short_step = short_step};
+  }
+  // Of those that send: `far_` has it once at the most.
+  void expect_one_text(const Ending& ending) {
+    drain_what_fits(*far_);
+    EXPECT_LE(take_texts(*far_).size(), ending ? 0U : 1U);
+    await_as_before();
+  }
+  // Of those that are agent "worker": what was sent to it before it came waits, or has been taken.
+  Operation worker(const Words& words, std::uint32_t least_calls, std::uint32_t short_step) {
+    Operation operation = tool(words, least_calls, short_step);
+    operation.prepare = [this] {
+      text_ = fmt::format("task {}", ++tasks_);
+      ASSERT_TRUE(far_->send("worker", text_));
+    };
+    operation.check = [this](const Ending& ending) {
+      auto agent = attach_again(named("worker"));
+      ASSERT_TRUE(agent);
+      drain_what_fits(*agent);
+      const std::size_t left = take_texts(*agent).size();
+      expect_balance(*agent);
+      agent.reset();
+      const std::vector<std::string> answers = taken_by_far();
+      const bool taken = said_.out == text_ + '\n' || answers == std::vector<std::string>{text_};
+      EXPECT_EQ(left + (taken ? 1 : 0), 1U) << "left: " << left << ", said: " << said_.out;
+      EXPECT_TRUE(ending || taken);
+      await_as_before();
+    };
+    return operation;
+  }
+
+  Outcome said_;
+  std::uint64_t tasks_ = 0;
+};
+
+TEST_F(SyscallToolsTest, AToolThatSendsSaysWhatFailed) {
+  sweep_hive(100, [this](SyscallSweep& sweep) {
+    sweep_alike(sweep, tool({"beeline", "send", "far", "hello"}, 60, 2));
+    sweep_alike(sweep, tool({"beeline", "bcast", "hello"}, 60, 10));
+    Sleeper sleeper("sleeper");
+    sweep_alike(sweep, tool({"beeline", "request", "sleeper", kAnswer}, 60, 20));
+    EXPECT_TRUE(far_->send("sleeper", kEnd));
+  });
+}
+
+TEST_F(SyscallToolsTest, AToolThatReceivesLosesNothing) {
+  sweep_hive(20, [this](SyscallSweep& sweep) {
+    ASSERT_TRUE(attach("worker"));
+    for (const char* verb : {"recv", "reply"}) {
+      Words words{"beeline", verb, "worker", "--count", "1", "--timeout", "5s"};
+      if (verb == std::string_view("reply")) words.emplace_back("--echo");
+      sweep_alike(sweep, worker(words, 60, 12), kLastLife);
+    }
+  });
+}
+
+TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
+  sweep_hive(100, [this](SyscallSweep& sweep) {
+    // Somebody who is away, with a letter and a message that waits.
+    auto holder = attach("holder");
+    ASSERT_TRUE(holder);
+    const MessageId letter = far_->send("holder", "letter").id;
+    next_message(*holder).reject();
+    ASSERT_TRUE(far_->send("holder", "waits"));
+    holder.reset();
+    sweep_alike(sweep, tool({"beeline", "tree"}, 8, 2));
+    sweep_alike(sweep, tool({"beeline", "status"}, 60, 20));
+    sweep_alike(sweep, tool({"beeline", "inbox", "holder"}, 60, 16));
+    sweep_alike(sweep, tool({"beeline", "info", "holder"}, 60, 20));
+    sweep_alike(sweep, tool({"beeline", "route", "far", "holder"}, 8, 4));
+    sweep_alike(sweep, tool({"beeline", "doctor"}, 20, 4, SYS_memfd_create));
+    sweep_alike(sweep, tool({"beeline", "dlq", "ls"}, 60, 30));
+    sweep_alike(sweep, tool({"beeline", "dlq", "show", id_text(letter)}, 60, 40));
+    const std::string saved = hive_->directory() + "/saved";
+    const Words of_far{"shm-dump", "--agent", "far"};
+    sweep_alike(sweep, tool(of_far, 20, 2, SYS_getdents64));
+    sweep_alike(sweep,
+                tool({"shm-dump", "--agent", "far", "--save", saved}, 30, 8, SYS_getdents64));
+    if (HasFailure()) return;
+    const auto file = std::filesystem::directory_iterator(saved)->path().string();
+    // The last call of the loader that this table knows, and nobody else asks meanwhile.
+    sweep_alike(sweep, tool({"shm-dump", file}, 4, 1, SYS_prlimit64));
+    std::filesystem::remove_all(saved);
+  });
+}
+
+TEST_F(SyscallToolsTest, AHiveGoesUpAndDownOrTheToolSaysWhyNot) {
+  const Nest nest;
+  run_filtered(20, [&](SyscallSweep& sweep) {
+    const auto up = [&] { EXPECT_EQ(test::run({"beeline", "up"}).code, 0) << "no hive"; };
+    const auto clear = [&](const Ending&) {
+      // Whatever is there: a hive starts in its place, and goes.
+      EXPECT_TRUE(attach_again(named("first")));
+      nest.clear();
+    };
+    const std::string group = std::to_string(::getegid());
+    Operation go_up = tool({"beeline", "up", "--group", group}, 60, 6, SYS_memfd_create);
+    go_up.check = clear;
+    sweep.run(go_up);
+    Operation go_down = tool({"beeline", "down"}, 20, 3);
+    go_down.prepare = up;
+    go_down.check = clear;
+    sweep.run(go_down);
+  });
+}
+
+TEST_F(SyscallToolsTest, AHiveOfACommandLeavesNothing) {
+  const Nest nest;  // its directory is only where temporary ones are made
+  ::setenv("TMPDIR", nest.path().c_str(), 1);
+  run_filtered(20, [&](SyscallSweep& sweep) {
+    const Words words{"beeline", "run", "--", "echo", "done"};
+    Operation run = tool(words, 60, 20, SYS_signalfd4);
+    run.act = [this, words]() -> Ending {
+      said_ = test::run(words);
+      EXPECT_LE(said_.code, 127) << "it crashed";  // 126, 127: the command does not start
+      if (said_.code == 0) return {};
+      return Error{ErrorCode::kSystem, 0, said_.err};
+    };
+    run.check = [&](const Ending& ending) {
+      EXPECT_TRUE(ending || said_.out == "done\n") << said_.out;
+      const Deadline deadline = patience();
+      while (!processes_with("TMPDIR", nest.path()).empty()) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "processes are left";
+      }
+      const bool is_clean = std::filesystem::is_empty(nest.path());
+      EXPECT_TRUE(is_clean || !said_.err.empty()) << "files are left, and nobody said so";
+      for (const auto& each : std::filesystem::directory_iterator(nest.path())) {
+        std::filesystem::remove_all(each);
+      }
+    };
+    sweep.run(run);
+  });
+  ::unsetenv("TMPDIR");
+}
+
+}  // namespace
+}  // namespace beeline::test
