@@ -17,6 +17,7 @@ enum class Mutant : unsigned char {
   kCursorBeforePut,     // a drain is committed before its entry stands
   kReceiptBeforeHome,   // a sender is told before the home holds its message
   kQueuedBeforeFields,  // an entry is queued before it is written
+  kStampBeforeUse,      // a slab is given back when its message is handed out
   kFreeBeforeStamp,     // an entry is freed before its slab is stamped
   kDeadBeforeReason,    // a dead letter gets its reason last
   kReasonOutFirst,      // a letter loses its reason, then is revived

@@ -182,6 +182,9 @@ std::uint32_t Receiver::take() {
   for (;;) {
     const std::uint32_t at = inbox.take_best();
     if (at == shm::kNoEntry) return at;
+    if (shm::is_mutant(shm::Mutant::kStampBeforeUse) && entry(at).in_slab()) {
+      shm::stamp(*stamp_word(at), entry(at).generation);
+    }
     if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
 }

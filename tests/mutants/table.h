@@ -23,6 +23,7 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kCursorBeforePut, "cursor_before_put", "drain/mixed"},
     SeededBug{Mutant::kReceiptBeforeHome, "receipt_before_home", "drain/mixed"},
     SeededBug{Mutant::kQueuedBeforeFields, "queued_before_fields", "drain/mixed"},
+    SeededBug{Mutant::kStampBeforeUse, "stamp_before_use", "take-slab/empty"},
     SeededBug{Mutant::kFreeBeforeStamp, "free_before_stamp", "done-slab/mixed"},
     SeededBug{Mutant::kDeadBeforeReason, "dead_before_reason", "reject-inline/mixed"},
     SeededBug{Mutant::kReasonOutFirst, "reason_out_first", "revive-inline/mixed"},
