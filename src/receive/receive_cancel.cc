@@ -60,9 +60,8 @@ void Receiver::note_order_in_lane(InLink& link) {
   forget_order_in_lane(link);
   shm::SlotCopy copy;
   shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
-  if (check(link, copy.header, copy.generation) != Verdict::kGood ||
-      !is_cancel_order(link, copy.header))
-    return;
+  const Verdict verdict = check(link, copy.header, copy.generation);
+  if (verdict != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
   if ((copy.header.flags & shm::kFlagSlab) != 0) return;
   orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
 }
