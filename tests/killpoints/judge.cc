@@ -279,6 +279,24 @@ void send_meanwhile(Life& sender, Ledger& ledger) {
   }
 }
 
+// What somebody sleeps for happens: it has to be rung.
+template <typename Work>
+void expect_ring(World& world, const char* whom, Finding& finding, Work&& work) {
+  world.fall_asleep();
+  work();
+  if (!world.wake_up()) complain(finding, fmt::format("I6: {} is not rung", whom));
+}
+
+// The next life takes everything, from a sender that slept while it waited for space.
+void take_from_sleeper(Life& sender, Life& next, Taker& taker, Finding& finding) {
+  World& world = *sender.world;
+  sender.out->view().control().space.relaxed_store(1);
+  expect_ring(world, "who waited for space when its receiver died", finding,
+              [&] { next.receiver->ring_all_for_space(); });
+  expect_ring(world, "who waits for space", finding, [&] { taker.take_everything(finding); });
+  sender.out->view().control().space.relaxed_store(0);
+}
+
 // The two go on as if nothing had happened.
 void go_on(Life& sender, Life& receiver, Finding& finding) {
   constexpr std::uint32_t kLengths[kExtra] = {24, 700, 12};
@@ -292,8 +310,11 @@ void go_on(Life& sender, Life& receiver, Finding& finding) {
     std::array<std::byte, 1024> payload{};
     fill_payload(message.id, payload.data(), message.length);
     extra.add(message);
-    const auto outcome = sender.path.send(*sender.out, {std::span(payload).first(message.length)},
-                                          {.rank = message.rank}, message.id);
+    auto outcome = send::Outcome::kOk;
+    expect_ring(*sender.world, "who waits for a message", finding, [&] {
+      outcome = sender.path.send(*sender.out, {std::span(payload).first(message.length)},
+                                 {.rank = message.rank}, message.id);
+    });
     if (outcome == send::Outcome::kOk) continue;
     return complain(
         finding, fmt::format("I4: the sender cannot go on: outcome {}", static_cast<int>(outcome)));
@@ -339,9 +360,13 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
     }
     world.name(next);
     next.receiver->settle_adopted();
-    if (goes_on) send_meanwhile(sender, rig.ledger);
     Taker taker(rig.ledger, next);
-    taker.take_everything(finding);
+    if (goes_on) {
+      send_meanwhile(sender, rig.ledger);
+      take_from_sleeper(sender, next, taker, finding);
+    } else {
+      taker.take_everything(finding);
+    }
     if (finding.ok()) taker.take_dead_letters(finding);
     if (!finding.ok()) return;
     std::size_t committed = settle_gone(rig.ledger, before, finding);

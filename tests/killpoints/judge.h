@@ -8,7 +8,8 @@
 //   I3  every byte of a visible message is the sender's
 //   I4  a sender that lives gets every slot and every slab back, once
 //   I5  a message that is delivered again says so, and is not more often than it may be
-//   I6  nobody sleeps while there is something for it that it was not rung for (race.h)
+//   I6  nobody sleeps while there is something for it that it was not rung for: a sender that waits
+//       for space, a receiver that waits for a message; how they fall asleep is race.h
 //   I7  nobody works for ever on what a dead process has left
 //   tools  what shm-dump checks in each segment
 //   balance  drained = queued + leased + dead + done + purged

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/os/clock.h"
+#include "src/os/event_fd.h"
 #include "tests/support/in_links.h"
 
 namespace beeline::killpoints {
@@ -89,8 +90,9 @@ Image Life::image() const {
 World::World(const shm::HomeOptions& options)
     : options_(options),
       directory_(need(control::DirectorySegment::create(kHive, kEpoch, shm::kMinMaxPayload))),
-      status_(need(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes))) {
-  shm::init_status(*reinterpret_cast<shm::StatusPage*>(status_.data()), kReceiverPid, 1);
+      status_(need(segment::Owned::create("status", shm::kStatusBytes, shm::kStatusBytes))),
+      bell_(need(os::create_event_fd())) {
+  shm::init_status(status(), kReceiverPid, 1);
   share_with_children(status_.data(), status_.size());
   share_with_children(&directory_.view().header(), shm::DirectoryLayout::kBytes);
   for (const std::uint32_t pid : {kSenderPid, kReceiverPid}) {
@@ -162,7 +164,7 @@ void World::make_path(Life& life) {
 send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
   for (const auto& life : lives_) {
     if (life->pid != pid || life->incarnation != incarnation) continue;
-    return {{reinterpret_cast<const shm::StatusPage*>(status_.data()), -1}, &*life->shown, true};
+    return {{&status(), bell_.get()}, &*life->shown, true};
   }
   return {};
 }
@@ -205,6 +207,17 @@ Result<void> World::inherit(Life& next, const Life& before, const std::vector<Li
 
 void World::name(const Life& life) {
   directory_.set_word(life.index, {life.incarnation, shm::AgentState::kRunning});
+}
+
+void World::fall_asleep() {
+  auto& sleep = status().sleep;
+  sleep.relaxed_store(shm::next_sleep(sleep.relaxed_load(), shm::Sleep::kEvent));
+}
+
+bool World::wake_up() {
+  auto& sleep = status().sleep;
+  sleep.relaxed_store(shm::awake_after(sleep.relaxed_load()));
+  return os::drain_event(bell_.get());
 }
 
 void World::forget(const Life& life) {

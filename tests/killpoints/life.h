@@ -74,6 +74,10 @@ class World {
   void name(const Life& life);
   // The last one that was made ends without a trace.
   void forget(const Life& life);
+  // Somebody sleeps: all have one status page and one bell, so it does not matter who.
+  void fall_asleep();
+  // And wakes up. True if it was rung.
+  [[nodiscard]] bool wake_up();
   void replace_receiver(Life& next) { receiver_ = &next; }
   void replace_sender(Life& next) { sender_ = &next; }
 
@@ -87,7 +91,12 @@ class World {
 
   shm::HomeOptions options_;
   control::DirectorySegment directory_;
-  segment::Owned status_;  // nobody sleeps here
+  [[nodiscard]] shm::StatusPage& status() const {
+    return *reinterpret_cast<shm::StatusPage*>(status_.data());
+  }
+
+  segment::Owned status_;  // nobody sleeps here while an operation is swept
+  os::UniqueFd bell_;
   std::vector<std::unique_ptr<Life>> lives_;
   Life* sender_ = nullptr;
   Life* receiver_ = nullptr;
