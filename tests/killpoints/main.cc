@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -122,10 +123,14 @@ Summary summarize(std::vector<Row> rows, const Options& options) {
   Summary summary;
   summary.is_long = options.run_long;
   summary.rows = std::move(rows);
+  std::set<std::uint64_t> prepared;
   for (const Row& row : summary.rows) {
     summary.total.add(row.tally);
-    summary.scenarios += row.is_pair() ? 0 : 1;
+    if (row.is_pair()) continue;
+    ++summary.scenarios;
+    prepared.insert(row.tally.prepared);
   }
+  summary.prepared_states = prepared.size();
   // The state after one instruction alone promises nothing.
   if (!options.at) check_promises(summary, {options.run_long, options.scenario.empty()});
   return summary;

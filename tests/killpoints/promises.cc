@@ -9,7 +9,8 @@
 namespace beeline::killpoints {
 namespace {
 
-constexpr std::uint64_t kLeastScenarios = 287;
+constexpr std::uint64_t kLeastScenarios = 289;
+constexpr std::uint64_t kLeastPreparedStates = 40;
 constexpr std::uint64_t kLeastPoints = 300'000;
 constexpr std::uint64_t kLeastKills = 50'000;
 constexpr std::uint64_t kLeastPairs = 1'000'000;
@@ -33,6 +34,17 @@ void expect_states(const Row& row, Summary& summary) {
       fmt::format("{}: {} states, of the sender {}; expected {}{} and {}; see expected_states.h",
                   row.name, row.tally.states, row.tally.sender_states,
                   kCountsAreExact ? "" : "at least half of ", wanted.states, wanted.sender_states));
+}
+
+// Whatever has numbers was swept.
+void expect_all_swept(Summary& summary) {
+  for (const ExpectedStates& wanted : kExpectedStates) {
+    const bool is_swept = std::any_of(summary.rows.begin(), summary.rows.end(),
+                                      [&](const Row& row) { return row.name == wanted.name; });
+    if (is_swept) continue;
+    summary.shortfalls.push_back(
+        fmt::format("{} was not swept; see expected_states.h", wanted.name));
+  }
 }
 
 // Of each operation there is a scenario that was killed at every instruction.
@@ -79,8 +91,10 @@ void check_promises(Summary& summary, const Extent& extent) {
   }
   expect_whole_kills(summary);
   if (!extent.is_whole) return;
+  expect_all_swept(summary);
   const Tally& total = summary.total;
   expect_at_least("scenarios", summary.scenarios, kLeastScenarios, summary);
+  expect_at_least("prepared states", summary.prepared_states, kLeastPreparedStates, summary);
   expect_at_least("points", total.points, kLeastPoints, summary);
   expect_at_least("kills", total.kills, kLeastKills, summary);
   expect_at_least("pairs", total.pairs, kLeastPairs, summary);

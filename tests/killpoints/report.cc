@@ -34,6 +34,7 @@ nlohmann::json json_of(const Row& row) {
     json["pause_points"] = tally.pause_points;
     json["sender_states"] = tally.sender_states;
   } else {
+    json["prepared"] = tally.prepared;
     json["points"] = tally.points;
     json["kills"] = tally.kills;
     json["killed_whole"] = tally.whole != 0;
@@ -66,6 +67,8 @@ void print_table(const Summary& summary) {
     if (row.tally.violations != 0) print_violation(row, summary.is_long);
   }
   for (const std::string& text : summary.shortfalls) fmt::print("SHORTFALL {}\n", text);
+  fmt::print("the scenarios begin in {} different states of the segments\n",
+             summary.prepared_states);
   fmt::print("{} of {} scenarios were killed for real at every instruction\n", total.whole,
              summary.scenarios);
   fmt::print("one of two ends was stopped at {} of {} instructions\n", total.pauses,
@@ -80,6 +83,7 @@ void print_json(const Summary& summary) {
   for (const Row& row : summary.rows) rows.push_back(json_of(row));
   const Tally& total = summary.total;
   const nlohmann::json json = {{"scenarios", summary.scenarios},
+                               {"prepared_states", summary.prepared_states},
                                {"points", total.points},
                                {"states", total.states},
                                {"kills", total.kills},

@@ -21,6 +21,7 @@ struct Summary {
   std::vector<Row> rows;
   Tally total;
   std::size_t scenarios = 0;
+  std::size_t prepared_states = 0;  // of the segments, that scenarios begin in
   double wall_seconds = 0;
   double cpu_seconds = 0;
   std::vector<std::string> shortfalls;  // of what the run promises: a sweep that sweeps nothing

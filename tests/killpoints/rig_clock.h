@@ -1,7 +1,8 @@
 #pragma once
 // The coarse clock of this program stands still unless a scenario moves it, so that the same
-// scenario finds the same states in each run. It replaces clock_gettime() of the C library for
-// CLOCK_MONOTONIC_COARSE; the engine reads it as ever.
+// scenario finds the same states in each run, and so does the time of day. It replaces
+// clock_gettime() of the C library for CLOCK_MONOTONIC_COARSE and CLOCK_REALTIME; the engine reads
+// them as ever.
 
 #include <cstdint>
 

@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
 
 #include "tests/killpoints/rig_clock.h"
 
@@ -20,6 +22,11 @@ void copy_text(char (&to)[kSize], std::string_view text) {
   const std::size_t length = std::min(text.size(), kSize - 1);
   text.copy(to, length);
   to[length] = 0;
+}
+
+std::uint64_t fingerprint(const std::vector<std::byte>& bytes) {
+  const auto* const first = reinterpret_cast<const char*>(bytes.data());
+  return std::hash<std::string_view>()({first, bytes.size()});
 }
 
 // One operation stepped to its end, with all that is needed to judge its states.
@@ -107,6 +114,7 @@ void Swept::judge_directory(Tally& tally) const {
 
 void Swept::judge_all(Tally& tally, std::optional<std::uint64_t> only) {
   tally.states = recorder_.count_outside_copies();
+  tally.prepared = fingerprint(initial_);
   const auto violate = [&](std::size_t i, const std::string& text) {
     tally.violate(scenario_.name, "kill", recorder_.state(i).first_step, recorder_.state(i).at,
                   text);

@@ -19,7 +19,8 @@ struct Violation {
 };
 
 struct Tally {
-  std::uint64_t points = 0;  // instructions after which the state was judged
+  std::uint64_t prepared = 0;  // of a scenario: tells the state that it begins in from others
+  std::uint64_t points = 0;    // instructions after which the state was judged
   // That differ, a copy by the C library counted as one; of a pair: the receiver's, from each of
   // the sender's.
   std::uint64_t states = 0;
