@@ -77,10 +77,16 @@ struct Attacker {
   std::optional<send::OutLink> link;  // of that agent to the victim
   control::Opened opened;             // with the status page of the victim
 
-  [[nodiscard]] std::string of_victim(const std::string& file) const {
-    return "/proc/" + std::to_string(board.victim) + "/" + file;
+  // All processes of the hive that are not ours. The keeper is the one that holds a descriptor of
+  // every segment.
+  [[nodiscard]] std::array<pid_t, 4> others() const {
+    return {board.victim, board.queen, board.keeper, board.coordinator};
   }
 };
+
+std::string file_of(pid_t process, const std::string& file) {
+  return "/proc/" + std::to_string(process) + "/" + file;
+}
 
 #define EXPECT_REFUSED(call, ...)                                                                \
   do {                                                                                           \
@@ -92,41 +98,46 @@ struct Attacker {
   } while (false)
 
 void open_descriptors_of_a_peer(Attacker& self) {
-  for (const pid_t process : {self.board.victim, self.board.queen, self.board.coordinator}) {
+  for (const pid_t process : self.others()) {
     for (int fd = 0; fd < kMostFds; ++fd) {
-      const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
-      EXPECT_REFUSED(::open(path.c_str(), O_RDONLY), EACCES);
+      EXPECT_REFUSED(::open(file_of(process, "fd/" + std::to_string(fd)).c_str(), O_RDONLY),
+                     EACCES);
     }
   }
 }
 
 void take_descriptors_from_a_peer(Attacker& self) {
-  const auto pidfd = os::open_pidfd(self.board.victim);
-  ASSERT_TRUE(pidfd);
-  for (int fd = 0; fd < kMostFds; ++fd) {
-    EXPECT_REFUSED(::syscall(SYS_pidfd_getfd, pidfd->get(), fd, 0), EPERM);
+  for (const pid_t process : self.others()) {
+    const auto pidfd = os::open_pidfd(process);
+    ASSERT_TRUE(pidfd);
+    for (int fd = 0; fd < kMostFds; ++fd) {
+      EXPECT_REFUSED(::syscall(SYS_pidfd_getfd, pidfd->get(), fd, 0), EPERM);
+    }
   }
 }
 
 void read_or_write_the_memory_of_a_peer(Attacker& self) {
-  EXPECT_REFUSED(::open(self.of_victim("mem").c_str(), O_RDONLY), EACCES);
-  EXPECT_REFUSED(::open(self.of_victim("mem").c_str(), O_RDWR), EACCES);
-  EXPECT_REFUSED(::open(self.of_victim("maps").c_str(), O_RDONLY), EACCES);
-  std::uint64_t word = 0;
-  const iovec mine{&word, sizeof word};
-  const iovec theirs{&word, sizeof word};
-  EXPECT_REFUSED(::process_vm_readv(self.board.victim, &mine, 1, &theirs, 1, 0), EPERM);
-  EXPECT_REFUSED(::process_vm_writev(self.board.victim, &mine, 1, &theirs, 1, 0), EPERM);
+  for (const pid_t process : self.others()) {
+    EXPECT_REFUSED(::open(file_of(process, "mem").c_str(), O_RDONLY), EACCES);
+    EXPECT_REFUSED(::open(file_of(process, "mem").c_str(), O_RDWR), EACCES);
+    EXPECT_REFUSED(::open(file_of(process, "maps").c_str(), O_RDONLY), EACCES);
+    std::uint64_t word = 0;
+    const iovec mine{&word, sizeof word};
+    const iovec theirs{&word, sizeof word};
+    EXPECT_REFUSED(::process_vm_readv(process, &mine, 1, &theirs, 1, 0), EPERM);
+    EXPECT_REFUSED(::process_vm_writev(process, &mine, 1, &theirs, 1, 0), EPERM);
+  }
 }
 
 void trace_a_peer(Attacker& self) {
-  EXPECT_REFUSED(::ptrace(PTRACE_SEIZE, self.board.victim, nullptr, nullptr), EPERM);
-  EXPECT_REFUSED(::ptrace(PTRACE_ATTACH, self.board.victim, nullptr, nullptr), EPERM);
+  for (const pid_t process : self.others()) {
+    EXPECT_REFUSED(::ptrace(PTRACE_SEIZE, process, nullptr, nullptr), EPERM);
+    EXPECT_REFUSED(::ptrace(PTRACE_ATTACH, process, nullptr, nullptr), EPERM);
+  }
 }
 
 void signal_a_peer_or_the_hive(Attacker& self) {
-  for (const pid_t process :
-       {self.board.victim, self.board.queen, self.board.keeper, self.board.coordinator}) {
+  for (const pid_t process : self.others()) {
     for (const int number : {SIGTERM, SIGSTOP, SIGKILL}) {
       EXPECT_REFUSED(::kill(process, number), EPERM);
       const auto pidfd = os::open_pidfd(process);
