@@ -98,13 +98,7 @@ class Inbox {
     home_.row(row).cursors[static_cast<std::size_t>(lane)].publish(cursor);
   }
 
-  // The next entry in delivery order, or kNoEntry. It stays queued.
-  [[nodiscard]] std::uint32_t best() {
-    const IndexNode* node = index_.front();
-    return node == nullptr ? kNoEntry : node->entry();
-  }
-
-  // Leases it and returns it, or kNoEntry.
+  // Leases the next entry in delivery order and returns it, or kNoEntry.
   std::uint32_t take_best() {
     const std::uint32_t at = index_.pop_front();
     if (at != kNoEntry) lease(home_.entry(at));

@@ -107,9 +107,7 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   shm::open_row(victim.home->row(0), kLinkA, kPidA, 0, kUrgentStart - 1);
   victim.inbox->put(slot_of(kBefore), 0, shm::Lane::kUrgent, kUrgentStart - 1, 0, 0);
   victim.inbox->commit(0, shm::Lane::kUrgent, kUrgentStart);
-  const std::uint32_t before = victim.inbox->best();
-  victim.inbox->take_best();
-  victim.inbox->done(before, nullptr);
+  victim.inbox->done(victim.inbox->take_best(), nullptr);
   if (more) more();
   explorer().watch(0, &victim.home->entry(0), kEntries * sizeof(shm::Entry), false);
   explorer().watch(0, &victim.home->control().next_arrival, 8, false);

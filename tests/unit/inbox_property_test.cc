@@ -270,10 +270,14 @@ class Story {
   }
   void take_best() {
     commit();
-    const std::uint32_t at = inbox().best();
-    if (at == kNoEntry) return;
-    inbox().take_best();
-    lease(at);
+    const std::uint32_t at = inbox().take_best();
+    if (at != kNoEntry) lease(at);
+  }
+  // What that would lease.
+  std::uint32_t best() {
+    OrderIndex index = inbox().index();
+    const IndexNode* const node = index.front();
+    return node == nullptr ? kNoEntry : node->entry();
   }
   void take_found(std::uint32_t pick) {
     commit();
@@ -456,7 +460,7 @@ class Story {
     require(counters.done.observe() == done_);
     require(counters.purged.observe() == purged_);
     require(drained_total(home()) + uncommitted_ == model_.size() + done_ + purged_);
-    require(inbox().best() == first([](const Message&) { return true; }));
+    require(best() == first([](const Message&) { return true; }));
   }
 
   std::unique_ptr<Life> life_ = std::make_unique<Life>();

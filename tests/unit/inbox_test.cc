@@ -153,7 +153,7 @@ TEST_F(InboxTest, AMessageGoesThroughEveryStateOfAnHonestLife) {
   inbox_.done(at, nullptr);
   EXPECT_EQ(state(at), EntryState::kFree);
   EXPECT_EQ(counters().done.observe(), 1U);
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   expect_balance();
 }
 
@@ -362,18 +362,18 @@ TEST_F(InboxTest, ACriticalReplyInTheStashIsNothingUrgent) {
 
 TEST_F(InboxTest, AStashedReplyIsInNoOrderEvenAfterItWasRequeued) {
   const std::uint32_t reply = receive(kRankNormal, kFlagMatched);
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   EXPECT_EQ(inbox_.queued(), 1U);
   EXPECT_NE(home().entry(reply).header.flags & kFlagMatched, 0);
   inbox_.stash(reply);
   EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
   EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   inbox_.rebuild();
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   EXPECT_EQ(inbox_.queued(), 1U);
   expect_balance();
 }
@@ -384,7 +384,7 @@ TEST_F(InboxTest, AnUnaskedAnswerThatIsPutBackIsAMessageLikeAnyOther) {
   inbox_.bury(reply, DeadReason::kUnclaimed);
   inbox_.revive(reply);
   EXPECT_EQ(home().entry(reply).header.flags & (kFlagStashed | kFlagUnasked), 0);
-  EXPECT_EQ(inbox_.best(), reply);
+  EXPECT_EQ(take_best(), reply);
 }
 
 TEST_F(InboxTest, AMatchedReplyIsTakenWithoutTheOrder) {
@@ -401,7 +401,7 @@ TEST_F(InboxTest, AMatchedReplyThatIsRequeuedIsStashed) {
   inbox_.take_unindexed(reply);
   inbox_.requeue(reply);
   EXPECT_EQ(home().entry(reply).header.flags & kUnindexedFlags, kFlagStashed);
-  EXPECT_EQ(inbox_.best(), kNoEntry);
+  EXPECT_EQ(take_best(), kNoEntry);
   expect_balance();
 }
 

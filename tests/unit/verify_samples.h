@@ -117,15 +117,10 @@ inline Sample sample_home() {
     ++position;
   }
   inbox.commit(0, shm::Lane::kNormal, position);
-  const auto take = [&] {
-    const std::uint32_t at = inbox.best();
-    inbox.take_best();
-    return at;
-  };
-  inbox.done(take(), nullptr);
-  inbox.bury(take(), shm::DeadReason::kRejected);
-  inbox.requeue(take());
-  static_cast<void>(take());
+  inbox.done(inbox.take_best(), nullptr);
+  inbox.bury(inbox.take_best(), shm::DeadReason::kRejected);
+  inbox.requeue(inbox.take_best());
+  inbox.take_best();
   // Keys that fall go to the heap.
   for (std::int32_t rank = 40; rank > 36; --rank) {
     shm::SlotCopy copy{};

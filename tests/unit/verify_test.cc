@@ -125,7 +125,7 @@ TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
   passes(test::sample_home, [](Sample& sample) {  // one was taken from the middle of the order
     std::vector<std::uint32_t> free_stack(test::kSmallInbox);
     shm::Inbox inbox(shm::Home(sample.data(), test::kSmallInbox), free_stack);
-    const std::uint32_t first = inbox.best();
+    const std::uint32_t first = inbox.find([](const shm::Entry&) { return true; });
     std::uint32_t last = first;
     inbox.index().for_each([&](const shm::IndexNode& node) {
       last = node.entry();
