@@ -37,7 +37,7 @@ bool sweep(const Neighbour& neighbour, std::uint64_t stride, bool must_be_clean)
       std::fflush(stdout);
       const bool is_clean = outcome.unusable() + outcome.lost + outcome.corrupt == 0;
       // Some fall out: an operation is not equally long each time.
-      const bool is_swept = outcome.kills * stride * 2 >= outcome.instructions;
+      const bool is_swept = outcome.kills * 10 >= outcome.instructions / stride * 9;
       is_good = is_good && is_swept && (is_clean || !must_be_clean);
     }
   }

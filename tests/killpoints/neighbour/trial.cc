@@ -21,6 +21,7 @@ namespace beeline::killpoints {
 namespace {
 
 constexpr int kExitError = 1;
+constexpr int kTries = 3;  // of a kill: the run may be over before
 
 // Memory that all processes share and that is zero.
 template <typename T>
@@ -179,11 +180,14 @@ Outcome kill_in(const Neighbour& neighbour, Part part, std::uint32_t length, std
     workers.push_back(start_child([&] {
       const auto queue = neighbour.make(worker);
       for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
-        trials[i].number = 1 + i;
-        trials[i].part = part;
-        trials[i].length = length;
-        results[i].step = (i + 1) * stride;
-        run_trial(*queue, trials[i], neighbour.patience_ms, results[i]);
+        for (int tried = 0; tried < kTries && !results[i].killed; ++tried) {
+          Trial& trial = *new (&trials[i]) Trial();
+          trial.number = 1 + i;
+          trial.part = part;
+          trial.length = length;
+          results[i].step = (i + 1) * stride;
+          run_trial(*queue, trial, neighbour.patience_ms, results[i]);
+        }
       }
     }));
   }
