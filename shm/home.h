@@ -102,15 +102,14 @@ struct HomeOptions {
 };
 
 struct HomeLayout {
-  std::uint64_t control = sizeof(SegmentHeader);
-  std::uint64_t rows = kPage;
-  std::uint64_t entries = 0;
+  static constexpr std::uint64_t control = sizeof(SegmentHeader);
+  static constexpr std::uint64_t rows = kPage;
+  static constexpr std::uint64_t entries = rows + kMaxRows * sizeof(InRow);
   std::uint64_t run = 0;
   std::uint64_t heap = 0;
   std::uint64_t bytes = 0;
 
   constexpr explicit HomeLayout(std::uint32_t capacity) {
-    entries = rows + kMaxRows * sizeof(InRow);
     run = entries + capacity * sizeof(Entry);
     heap = round_up(run + capacity * sizeof(IndexNode), kPage);
     bytes = round_up(heap + capacity * sizeof(IndexNode), kPage);

@@ -116,9 +116,9 @@ static_assert(offsetof(ReceiptBank, cursors) == 16);
 
 // Where everything lies, from the contract.
 struct LinkLayout {
-  std::uint64_t control = sizeof(SegmentHeader);
-  std::uint64_t banks = control + sizeof(LinkControl);
-  std::uint64_t urgent = banks + kBanks * sizeof(ReceiptBank);
+  static constexpr std::uint64_t control = sizeof(SegmentHeader);
+  static constexpr std::uint64_t banks = control + sizeof(LinkControl);
+  static constexpr std::uint64_t urgent = banks + kBanks * sizeof(ReceiptBank);
   std::uint64_t normal = 0;
   std::uint64_t strings = 0;
   std::uint64_t stamps = 0;
@@ -174,7 +174,11 @@ class BasicLink {
  public:
   // REQUIRES: `base` maps LinkLayout(contract).bytes bytes.
   BasicLink(T* base, const LinkContract& contract)
-      : base_(base), layout_(contract), contract_(contract) {}
+      : base_(base),
+        layout_(contract),
+        contract_(contract),
+        rings_{ring(layout_.normal, contract.normal_slots),
+               ring(layout_.urgent, contract.urgent_slots)} {}
 
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<LinkControl>& control() const { return at<LinkControl>(layout_.control); }
@@ -182,9 +186,8 @@ class BasicLink {
     return at<ReceiptBank>(layout_.banks + index * sizeof(ReceiptBank));
   }
   [[nodiscard]] Like<Slot>& slot(Lane lane, std::uint64_t position) const {
-    const bool urgent = lane == Lane::kUrgent;
-    const std::uint64_t mask = (urgent ? contract_.urgent_slots : contract_.normal_slots) - 1;
-    return at<Slot>((urgent ? layout_.urgent : layout_.normal) + (position & mask) * sizeof(Slot));
+    const Ring& ring = rings_[static_cast<std::size_t>(lane)];
+    return ring.slots[position & ring.mask];
   }
   [[nodiscard]] std::uint32_t capacity(Lane lane) const {
     return lane == Lane::kUrgent ? contract_.urgent_slots : contract_.normal_slots;
@@ -221,9 +224,19 @@ class BasicLink {
     return *reinterpret_cast<Like<U>*>(base_ + offset);
   }
 
+  // The slots of a lane: where they begin is asked for with each message.
+  struct Ring {
+    Like<Slot>* slots;
+    std::uint64_t mask;
+  };
+  [[nodiscard]] Ring ring(std::uint64_t offset, std::uint32_t capacity) const {
+    return {&at<Slot>(offset), capacity - 1U};
+  }
+
   T* base_;
   LinkLayout layout_;
   LinkContract contract_;
+  Ring rings_[kLanes];  // by Lane
 };
 
 using Link = BasicLink<std::byte>;
