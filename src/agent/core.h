@@ -148,6 +148,7 @@ class AgentCore {
   void poll_control();
   // The same unless it was done a moment ago. `now_ns`: coarse clock.
   void poll_control_at(std::int64_t now_ns);
+  void poll_control_now(std::int64_t now_ns);
   // For loops that look all the time and at no clock.
   void poll_control_sometimes();
   void handle_announcements();
@@ -278,6 +279,8 @@ class AgentCore {
   [[nodiscard]] std::uint32_t take(const Filter& filter);
   // The next entry, leased, without waiting; kNoEntry if there is none.
   [[nodiscard]] std::uint32_t look_for(const Filter& filter);
+  // The same with a look at all lanes.
+  [[nodiscard]] std::uint32_t look_now(const Filter& filter);
   // The same as a call of the user: in event mode the agent counts as asleep after it found none.
   [[nodiscard]] std::uint32_t try_take(const Filter& filter);
   [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
@@ -297,14 +300,7 @@ class AgentCore {
   // core_registry.cc
   [[nodiscard]] Result<std::vector<AgentInfo>> everybody();
   // Says on the status page what this agent is at. A store only where that changes.
-  void show_activity() {
-    using enum shm::AgentActivity;
-    const bool leases = receiver_->home().inbox().leased() != 0;
-    const auto now = sleeping_ ? kSleeping : blocked_ ? kBlocked : leases ? kRunning : kIdle;
-    if (now == shown_activity_) return;
-    shown_activity_ = now;
-    waiter_->status().activity.relaxed_store(static_cast<std::uint32_t>(now));
-  }
+  void show_activity();
 
   // What lies in the lanes is a successor's once this life has ended, and what it sends nobody's.
   bool drain_turn() { return still_counts() && receiver_->drain_turn(); }
@@ -342,6 +338,7 @@ class AgentCore {
   Result<void> make_timer();
   void set_timer();
   void disarm();
+  void wake_up();
   void offer_room();
   void publish_pressure();
 

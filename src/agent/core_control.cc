@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 
 namespace beeline {
 
 namespace {
 
-constexpr std::int64_t kControlTick =
-    4'000'000;  // a busy agent looks at its control socket this often
 constexpr std::uint32_t kTurnsPerClock = 256;
 constexpr std::size_t kMostNotices = 256;
 
@@ -21,8 +20,7 @@ void AgentCore::poll_control_sometimes() {
   if (++turns_ % kTurnsPerClock == 0) poll_control_at(os::coarse_ns());
 }
 
-void AgentCore::poll_control_at(std::int64_t now_ns) {
-  if (now_ns - control_tick_ns_ < kControlTick) return;
+void AgentCore::poll_control_now(std::int64_t now_ns) {
   poll_control();
   if (receiver_->all_empty()) receiver_->note_all_empty(now_ns);
 }

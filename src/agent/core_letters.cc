@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 
 namespace beeline {
 

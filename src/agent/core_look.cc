@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 
 namespace beeline {
 

@@ -5,14 +5,13 @@
 #include <string>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 
 namespace beeline {
 
 namespace {
 
-// A microsecond at 2 GHz, and never more than two.
-constexpr std::uint64_t kLookTicks = 2'000;
 constexpr std::chrono::microseconds kWorthGathering(100);  // waits of so long lose nothing by it
 
 // When a wait of this length, which may be for ever, ends.
@@ -35,30 +34,13 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
 }
 
-std::uint32_t AgentCore::take(const Filter& filter) {
-  return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
-}
-
-// While the inbox holds something, the ordinary lanes are looked at once in kLookTicks: a look
-// takes the next line away from whoever is about to write it, and is most of what a message costs.
-// What is urgent, and what this thread has sent, is looked for each time.
-std::uint32_t AgentCore::look_for(const Filter& filter) {
-  if (has_ended()) return shm::kNoEntry;
-  if (receiver_->home().inbox().queued() != 0 && filter.empty() &&
-      (has_just_looked() || shm::is_mutant(shm::Mutant::kLookSkipped))) {
-    if (const std::uint32_t at = receiver_->take(); at != shm::kNoEntry) return at;
-  }
+std::uint32_t AgentCore::look_now(const Filter& filter) {
   poll_control_at(os::coarse_ns());
   found_ = drain_turn();
   looked_ticks_ = os::ticks();
   if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
   sends_before_look_ = send::sends_of_thread;
   return has_ended() ? shm::kNoEntry : take(filter);
-}
-
-bool AgentCore::has_just_looked() const {
-  return os::ticks() - looked_ticks_ < kLookTicks && sends_before_look_ == send::sends_of_thread &&
-         receiver_->urgent_lanes_are_empty();
 }
 
 // Before a look that may as well come a little later: who has just taken what lay in its lanes, and
@@ -68,7 +50,7 @@ void AgentCore::let_gather() {
     wake::Waiter::pause();
 }
 
-std::uint32_t AgentCore::try_take(const Filter& filter) {
+[[gnu::always_inline]] inline std::uint32_t AgentCore::try_take(const Filter& filter) {
   disarm();
   std::uint32_t at = look_for(filter);
   if (at == shm::kNoEntry && waiter_->uses_events() && !has_ended()) {
@@ -85,19 +67,9 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
   return hand_out(at);
 }
 
-Message AgentCore::hand_out(std::uint32_t entry) {
-  leases_.push_back(entry);
-  show_activity();
-  return Message(this, entry);
-}
-
 Message AgentCore::hand_over(std::uint32_t entry) {
   show_activity();
   return Message(this, entry);
-}
-
-const shm::Entry* AgentCore::handled() const {
-  return leases_.empty() || is_forked_ ? nullptr : &receiver_->entry(leases_.back());
 }
 
 Result<Message> AgentCore::receive(const ReceiveOptions& options) {

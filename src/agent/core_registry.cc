@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/control/agent_info.h"
 
 namespace beeline {

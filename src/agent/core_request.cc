@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/send_error.h"

@@ -1,6 +1,7 @@
 // The send side of an agent: peers by slot, waiting for space, loans, and sends of other threads.
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/send_error.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
 
@@ -110,18 +111,6 @@ void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
 
 bool AgentCore::is_deferred(std::uint32_t entry) const {
   return std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end();
-}
-
-// Returns whether the sender is to be told how the lease ended.
-bool AgentCore::end_lease(std::uint32_t entry) {
-  if (!leases_.empty() && leases_.back() == entry) {
-    leases_.pop_back();
-  } else {
-    std::erase(leases_, entry);
-  }
-  const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
-  const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
-  return asked && !told;
 }
 
 // ---- Control messages ---------------------------------------------------------------------------

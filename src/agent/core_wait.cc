@@ -114,8 +114,7 @@ void AgentCore::set_timer() {
   timer_is_set_ = wanted;
 }
 
-void AgentCore::disarm() {
-  if (!armed_) return;
+void AgentCore::wake_up() {
   armed_ = false;
   set_timer();
   waiter_->wake_up();
@@ -142,10 +141,6 @@ void AgentCore::arm_again() {
 
 // A place in the table may have become free. Nobody rings for what found none, so whoever waits
 // outside of the library is to look again.
-void AgentCore::offer_room() {
-  if (armed_ && receiver_->lacks_room()) waiter_->signal_self();
-}
-
 int AgentCore::event_fd() {
   waiter_->use_events();
   if (!armed_) arm_again();

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "src/agent/core.h"
+#include "src/agent/core_path.h"
 
 namespace beeline {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/status.h"

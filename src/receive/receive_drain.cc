@@ -11,7 +11,6 @@ namespace beeline::receive {
 
 namespace {
 
-constexpr std::size_t kActiveLinks = 8;   // looked at every turn
 constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
 
@@ -97,10 +96,6 @@ bool Receiver::serve_queue() {
     break;
   }
   return taken;
-}
-
-bool Receiver::urgent_lanes_are_empty() const {
-  return links_.size() <= kActiveLinks && !has_urgent_lane();
 }
 
 void Receiver::move_to_front(std::size_t at) {
@@ -197,8 +192,8 @@ std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
 }
 
 // A slot that is bad quarantines its link.
-Receiver::Verdict Receiver::check(InLink& link, const shm::MessageHeader& header,
-                                  std::uint64_t generation) {
+inline Receiver::Verdict Receiver::check(InLink& link, const shm::MessageHeader& header,
+                                         std::uint64_t generation) {
   const shm::SlotFault fault =
       shm::check_head(header, generation, link.owner_pid, link.view.layout(), link.verified);
   return fault == shm::SlotFault::kNone ? Verdict::kGood

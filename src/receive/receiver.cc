@@ -148,13 +148,6 @@ std::int64_t Receiver::end_of_life(const shm::Entry& entry) {
   return entry.is_revived() ? kNever : shm::end_of_life(entry.header, entry.header.sent_ns);
 }
 
-// None of the reasons of drop_unfit() can hold.
-inline bool Receiver::is_surely_fit(const shm::Entry& entry) const {
-  const shm::MessageHeader& header = entry.header;
-  return !is_copy(header) && header.ttl_ms == 0 && entry.word().attempts == 0 &&
-         header.hops <= home_->home().control().max_hops;
-}
-
 // True when the entry must not be handed out; it is a dead letter then. The entry is leased.
 bool Receiver::drop_unfit(std::uint32_t at) {
   const shm::Entry& entry = home_->home().entry(at);
@@ -177,18 +170,6 @@ bool Receiver::drop_unfit(std::uint32_t at) {
   return false;
 }
 
-std::uint32_t Receiver::take() {
-  shm::Inbox& inbox = home_->inbox();
-  for (;;) {
-    const std::uint32_t at = inbox.take_best();
-    if (at == shm::kNoEntry) return at;
-    if (shm::is_mutant(shm::Mutant::kStampBeforeUse) && entry(at).in_slab()) {
-      shm::stamp(*stamp_word(at), entry(at).generation);
-    }
-    if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
-  }
-}
-
 bool Receiver::has_reply(PendingReply& pending) {
   if (pending.entry == shm::kNoEntry) return false;
   if (!has_expired(entry(pending.entry))) return true;
@@ -200,16 +181,6 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().take_unindexed(at);
   return at;
-}
-
-void Receiver::done(std::uint32_t at) {
-  const shm::Entry& finished = entry(at);
-  const std::uint32_t row = finished.word().row;
-  shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
-  home_->inbox().done(at, stamp);
-  // A sender may wait for a slab as it waits for a slot.
-  if (stamp != nullptr) ring_for_space(*rows_[row]);
-  unrefer(row);
 }
 
 void Receiver::requeue(std::uint32_t at) {
@@ -251,10 +222,6 @@ void Receiver::purge_dead(std::uint32_t at) {
   unrefer(row);
 }
 
-void Receiver::unrefer(std::uint32_t row) {
-  if (row < rows_.size() && rows_[row] != nullptr && rows_[row]->live != 0) --rows_[row]->live;
-}
-
 InLink* Receiver::link_of(std::uint32_t at) const {
   const std::uint32_t row = entry(at).word().row;
   return row < rows_.size() ? rows_[row] : nullptr;
@@ -267,12 +234,9 @@ shm::Atomic<std::uint64_t>* Receiver::stamp_word(std::uint32_t at) {
   return &link->sink.own->stamp(link->sink.bank, entry(at).header.slab);
 }
 
-std::span<const std::byte> Receiver::payload(std::uint32_t at) const {
-  const shm::Entry& found = entry(at);
-  if (!found.in_slab()) {
-    return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
-  }
-  const InLink* link = link_of(at);
+std::span<const std::byte> Receiver::slab_payload(const shm::Entry& found) const {
+  const std::uint32_t row = found.word().row;
+  const InLink* link = row < rows_.size() ? rows_[row] : nullptr;
   if (link == nullptr) return {};
   return {link->view.slab(found.header.slab), found.header.length};
 }

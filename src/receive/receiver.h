@@ -53,6 +53,8 @@ struct Selection {
   bool oldest_first = false;  // of one agent in the order in which it sent, else by arrival
 };
 
+// Links that are looked at in every turn.
+inline constexpr std::size_t kActiveLinks = 8;
 // Messages of one lane that are drained at a time.
 inline constexpr std::uint32_t kBudget = 32;
 
@@ -175,7 +177,11 @@ class Receiver {
   [[nodiscard]] HomeMemory& home() { return *home_; }
   [[nodiscard]] const HomeMemory& home() const { return *home_; }
   [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
-  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const;
+  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const {
+    const shm::Entry& found = entry(at);
+    if (found.in_slab()) return slab_payload(found);
+    return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
+  }
   // Empty where it is not known; stays where it is for as long as the entry is kept.
   [[nodiscard]] std::string_view sender_name(std::uint32_t at) const;
   [[nodiscard]] TypeText type(std::uint32_t at) const;
@@ -268,6 +274,7 @@ class Receiver {
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void ring_for_space(InLink& link);
+  [[nodiscard]] std::span<const std::byte> slab_payload(const shm::Entry& found) const;
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
   [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;
@@ -321,5 +328,48 @@ class Receiver {
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };
+
+// ---- What every message passes: taken into what calls it ----------------------------------------
+
+inline bool Receiver::urgent_lanes_are_empty() const {
+  if (links_.size() > kActiveLinks) return false;
+  for (const auto& link : links_) {
+    if (link->has_message(shm::Lane::kUrgent)) return !has_urgent_lane();
+  }
+  return true;
+}
+
+// None of the reasons of drop_unfit() can hold.
+inline bool Receiver::is_surely_fit(const shm::Entry& entry) const {
+  const shm::MessageHeader& header = entry.header;
+  return !is_copy(header) && header.ttl_ms == 0 && entry.word().attempts == 0 &&
+         header.hops <= home_->home().control().max_hops;
+}
+
+inline std::uint32_t Receiver::take() {
+  shm::Inbox& inbox = home_->inbox();
+  for (;;) {
+    const std::uint32_t at = inbox.take_best();
+    if (at == shm::kNoEntry) return at;
+    if (shm::is_mutant(shm::Mutant::kStampBeforeUse) && entry(at).in_slab()) {
+      shm::stamp(*stamp_word(at), entry(at).generation);
+    }
+    if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
+  }
+}
+
+inline void Receiver::done(std::uint32_t at) {
+  const shm::Entry& finished = entry(at);
+  const std::uint32_t row = finished.word().row;
+  shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
+  home_->inbox().done(at, stamp);
+  // A sender may wait for a slab as it waits for a slot.
+  if (stamp != nullptr) ring_for_space(*rows_[row]);
+  unrefer(row);
+}
+
+inline void Receiver::unrefer(std::uint32_t row) {
+  if (row < rows_.size() && rows_[row] != nullptr && rows_[row]->live != 0) --rows_[row]->live;
+}
 
 }  // namespace beeline::receive

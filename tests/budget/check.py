@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the instructions of send, receive and done under callgrind, and fails beyond the budget.
 
-Usage: check.py BUDGET-PUMP. Exits with 77 where valgrind is missing. Counts do not depend on other
-load: looks at the control socket, which a clock causes, are left out.
+Usage: check.py BUDGET-PUMP. Exits with 77 where valgrind or nm is missing. Counts do not depend on
+other load: looks at the control socket, which a clock causes, are left out.
 """
 
 import glob
@@ -15,7 +15,7 @@ import tempfile
 
 # Instructions for one message of 64 bytes, 6 to 8 % more than measured with GCC 12; see
 # docs/performance.md. Who makes a path dearer on purpose says there why, and raises it here.
-LEFT_OUT = "beeline::AgentCore::poll_control_at(long)"
+LEFT_OUT = "beeline::AgentCore::poll_control_now(long)"
 BUDGET = {"send": 500, "receive": 760, "done": 165}
 
 
@@ -36,6 +36,13 @@ def run(command):
     return done.stdout
 
 
+def require_left_out(pump):
+    """Callgrind leaves out nothing, and says nothing, where no function has the name."""
+    symbols = run(["nm", "-C", "--defined-only", pump]).splitlines()
+    if LEFT_OUT not in {symbol.split(" ", 2)[2] for symbol in symbols}:
+        fail(f"there is no {LEFT_OUT}, which is to be left out")
+
+
 def costs(place):
     """The cheapest call of each budget_ function: in the others a clock had ticked."""
     found = {}
@@ -51,8 +58,10 @@ def costs(place):
 
 def main():
     pump = sys.argv[1]
-    if shutil.which("valgrind") is None:
-        skip("valgrind is not installed; run scripts/setup")
+    for tool in ("valgrind", "nm"):
+        if shutil.which(tool) is None:
+            skip(f"{tool} is not installed; run scripts/setup")
+    require_left_out(pump)
     watch = [option for name in BUDGET
              for option in (f"--dump-before=budget_{name}", f"--dump-after=budget_{name}")]
     watch += [f"--toggle-collect={LEFT_OUT}", "--collect-atstart=yes"]  # in this order

@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int kRounds = 40;
-constexpr int kBatch = 8;  // so few that no tick of the clock falls into the best
+constexpr int kBatch = 8;  // the figures in docs/performance.md are of batches of so many
 
 int failed(const std::string& why) {
   std::fprintf(stderr, "budget-pump: %s\n", why.c_str());

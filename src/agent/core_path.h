@@ -1,0 +1,81 @@
+#pragma once
+// What every message passes, whichever call it is in: taken into that call.
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+// A busy agent looks at its control socket this often.
+inline constexpr std::int64_t kControlTick = 4'000'000;
+
+inline void AgentCore::poll_control_at(std::int64_t now_ns) {
+  if (now_ns - control_tick_ns_ >= kControlTick) poll_control_now(now_ns);
+}
+
+inline const shm::Entry* AgentCore::handled() const {
+  return leases_.empty() || is_forked_ ? nullptr : &receiver_->entry(leases_.back());
+}
+
+inline void AgentCore::disarm() {
+  if (armed_) wake_up();
+}
+
+// A place in the inbox has become free.
+inline void AgentCore::offer_room() {
+  if (armed_ && receiver_->lacks_room()) waiter_->signal_self();
+}
+
+inline void AgentCore::show_activity() {
+  using enum shm::AgentActivity;
+  const bool leases = receiver_->home().inbox().leased() != 0;
+  const auto now = sleeping_ ? kSleeping : blocked_ ? kBlocked : leases ? kRunning : kIdle;
+  if (now == shown_activity_) return;
+  shown_activity_ = now;
+  waiter_->status().activity.relaxed_store(static_cast<std::uint32_t>(now));
+}
+
+// ---- Take ---------------------------------------------------------------------------------------
+
+// A microsecond at 2 GHz, and never more than two.
+inline constexpr std::uint64_t kLookTicks = 2'000;
+
+inline std::uint32_t AgentCore::take(const Filter& filter) {
+  return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
+}
+
+// While the inbox holds something, the ordinary lanes are looked at once in kLookTicks: a look
+// takes the next line away from whoever is about to write it, and is most of what a message costs.
+// What is urgent, and what this thread has sent, is looked for each time.
+[[gnu::always_inline]] inline std::uint32_t AgentCore::look_for(const Filter& filter) {
+  if (has_ended()) return shm::kNoEntry;
+  if (receiver_->home().inbox().queued() != 0 && filter.empty() &&
+      (has_just_looked() || shm::is_mutant(shm::Mutant::kLookSkipped))) {
+    if (const std::uint32_t at = receiver_->take(); at != shm::kNoEntry) return at;
+  }
+  return look_now(filter);
+}
+
+[[gnu::always_inline]] inline bool AgentCore::has_just_looked() const {
+  return os::ticks() - looked_ticks_ < kLookTicks && sends_before_look_ == send::sends_of_thread &&
+         receiver_->urgent_lanes_are_empty();
+}
+
+inline Message AgentCore::hand_out(std::uint32_t entry) {
+  leases_.push_back(entry);
+  show_activity();
+  return Message(this, entry);
+}
+
+// Returns whether the sender is to be told how the lease ended.
+[[gnu::always_inline]] inline bool AgentCore::end_lease(std::uint32_t entry) {
+  if (!leases_.empty() && leases_.back() == entry) {
+    leases_.pop_back();
+  } else {
+    std::erase(leases_, entry);
+  }
+  const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
+  const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
+  return asked && !told;
+}
+
+}  // namespace beeline
