@@ -380,12 +380,12 @@ class AgentCore {
   // One try; true when another one is of no use.
   [[gnu::always_inline]] [[nodiscard]] bool settle(Attempt& attempt);
   [[nodiscard]] bool settle_again(Attempt& attempt);
-  void send_later(Attempt& attempt, Deadline deadline);
+  void send_later(Attempt attempt, Deadline deadline);
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
-  [[gnu::always_inline]] SendResult deliver(const Letterhead& head, Peer to,
-                                            const send::Parcel& parcel, Deadline deadline,
+  [[gnu::always_inline]] SendResult deliver(const send::Envelope& envelope, std::uint32_t hops,
+                                            Peer to, const send::Parcel& parcel, Deadline deadline,
                                             MessageId id, send::SentPlace* place);
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
   [[nodiscard]] std::uint32_t step_of(const SendOptions& options, Peer to,

@@ -65,7 +65,9 @@ inline void AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
     result = {SendStatus::kRateLimited, 0, 0};
     return;
   }
-  const send::Outcome outcome = send_path_.send(link, parcel, envelope, id);
+  const bool plain = &envelope == &send::kPlainEnvelope;
+  const send::Outcome outcome =
+      plain ? send_path_.send_plain(link, parcel, id) : send_path_.send(link, parcel, envelope, id);
   if (outcome != send::Outcome::kOk) {
     result = result_of(outcome, link, parcel.bytes.size());
     return;
@@ -121,8 +123,12 @@ MessageId AgentCore::reserve_id() {
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
   const shm::Entry* about = handled();
+  // SUBTLE: most are given no options. The same way, compiled once more for a known envelope.
+  if (about == nullptr && &options == &kPlainSend) {
+    return deliver(send::kPlainEnvelope, 0, to, payload, deadline, id, nullptr);
+  }
   const Letterhead head(options, about, step_of(options, to, about));
-  return deliver(head, to, payload, deadline, id, nullptr);
+  return deliver(head.envelope(), head.hops(), to, payload, deadline, id, nullptr);
 }
 
 // An answer belongs to what it answers, whatever else is being handled. It is all that was to come
@@ -176,17 +182,18 @@ inline bool AgentCore::settle(Attempt& attempt) {
   return attempt.result || has_settled(attempt.result.status, *link);
 }
 
-inline SendResult AgentCore::deliver(const Letterhead& head, Peer to, const send::Parcel& parcel,
-                                     Deadline deadline, MessageId id, send::SentPlace* place) {
+inline SendResult AgentCore::deliver(const send::Envelope& envelope, std::uint32_t hops, Peer to,
+                                     const send::Parcel& parcel, Deadline deadline, MessageId id,
+                                     send::SentPlace* place) {
   SendResult result{SendStatus::kNoRoute, 0, 0};
   if (has_left() || !still_counts()) return result;
-  if (head.hops() > options_.max_hops) {
+  if (hops > options_.max_hops) {
     result.status = SendStatus::kLoop;
     return result;
   }
-  Attempt attempt{result, head.envelope(), parcel, to, id, place};
+  Attempt attempt{result, envelope, parcel, to, id, place};
   if (!settle(attempt)) {
-    send_later(attempt, deadline);
+    send_later(attempt, deadline);  // a copy: the attempt itself is nothing but registers
     return result;
   }
   // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
@@ -198,12 +205,12 @@ inline SendResult AgentCore::deliver(const Letterhead& head, Peer to, const send
 
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
-  return deliver(head, to, parcel, deadline, id, place);
+  return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, place);
 }
 
 bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }
 
-void AgentCore::send_later(Attempt& attempt, Deadline deadline) {
+void AgentCore::send_later(Attempt attempt, Deadline deadline) {
   if (!look_for_receipts(attempt.to) || !settle_again(attempt)) {
     wait_for_space(attempt.to, deadline, [&] { return settle_again(attempt); });
   }

@@ -52,7 +52,6 @@ inline Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
 
 inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& envelope,
                                          std::uint64_t id) {
-  last_sent_ns_ = os::coarse_ns();
   const unsigned extended = envelope.extension != nullptr ? shm::kFlagExtended : 0U;
   return {.id = id,
           .reply_to = envelope.reply_to,
@@ -95,18 +94,28 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   return Outcome::kOk;
 }
 
-Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                       std::uint64_t id) {
+inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                              std::uint64_t id) {
+  last_sent_ns_ = os::coarse_ns();  // first: nothing has to be kept from it
   const bool urgent = envelope.rank <= shm::kRankCritical;
   const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
   const bool control = (envelope.flags & shm::kFlagControl) != 0;
   if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
-  const shm::MessageHeader header = head(parcel, envelope, id);
   const bool named = !envelope.type.empty() || !envelope.channel.empty();
   if (named || !lies_inline(parcel, envelope)) {
-    return send_special(link, parcel, envelope, header, lane);
+    return send_special(link, parcel, envelope, id, lane);
   }
-  return publish(link, lane, header, 0, parcel.bytes.data());
+  return publish(link, lane, head(parcel, envelope, id), 0, parcel.bytes.data());
+}
+
+Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                       std::uint64_t id) {
+  return pass(link, parcel, envelope, id);
+}
+
+// SUBTLE: the same function once more, for the compiler: of this envelope it knows every field.
+Outcome SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id) {
+  return pass(link, parcel, kPlainEnvelope, id);
 }
 
 // ---- What few need ------------------------------------------------------------------------------
@@ -119,9 +128,9 @@ Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
 }
 
 Outcome SendPath::send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                               const shm::MessageHeader& header, shm::Lane lane) {
+                               std::uint64_t id, shm::Lane lane) {
   Letter letter;
-  letter.header = header;
+  letter.header = head(parcel, envelope, id);
   const Outcome outcome = complete(link, parcel, envelope, letter);
   if (outcome != Outcome::kOk) return outcome;
   return publish(link, lane, letter.header, letter.generation, letter.area);

@@ -24,6 +24,9 @@ struct Envelope {
       0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
 };
 
+// Of a message of which nothing is asked but that it comes.
+inline constexpr Envelope kPlainEnvelope{};
+
 // A payload: bytes to copy, or those of a loan, which lie in the link already.
 struct Parcel {
   std::span<const std::byte> bytes;
@@ -115,12 +118,14 @@ class SendPath {
   void set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation);
 
   // An id for a message that is not sent yet: a request registers it before it publishes.
-  [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
+  [[gnu::always_inline]] [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
 
   // Sends or says why not; kFull may be tried again. `id` is from reserve_id(). A loan stays the
   // caller's unless the outcome is kOk or kOrphaned.
   [[nodiscard]] Outcome send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
                              std::uint64_t id);
+  // The same with kPlainEnvelope.
+  [[nodiscard]] Outcome send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id);
 
   // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
@@ -150,7 +155,9 @@ class SendPath {
     const void* area = nullptr;  // what lies in the payload area
     unsigned char joined[shm::kInlineBytes];
   };
-  // The steps of send().
+  // The steps of send(), and all of them.
+  [[gnu::always_inline]] [[nodiscard]] Outcome pass(OutLink& link, const Parcel& parcel,
+                                                    const Envelope& envelope, std::uint64_t id);
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
   // The header, without the numbers of type and channel and without a slab.
@@ -167,7 +174,7 @@ class SendPath {
   // a loan, is too long for a slot, or lies behind an extension.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] Outcome send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                                     const shm::MessageHeader& header, shm::Lane lane);
+                                     std::uint64_t id, shm::Lane lane);
   // Completes the header; copies the payload into the letter or into a slab, or takes its loan
   // over.
   [[nodiscard]] static Outcome complete(OutLink& link, const Parcel& parcel,
