@@ -14,6 +14,7 @@ struct Part {
   std::string what;
   std::size_t depth = 0;  // elements in the structure; 0: it has none
   std::function<void(benchmark::State&)> run;
+  std::size_t batch = 0;  // calls that one turn of it times by itself; 0: a turn is a call
 };
 
 /// What the machine takes for a copy, a fence and a clock comes first.

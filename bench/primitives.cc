@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include "bench/agent_parts.h"
 #include "bench/pair.h"
 #include "bench/parts.h"
 #include "bench/run.h"
@@ -19,12 +20,15 @@ constexpr int kRepetitions = 5;
 /// Keeps what Google Benchmark found instead of printing it.
 class Keeper final : public benchmark::BenchmarkReporter {
  public:
+  explicit Keeper(std::size_t batch) : batch_(batch) {}
+
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
       if (run.error_occurred) error_ = run.error_message;
       if (run.run_type != Run::RT_Iteration) continue;
-      ns_.push_back(run.GetAdjustedCPUTime());
+      const auto calls = static_cast<double>(std::max<std::size_t>(1, batch_));
+      ns_.push_back((batch_ != 0 ? run.GetAdjustedRealTime() : run.GetAdjustedCPUTime()) / calls);
       iterations_ += static_cast<std::uint64_t>(run.iterations);
     }
   }
@@ -46,6 +50,7 @@ class Keeper final : public benchmark::BenchmarkReporter {
   }
 
  private:
+  std::size_t batch_;
   std::vector<double> ns_;
   std::uint64_t iterations_ = 0;
   std::string error_;
@@ -53,10 +58,11 @@ class Keeper final : public benchmark::BenchmarkReporter {
 
 Result<Row> measure(const Part& part, double seconds) {
   benchmark::ClearRegisteredBenchmarks();
-  benchmark::RegisterBenchmark("part", part.run)
-      ->MinTime(seconds / kRepetitions)
-      ->Repetitions(kRepetitions);
-  Keeper keeper;
+  auto* const registered = benchmark::RegisterBenchmark("part", part.run)
+                               ->MinTime(seconds / kRepetitions)
+                               ->Repetitions(kRepetitions);
+  if (part.batch != 0) registered->UseManualTime();
+  Keeper keeper(part.batch);
   benchmark::RunSpecifiedBenchmarks(&keeper, "part");
   return keeper.row_of(part);
 }
@@ -81,7 +87,14 @@ class Primitives final : public Benchmark {
     const int cpu = flags_.cpus().ping;
     if (auto pinned = pin(cpu); !pinned) return pinned;
     out.open(fmt::format("one process, pinned to CPU {}", cpu));
-    for (const Part& part : all_parts()) {
+    if (auto measured = add_rows(out, all_parts(), cpu); !measured) return measured;
+    const auto agents = agent_parts();
+    return agents ? add_rows(out, *agents, cpu) : tl::unexpected(agents.error());
+  }
+
+ private:
+  Result<void> add_rows(Sink& out, const std::vector<Part>& parts, int cpu) {
+    for (const Part& part : parts) {
       auto row = measure(part, flags_.seconds());
       if (!row) return tl::unexpected(row.error());
       (*row)["cpus"] = {cpu};

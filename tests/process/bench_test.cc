@@ -216,7 +216,11 @@ TEST_F(BenchTest, PrimitivesHaveARowForEachPart) {
                                           "directory: word 1000",
                                           "directory: record 1000",
                                           "verify a link",
-                                          "histogram: record"};
+                                          "histogram: record",
+                                          "agent: send",
+                                          "agent: receive",
+                                          "agent: done",
+                                          "agent: receive, read, done"};
   EXPECT_EQ(parts, expected);
 }
 
