@@ -102,6 +102,7 @@ struct HomeOptions {
 };
 
 struct HomeLayout {
+  // The same for every capacity; named as the places behind them.
   static constexpr std::uint64_t control = sizeof(SegmentHeader);
   static constexpr std::uint64_t rows = kPage;
   static constexpr std::uint64_t entries = rows + kMaxRows * sizeof(InRow);

@@ -116,6 +116,7 @@ static_assert(offsetof(ReceiptBank, cursors) == 16);
 
 // Where everything lies, from the contract.
 struct LinkLayout {
+  // The same for every contract; named as the places behind them.
   static constexpr std::uint64_t control = sizeof(SegmentHeader);
   static constexpr std::uint64_t banks = control + sizeof(LinkControl);
   static constexpr std::uint64_t urgent = banks + kBanks * sizeof(ReceiptBank);

@@ -24,7 +24,7 @@ struct Envelope {
       0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
 };
 
-// Of a message of which nothing is asked but that it comes.
+// Of a message of which nothing is asked but that it comes: what kPlainSend says.
 inline constexpr Envelope kPlainEnvelope{};
 
 // A payload: bytes to copy, or those of a loan, which lie in the link already.
@@ -134,7 +134,7 @@ class SendPath {
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
-  // When the last message was sent, on the coarse clock.
+  // When the last message was sent, or found not to go, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // Where the last message went.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
