@@ -169,6 +169,23 @@ TEST(PacketSocketTest, PacketsKeepTheirBoundariesAndTheirDescriptors) {
   EXPECT_FALSE(none->has_value());
 }
 
+TEST(PacketSocketTest, WhatElseTheKernelPutsBesideAPacketIsNoDescriptor) {
+  auto sockets = PacketSocket::pair();
+  ASSERT_TRUE(is_ok(sockets));
+  auto& [left, right] = *sockets;
+  const int on = 1;  // the credentials of the sender come with each packet
+  ASSERT_EQ(::setsockopt(right.fd(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+  const int sent[] = {left.fd()};
+  ASSERT_TRUE(is_ok(left.send("one", sent)));
+  ASSERT_TRUE(is_ok(left.send("none")));
+  for (const std::size_t count : {1U, 0U}) {
+    auto packet = right.receive(kMaxPacket, kLong);
+    ASSERT_TRUE(is_ok(packet));
+    ASSERT_TRUE(packet->has_value());
+    EXPECT_EQ((*packet)->fds.size(), count) << (*packet)->text;
+  }
+}
+
 TEST(PacketSocketTest, DescriptorsArriveAfterTheirSenderWasKilled) {
   auto sockets = PacketSocket::pair();
   ASSERT_TRUE(is_ok(sockets));
