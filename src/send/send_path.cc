@@ -218,6 +218,7 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
     extension.full_length = static_cast<std::uint32_t>(original.payload.size());
   }
   Letter letter;
+  last_sent_ns_ = os::coarse_ns();
   letter.header = head(payload, copy, 0);
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
   if (!open || !parent.has_room(shm::Lane::kNormal, half) ||
