@@ -178,8 +178,8 @@ class BasicLink {
       : base_(base),
         layout_(contract),
         contract_(contract),
-        rings_{ring(layout_.normal, contract.normal_slots),
-               ring(layout_.urgent, contract.urgent_slots)} {}
+        rings_{{layout_.normal, contract.normal_slots - std::uint64_t{1}},
+               {layout_.urgent, contract.urgent_slots - std::uint64_t{1}}} {}
 
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<LinkControl>& control() const { return at<LinkControl>(layout_.control); }
@@ -188,7 +188,7 @@ class BasicLink {
   }
   [[nodiscard]] Like<Slot>& slot(Lane lane, std::uint64_t position) const {
     const Ring& ring = rings_[static_cast<std::size_t>(lane)];
-    return ring.slots[position & ring.mask];
+    return at<Slot>(ring.offset + (position & ring.mask) * sizeof(Slot));
   }
   [[nodiscard]] std::uint32_t capacity(Lane lane) const {
     return lane == Lane::kUrgent ? contract_.urgent_slots : contract_.normal_slots;
@@ -227,12 +227,9 @@ class BasicLink {
 
   // The slots of a lane: where they begin is asked for with each message.
   struct Ring {
-    Like<Slot>* slots;
+    std::uint64_t offset;
     std::uint64_t mask;
   };
-  [[nodiscard]] Ring ring(std::uint64_t offset, std::uint32_t capacity) const {
-    return {&at<Slot>(offset), capacity - 1U};
-  }
 
   T* base_;
   LinkLayout layout_;

@@ -196,7 +196,7 @@ class Agent {
   /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives and has
   /// not ended our link; where that is the coordinator, its first 2,000 bytes go into the log and
   /// the rest is lost; `id` is 0 then, and kFull says that it writes down no more of this agent
-  /// now.
+  /// now, or that the log takes nothing.
   SendResult escalate(std::string_view issue, const SendOptions& options = kPlainSend);
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said

@@ -135,6 +135,8 @@ class AgentCore {
   friend class Loan;
   AgentCore() = default;
 
+  // What every message passes is defined in core_path.h, whatever file stands below.
+
   // core_attach.cc
   Result<void> join();
   Result<void> make_segments(const shm::HomeOptions& options);
@@ -148,7 +150,7 @@ class AgentCore {
   void poll_control();
   // The same unless it was done a moment ago. `now_ns`: coarse clock.
   void poll_control_at(std::int64_t now_ns);
-  void poll_control_now(std::int64_t now_ns);
+  void poll_control_now(std::int64_t now_ns);  // what is left of it where it is time
   // For loops that look all the time and at no clock.
   void poll_control_sometimes();
   void handle_announcements();
@@ -338,7 +340,7 @@ class AgentCore {
   Result<void> make_timer();
   void set_timer();
   void disarm();
-  void wake_up();
+  void wake_up();  // says that it is awake, empties its eventfds, looks at the control socket
   void offer_room();
   void publish_pressure();
 

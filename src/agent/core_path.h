@@ -20,7 +20,8 @@ inline void AgentCore::disarm() {
   if (armed_) wake_up();
 }
 
-// A place in the inbox has become free.
+// A place in the table may have become free. Nobody rings for what found none, so whoever waits
+// outside of the library is to look again.
 inline void AgentCore::offer_room() {
   if (armed_ && receiver_->lacks_room()) waiter_->signal_self();
 }

@@ -65,7 +65,7 @@ inline void AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
     result = {SendStatus::kRateLimited, 0, 0};
     return;
   }
-  const bool plain = &envelope == &send::kPlainEnvelope;
+  const bool plain = &envelope == &send::kPlainEnvelope;  // known where it is compiled; see send()
   const send::Outcome outcome =
       plain ? send_path_.send_plain(link, parcel, id) : send_path_.send(link, parcel, envelope, id);
   if (outcome != send::Outcome::kOk) {
@@ -168,6 +168,7 @@ inline bool AgentCore::settle(Attempt& attempt) {
   send::OutLink* const link = link_of(attempt.to);
   if (link == nullptr) {
     attempt.result = {missing(attempt.to), 0, 0};
+    attempt.sent_ns = os::coarse_ns();  // who does nothing else looks at its control socket too
     return true;
   }
   if (attempt.id == 0) attempt.id = send_path_.reserve_id();
@@ -214,6 +215,7 @@ void AgentCore::send_later(Attempt attempt, Deadline deadline) {
   if (!look_for_receipts(attempt.to) || !settle_again(attempt)) {
     wait_for_space(attempt.to, deadline, [&] { return settle_again(attempt); });
   }
+  if (attempt.lost) poll_control();
   token_ns_ = kNoToken;
 }
 

@@ -139,8 +139,6 @@ void AgentCore::arm_again() {
   if (receiver_->home().inbox().queued() != 0) waiter_->signal_self();
 }
 
-// A place in the table may have become free. Nobody rings for what found none, so whoever waits
-// outside of the library is to look again.
 int AgentCore::event_fd() {
   waiter_->use_events();
   if (!armed_) arm_again();

@@ -14,6 +14,12 @@
 
 namespace beeline {
 
+// Whoever is given no options is sent with the envelope of them.
+static_assert(SendOptions{}.rank == send::kPlainEnvelope.rank && SendOptions{}.ttl_ms == 0 &&
+              SendOptions{}.reply_to == 0 && SendOptions{}.cause == 0 && SendOptions{}.hops == 0 &&
+              SendOptions{}.type.empty() && SendOptions{}.channel.empty() &&
+              !SendOptions{}.requires_ack);
+
 class Letterhead {
  public:
   // `handled`: the message that is being handled, null if there is none. Both outlive the

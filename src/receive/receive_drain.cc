@@ -365,8 +365,8 @@ void Receiver::ring_for_space(InLink& link) {
   // SYNC(link.space): pairs with the fence of the sender between its space word and its last look
   // at the receipts.
   if (!shm::is_mutant(shm::Mutant::kReceiptFenceMissing)) shm::full_fence();
-  if (link.view.control().space.relaxed_load() != 0)
-    static_cast<void>(wake::ring(link.bell, clock_ns_));
+  if (link.view.control().space.relaxed_load() == 0) return;
+  static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
 }
 
 void Receiver::ring_all_for_space() {

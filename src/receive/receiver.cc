@@ -234,10 +234,10 @@ shm::Atomic<std::uint64_t>* Receiver::stamp_word(std::uint32_t at) {
   return &link->sink.own->stamp(link->sink.bank, entry(at).header.slab);
 }
 
-std::span<const std::byte> Receiver::slab_payload(const shm::Entry& found) const {
-  const std::uint32_t row = found.word().row;
-  const InLink* link = row < rows_.size() ? rows_[row] : nullptr;
+std::span<const std::byte> Receiver::slab_payload(std::uint32_t at) const {
+  const InLink* link = link_of(at);
   if (link == nullptr) return {};
+  const shm::Entry& found = entry(at);
   return {link->view.slab(found.header.slab), found.header.length};
 }
 

@@ -179,7 +179,7 @@ class Receiver {
   [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
   [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const {
     const shm::Entry& found = entry(at);
-    if (found.in_slab()) return slab_payload(found);
+    if (found.in_slab()) return slab_payload(at);
     return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
   }
   // Empty where it is not known; stays where it is for as long as the entry is kept.
@@ -274,7 +274,7 @@ class Receiver {
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void ring_for_space(InLink& link);
-  [[nodiscard]] std::span<const std::byte> slab_payload(const shm::Entry& found) const;
+  [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
   [[nodiscard]] bool is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const;
@@ -331,6 +331,7 @@ class Receiver {
 
 // ---- What every message passes: taken into what calls it ----------------------------------------
 
+// Nearly always none has anything: whether one may be read is asked out of the call.
 inline bool Receiver::urgent_lanes_are_empty() const {
   if (links_.size() > kActiveLinks) return false;
   for (const auto& link : links_) {

@@ -33,8 +33,8 @@ Outcome outcome_of(ErrorCode code) {
 }  // namespace
 
 // ---- What every message passes ------------------------------------------------------------------
-// SUBTLE: one function in the end. The steps are taken into send() because calls between them cost
-// as much as they do; what few messages need is kept out of it.
+// SUBTLE: one function in the end. The steps are taken into send(), and into send_plain(), because
+// calls between them cost as much as they do; what few messages need is kept out of it.
 
 inline void SendPath::follow_place(OutLink& link) {
   if (link.place == nullptr) return;

@@ -1,6 +1,7 @@
 #pragma once
 // The send path: write header and payload into the next slot, publish, fence, look where the
-// receiver is, ring it if it sleeps. No system call but that ring, no allocation, no lock.
+// receiver is, ring it if it sleeps. No system call but that ring, no lock, and for what lies in
+// its slot no allocation.
 
 #include <functional>
 #include <span>
@@ -22,6 +23,7 @@ struct Envelope {
   const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
   std::uint16_t flags =
       0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
+  friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
 // Of a message of which nothing is asked but that it comes: what kPlainSend says.
@@ -134,7 +136,7 @@ class SendPath {
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
-  // When the last message was sent, or found not to go, on the coarse clock.
+  // When the last message but copies was sent, or found not to go, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // Where the last message went.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }

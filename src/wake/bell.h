@@ -3,7 +3,7 @@
 // sleeps.
 //
 //   waker    publish; full fence; load the sleeper's status word; if it sleeps, and we have not
-//            ended that sleep yet: ring
+//            ended that sleep yet (or 10 ms ago in vain): ring
 //   sleeper  store the status word, with the number of the sleep; full fence; look at everything
 //            once more; if there is nothing: block
 //
@@ -21,8 +21,8 @@ namespace beeline::wake {
 
 inline constexpr int kRingTries = 64;
 inline constexpr std::int64_t kRingNs = 2'000'000;  // as long as the short block
-// How long a sleep that we have ended may go on before we ring again: whoever was rung has its CPU
-// by then, or somebody has stolen the ring.
+// A sleep on the eventfd that goes on for so long after we have rung is rung again: its owner waits
+// for a CPU, or somebody has stolen the ring. One on the futex ends by itself before that.
 inline constexpr std::int64_t kAgainNs = 10'000'000;
 
 // Where one life of an agent is rung. Not owned. An empty bell rings nobody.
@@ -63,18 +63,20 @@ struct Bell {
 }
 
 // Wakes whoever sleeps behind the bell. REQUIRES: what it is to see is published and a full fence
-// lies behind it. `now_ns` is on the coarse clock. Returns true where it found somebody in a sleep
+// lies behind it. `now_ns` is the coarse clock now. Returns true where it found somebody in a sleep
 // that this bell has not ended, or ended kAgainNs ago in vain.
 //
-// SUBTLE: a sleep is ended once. Whoever was rung says that it sleeps until it gets its CPU, and
-// that may take as long as it takes to fill a lane. To sleep again it stores the next number,
-// fences and looks at everything; whoever saw the number before that has its own fence before that
-// one, so the look finds what it has published. The same ends a ring that finds nobody.
+// SUBTLE: but for thieves a sleep is ended once. Whoever was rung says that it sleeps until it gets
+// its CPU, and that may take as long as it takes to fill a lane. To sleep again it stores the next
+// number, fences and looks at everything; whoever saw the number before that has its own fence
+// before that one, so the look finds what it has published. The same ends a ring that finds nobody.
 inline bool ring(Bell& bell, std::int64_t now_ns) {
   if (bell.page == nullptr) return false;
   const std::uint64_t word = bell.page->sleep.relaxed_load();
-  if (shm::how_asleep(word) == shm::Sleep::kAwake) return false;
-  if (word == bell.rung && now_ns - bell.rung_ns < kAgainNs) return false;
+  const shm::Sleep how = shm::how_asleep(word);
+  if (how == shm::Sleep::kAwake) return false;
+  const bool may_be_stolen = how == shm::Sleep::kEvent && now_ns - bell.rung_ns >= kAgainNs;
+  if (word == bell.rung && !may_be_stolen) return false;
   end_sleep(bell, word, now_ns);
   return true;
 }
@@ -85,7 +87,7 @@ inline bool fence_and_ring(const shm::StatusPage& status, int event_fd) {
   // with the fence of the sleeper.
   shm::full_fence();
   Bell bell{&status, event_fd};
-  return ring(bell, os::coarse_ns());
+  return ring(bell, 0);  // it has rung no sleep yet
 }
 
 }  // namespace beeline::wake

@@ -325,6 +325,45 @@ TEST_F(HostilePeer, StolenWakesDelayAndLoseNothing) {
   end(*victim);
 }
 
+// Takes one ring out of the eventfd of the victim, and waits for the next.
+BEELINE_ROLE(pickpocket) {
+  auto& board = context.board<HostileBoard>();
+  Villain villain("thief", "victim");
+  board.attacked.raise();
+  ASSERT_TRUE(board.honest.await(1, patience()));
+  EXPECT_TRUE(os::drain_event(villain.victim_event()));
+  board.left.raise();
+  EXPECT_TRUE(os::wait_readable(villain.victim_event(), std::chrono::minutes(1)));
+  board.arrived.raise();
+}
+
+// Whoever polls its fd makes no call that looks around by itself: the sender rings it again.
+TEST_F(HostilePeer, WhoseWakeWasStolenIsRungAgainByALaterMessage) {
+  auto victim = attach("victim");
+  auto sender = attach("sender");
+  ASSERT_TRUE(victim && sender);
+  const auto take_all = [&] {
+    while (auto message = victim->try_receive()) message->done();
+  };
+  troupe().start("pickpocket");
+  const Deadline deadline = patience();
+  while (!scene().attacked.await(1, after(std::chrono::milliseconds(10)))) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+    take_all();  // the link that it opens
+  }
+  const Peer to = peer_of(*sender, "victim");
+  ASSERT_TRUE(victim->fd());
+  ASSERT_TRUE(sender->send(to, "the first"));
+  take_all();
+  ASSERT_TRUE(sender->send(to, "its wake is stolen"));
+  scene().honest.raise();
+  ASSERT_TRUE(scene().left.await(1, patience()));
+  while (!scene().arrived.await(1, after(std::chrono::milliseconds(1)))) {
+    ASSERT_TRUE(sender->send(to, "later")) << "the lane is full, and nobody was rung for it";
+  }
+  troupe().wait_all(patience());
+}
+
 // A bell that blocks whoever rings it: the eventfd is full, and its owner has made it blocking,
 // which all holders share. And a status page that says "asleep" whatever happens.
 BEELINE_ROLE(trapper) {

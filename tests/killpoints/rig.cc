@@ -40,9 +40,14 @@ Letter& Rig::plan(const Plan& plan) {
   return *planned.back();
 }
 
+// As an agent does: what is asked of most messages has a compilation of its own.
 send::Outcome Rig::post(const Letter& letter) {
   Life& from = sender();
-  return from.path.send(*from.out, {letter.payload}, letter.envelope, from.path.reserve_id());
+  const std::uint64_t id = from.path.reserve_id();
+  if (letter.envelope == send::kPlainEnvelope) {
+    return from.path.send_plain(*from.out, {letter.payload}, id);
+  }
+  return from.path.send(*from.out, {letter.payload}, letter.envelope, id);
 }
 
 send::Outcome Rig::post_loan(const Letter& letter) {

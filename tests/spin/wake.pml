@@ -8,6 +8,8 @@
                futex, later ones on the eventfd) or outside of it on its fd.
    Abstracted  a lane is a count of published messages; what a message holds, the spin before a
                block and the life that the directory word names are not there (see handover.pml).
+               A sleep that a waker has ended is not rung again by it; the code rings one on the
+               eventfd again after 10 ms, which only adds rings.
    No time     nothing ends a block but a ring. So the tries of ring() on the futex have no bound.
                -DSHORT_FIRST_BLOCK is the code as it is, where ring() gives up after kRingTries and
                the first block ends by itself; all later blocks have no bound in the model.

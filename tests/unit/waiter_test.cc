@@ -130,6 +130,14 @@ TEST_F(WaiterTest, ASleepThatGoesOnAfterARingIsRungAgain) {
   waiter_.wake_up();
 }
 
+TEST_F(WaiterTest, ASleepOnTheFutexIsNotRungAgain) {
+  page_.sleep.relaxed_store(shm::next_sleep(0, shm::Sleep::kFutex));
+  Bell bell{&page_, -1};
+  bell.rung = page_.sleep.relaxed_load();
+  bell.rung_ns = kNow;
+  EXPECT_FALSE(ring(bell, kNow + kAgainNs)) << "it ends by itself, and nobody is in the kernel";
+}
+
 // ---- Peers of other users -----------------------------------------------------------------------
 
 TEST_F(WaiterTest, WhoHasAPeerOfAnotherUserNeverSaysThatItSleepsOnItsFutex) {
