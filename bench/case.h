@@ -105,7 +105,7 @@ struct Outcome {
   double messages_per_s = 0.0;           // of what was timed together
   Windows::Rates window_messages_per_s;  // of its windows
   double messages_per_look = 0.0;  // that the receiver took from its lanes, where it found any
-  std::uint64_t copy_ns = 0;       // a bare copy of a payload, p50
+  std::uint64_t copy_ns = 0;       // bare copies of the payload, see copied_per_clock(), p50
   std::uint64_t clock_ns = 0;      // what the clock reads of one round take, p50
   LimitPair limit;
   std::uint64_t count = 0;  // rounds or messages

@@ -1,6 +1,5 @@
 #include "bench/copy.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -12,8 +11,7 @@
 namespace beeline::bench {
 
 void time_copies(std::size_t bytes, double seconds, Histogram& histogram) {
-  constexpr std::size_t kBytesPerClock = 64 << 10;
-  const std::size_t copies = std::max<std::size_t>(1, kBytesPerClock / bytes);
+  const std::size_t copies = copied_per_clock(bytes) / bytes;
   const std::vector<std::byte> from(bytes, std::byte{1});
   std::vector<std::byte> to(bytes);
   std::int64_t begin = os::monotonic_ns();
@@ -24,7 +22,7 @@ void time_copies(std::size_t bytes, double seconds, Histogram& histogram) {
       benchmark::ClobberMemory();
     }
     const std::int64_t now = os::monotonic_ns();
-    histogram.record((now - begin) / static_cast<std::int64_t>(copies));
+    histogram.record(now - begin);
     begin = now;
   }
 }

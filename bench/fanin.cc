@@ -118,16 +118,13 @@ class FanIn final : public Benchmark {
                        "several senders to one receiver, those of each in order; the receiver "
                        "has the first CPU; min, max: of five windows of the run; per look: that "
                        "it took at once",
-                   .columns = {{"senders", "/senders"},
-                               {"size", "/size", 8, 1.0, 0, true},
-                               {"payload", "/payload"},
-                               {"mode", "/mode", 8},
-                               {"million/s", "/messages_per_s", 10, 1e-6, 2},
-                               {"min", "/window_messages_per_s/min", 8, 1e-6, 2},
-                               {"max", "/window_messages_per_s/max", 8, 1e-6, 2},
-                               {"ns each", "/ns_each", 9, 1.0, 1},
-                               {"per look", "/messages_per_look", 9, 1.0, 1},
-                               {"limit", "/limit_rtt_ns/p50"}}}) {}
+                   .columns = with_rates({{"senders", "/senders"},
+                                          {"size", "/size", 8, 1.0, 0, true},
+                                          {"payload", "/payload"},
+                                          {"mode", "/mode", 8}},
+                                         {{"ns each", "/ns_each", 9, 1.0, 1},
+                                          {"per look", "/messages_per_look", 9, 1.0, 1},
+                                          {"limit", "/limit_rtt_ns/p50"}})}) {}
 
   void add_flags(CLI::App& command) override {
     flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});

@@ -113,15 +113,12 @@ class FanOut final : public Benchmark {
                    .about = "one sender to several receivers, each delivery counted; the sender "
                             "has the first CPU; min, max: of five windows of the run; limit: bare "
                             "round trip, ns",
-                   .columns = {{"receivers", "/receivers"},
-                               {"by", "/by", 10},
-                               {"size", "/size", 8, 1.0, 0, true},
-                               {"mode", "/mode", 8},
-                               {"million/s", "/messages_per_s", 10, 1e-6, 2},
-                               {"min", "/window_messages_per_s/min", 8, 1e-6, 2},
-                               {"max", "/window_messages_per_s/max", 8, 1e-6, 2},
-                               {"ns each", "/ns_each", 9, 1.0, 1},
-                               {"limit", "/limit_rtt_ns/p50"}}}) {}
+                   .columns = with_rates(
+                       {{"receivers", "/receivers"},
+                        {"by", "/by", 10},
+                        {"size", "/size", 8, 1.0, 0, true},
+                        {"mode", "/mode", 8}},
+                       {{"ns each", "/ns_each", 9, 1.0, 1}, {"limit", "/limit_rtt_ns/p50"}})}) {}
 
   void add_flags(CLI::App& command) override {
     // Receivers that share a CPU must let each other run.

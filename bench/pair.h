@@ -25,7 +25,7 @@ struct alignas(256) LoneWord {
   std::atomic<std::uint32_t> value{0};
 };
 
-/// Lies in memory that all processes of a run and their parent map. Zeroed before each run.
+/// Lies in memory that all processes of a run and their parent map. Made anew before each run.
 struct Board {
   LoneWord ping;  // written by the ping side, read by the pong side
   LoneWord pong;
@@ -41,7 +41,7 @@ struct Board {
   Histogram limit_after;
   Histogram rounds;
   Histogram late;    // of what was due at a fixed time
-  Histogram copies;  // of a payload between two buffers, where the limit is memory
+  Histogram copies;  // bare ones, where the limit is memory: see time_copies()
   std::uint64_t messages = 0;
   std::int64_t elapsed_ns = 0;
   Windows windows;  // of what was timed together
@@ -59,7 +59,7 @@ class SharedBoard {
   SharedBoard& operator=(SharedBoard&&) = delete;
   ~SharedBoard();
 
-  /// Makes everything zero, for a run of so many processes. REQUIRES: no run, 2 <= members <=
+  /// Makes all of it anew, for a run of so many processes. REQUIRES: no run, 2 <= members <=
   /// kMostMembers.
   void clear(std::size_t members = 2);
   [[nodiscard]] Board& operator*() const { return *board_; }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -122,15 +123,26 @@ Row percentiles_json(const Percentiles& rtt) {
   return {{"p50", rtt.p50}, {"p99", rtt.p99}, {"p999", rtt.p999}, {"max", rtt.max}};
 }
 
-double rounded(double value) { return static_cast<double>(static_cast<long>(value * 1e3)) / 1e3; }
-
 void add_rate(Row& row, const Outcome& outcome) {
-  const auto whole = [](double value) { return static_cast<std::uint64_t>(value); };
-  row["messages_per_s"] = whole(outcome.messages_per_s);
+  row["messages_per_s"] = rounded(outcome.messages_per_s);
   row["ns_each"] = outcome.messages_per_s > 0.0 ? rounded(1e9 / outcome.messages_per_s) : 0.0;
   const Windows::Rates& windows = outcome.window_messages_per_s;
   row["window_messages_per_s"] = {
-      {"min", whole(windows.min)}, {"p50", whole(windows.p50)}, {"max", whole(windows.max)}};
+      {"min", rounded(windows.min)}, {"p50", rounded(windows.p50)}, {"max", rounded(windows.max)}};
+}
+
+std::vector<Column> with_rates(std::vector<Column> before, const std::vector<Column>& after,
+                               const Column& rate) {
+  std::vector<Column> all = std::move(before);
+  all.push_back(rate);
+  for (const char* const window : {"min", "max"}) {
+    all.push_back(rate);
+    all.back().title = window;
+    all.back().value = fmt::format("/window_messages_per_s/{}", window);
+    all.back().width = 8;
+  }
+  all.insert(all.end(), after.begin(), after.end());
+  return all;
 }
 
 double ratio_of(const Outcome& outcome) {

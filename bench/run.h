@@ -44,8 +44,12 @@ using Fill = std::function<void(Row&, const Case&, const Outcome&)>;
 [[nodiscard]] Row percentiles_json(const Percentiles& rtt);
 /// Messages a second: of the whole stream, and the spread of its windows.
 void add_rate(Row& row, const Outcome& outcome);
-/// To three digits behind the point.
-[[nodiscard]] double rounded(double value);
+/// The columns of that, the stream and its slowest and fastest window, between others. `rate`: the
+/// first of them.
+[[nodiscard]] std::vector<Column> with_rates(std::vector<Column> before,
+                                             const std::vector<Column>& after,
+                                             const Column& rate = {"million/s", "/messages_per_s",
+                                                                   10, 1e-6, 2});
 /// p50 over the limit's.
 [[nodiscard]] double ratio_of(const Outcome& outcome);
 /// Mode, limit, how stable the run was, CPUs: what a figure is worth nothing without.

@@ -1,6 +1,7 @@
 #include "bench/table.h"
 
 #include <cstdint>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,8 @@ std::string ratio_text(const Row& row) {
 }
 
 }  // namespace
+
+double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
 Row value_at(const Row& row, const std::string& pointer) {
   const Row::json_pointer place(pointer);

@@ -25,6 +25,9 @@ struct Column {
   bool is_left = false;  ///< words begin at one place
 };
 
+/// To six significant digits, so that nothing above zero becomes zero.
+[[nodiscard]] double rounded(double value);
+
 /// What is at the place that a JSON pointer names; null if nothing is.
 [[nodiscard]] Row value_at(const Row& row, const std::string& pointer);
 

@@ -9,7 +9,7 @@ namespace beeline::bench {
 
 /// A stream in five windows of one length, which say how much it varied. A window lasts from the
 /// first look after the one before it until the first one after its own time; those that no look
-/// parts are as fast as each other. Reads no clock. All bytes zero: no stream.
+/// parts are as fast as each other. Reads no clock.
 class Windows {
  public:
   static constexpr std::size_t kCount = 5;
@@ -20,6 +20,7 @@ class Windows {
     double max = 0.0;
   };
 
+  /// No stream.
   Windows() = default;
   Windows(std::int64_t start_ns, std::int64_t length_ns)
       : start_ns_(start_ns),

@@ -1,5 +1,7 @@
 #include "bench/peers/peer_row.h"
 
+#include "bench/copy.h"
+
 namespace beeline::bench::peers {
 namespace {
 
@@ -15,8 +17,8 @@ Row head_of(const PeerEntry& peer, const PeerCase& what) {
 void add_gigabytes(Row& row, const PeerCase& what, const Outcome& outcome) {
   const auto size = static_cast<double>(what.size);
   row["gb_per_s"] = rounded(outcome.messages_per_s * size / 1e9);
-  row["limit_gb_per_s"] =
-      outcome.copy_ns > 0 ? rounded(size / static_cast<double>(outcome.copy_ns)) : 0.0;
+  row["limit_gb_per_s"] = rounded(static_cast<double>(copied_per_clock(what.size)) /
+                                  static_cast<double>(outcome.copy_ns));
 }
 
 }  // namespace

@@ -124,23 +124,22 @@ class Peers final : public Benchmark {
                        "round trips of one message, ns (latency: both sides poll; wake: both "
                        "sleep), and messages one way (fanin: of three senders; min, max: of five "
                        "windows of the run; fill: each payload written and read whole, "
-                       "beside a bare copy of it between two buffers of the sender); ratio: over "
+                       "beside a bare copy of it between two warm buffers on the sender's core); "
+                       "ratio: over "
                        "Beeline's figure, measured first; limit: p50 of the bare round trip "
                        "in the same run, ns",
-                   .columns = {{"peer", "/peer", 12},
-                               {"kind", "/kind", 10},
-                               {"size", "/size", 8, 1.0, 0, true},
-                               {"mode", "/mode", 6},
-                               {"p50", "/rtt_ns/p50"},
-                               {"p99", "/rtt_ns/p99"},
-                               {"p99.9", "/rtt_ns/p999"},
-                               {"1000/s", "/messages_per_s", 10, 1e-3, 1},
-                               {"min", "/window_messages_per_s/min", 8, 1e-3, 1},
-                               {"max", "/window_messages_per_s/max", 8, 1e-3, 1},
-                               {"GB/s", "/gb_per_s", 7, 1.0, 2},
-                               {"memcpy", "/limit_gb_per_s", 7, 1.0, 2},
-                               {"limit", "/limit_rtt_ns/p50"},
-                               {"ratio", "/ratio_to_beeline", 8, 1.0, 3}}}) {}
+                   .columns = with_rates({{"peer", "/peer", 12},
+                                          {"kind", "/kind", 10},
+                                          {"size", "/size", 8, 1.0, 0, true},
+                                          {"mode", "/mode", 6},
+                                          {"p50", "/rtt_ns/p50"},
+                                          {"p99", "/rtt_ns/p99"},
+                                          {"p99.9", "/rtt_ns/p999"}},
+                                         {{"GB/s", "/gb_per_s", 7, 1.0, 2},
+                                          {"memcpy", "/limit_gb_per_s", 7, 1.0, 2},
+                                          {"limit", "/limit_rtt_ns/p50"},
+                                          {"ratio", "/ratio_to_beeline", 8, 1.0, 3}},
+                                         {"1000/s", "/messages_per_s", 10, 1e-3, 1})}) {}
 
   void add_flags(CLI::App& command) override {
     add_footer(command, kPeersFooter);

@@ -1,7 +1,5 @@
 #include "bench/peers/ratio.h"
 
-#include <cmath>
-
 #include "bench/case.h"
 
 namespace beeline::bench::peers {
@@ -11,7 +9,7 @@ void add_ratio(Row& row, bool lower_is_better, const Figure& theirs, const Figur
   row["beeline_limit_rtt_ns"] = ours.limit_rtt_ns;
   if (!limits_agree(theirs.limit_rtt_ns, ours.limit_rtt_ns)) return;
   const double ratio = theirs.value / ours.value;
-  row["ratio_to_beeline"] = std::round(ratio * 1e4) / 1e4;
+  row["ratio_to_beeline"] = rounded(ratio);
   row["better"] = lower_is_better ? ratio < 1.0 : ratio > 1.0;
 }
 

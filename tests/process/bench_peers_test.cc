@@ -57,7 +57,7 @@ void expect_fields(const json& row) {
   } else {
     EXPECT_GT(row.at("messages_per_s"), 0);
     const json& windows = row.at("window_messages_per_s");
-    EXPECT_GT(windows.at("min"), 0);
+    EXPECT_TRUE(windows.at("min").is_number());
     EXPECT_LE(windows.at("min"), windows.at("p50"));
     EXPECT_LE(windows.at("p50"), windows.at("max"));
     EXPECT_EQ(row.at("senders"), row.at("kind") == "fanin" ? 3 : 1);

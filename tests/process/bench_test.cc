@@ -80,12 +80,13 @@ class BenchTest : public testing::Test {
     }
   }
 
-  // The spread of a stream.
+  // The spread of a stream. In its slowest window nothing may have come.
   static void expect_windows(const json& row) {
-    expect_positive(row, {"/window_messages_per_s/min"});
+    expect_all(row, {"/window_messages_per_s/min"});
+    expect_positive(row, {"/window_messages_per_s/max"});
     const json windows = row.value("window_messages_per_s", json::object());
-    EXPECT_LE(windows.value("min", 0), windows.value("p50", 0)) << row;
-    EXPECT_LE(windows.value("p50", 0), windows.value("max", 0)) << row;
+    EXPECT_LE(windows.value("min", -1.0), windows.value("p50", -1.0)) << row;
+    EXPECT_LE(windows.value("p50", -1.0), windows.value("max", -1.0)) << row;
   }
 
   [[nodiscard]] std::string in_folder(const std::string& name) const {
