@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/process/cli_fixture.h"
+#include "tests/support/cpus.h"
 #include "tests/support/soak.h"
 
 namespace beeline::test {
@@ -153,6 +154,18 @@ TEST_F(BenchPeers, leave_no_server_and_no_file_when_they_are_killed) {
   bench.signal(SIGKILL);
   EXPECT_EQ(bench.wait().code, 128 + SIGKILL);
   expect_nothing_left_soon();
+}
+
+TEST_F(BenchPeers, name_the_tests_that_one_CPU_cannot_run) {
+  const std::string cpu = std::to_string(first_cpu());
+  const Outcome outcome =
+      run({"beeline-bench", "peers", "--json", "--test", "fill,latency,wake", "--only", "pipe",
+           "--size", "64", "--seconds", "0.01", "--pin", cpu});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* const test : {"fill", "latency"}) {
+    EXPECT_TRUE(contains(outcome.err, std::string(test) + " spin: not measured")) << outcome.err;
+  }
+  for (const json& row : json_lines(outcome.out)) EXPECT_EQ(row.at("kind"), "wake");
 }
 
 TEST_F(BenchPeers, refuse_a_name_that_nobody_has) {
