@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,7 +40,7 @@ Value combined(Value one, Value other, Operation operation) {
 Value over(Value one, Value other) {
   return combined(std::move(one), std::move(other), std::divides<>());
 }
-Value less(Value one, Value other) {
+Value minus(Value one, Value other) {
   return combined(std::move(one), std::move(other), std::minus<>());
 }
 
@@ -50,51 +52,50 @@ const Value kTimes = over([](const Row&) { return std::optional(1.0); }, at("/ra
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-/// Rows of a test that have these values; null: that have none there.
-struct Pick {
+/// Which rows are of one measurement: those of a test with these values; null: with none there.
+struct Measurement {
   std::string test;
   Row values;
 };
 
-enum class Bound { kAtMost, kUnder, kAtLeast, kReported };
+enum class Bound { kAtMost, kUnder, kAtLeast };
 
 struct Target {
   std::string what{};
   Bound bound = Bound::kAtMost;
-  double wanted = 0.0;
+  std::optional<double> wanted = std::nullopt;  // nothing: the figure is reported, not judged
   std::string unit{};
   int digits = 2;
-  Pick pick{};
+  Measurement of{};
   Value value = kNone;
   Value low = kNone;  // the spread; without: `value`
   Value high = kNone;
   Value limit = kLimit;
   std::string limit_unit = " ns";
   int limit_digits = 0;
-  /// The target holds where the limit is this or less; 0: everywhere.
-  double where_limit = 0.0;
-  /// Another row, over whose figure this one's is taken, where their limits agree.
-  std::optional<Pick> base = std::nullopt;
+  /// The target is asked for where the limit is this or less.
+  double where_limit = std::numeric_limits<double>::infinity();
+  /// Another measurement, over whose figure this one's is taken, where their limits agree.
+  std::optional<Measurement> base = std::nullopt;
 };
 
-Target round_trip(const std::string& what, double wanted, Pick pick) {
+Target round_trip(const std::string& what, double wanted, Measurement of) {
   return {.what = what,
           .wanted = wanted,
-          .pick = std::move(pick),
+          .of = std::move(of),
           .value = over(at("/rtt_ns/p50"), kLimit),
           .high = over(at("/rtt_ns/p99"), kLimit)};
 }
 
-Target streamed(const std::string& what, double wanted, double where_limit, Pick pick) {
+Target streamed(const std::string& what, double wanted, Measurement of) {
   return {.what = what,
           .bound = Bound::kAtLeast,
           .wanted = wanted,
           .unit = " million/s",
-          .pick = std::move(pick),
+          .of = std::move(of),
           .value = at("/messages_per_s", 1e-6),
           .low = at("/window_messages_per_s/min", 1e-6),
-          .high = at("/window_messages_per_s/max", 1e-6),
-          .where_limit = where_limit};
+          .high = at("/window_messages_per_s/max", 1e-6)};
 }
 
 Target beside_iceoryx(const std::string& what, double wanted, Row values) {
@@ -103,25 +104,27 @@ Target beside_iceoryx(const std::string& what, double wanted, Row values) {
   return {.what = what,
           .bound = Bound::kAtLeast,
           .wanted = wanted,
-          .pick = {"peers", std::move(values)},
+          .of = {"peers", std::move(values)},
           .value = kTimes};
 }
 
-Target at_1000(const std::string& what, Bound bound, double wanted, const std::string& unit,
-               Value value, Value high = kNone) {
+Target at_1000(const std::string& what, Bound bound, std::optional<double> wanted,
+               const std::string& unit, Value value, Value high = kNone) {
   return {.what = what,
           .bound = bound,
           .wanted = wanted,
           .unit = unit,
-          .pick = {"scale", {{"agents", 1000}}},
+          .of = {"scale", {{"agents", 1000}, {"mode", "adaptive"}}},
           .value = std::move(value),
           .high = std::move(high),
           .limit = kNone};
 }
 
-Pick awake(std::size_t size, const char* payload) {
+Measurement awake(std::size_t size, const char* payload) {
   return {"latency", {{"size", size}, {"mode", "spin"}, {"payload", payload}, {"rate", nullptr}}};
 }
+
+Measurement deep(std::size_t depth) { return {"inbox", {{"depth", depth}, {"size", 64}}}; }
 
 void add_messages(std::vector<Target>& all) {
   constexpr std::size_t kMiB = 1 << 20;
@@ -135,21 +138,22 @@ void add_messages(std::vector<Target>& all) {
   loan.high = kNone;
   loan.base = awake(64, "untouched");
   all.push_back(std::move(loan));
-  all.push_back(streamed("one way, 64 B (40 next, 60 the aim)", 25.0, 120.0,
+  all.push_back(streamed("one way, 64 B (40 next, 60 the aim)", 25.0,
                          {"throughput", {{"size", 64}, {"mode", "spin"}, {"payload", "lane"}}}));
+  all.back().where_limit = 120.0;
   all.push_back(
       beside_iceoryx("one way, 64 B, times iceoryx", 10.0, {{"kind", "throughput"}, {"size", 64}}));
-  all.push_back(streamed("three senders to one, 64 B", 20.0, 0.0,
+  all.push_back(streamed("three senders to one, 64 B", 20.0,
                          {"fanin", {{"size", 64}, {"mode", "spin"}, {"senders", 3}}}));
   all.push_back(beside_iceoryx("three senders to one, 64 B, times iceoryx", 8.0,
                                {{"kind", "fanin"}, {"size", 64}}));
   const Row filled{{"kind", "fill"}, {"size", kMiB}};
   Row ours = filled;
   ours["peer"] = "beeline";
-  all.push_back({.what = "1 MiB filled and read; limit: memcpy",
-                 .bound = Bound::kReported,
+  all.push_back({.what = "1 MiB filled and read; limit: warm memcpy of one core",
+                 .bound = Bound::kAtLeast,
                  .unit = " GB/s",
-                 .pick = {"peers", std::move(ours)},
+                 .of = {"peers", std::move(ours)},
                  .value = at("/gb_per_s"),
                  .low = at("/window_messages_per_s/min", kMiB * 1e-9),
                  .high = at("/window_messages_per_s/max", kMiB * 1e-9),
@@ -162,39 +166,44 @@ void add_messages(std::vector<Target>& all) {
 void add_hive(std::vector<Target>& all) {
   for (const char* const by : {"futex", "eventfd"}) {
     all.push_back(round_trip(fmt::format("wake-up round trip, {}, over the raw one", by), 1.1,
-                             {"wake", {{"size", 64}, {"by", by}}}));
+                             {"wake", {{"size", 64}, {"by", by}, {"payload", "lane"}}}));
   }
   all.push_back({.what = "CPU of 50 idle agents and coordinator in 10 s",
                  .bound = Bound::kUnder,
                  .wanted = 10.0,
                  .unit = " ms",
-                 .pick = {"idle", {{"agents", 50}}},
+                 .of = {"idle", {{"agents", 50}, {"mode", "adaptive"}}},
                  .value = at("/cpu_ms_per_10s"),
                  .limit = kNone});
   all.push_back(at_1000("1,000 agents: attach", Bound::kUnder, 2.0, " ms",
                         at("/attach_us/p50", 1e-3), at("/attach_us/p99", 1e-3)));
   all.push_back(at_1000("1,000 agents: segments of each, a pair of links", Bound::kUnder, 128.0,
                         " KiB", at("/resident_kib_per_agent")));
-  all.push_back(at_1000("1,000 agents: round trip, the last over the first", Bound::kAtMost, 1.1,
-                        "", over(at("/last_rtt_ns"), at("/first_rtt_ns"))));
-  all.push_back(at_1000("1,000 agents: round trip of their parent", Bound::kReported, 0.0, " us",
-                        at("/first_rtt_ns", 1e-3)));
-  const Value take = less(at("/take_ns/p50"), at("/clock_ns/p50"));
-  const Target deep{.what = "taking from 100,000",
-                    .bound = Bound::kUnder,
-                    .wanted = 1000.0,
-                    .unit = " ns",
-                    .digits = 0,
-                    .pick = {"inbox", {{"depth", 100'000}, {"size", 64}}},
-                    .value = take,
-                    .high = less(at("/take_ns/p99"), at("/clock_ns/p50"))};
-  all.push_back(deep);
-  // log 100,000 over log 100.
+  // "As fast as to the first" has no number: this one is ours.
+  all.push_back(at_1000("1,000 agents: round trip, last over first (1.1: ours)", Bound::kAtMost,
+                        1.1, "", over(at("/last_rtt_ns"), at("/first_rtt_ns"))));
+  all.push_back(at_1000("1,000 agents: round trip of parent and first child", Bound::kAtMost,
+                        std::nullopt, " us", at("/first_rtt_ns", 1e-3)));
+  const Value take = minus(at("/take_ns/p50"), at("/clock_ns/p50"));
+  all.push_back({.what = "taking from 100,000",
+                 .bound = Bound::kUnder,
+                 .wanted = 1000.0,
+                 .unit = " ns",
+                 .digits = 0,
+                 .of = deep(100'000),
+                 .value = take,
+                 .high = minus(at("/take_ns/p99"), at("/clock_ns/p50"))});
+  // The logarithm of the one depth over that of the other.
+  all.push_back({.what = "growth of that from 100 to 10,000, log n at worst",
+                 .wanted = 2.0,
+                 .of = deep(10'000),
+                 .value = take,
+                 .base = deep(100)});
   all.push_back({.what = "growth of that from 100 to 100,000, log n at worst",
                  .wanted = 2.5,
-                 .pick = deep.pick,
+                 .of = deep(100'000),
                  .value = take,
-                 .base = Pick{"inbox", {{"depth", 100}, {"size", 64}}}});
+                 .base = deep(100)});
 }
 
 // ---- Rows ---------------------------------------------------------------------------------------
@@ -205,17 +214,17 @@ bool matches(const Row& row, const Row& values) {
   });
 }
 
-std::vector<Row> picked(const RowsByTest& rows, const Pick& pick) {
+std::vector<Row> rows_of(const RowsByTest& rows, const Measurement& measurement) {
   std::vector<Row> found;
-  const auto those = rows.find(pick.test);
+  const auto those = rows.find(measurement.test);
   if (those == rows.end()) return found;
   std::copy_if(those->second.begin(), those->second.end(), std::back_inserter(found),
-               [&](const Row& row) { return matches(row, pick.values); });
+               [&](const Row& row) { return matches(row, measurement.values); });
   return found;
 }
 
-/// Those with a figure, the lowest first; stable ones alone if there are any.
-std::vector<Row> chosen(std::vector<Row> found, const Value& value) {
+/// Those that count, the lowest first: with a figure, and stable ones alone if there are any.
+std::vector<Row> that_count(std::vector<Row> found, const Value& value) {
   std::erase_if(found, [&](const Row& row) { return !value(row); });
   const auto is_stable = [](const Row& row) { return row.value("stable", true); };
   const auto others = std::stable_partition(found.begin(), found.end(), is_stable);
@@ -225,50 +234,63 @@ std::vector<Row> chosen(std::vector<Row> found, const Value& value) {
   return found;
 }
 
+/// The row in the middle; of two there the higher one or the lower. REQUIRES: there are rows, the
+/// lowest first.
+const Row& middle_of(const std::vector<Row>& rows, bool higher) {
+  return rows[(rows.size() - (higher ? 0 : 1)) / 2];
+}
+
 /// The figure over that of the row in the middle of another measurement.
 Value over_base(const RowsByTest& rows, const Target& target) {
-  const auto bases = chosen(picked(rows, *target.base), target.value);
+  const auto bases = that_count(rows_of(rows, *target.base), target.value);
   if (bases.empty()) return kNone;
-  const Row& base = bases[bases.size() / 2];
+  // What is less favourable below the line is so above it.
+  const Row& base = middle_of(bases, target.bound == Bound::kAtLeast);
+  if (*target.value(base) <= 0.0) return kNone;
   return [value = target.value, base](const Row& row) -> std::optional<double> {
     if (!limits_agree(kLimit(row).value_or(0.0), kLimit(base).value_or(0.0))) return std::nullopt;
     return *value(row) / *value(base);
   };
 }
 
-std::string target_text(const Target& target) {
-  switch (target.bound) {
-    case Bound::kAtMost:
-      return fmt::format("at most {:g}{}", target.wanted, target.unit);
-    case Bound::kUnder:
-      return fmt::format("under {:g}{}", target.wanted, target.unit);
-    case Bound::kAtLeast:
-      return fmt::format("at least {:g}{}", target.wanted, target.unit);
-    case Bound::kReported:
-      break;
-  }
-  return "reported";
+/// The limit of the row is one that the target is asked for at.
+bool is_asked(const Target& target, const Row& row) {
+  return target.limit(row).value_or(0.0) <= target.where_limit;
 }
 
-std::string reached_text(const Target& target, double value, std::optional<double> limit) {
-  if (target.bound == Bound::kReported) return "-";
-  if (target.bound == Bound::kAtMost && value <= target.wanted) return "yes";
-  if (target.bound == Bound::kUnder && value < target.wanted) return "yes";
-  if (target.bound == Bound::kAtLeast && value >= target.wanted) return "yes";
-  const bool holds = target.where_limit <= 0.0 || limit.value_or(0.0) <= target.where_limit;
-  return holds ? "no" : fmt::format("no (asked for a limit up to {:g})", target.where_limit);
+std::string target_text(const Target& target) {
+  if (!target.wanted) return "reported";
+  const char* const bound = target.bound == Bound::kAtMost  ? "at most"
+                            : target.bound == Bound::kUnder ? "under"
+                                                            : "at least";
+  return fmt::format("{} {:g}{}", bound, *target.wanted, target.unit);
+}
+
+bool is_reached(Bound bound, double value, double wanted) {
+  if (bound == Bound::kAtLeast) return value >= wanted;
+  return bound == Bound::kUnder ? value < wanted : value <= wanted;
+}
+
+std::string reached_text(const Target& target, const Row& row, double value) {
+  if (!target.wanted) return "-";
+  if (!is_asked(target, row))
+    return fmt::format("not asked for here: limit over {:g}", target.where_limit);
+  return is_reached(target.bound, value, *target.wanted) ? "yes" : "no";
 }
 
 Row row_of(const RowsByTest& rows, const Target& target) {
   const Value value = target.base ? over_base(rows, target) : target.value;
-  const auto all = picked(rows, target.pick);
-  const auto found = chosen(all, value);
+  const auto all = rows_of(rows, target.of);
+  auto asked = all;
+  std::erase_if(asked, [&](const Row& row) { return !is_asked(target, row); });
+  auto found = that_count(std::move(asked), value);
+  if (found.empty()) found = that_count(all, value);
   Row row{{"what", target.what}, {"target", target_text(target)}};
   if (found.empty()) {
     row["result"] = all.empty() ? "not measured" : "no figure";
     return row;
   }
-  const Row& middle = found[found.size() / 2];
+  const Row& middle = middle_of(found, target.bound != Bound::kAtLeast);
   const double result = *value(middle);
   const auto limit = target.limit(middle);
   row["result"] = fmt::format("{:.{}f}{}", result, target.digits, target.unit);
@@ -282,7 +304,7 @@ Row row_of(const RowsByTest& rows, const Target& target) {
   }
   if (low < high)
     row["spread"] = fmt::format("{:.{}f} to {:.{}f}", low, target.digits, high, target.digits);
-  row["reached"] = reached_text(target, result, limit);
+  row["reached"] = reached_text(target, middle, result);
   // What note_of() tells of a row that was not stable.
   for (const char* const key :
        {"stable", "attempts", "count", "limit_before_ns", "limit_after_ns"}) {
@@ -294,7 +316,7 @@ Row row_of(const RowsByTest& rows, const Target& target) {
 }  // namespace
 
 std::vector<Column> target_columns() {
-  return {{.title = "what", .value = "/what", .width = 50, .is_left = true},
+  return {{.title = "what", .value = "/what", .width = 53, .is_left = true},
           {"target", "/target", 22},
           {"result", "/result", 16},
           {"limit", "/limit", 11},
@@ -318,6 +340,23 @@ std::vector<Row> better_rows(const RowsByTest& rows) {
   std::copy_if(peers->second.begin(), peers->second.end(), std::back_inserter(better),
                [](const Row& row) { return row.value("better", false); });
   return better;
+}
+
+std::string comparison_text(const RowsByTest& rows) {
+  std::size_t moved = 0;
+  std::size_t alone = 0;
+  const auto peers = rows.find("peers");
+  for (const Row& row : peers == rows.end() ? std::vector<Row>() : peers->second) {
+    if (row.contains("ratio_to_beeline")) {
+      moved += row.at("ratio_to_beeline").is_null() ? 1 : 0;
+    } else if (!row.contains("skipped") && !row.contains("failed")) {
+      ++alone;
+    }
+  }
+  std::string text = better_rows(rows).empty() ? ": nobody" : "";
+  if (moved > 0) text += fmt::format("; {} rows could not be compared: the limit moved", moved);
+  if (alone > 0) text += fmt::format("; {} rows have none of Beeline beside them", alone);
+  return text;
 }
 
 }  // namespace beeline::bench

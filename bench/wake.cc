@@ -8,6 +8,7 @@ namespace {
 
 void fill_wake(Row& row, const Case& what, const Outcome& outcome) {
   row["size"] = what.size;
+  row["payload"] = to_string(what.carry);
   row["by"] = to_string(what.limit());
   row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
   row["raw_rtt_ns"] = {{"p50", outcome.limit.middle()}};
@@ -22,6 +23,7 @@ class Wake final : public Benchmark {
                    .about = "both agents asleep, ns; raw: p50 of the bare round trip of the same "
                             "primitive, in the same run",
                    .columns = {{"size", "/size", 8, 1.0, 0, true},
+                               {"payload", "/payload"},
                                {"by", "/by", 10},
                                {"p50", "/rtt_ns/p50"},
                                {"p99", "/rtt_ns/p99"},

@@ -1,0 +1,69 @@
+// beeline-bench report: each target is read from fields that the measurements really write. No
+// figure is judged.
+
+#include <fstream>
+#include <sstream>
+
+#include "src/os/process.h"
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+/// The row as if it had been measured on as large a scale as the targets ask for, beside the
+/// neighbour that they name, and on a machine whose limit never moves. Fields that are not there do
+/// not come by that.
+json at_full_scale(json row) {
+  const auto set = [&row](const char* pointer, const json& value) {
+    const json::json_pointer place(pointer);
+    if (row.contains(place)) row[place] = value;
+  };
+  if (row.at("test") == "scale") set("/agents", 1000);
+  if (row.at("test") == "idle") set("/agents", 50);
+  if (row.value("peer", "") == "pipe") set("/peer", "iceoryx");
+  set("/limit_rtt_ns/p50", 100);
+  set("/ratio_to_beeline", 1.0);
+  set("/clock_ns/p50", 0);
+  return row;
+}
+
+class BenchTargets : public CliTest {
+ protected:
+  /// Keeps the rows of a brief run for the report.
+  void measure(std::vector<std::string> words) {
+    words.insert(words.begin(), "beeline-bench");
+    words.insert(words.end(), {"--json", "--seconds", "0.01"});
+    const Outcome outcome = Program(words).wait(std::chrono::seconds(250));
+    EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+    std::ofstream rows(folder_ + "/rows.jsonl", std::ios::app);
+    for (const json& row : json_lines(outcome.out)) rows << at_full_scale(row).dump() << '\n';
+  }
+};
+
+TEST_F(BenchTargets, are_read_from_the_rows_of_the_measurements) {
+  if (os::usable_cpus() == 1) GTEST_SKIP() << "on one CPU nobody polls, as most targets ask for";
+  const std::string once = "1";
+  measure({"latency", "--size", "16,64,1K", "--mode", "spin", "--attempts", once});
+  measure({"latency", "--size", "64,1M", "--untouched", "--mode", "spin", "--attempts", once});
+  measure({"throughput", "--size", "64", "--attempts", once});
+  measure({"fanin", "--attempts", once});
+  measure({"wake", "--attempts", once});
+  measure({"inbox", "--depth", "100,10000,100000", "--attempts", once});
+  measure({"scale", "--agents", "3", "--attempts", once});
+  measure({"idle", "--agents", "3"});
+  measure({"peers", "--only", "pipe", "--test", "throughput,fanin", "--size", "64", "--attempts",
+           once});
+  measure({"peers", "--only", "pipe", "--test", "fill", "--attempts", once});
+  const Outcome report = run({"beeline-bench", "report", folder_ + "/rows.jsonl"});
+  EXPECT_EQ(report.code, 0) << report.err;
+  std::istringstream targets(report.out.substr(0, report.out.find("\nbetter: ")));
+  std::size_t count = 0;
+  for (std::string line; std::getline(targets, line); ++count) {
+    EXPECT_FALSE(contains(line, "not measured")) << line;
+    EXPECT_FALSE(contains(line, "no figure")) << line;
+  }
+  EXPECT_GT(count, 20U) << report.out;
+}
+
+}  // namespace
+}  // namespace beeline::test
