@@ -1,5 +1,7 @@
 #include "bench/page.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace beeline::bench {
@@ -48,9 +50,6 @@ std::string escaped(const std::string& text) {
 }
 
 std::string machine_text(const Row& machine) {
-  if (!machine.is_object()) {
-    return "<p>The rows name no machine; those of <code>limit</code> do.</p>\n";
-  }
   std::string text = "<h2>machine</h2>\n<div class=wide><table>\n";
   for (const auto& [key, value] : machine.items()) {
     text += fmt::format("<tr><th>{}<td>{}\n", escaped(key),
@@ -76,21 +75,34 @@ std::string table_text(const Description& about, const std::vector<Row>& rows) {
 
 }  // namespace
 
-Row machine_of(const RowsByTest& rows) {
+std::vector<Row> machines_of(const RowsByTest& rows) {
+  std::vector<Row> machines;
+  const auto without_load = [](Row machine) {
+    machine.erase("load");
+    return machine;
+  };
   for (const auto& [test, those] : rows) {
     for (const Row& row : those) {
-      if (row.contains("machine")) return row.at("machine");
+      if (!row.contains("machine") || !row.at("machine").is_object()) continue;
+      const bool is_known = std::any_of(machines.begin(), machines.end(), [&](const Row& machine) {
+        return without_load(machine) == without_load(row.at("machine"));
+      });
+      if (!is_known) machines.push_back(row.at("machine"));
     }
   }
-  return {};
+  return machines;
 }
 
-std::string page_text(const Row& machine, const std::vector<Section>& sections) {
-  std::string text = kHead + machine_text(machine);
+std::string page_text(const std::vector<Row>& machines, const std::vector<Section>& sections) {
+  std::string text = kHead;
+  if (machines.empty()) {
+    text += "<p>The rows name no machine; those of <code>limit</code> do.</p>\n";
+  }
+  for (const Row& machine : machines) text += machine_text(machine);
   for (const Section& section : sections) {
     text += fmt::format("<h2>{}</h2>\n<p>{}</p>\n", escaped(section.about.name),
                         escaped(section.about.about));
-    text += table_text(section.about, section.rows);
+    if (!section.rows.empty()) text += table_text(section.about, section.rows);
     for (const std::string& picture : section.pictures) text += "<p>" + picture + "\n";
   }
   return text + "</html>\n";

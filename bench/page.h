@@ -14,10 +14,12 @@ struct Section {
   std::vector<std::string> pictures{};
 };
 
-/// The machine that the rows were measured on, as those of `limit` name it; null if none does.
-[[nodiscard]] Row machine_of(const RowsByTest& rows);
+/// The machines that the rows were measured on, as those of `limit` name them, each once, whatever
+/// its load was. Another build is another machine.
+[[nodiscard]] std::vector<Row> machines_of(const RowsByTest& rows);
 
-/// One page of HTML that needs nothing but itself: the machine, then the sections.
-[[nodiscard]] std::string page_text(const Row& machine, const std::vector<Section>& sections);
+/// One page of HTML that needs nothing but itself: the machines, then the sections.
+[[nodiscard]] std::string page_text(const std::vector<Row>& machines,
+                                    const std::vector<Section>& sections);
 
 }  // namespace beeline::bench

@@ -90,29 +90,35 @@ Result<void> read_rows(const std::string& file, RowsByTest& rows) {
   return {};
 }
 
-Description about_targets() {
-  return {.name = "targets",
-          .help = "",
-          .about =
-              "what Beeline is to reach and what these rows say; spread: p50 to p99 of times, "
-              "the slowest to the fastest window of streams, over all rows of a kind",
-          .columns = target_columns()};
+Description about_targets(std::size_t machines) {
+  Description about{
+      .name = "targets",
+      .help = "",
+      .about =
+          "what Beeline is to reach and what these rows say; spread: p50 to p99 of times, "
+          "the slowest to the fastest window of streams, over all rows of a measurement",
+      .columns = target_columns()};
+  if (machines > 1)
+    about.about += fmt::format("; THESE ROWS ARE OF {} MACHINES OR BUILDS, mixed", machines);
+  return about;
+}
+
+/// Who is better than Beeline, with the columns of all rows of neighbours.
+Section better_section(Description about, const RowsByTest& rows) {
+  about.name = "better";
+  about.about = fmt::format("the rows in which somebody else is better than Beeline{}; {}",
+                            comparison_text(rows), about.about);
+  return {std::move(about), better_rows(rows)};
 }
 
 /// The tables in their order: the targets, who is better, and each test that has rows.
 std::vector<Section> sections_of(const RowsByTest& rows) {
-  std::vector<Section> sections{{about_targets(), target_rows(rows)}};
-  auto better = better_rows(rows);
+  std::vector<Section> sections{{about_targets(machines_of(rows).size()), target_rows(rows)}};
   for (const auto& benchmark : all_benchmarks()) {
     const Description& about = benchmark->description();
     const auto those = rows.find(about.name);
     if (those == rows.end()) continue;
-    if (about.name == "peers" && !better.empty()) {
-      Description others = about;
-      others.name = "better";
-      others.about = "the rows in which somebody else is better than Beeline; " + about.about;
-      sections.insert(sections.begin() + 1, {std::move(others), std::move(better)});
-    }
+    if (about.name == "peers") sections.insert(sections.begin() + 1, better_section(about, rows));
     sections.push_back({about, those->second});
   }
   return sections;
@@ -121,8 +127,8 @@ std::vector<Section> sections_of(const RowsByTest& rows) {
 void print_tables(const std::vector<Section>& sections) {
   for (const Section& section : sections) {
     const Description& about = section.about;
-    std::string text =
-        fmt::format("{}: {}\n\n{}\n", about.name, about.about, head_line(about.columns));
+    std::string text = fmt::format("{}: {}\n", about.name, about.about);
+    if (!section.rows.empty()) text += "\n" + head_line(about.columns) + "\n";
     for (const Row& row : section.rows) text += row_line(about.columns, row) + "\n";
     std::fputs((text + "\n").c_str(), stdout);
   }
@@ -156,7 +162,7 @@ class Report final : public Benchmark {
     if (auto drawn = draw_all(sections, out); !drawn) return drawn;
     const std::string page = page_file();
     std::ofstream file(page);
-    file << page_text(machine_of(rows), sections);
+    file << page_text(machines_of(rows), sections);
     if (!file.flush()) return os::system_failure("cannot write " + page);
     std::fputs(("page: " + page + "\n").c_str(), stdout);
     return {};

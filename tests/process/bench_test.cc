@@ -301,6 +301,7 @@ TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
   const std::string targets = outcome.out.substr(0, better);
   EXPECT_NE(targets.find("1.50 to 3.00      yes"), std::string::npos) << targets;
   EXPECT_NE(targets.find("not measured"), std::string::npos) << targets;
+  EXPECT_EQ(targets.find("MACHINES"), std::string::npos) << "they name none: " << targets;
   const std::string others = outcome.out.substr(better, latency - better);
   EXPECT_NE(others.find("pipe"), std::string::npos) << others;
   EXPECT_EQ(others.find("posix-queue"), std::string::npos) << "it is not better: " << others;
@@ -308,6 +309,29 @@ TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
   page << std::ifstream(in_folder("report.html")).rdbuf();
   EXPECT_LT(page.str().find("<h2>targets"), page.str().find("<h2>better"));
   EXPECT_NE(page.str().find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page.str();
+}
+
+TEST_F(BenchTest, ReportSaysThatNobodyIsBetterAndThatMachinesAreMixed) {
+  std::ofstream(in_folder("a.jsonl"))
+      << R"({"test":"limit","machine":{"cpu":"one","load":"1"}})"
+      << "\n"
+      << R"({"test":"limit","machine":{"cpu":"one","load":"2"}})"
+      << "\n"
+      << R"({"test":"peers","peer":"pipe","kind":"wake","ratio_to_beeline":null})"
+      << "\n";
+  const std::string of_one = run({"beeline-bench", "report", folder_}).out;
+  EXPECT_EQ(of_one.find("MACHINES"), std::string::npos) << of_one;
+  const char* const nobody = "better than Beeline: nobody; 1 rows could not be compared: the limit";
+  EXPECT_NE(of_one.find(nobody), std::string::npos) << of_one;
+  std::ofstream(in_folder("b.jsonl")) << R"({"test":"limit","machine":{"cpu":"another"}})"
+                                      << "\n";
+  const std::string of_two = run({"beeline-bench", "report", folder_}).out;
+  EXPECT_NE(of_two.find("THESE ROWS ARE OF 2 MACHINES"), std::string::npos) << of_two;
+  std::ostringstream page;
+  page << std::ifstream(in_folder("report.html")).rdbuf();
+  for (const char* const text : {nobody, "<td>one", "<td>another"}) {
+    EXPECT_NE(page.str().find(text), std::string::npos) << "no \"" << text << "\" in the page";
+  }
 }
 
 TEST_F(BenchTest, HelpSaysWhatATestTakesAndMeasuresWithout) {
