@@ -311,7 +311,7 @@ Operation SyscallAgentTest::wake_operation(const Sleeper& sleeper) {
                 if (ending) ADD_FAILURE() << "a link that is open needs no system call to send";
                 sleeper.await(*expected + 1);
                 EXPECT_EQ(sleeper.taken(), *expected + 1);
-                await_as_before();
+                await_as_before(*near_);  // who came back is told of its links again
               }};
 }
 

@@ -72,9 +72,11 @@ class SyscallTest : public testing::Test {
   }
 
   [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
-  // What the operation has made and what has ended is gone.
-  void await_as_before() {
-    watch_.await(*far_, hive_->keeper(), [this] { return leftovers(); });
+  // What the operation has made and what has ended is gone. Meanwhile `caller` receives: an agent
+  // that nobody calls takes in nothing that the coordinator sends it.
+  void await_as_before() { await_as_before(*far_); }
+  void await_as_before(Agent& caller) {
+    watch_.await(caller, hive_->keeper(), [this] { return leftovers(); });
   }
 
   std::vector<std::string> taken_by_far() {
