@@ -195,7 +195,7 @@ Operation SyscallCoordinatorTest::burial_operation() {
 Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
   const bool is_own = whose == Injector::Whose::kOwn;
   auto liar = std::make_shared<control::TestAgent>();
-  const auto ended = [this] {
+  const auto ended = [] {
     auto client = control::Client::connect();
     const auto status = client ? client->status() : Result<control::StatusAnswer>();
     return status ? status->quarantined_links : 0;
