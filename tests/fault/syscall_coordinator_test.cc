@@ -145,7 +145,10 @@ Operation SyscallCoordinatorTest::death_operation(Troupe& troupe, const Event& h
                 drain_what_fits(*guest_);
                 EXPECT_EQ(take_texts(*guest_), (std::vector<std::string>{"held", "in its lane"}));
                 expect_balance(*guest_);
-                expect_as_before();
+                guest_.reset();
+                // What it holds is not compared: of a life whose client was dropped while it handed
+                // over, a link may stay until its reader comes back or ends.
+                EXPECT_EQ(process(), coordinator_) << "it has ended";
                 await_notice();
               },
           .whose = Injector::Whose::kOthers,
