@@ -136,7 +136,7 @@ class SendPath {
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
-  // When the last message but copies was sent, or found not to go, on the coarse clock.
+  // When the last message was sent, or found not to go, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // Where the last message went.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }

@@ -36,7 +36,7 @@ BEELINE_ROLE(mortal) {
   for (;;) ::pause();
 }
 
-class KillCoordinatorTest : public KillFixture {
+class KillCoordinatorTest : public KillHiveFixture {
  protected:
   void SetUp() override {
     {
@@ -44,18 +44,10 @@ class KillCoordinatorTest : public KillFixture {
       start_kills();
     }
     if (HasFatalFailure()) return;
-    watch_.slack = kLastLife;
     // Four between `far_` and `near_`, each seen by both of its ends, and what `far_` keeps for a
     // third agent that is away. A link that such an agent owned is one too many.
     watch_.least.links = 5;
-    near_ = attach("near");
-    ASSERT_TRUE(near_);
-    expect_conversation();
-  }
-  void TearDown() override {
-    aim_.disarm();
-    guest_.reset();
-    KillFixture::TearDown();
+    start_conversation();
   }
 
   void sweep(const std::string& name, std::uint64_t least_calls, std::uint64_t least_stores,
@@ -75,12 +67,7 @@ class KillCoordinatorTest : public KillFixture {
     await_served();
     if (HasFailure()) return;
     coordinator_ = coordinator_now();
-    expect_conversation();
-    expect_balance(*far_);
-    expect_balance(*near_);
-    EXPECT_EQ(far_->counters().quarantined_links, 0U);
-    expect_balance_of_all(hive());
-    await_as_before();
+    expect_sound();
   }
 
   // Both agents are registered with the coordinator of now.
@@ -199,7 +186,6 @@ class KillCoordinatorTest : public KillFixture {
     told_ += count;
   }
 
-  std::optional<Agent> guest_;
   std::size_t told_ = 0;  // notices that a child is away
 };
 

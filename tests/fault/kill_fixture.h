@@ -121,4 +121,33 @@ class KillFixture : public HiveTest {
   LeakWatch watch_;
 };
 
+// Of kills in the hive itself: both agents live through all of them, and a third one comes and
+// goes.
+class KillHiveFixture : public KillFixture {
+ protected:
+  // REQUIRES: start_kills().
+  void start_conversation() {
+    watch_.slack = kLastLife;
+    near_ = attach("near");
+    ASSERT_TRUE(near_);
+    expect_conversation();
+  }
+  void TearDown() override {
+    aim_.disarm();
+    guest_.reset();
+    KillFixture::TearDown();
+  }
+  // Both go on talking, all inboxes of the hive add up, and nothing is left.
+  void expect_sound() {
+    expect_conversation();
+    expect_balance(*far_);
+    expect_balance(*near_);
+    EXPECT_EQ(far_->counters().quarantined_links, 0U);
+    expect_balance_of_all(hive());
+    await_as_before();
+  }
+
+  std::optional<Agent> guest_;
+};
+
 }  // namespace beeline::test

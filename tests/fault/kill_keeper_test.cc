@@ -14,20 +14,12 @@
 namespace beeline::test {
 namespace {
 
-class KillKeeperTest : public KillFixture {
+class KillKeeperTest : public KillHiveFixture {
  protected:
   void SetUp() override {
     start_kills();
     if (HasFatalFailure()) return;
-    watch_.slack = kLastLife;
-    near_ = attach("near");
-    ASSERT_TRUE(near_);
-    expect_conversation();
-  }
-  void TearDown() override {
-    aim_.disarm();
-    guest_.reset();
-    KillFixture::TearDown();
+    start_conversation();
   }
 
   // A coordinator dies, and the next one serves a life from attach to detach.
@@ -101,12 +93,7 @@ class KillKeeperTest : public KillFixture {
     hive().find_keeper();
     coordinator_ = coordinator_now();
     expect_one_hive();
-    expect_conversation();
-    expect_balance(*far_);
-    expect_balance(*near_);
-    EXPECT_EQ(far_->counters().quarantined_links, 0U);
-    expect_balance_of_all(hive());
-    await_as_before();
+    expect_sound();
   }
   // The coordinator of the last hive ends when it sees that its keeper has gone.
   void expect_one_hive() {
@@ -122,7 +109,6 @@ class KillKeeperTest : public KillFixture {
   }
 
   const KillAim::Setting trapped_;
-  std::optional<Agent> guest_;
 };
 
 TEST_F(KillKeeperTest, AKeeperThatStartsACoordinatorAndKeepsWhatItRecords) {
