@@ -40,6 +40,13 @@ Result<void> fill_standard_streams() {
 
 // Not by close_range(), which is younger than the kernels that we run on.
 Result<void> close_all_but(std::span<const int> keep) {
+  const auto is_kept = [keep](int fd) {
+    return fd <= STDERR_FILENO || std::find(keep.begin(), keep.end(), fd) != keep.end();
+  };
+  // Where none is free, the listing gets this one, which goes in any case.
+  int first = STDERR_FILENO + 1;
+  while (is_kept(first)) ++first;
+  ::close(first);
   std::vector<int> others;
   std::error_code error;
   std::filesystem::directory_iterator entry("/proc/self/fd", error);
@@ -47,9 +54,7 @@ Result<void> close_all_but(std::span<const int> keep) {
     const std::string name = entry->path().filename();
     int fd = -1;
     std::from_chars(name.data(), name.data() + name.size(), fd);
-    if (fd > STDERR_FILENO && std::find(keep.begin(), keep.end(), fd) == keep.end()) {
-      others.push_back(fd);
-    }
+    if (!is_kept(fd)) others.push_back(fd);
   }
   if (error) return system_failure(ErrorCode::kSystem, error.value(), "list our open files");
   // That of the listing is among them, and closed since its end.

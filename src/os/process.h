@@ -19,8 +19,8 @@ namespace beeline::os {
 /// opened gets its number, and is written to by whoever writes to that stream. Errors: kSystem.
 [[nodiscard]] Result<void> fill_standard_streams();
 
-/// Closes every descriptor but the standard streams and those in `keep`. Errors: kSystem; then none
-/// is closed.
+/// Closes every descriptor but the standard streams and those in `keep`; needs none that is free.
+/// Errors: kSystem; then one at most is closed.
 [[nodiscard]] Result<void> close_all_but(std::span<const int> keep);
 
 inline constexpr std::uint64_t kNoFdLimit = ~0ULL;

@@ -136,7 +136,7 @@ TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
                .act = start,
                .check = check,
                .whose = Injector::Whose::kOthers,
-               .from_call = SYS_memfd_create,
+               .from_call = SYS_pipe2,
                .short_step = 3});
   });
 }

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -189,6 +190,33 @@ TEST(ProcessTest, ADetachedProgramHasItsOwnSessionAndKeepsOnlyTheDescriptorsName
   ASSERT_TRUE(is_ok(packet));
   ASSERT_TRUE(packet->has_value());
   EXPECT_EQ((*packet)->text, "right");
+}
+
+// In a process of which every descriptor is taken.
+bool closes_all_but_those_that_are_kept() {
+  constexpr int kMostFds = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit.rlim_cur = kMostFds;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  while (::dup(STDERR_FILENO) >= 0) {
+  }
+  constexpr std::array kKept{-1, 3, 40};
+  if (!close_all_but(kKept)) return false;
+  for (int fd = 0; fd < kMostFds; ++fd) {
+    const bool is_kept = fd <= STDERR_FILENO || fd == 3 || fd == 40;
+    if ((::fcntl(fd, F_GETFD) >= 0) != is_kept) return false;
+  }
+  return true;
+}
+
+TEST(ProcessTest, DescriptorsThatAreNotKeptCloseThoughNoneIsFree) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(closes_all_but_those_that_are_kept() ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(ProcessTest, LimitsAndPlaces) {
