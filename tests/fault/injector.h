@@ -38,9 +38,9 @@ class Injector {
   // or nothing. What it has started must end before the injector does.
   [[nodiscard]] std::optional<std::string> run(const std::function<void()>& body);
 
-  // From here on the n-th call (from 1) fails with the e-th of its errors (from 0, going round
-  // where it has fewer). Whose calls count: those of the thread that aims, or of everything else
-  // that is under the filter.
+  // From here on the n-th call (from 1; 0: none) fails with the e-th of its errors (from 0, going
+  // round where it has fewer). Whose calls count: those of the thread that aims, or of everything
+  // else that is under the filter.
   enum class Whose : std::uint8_t { kOwn, kOthers };
   void aim(std::uint32_t call, std::uint32_t error, Whose whose);
   // From the next call of this number on, for a program that is only being started.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/fault/event_sweep.h"
 #include "tests/support/soak.h"
 
 namespace beeline::test {
@@ -30,35 +31,21 @@ void KillSweep::run(const KillOperation& operation) {
   rows_.push_back(std::move(row));
 }
 
-// The first event, every n-th from the second on (in the short form from another one on for each
-// operation), to the last of the first run, and on until a run has fewer; and the last of that run.
-// Runs differ in length: one that ends early is repeated, and does not end the sweep.
+// In the short form from another event on for each operation, and at the end the last of the last
+// run.
 void KillSweep::sweep(const KillOperation& operation, Row& row) {
-  constexpr std::uint64_t kMostEvents = 20'000;  // more: it goes round in circles
-  constexpr int kTries = 3;                      // to reach an event of the first run
-  constexpr std::uint64_t kMayBeShorter = 3;     // one event in so many may not be reached
-  const auto is_over = [] { return testing::Test::HasFailure(); };
-  const std::uint64_t events = row.calls + row.stores;
-  std::uint64_t at = 1;
-  std::uint64_t aimed = 0;   // at events of the first run
-  std::uint64_t missed = 0;  // of these
-  do {
-    if (is_over()) return;  // the rest would fail for the same reason
-    shoot(operation, at, row);
-    if (at <= events) {
-      for (int i = 1; i < kTries && aim_->killed() == 0 && !is_over(); ++i)
-        shoot(operation, at, row);
-      ++aimed;
-      missed += aim_->killed() == 0 ? 1 : 0;
-    }
-    at += at == 1 ? 1 + rows_.size() * 7 % row.step : row.step;
-  } while ((at <= events || aim_->killed() != 0) && at < kMostEvents);
-  EXPECT_LT(at, kMostEvents) << operation.name << " does not come to its end";
-  EXPECT_LE(missed, aimed / kMayBeShorter)
-      << operation.name << ": so many of " << aimed << " events of the first run were not reached "
-      << "again; what makes the others so much shorter?";
+  sweep_events({.name = operation.name,
+                .events = row.calls + row.stores,
+                .step = row.step,
+                .second = 2 + rows_.size() * 7 % row.step},
+               [&](std::uint64_t at) {
+                 shoot(operation, at, row);
+                 return aim_->killed() != 0;
+               });
   const KillOrder& order = aim_->order();
-  if (!is_over() && row.step > 1) shoot(operation, order.calls.load() + order.stores.load(), row);
+  if (row.step > 1 && !testing::Test::HasFailure()) {
+    shoot(operation, order.calls.load() + order.stores.load(), row);
+  }
 }
 
 void KillSweep::shoot(const KillOperation& operation, std::uint64_t at, Row& row) {

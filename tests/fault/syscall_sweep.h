@@ -1,6 +1,6 @@
 #pragma once
 // Runs an operation again and again, and lets its first system call fail with each plausible error,
-// then its second, and so on, until it comes to its end before it reaches the n-th.
+// then its second, and so on, to the last one (event_sweep.h).
 
 #include <cstdint>
 #include <functional>
@@ -53,6 +53,7 @@ class SyscallSweep {
     std::uint64_t successes = 0;
     double seconds = 0;
   };
+  // With `call` 0 nothing fails.
   Injector::Shot shoot(const Operation& operation, std::uint32_t call, std::uint32_t error,
                        Row& row);
 

@@ -1,0 +1,56 @@
+// The order of a sweep, over operations whose runs differ in length.
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "tests/fault/event_sweep.h"
+
+namespace beeline::test {
+namespace {
+
+std::vector<std::uint64_t> reached;  // a failure that is expected may see no local variable
+
+// Whose first run has six events, or `events`, and the next ones so many; those after the last one
+// have as many as that.
+void sweep_runs(std::vector<std::uint64_t> lengths, std::uint64_t step = 1,
+                std::uint64_t events = 6) {
+  reached.clear();
+  std::size_t run = 0;
+  sweep_events({.name = "example", .events = events, .step = step, .second = 1 + step},
+               [&](std::uint64_t event) {
+                 const std::uint64_t length = lengths[std::min(run++, lengths.size() - 1)];
+                 if (event <= length) reached.push_back(event);
+                 return event <= length;
+               });
+}
+
+TEST(EventSweepTest, EndsWithTheFirstRunThatHasFewer) {
+  sweep_runs({8});
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6, 7, 8}));
+  sweep_runs({8}, 3);
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 4, 7}));
+}
+
+TEST(EventSweepTest, AShortRunIsRepeatedAndDoesNotEndIt) {
+  sweep_runs({6, 1, 1, 6});  // the second event is reached in the third run
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6}));
+  sweep_runs({6, 1, 1, 1, 6});  // and here never
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 3, 4, 5, 6}));
+}
+
+TEST(EventSweepTest, FailsIfMostRunsAreShort) {
+  sweep_runs({3}, 1, 12);
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_NONFATAL_FAILURE(sweep_runs({2}, 1, 12), "so many of 12 events");
+}
+
+TEST(EventSweepTest, FailsIfItGoesRoundInCircles) {
+  EXPECT_NONFATAL_FAILURE(sweep_runs({1'000'000}, 100), "does not come to its end");
+}
+
+}  // namespace
+}  // namespace beeline::test
