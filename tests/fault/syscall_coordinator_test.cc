@@ -278,8 +278,7 @@ Operation SyscallCoordinatorTest::foreigner_operation() {
           },
           .check =
               [this](const Ending& ending) {
-                const auto texts = taken_by_far();
-                EXPECT_EQ(std::count(texts.begin(), texts.end(), text_), ending ? 0 : 1);
+                expect_delivered(text_, ending);
                 {
                   const OtherUser other;
                   guest_ = attach_again(temporary("foreigner"));

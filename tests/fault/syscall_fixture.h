@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -82,6 +83,18 @@ class SyscallTest : public testing::Test {
   std::vector<std::string> taken_by_far() {
     drain_what_fits(*far_);
     return take_texts(*far_);
+  }
+
+  // Once, if its send has succeeded; it may be that `far_` has to come back to the coordinator
+  // first.
+  void expect_delivered(const std::string& text, const Ending& ending) {
+    std::vector<std::string> texts;
+    if (ending) {
+      texts = taken_by_far();
+    } else {
+      drain_until(*far_, [&] { return !(texts = take_texts(*far_)).empty(); });
+    }
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), text), ending ? 0 : 1) << "times delivered";
   }
 
   static Ending ending_of(const SendResult& sent) {
