@@ -15,12 +15,8 @@
                its message, so its place in the table and the index are not there. Waking is in
                wake.pml, the coordinator's death in open.pml. A successor's copy is one step: what it
                reads is frozen, and until the commit nobody reads what it writes. A life that was
-               fenced and still runs is not there, so it does no harm that the sender hears the old
-               receipts until the commit: the engine hears nobody while a successor reads. It would
-               be a second receiver that runs beside each next one, and a copy in steps; what it and
-               its sender do to each other the explorer searches with the real headers and under a
-               weak memory (living-lane, living-slab, inherit-living, inherit-stamps in
-               docs/memory-orders.md), which this model could not.
+               fenced and still runs is in fenced.pml, so here it does no harm that the sender hears
+               the old receipts until the commit: the engine hears nobody while a successor reads.
    Faults      kill of the sender's first life and two kills of the receiver's lives, a successor
                before its commit among them, each at any step.
    Invariants  whenever a receiver has died: each committed message is in exactly one of lane, inbox
