@@ -36,14 +36,14 @@ constexpr std::uint64_t kMessagesOfKill = 3;
 // What may be more in the last third of the rests than in the first. Links, records and sessions
 // are the same in every rest, so one leaked per phase would show: it is less than one for every
 // hundred kills.
-constexpr std::size_t kMoreFds = 8;
-constexpr std::size_t kMoreMappings = 16;  // heap and stack may be split into more of them
+constexpr std::size_t kMoreFds = 8;       // what an agent may know of four lives that have ended
+constexpr std::size_t kMoreMappings = 8;  // the same; heap and stack may be split into more of them
 // The keeper in a rest: process, home, status page and eventfd of each agent, every link, and what
 // it has for itself: directory, socket, lock, log, the socketpair and the like.
 constexpr std::size_t kMostKeeperFds = 4 * kAgents + links_of_all() + 16;
-// Pages that the allocator keeps after the largest burst so far: less than 1 KiB for each kill that
-// lies between.
-constexpr std::size_t kMorePrivateKib = 2048;
+// Pages that the allocator keeps after the largest burst so far: less than half a KiB for each kill
+// that lies between.
+constexpr std::size_t kMorePrivateKib = 1024;
 // Slabs that links have needed at once; the older a life happens to be in a rest, the more. Less
 // than two pages for each kill that lies between, and a home alone has thirty.
 constexpr std::size_t kMoreSegmentKib = 16384;
