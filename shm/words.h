@@ -28,6 +28,12 @@ inline void prefetch_for_write(T& pair) {
 #endif
 }
 
+// Asks for the line of a word, to be read soon. A hint as well.
+template <typename T>
+inline void prefetch(const T& word) {
+  __builtin_prefetch(&word);
+}
+
 template <std::size_t kCount>
 struct WordArray {
   Atomic<std::uint64_t> words[kCount];

@@ -329,8 +329,9 @@ class AgentCore {
   // core_wait.cc
   class Blocked;
   // Waits until `ready()`; meanwhile drains, and handles control messages before each block.
+  // `for_lanes`: for nothing that would have to be found at once but what a lane holds.
   template <typename Ready>
-  bool wait_until(std::int64_t deadline_ns, Ready&& ready);
+  bool wait_until(std::int64_t deadline_ns, Ready&& ready, bool for_lanes = true);
   void last_look();
   void arm();
   void arm_again();

@@ -57,7 +57,7 @@ inline std::uint32_t AgentCore::take(const Filter& filter) {
 }
 
 [[gnu::always_inline]] inline bool AgentCore::has_just_looked() const {
-  return os::ticks() - looked_ticks_ < kLookTicks && sends_before_look_ == send::sends_of_thread &&
+  return sends_before_look_ == send::sends_of_thread && os::ticks() - looked_ticks_ < kLookTicks &&
          receiver_->urgent_lanes_are_empty();
 }
 

@@ -247,7 +247,7 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
   want(true);
   {
     const Blocked blocked(*this);
-    wait_until(deadline.time_since_epoch().count(), attempt);
+    wait_until(deadline.time_since_epoch().count(), attempt, false);
   }
   want(false);
   token_ns_ = kNoToken;

@@ -27,7 +27,7 @@ class AgentCore::Blocked {
 };
 
 template <typename Ready>
-bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
+bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready, bool for_lanes) {
   const bool was_armed = armed_;
   disarm();
   const bool done = waiter_->wait(
@@ -41,7 +41,7 @@ bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
         last_look();
         return ready();
       },
-      [&] { return longest_block(); });
+      [&] { return longest_block(); }, [&] { return !for_lanes || receiver_->calls_for_turn(); });
   if (was_armed) arm_again();
   return done;
 }

@@ -77,6 +77,11 @@ struct InLink {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
+  // Asks for the payload of the next ordinary message, together with its header: both lines come at
+  // once then, not one after the other.
+  void prefetch_payload() const {
+    shm::prefetch(view.slot(shm::Lane::kNormal, position[0]).payload);
+  }
   // What the engine knows a string as. REQUIRES: number <= verified.strings.
   [[nodiscard]] KnownType known_type(std::uint32_t number) {
     return number == 0 ? KnownType::kOther : look_up_type(number);

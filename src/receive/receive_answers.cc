@@ -63,7 +63,6 @@ void Receiver::put_aside(std::uint32_t at) {
 }
 
 void Receiver::settle_put() {
-  if (unwanted_.empty() && newly_stashed_.empty() && orders_.empty()) return keep_stash_bounded();
   for (const std::uint32_t at : std::exchange(unwanted_, {})) {
     home_->inbox().take_unindexed(at);
     drop_copy(at);

@@ -104,7 +104,9 @@ void Receiver::move_to_front(std::size_t at) {
 }
 
 bool Receiver::drain(InLink& link, std::uint32_t budget) {
-  if (!link.has_message() || !link.open()) return false;
+  link.prefetch_payload();
+  const bool urgent = link.has_message(shm::Lane::kUrgent);
+  if ((!urgent && !link.has_message(shm::Lane::kNormal)) || !link.open()) return false;
   clock_ns_ = os::coarse_ns();  // after the first of them was seen, before the last look
   const std::uint32_t normal_budget = link.rate != nullptr ? tokens_of(link, budget) : budget;
   const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
@@ -112,12 +114,12 @@ bool Receiver::drain(InLink& link, std::uint32_t budget) {
   if (fifo_) {
     count = drain_merged(link, budget, normal_budget);
   } else {
-    count = drain_lane(link, shm::Lane::kUrgent, budget);
+    if (urgent) count = drain_lane(link, shm::Lane::kUrgent, budget);
     if (!link.quarantined()) count += drain_lane(link, shm::Lane::kNormal, normal_budget);
   }
   if (count == 0 && !link.quarantined()) return false;
   cut_short_ |= count >= budget;
-  settle_put();
+  if (has_to_settle()) settle_put();
   if (link.rate != nullptr) {
     const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
     link.rate->take(os::coarse_ns(), static_cast<std::uint32_t>(taken));

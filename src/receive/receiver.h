@@ -80,6 +80,8 @@ class Receiver {
   // One turn over the links: recently active ones, those where something urgent lies, and a slice
   // of the others. True when something was taken.
   bool drain_turn();
+  // False where a turn would hardly find anything: a few loads, for whoever looks all the time.
+  [[nodiscard]] bool calls_for_turn() const;
   // All links.
   bool drain_all();
   // Those of one agent, whichever of its lives owns them.
@@ -245,6 +247,7 @@ class Receiver {
   void keep_aside(std::uint32_t at);
   void put_aside(std::uint32_t at);
   void take_aside(std::uint32_t at);
+  [[nodiscard]] bool has_to_settle() const;
   // Does it.
   void settle_put();
   // receive_cancel.cc
@@ -338,6 +341,19 @@ inline bool Receiver::urgent_lanes_are_empty() const {
     if (link->has_message(shm::Lane::kUrgent)) return !has_urgent_lane();
   }
   return true;
+}
+
+inline bool Receiver::calls_for_turn() const {
+  if (links_.size() > kActiveLinks) return true;  // a turn is shorter than a look at all of them
+  for (const auto& link : links_) {
+    link->prefetch_payload();
+    if (link->has_message()) return true;
+  }
+  return false;
+}
+
+inline bool Receiver::has_to_settle() const {
+  return !unwanted_.empty() || !newly_stashed_.empty() || !orders_.empty() || stash_.size() != 0;
 }
 
 // None of the reasons of drop_unfit() can hold.

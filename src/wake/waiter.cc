@@ -65,11 +65,6 @@ void Waiter::pause() {
 #endif
 }
 
-void Waiter::relax(int turn) {
-  // The first looks follow each other at once: a pause costs as much as a cache-line transfer.
-  if (turn >= 16) pause();
-}
-
 void Waiter::adapt(bool found) {
   if (found) {
     window_ns_ = std::min(policy_.spin_ns, std::max(window_ns_ * 2, kSmallestWindow));

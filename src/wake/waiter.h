@@ -25,6 +25,11 @@ struct WaitPolicy {
   bool short_first_wait = true;  // off only in tests, which would not see a missing fence otherwise
 };
 
+// Of whoever has no cheaper way to look.
+struct Always {
+  bool operator()() const { return true; }
+};
+
 // A nap of a thread that has no status page of its own, while it waits for space. Longer with each
 // round, 1 ms at most.
 void nap(int round);
@@ -37,10 +42,12 @@ class Waiter {
   // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look`
   // is cheap: lanes only. `last_look` is asked after the fence before each block and includes
   // everything that rings this agent. `longest_ns()` bounds one block. `deadline_ns` is
-  // CLOCK_MONOTONIC.
-  template <typename Look, typename LastLook, typename Longest>
-  bool wait(std::int64_t deadline_ns, Look&& look, LastLook&& last_look, Longest&& longest_ns) {
-    if (look() || spin(deadline_ns, look)) return true;
+  // CLOCK_MONOTONIC. `glance` is cheaper than `look`: while it is false a spin looks only now and
+  // then.
+  template <typename Look, typename LastLook, typename Longest, typename Glance = Always>
+  bool wait(std::int64_t deadline_ns, Look&& look, LastLook&& last_look, Longest&& longest_ns,
+            Glance&& glance = {}) {
+    if (look() || spin(deadline_ns, look, glance)) return true;
     for (int round = 0;; ++round) {
       if (os::monotonic_ns() >= deadline_ns) return last_look();
       const auto how = way_to_block(round);
@@ -78,26 +85,35 @@ class Waiter {
  private:
   // Spins for the adaptive window. The window doubles when a spin succeeds and halves when it does
   // not.
-  template <typename Look>
-  bool spin(std::int64_t deadline_ns, Look&& look) {
-    constexpr int kLooksPerClock = 64;
+  template <typename Look, typename Glance>
+  bool spin(std::int64_t deadline_ns, Look&& look, Glance&& glance) {
     if (!policy_.never_sleep && window_ns_ == 0) return false;
     const std::int64_t start = os::monotonic_ns();
     const std::int64_t end = policy_.never_sleep ? deadline_ns : start + window_ns_;
-    for (std::int64_t now = start; now < end && now < deadline_ns; now = os::monotonic_ns()) {
-      for (int i = 0; i < kLooksPerClock; ++i) {
-        if (look()) {
-          adapt(true);
-          return true;
-        }
-        relax(i);
-      }
+    bool found = false;
+    int round = 0;
+    for (std::int64_t now = start; !found && now < end && now < deadline_ns; ++round) {
+      found = stare(look, glance, round < kEagerRounds) || look();
+      if (!found) now = os::monotonic_ns();
     }
-    adapt(false);
-    return false;
+    adapt(found);
+    return found;
   }
 
-  static void relax(int turn);
+  // Looks where a glance says so. An eager one does not pause between glances: a pause costs as
+  // much as a cache-line transfer.
+  template <typename Look, typename Glance>
+  static bool stare(Look&& look, Glance&& glance, bool eager) {
+    constexpr int kGlances = 64;
+    for (int i = 0; i < kGlances; ++i) {
+      const bool seen = glance();
+      if (seen && look()) return true;
+      if (seen || !eager) pause();
+    }
+    return false;
+  }
+  static constexpr int kEagerRounds = 32;
+
   void adapt(bool found);
   [[nodiscard]] shm::Sleep way_to_block(int round) const {
     const bool on_events = events_ || bells_->has_foreign() || round > 0;

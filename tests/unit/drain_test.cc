@@ -56,6 +56,20 @@ TEST_F(DrainTest, OneTurnLooksAtEightActiveLinksAndAtThirtyTwoOthers) {
   EXPECT_FALSE(receiver_->drain_all());
 }
 
+TEST_F(DrainTest, ATurnIsCalledForByWhatALaneHoldsAndByLinksThatAreSeenInSomeTurnsAlone) {
+  for (std::uint32_t pid = 101; pid < 108; ++pid) join(pid);
+  Peer& peer = join(100);
+  for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
+    EXPECT_FALSE(receiver_->calls_for_turn());
+    peer.say(lane);
+    EXPECT_TRUE(receiver_->calls_for_turn());
+    EXPECT_TRUE(receiver_->drain_turn());
+  }
+  EXPECT_FALSE(receiver_->calls_for_turn());
+  join(108);
+  EXPECT_TRUE(receiver_->calls_for_turn());
+}
+
 TEST_F(DrainTest, ALinkThatWasQuietComesToTheFrontWithItsFirstMessage) {
   Peer& first = join(100);
   Peer& second = join(101);

@@ -74,6 +74,26 @@ TEST_F(WaiterTest, ADeadlineThatHasPassedEndsTheWaitWithALastLook) {
   EXPECT_EQ(page_.sleeps.relaxed_load(), 0U);
 }
 
+TEST_F(WaiterTest, ASpinLooksAtOnceWhereAGlanceSaysSo) {
+  Waiter spinning(page_, bells_, {.never_sleep = true});
+  int looks = 0;
+  int glances = 0;
+  EXPECT_TRUE(spinning.wait(
+      kNever, [&] { return ++looks == 4; }, [] { return false; }, longest,
+      [&] { return ++glances > 0; }));
+  EXPECT_EQ(glances, 3) << "the first look needs none";
+}
+
+TEST_F(WaiterTest, ASpinLooksNowAndThenWhereNoGlanceEverSaysSo) {
+  Waiter spinning(page_, bells_, {.never_sleep = true});
+  int looks = 0;
+  int glances = 0;
+  EXPECT_TRUE(spinning.wait(
+      kNever, [&] { return ++looks == 4; }, [] { return false; }, longest,
+      [&] { return ++glances < 0; }));
+  EXPECT_EQ(glances, 3 * 64);
+}
+
 TEST_F(WaiterTest, ARingThatCameEarlyIsRememberedByTheEvent) {
   waiter_.use_events();
   os::signal_event(bells_.own());
