@@ -1,6 +1,7 @@
 #pragma once
 // A link that another agent owns and this one reads: the receiver's private half.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,6 +82,14 @@ struct InLink {
   // once then, not one after the other.
   void prefetch_payload() const {
     shm::prefetch(view.slot(shm::Lane::kNormal, position[0]).payload);
+  }
+  // The same of a payload in a slab, up to a KiB: what lies behind that comes while it is read.
+  // REQUIRES: the header was checked.
+  void prefetch_slab(const shm::MessageHeader& header) const {
+    constexpr std::uint32_t kMost = 1024;
+    const std::byte* const lines = view.slab(header.slab);
+    const std::uint32_t length = std::min(header.length, kMost);
+    for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);
   }
   // What the engine knows a string as. REQUIRES: number <= verified.strings.
   [[nodiscard]] KnownType known_type(std::uint32_t number) {

@@ -282,6 +282,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
     if (!has_room_for_order(link)) return false;
   }
   const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
+  if (in_slab) link.prefetch_slab(copy.header);
   if (in_slab && link.sink.valid()) {
     if (!ensure_stamps(link.sink)) return false;
     if (link.has_old_stamps) {
