@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -26,6 +25,7 @@
 #include "src/os/error.h"
 #include "src/os/kernel.h"
 #include "src/os/process.h"
+#include "src/os/uninterrupted.h"
 
 namespace {
 
@@ -57,8 +57,7 @@ int exit_code(const Error& error) {
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = os::uninterrupted([&] { return ::write(fd, text.data(), text.size()); });
     if (count <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -172,8 +171,7 @@ int await_daemon(const Options& options, int fd) {
   std::string report;
   std::array<char, 1024> bytes{};
   while (!report.starts_with(control::kReadyByte)) {
-    const ssize_t count = ::read(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = os::uninterrupted([&] { return ::read(fd, bytes.data(), bytes.size()); });
     if (count <= 0) break;
     report.append(bytes.data(), static_cast<std::size_t>(count));
   }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
 #include "src/os/pid_fd.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::control {
 namespace {
@@ -133,7 +133,7 @@ Result<void> Keeper::start_coordinator() {
 
 void Keeper::end_child() {
   (void)::kill(child_, SIGKILL);  // ours and not reaped, so the number is its own
-  (void)::waitpid(child_, nullptr, 0);
+  (void)os::uninterrupted([&] { return ::waitpid(child_, nullptr, 0); });
   drain();
 }
 
@@ -219,7 +219,7 @@ void Keeper::read_signal() {
 
 Result<void> Keeper::after_death() {
   int status = 0;
-  (void)::waitpid(child_, &status, 0);
+  (void)os::uninterrupted([&] { return ::waitpid(child_, &status, 0); });
   log_.warn("coordinator_died", "process={} {}={} records={}", child_,
             WIFSIGNALED(status) ? "signal" : "status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), table_.size());
@@ -247,7 +247,7 @@ void Keeper::finish() {
   if (!os::wait_readable(child_pidfd_.get(), kLastWait)) {
     (void)os::send_signal(child_pidfd_.get(), SIGKILL);
   }
-  (void)::waitpid(child_, nullptr, 0);
+  (void)os::uninterrupted([&] { return ::waitpid(child_, nullptr, 0); });
   log_.info("keeper_ends", "hive={}", options_.paths.hive);
 }
 

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <ctime>
 
 #include "src/os/clock.h"
 #include "src/os/fd.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::control {
 
@@ -39,8 +39,7 @@ void Log::rotate() {
 
 void Log::write(std::string_view level, std::string_view event, std::string_view fields) {
   pollfd room{fd_, POLLOUT, 0};
-  while (::poll(&room, 1, 0) < 0 && errno == EINTR) {
-  }
+  (void)os::uninterrupted([&] { return ::poll(&room, 1, 0); });
   if ((room.revents & POLLOUT) == 0) {
     ++dropped_;
     return;
@@ -58,10 +57,7 @@ void Log::write(std::string_view level, std::string_view event, std::string_view
     line.resize(kMaxLine - 1);
     line += '\n';
   }
-  ssize_t written = 0;
-  do {
-    written = ::write(fd_, line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
+  const ssize_t written = os::uninterrupted([&] { return ::write(fd_, line.data(), line.size()); });
   if (written != static_cast<ssize_t>(line.size())) ++dropped_;
   rotate();
 }

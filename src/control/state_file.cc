@@ -18,6 +18,7 @@
 #include "src/os/error.h"
 #include "src/os/fd.h"
 #include "src/os/memfd.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::control {
 namespace {
@@ -35,10 +36,8 @@ std::uint64_t number(const nlohmann::json& object, const char* name, std::uint64
 // whoever began anew would give out pids a second time.
 Result<std::optional<std::string>> read_state(const std::string& path) {
   constexpr std::size_t kMostBytes = 4096;
-  os::UniqueFd fd;
-  do {
-    fd.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  } while (!fd.valid() && errno == EINTR);
+  const os::UniqueFd fd(
+      os::uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!fd.valid() && errno == ENOENT) return std::optional<std::string>();
   if (!fd.valid()) return os::system_failure(fmt::format("cannot open {}", path));
   std::string text(kMostBytes, '\0');
@@ -49,10 +48,8 @@ Result<std::optional<std::string>> read_state(const std::string& path) {
 }
 
 Result<void> write_state(const std::string& path, std::string_view text) {
-  os::UniqueFd fd;
-  do {
-    fd.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  } while (!fd.valid() && errno == EINTR);
+  const os::UniqueFd fd(os::uninterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600); }));
   if (!fd.valid()) return os::system_failure(fmt::format("cannot write {}", path));
   auto written = os::write_at(fd.get(), 0, std::as_bytes(std::span(text)));
   if (!written)

@@ -15,6 +15,7 @@
 
 #include "src/os/error.h"
 #include "src/os/time_spec.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 namespace {
@@ -34,11 +35,7 @@ bool wait_for(int fd, short events, std::chrono::nanoseconds timeout) noexcept {
 // Now, also where a signal interrupts the question: whoever asks does not ask again.
 bool is_ready(int fd, short events) noexcept {
   pollfd entry{fd, events, 0};
-  int count = 0;
-  do {
-    count = poll_all({&entry, 1}, std::chrono::nanoseconds::zero());
-  } while (count < 0 && errno == EINTR);
-  return count > 0;
+  return uninterrupted([&] { return poll_all({&entry, 1}, std::chrono::nanoseconds::zero()); }) > 0;
 }
 
 std::vector<std::size_t> poll_entries(std::span<pollfd> entries, std::span<const int> fds,
@@ -87,10 +84,7 @@ void signal_event(int fd) noexcept {
   // any holder can have cleared O_NONBLOCK, and an eventfd takes no RWF_NOWAIT for writing.
   if (!is_ready(fd, POLLOUT)) return;
   const std::uint64_t one = 1;
-  ssize_t written = 0;
-  do {
-    written = ::write(fd, &one, sizeof one);
-  } while (written < 0 && errno == EINTR);
+  (void)uninterrupted([&] { return ::write(fd, &one, sizeof one); });
 }
 
 bool drain_event(int fd) noexcept {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/os/error.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 
@@ -40,10 +41,7 @@ void remove_from_joint(int joint, int fd) noexcept {
 std::size_t ready_in_joint(int joint, std::span<int> ready) noexcept {
   std::array<epoll_event, kMostAtOnce> events{};
   const int most = static_cast<int>(std::min(ready.size(), events.size()));
-  int count = 0;
-  do {
-    count = ::epoll_wait(joint, events.data(), most, 0);
-  } while (count < 0 && errno == EINTR);
+  const int count = uninterrupted([&] { return ::epoll_wait(joint, events.data(), most, 0); });
   const auto found = static_cast<std::size_t>(std::max(count, 0));
   for (std::size_t i = 0; i < found; ++i) ready[i] = events[i].data.fd;
   return found;

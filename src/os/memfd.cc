@@ -17,6 +17,7 @@
 
 #include "shm/mutant.h"
 #include "src/os/error.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 namespace {
@@ -162,11 +163,10 @@ Result<void> allocate(int fd, Extent extent) {
                               " bytes left, of which " + std::to_string(kReserveBytes) +
                               " stay free; " + std::string(kMemoryRemedy));
   }
-  int outcome = 0;
-  do {
-    outcome = ::fallocate(fd, 0, static_cast<off_t>(extent.offset_bytes),
-                          static_cast<off_t>(extent.length_bytes));
-  } while (outcome != 0 && errno == EINTR);
+  const int outcome = uninterrupted([&] {
+    return ::fallocate(fd, 0, static_cast<off_t>(extent.offset_bytes),
+                       static_cast<off_t>(extent.length_bytes));
+  });
   if (outcome == 0) return {};
   const int sys_errno = errno;
   if (sys_errno != ENOSPC && sys_errno != ENOMEM) {
@@ -199,9 +199,10 @@ Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t alloc
 Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to) {
   std::size_t done = 0;
   while (done < to.size()) {
-    const ssize_t part =
-        ::pread(fd, to.data() + done, to.size() - done, static_cast<off_t>(offset_bytes + done));
-    if (part < 0 && errno == EINTR) continue;
+    const ssize_t part = uninterrupted([&] {
+      return ::pread(fd, to.data() + done, to.size() - done,
+                     static_cast<off_t>(offset_bytes + done));
+    });
     if (part < 0) return system_failure("read a file");
     if (part == 0) break;
     done += static_cast<std::size_t>(part);
@@ -212,9 +213,10 @@ Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes, std::span<std::b
 Result<void> write_at(int fd, std::uint64_t offset_bytes, std::span<const std::byte> from) {
   std::size_t done = 0;
   while (done < from.size()) {
-    const ssize_t part = ::pwrite(fd, from.data() + done, from.size() - done,
-                                  static_cast<off_t>(offset_bytes + done));
-    if (part < 0 && errno == EINTR) continue;
+    const ssize_t part = uninterrupted([&] {
+      return ::pwrite(fd, from.data() + done, from.size() - done,
+                      static_cast<off_t>(offset_bytes + done));
+    });
     if (part < 0) return system_failure("write a file");
     done += static_cast<std::size_t>(part);
   }

@@ -16,6 +16,7 @@
 #include "src/os/event_fd.h"
 #include "src/os/socket_address.h"
 #include "src/os/time_spec.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 namespace {
@@ -189,11 +190,9 @@ Result<PacketSocket> PacketSocket::connect(const std::string& path) {
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
     return system_failure("set the time-out of a packet socket");
   }
-  int outcome = 0;
-  do {
-    outcome = ::connect(fd.get(), address->get(), address->length());
-  } while (outcome != 0 && errno == EINTR);
-  if (outcome != 0) return connect_failure(errno, path);
+  if (uninterrupted([&] { return ::connect(fd.get(), address->get(), address->length()); }) != 0) {
+    return connect_failure(errno, path);
+  }
   if (auto set = set_nonblocking(fd.get()); !set) return tl::unexpected<Error>(set.error());
   return PacketSocket(std::move(fd));
 }
@@ -259,10 +258,8 @@ Result<bool> PacketSocket::try_send(std::string_view text, std::span<const int> 
     part->cmsg_len = CMSG_LEN(fds.size_bytes());
     std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
   }
-  ssize_t sent = 0;
-  do {
-    sent = ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
+  const ssize_t sent =
+      uninterrupted([&] { return ::sendmsg(fd_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT); });
   if (sent >= 0) return true;
   if (errno == EAGAIN) return false;
   return send_failure(errno, text.size(), fds.size());

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "src/os/error.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 namespace {
@@ -54,10 +55,7 @@ Result<UniqueFd> open_pidfd(pid_t pid) {
 
 bool has_exited(int pidfd) noexcept {
   pollfd entry{pidfd, POLLIN, 0};
-  int count = 0;
-  do {
-    count = ::poll(&entry, 1, 0);
-  } while (count < 0 && errno == EINTR);
+  const int count = uninterrupted([&] { return ::poll(&entry, 1, 0); });
   return count > 0 && (entry.revents & POLLIN) != 0;
 }
 

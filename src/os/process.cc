@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <system_error>
 
 #include "src/os/error.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 
@@ -98,10 +98,7 @@ std::string executable_directory() {
 
 Result<std::optional<int>> try_reap(pid_t child) {
   int status = 0;
-  pid_t reaped = 0;
-  do {
-    reaped = ::waitpid(child, &status, WNOHANG);
-  } while (reaped < 0 && errno == EINTR);
+  const pid_t reaped = uninterrupted([&] { return ::waitpid(child, &status, WNOHANG); });
   if (reaped < 0) return system_failure("reap child " + std::to_string(child));
   if (reaped == 0) return std::optional<int>();
   return std::optional<int>(status);

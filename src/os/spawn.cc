@@ -13,6 +13,7 @@
 #include "src/os/error.h"
 #include "src/os/fd.h"
 #include "src/os/process.h"
+#include "src/os/uninterrupted.h"
 
 namespace beeline::os {
 namespace {
@@ -94,18 +95,14 @@ Report read_reports(int fd) noexcept {
   Report last{Stage::kFork, ECHILD, 0};
   Report next;
   for (;;) {
-    const ssize_t length = ::read(fd, &next, sizeof next);
-    if (length == sizeof next) {
-      last = next;
-    } else if (length >= 0 || errno != EINTR) {
-      return last;
-    }
+    const ssize_t length = uninterrupted([&] { return ::read(fd, &next, sizeof next); });
+    if (length != sizeof next) return last;
+    last = next;
   }
 }
 
 void reap(pid_t child) noexcept {
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  (void)uninterrupted([&] { return ::waitpid(child, nullptr, 0); });
 }
 
 std::string_view describe(Stage stage) {
