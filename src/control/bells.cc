@@ -45,7 +45,7 @@ Result<bool> introduce(Hive& hive, const Life& life, const Life& peer, std::vect
 
 void drop_bells(Hive& hive, std::uint64_t incarnation) {
   for (const BellKey& key : hive.registry.bells_of(incarnation)) {
-    hive.warn_if_failed(hive.keeper.drop(bell_key(key)));
+    hive.keeper.drop(bell_key(key));
     hive.registry.remove_bell(key);
   }
 }

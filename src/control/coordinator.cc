@@ -60,7 +60,7 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
       !kept) {
     return give_up(log, kept.error());
   }
-  if (auto said = keeper.say(kServingVerb); !said) return give_up(log, said.error());
+  keeper.say(kServingVerb);
   log.info("serving", "hive={} epoch={} restarts={}", hive.facts.paths.hive, epoch,
            hive.facts.restarts);
   return (*server)->run(hive);

@@ -25,7 +25,7 @@ void settle_oldest(Hive& hive, Agent& parent) {
   --hive.untold_deaths;
   Agent* child = hive.registry.agent(died.pid);
   if (child == nullptr || std::erase(child->untold_ends, died.incarnation) == 0) return;
-  hive.warn_if_failed(hive.keep_agent(*child));
+  hive.note_agent(*child);
   forget_if_done(hive, died.pid);
 }
 
@@ -61,15 +61,15 @@ void discard_successor(Hive& hive, Agent& agent) {
   for (const LinkEntry* link : hive.registry.links_of(agent.pid)) {
     if (link->key.incarnation == incarnation) hive.drop_link(link->key);
   }
+  agent.successor.reset();
   if (agent.current) {
     hive.drop_life(agent.pid, incarnation);
   } else {
     // Somebody may have sent to it already: its record stays, or a restarted coordinator would
     // know the links to it without knowing it.
-    hive.warn_if_failed(hive.keep_life(agent, *agent.successor));
     agent.placeholder = incarnation;
+    hive.note_agent(agent);
   }
-  agent.successor.reset();
 }
 
 /// Links of the dead cost no place. Children do: their records name their parent's.
@@ -86,7 +86,7 @@ void forget(Hive& hive, Pid pid) {
   for (const Pid child : children) {
     if (const Agent* orphan = hive.registry.agent(child)) {
       hive.refresh_record(*orphan);
-      hive.warn_if_failed(hive.keep_agent(*orphan));
+      hive.note_agent(*orphan);
     }
   }
   if (!children.empty()) hive.publish_records();
@@ -137,7 +137,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   if (final) hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   if (!was_current) discard_successor(hive, agent);
   if (agent.current && (was_current || final)) {
-    hive.warn_if_failed(hive.keep_life(agent, *agent.current));
+    hive.note_life(agent, *agent.current);
   }
   let_go_of_refused(hive, agent.pid, incarnation);
   if (final) hive.takeovers.push_back(agent.pid);
@@ -246,7 +246,7 @@ void finish_death(Hive& hive, Pid pid) {
   }
   while (!agent->untold.empty()) settle_oldest(hive, *agent);
   // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
-  hive.warn_if_failed(hive.keep_agent(*agent));
+  hive.note_agent(*agent);
   give_up_place_of_the_dead(hive, *agent);
   forget_if_done(hive, pid);
   for (const Pid sender : senders) forget_if_done(hive, sender);

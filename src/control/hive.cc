@@ -19,22 +19,7 @@ shm::AgentState state_of(const Agent& agent) {
   return shm::AgentState::kAway;
 }
 
-}  // namespace
-
-bool Hive::may_log(const Caller& caller, std::string_view event, const LogGate::Limit& limit) {
-  return gate.admits(log, {caller.pid, caller.uid}, event, os::monotonic_ns(), limit);
-}
-
-bool Hive::may_log_life(Pid pid, uid_t uid, std::string_view event) {
-  return gate.admits(log, {pid, uid}, event, os::monotonic_ns(), LogGate::kLives);
-}
-
-std::uint64_t Hive::next_incarnation() {
-  last_incarnation = std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
-  return last_incarnation;
-}
-
-Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
+LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   const AgentNode* node = tree.find(agent.pid);
   LifeRecord record;
   record.pid = agent.pid;
@@ -55,51 +40,83 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   record.dead = node->state == shm::AgentState::kDead;
   record.taken_over = agent.taken_over;
   record.untold_ends = agent.untold_ends;
+  return record;
+}
+
+LinkRecord record_of(const LinkEntry& link) {
+  return {.key = link.key,
+          .owner = link.owner,
+          .reader = link.reader,
+          .contract = link.contract,
+          .may_send = link.may_send,
+          .faded = link.faded,
+          .left_empty = link.left_empty,
+          .released = link.released,
+          .opened_ns = link.opened_ns,
+          .ended = link.ended};
+}
+
+}  // namespace
+
+bool Hive::may_log(const Caller& caller, std::string_view event, const LogGate::Limit& limit) {
+  return gate.admits(log, {caller.pid, caller.uid}, event, os::monotonic_ns(), limit);
+}
+
+bool Hive::may_log_life(Pid pid, uid_t uid, std::string_view event) {
+  return gate.admits(log, {pid, uid}, event, os::monotonic_ns(), LogGate::kLives);
+}
+
+std::uint64_t Hive::next_incarnation() {
+  last_incarnation = std::max(last_incarnation + 1, static_cast<std::uint64_t>(os::boot_us()));
+  return last_incarnation;
+}
+
+Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   std::vector<int> fds;
   if (life.pidfd != nullptr) fds.push_back(life.pidfd->get());
   if (life.provided()) {
     fds.insert(fds.end(), {life.home->get(), life.status->get(), life.event->get()});
   }
-  return keeper.keep(agent_key(agent.pid, life.incarnation), build(record), fds);
+  return keeper.keep(agent_key(agent.pid, life.incarnation), build(record_of(tree, agent, life)),
+                     fds);
 }
 
-Result<void> Hive::keep_agent(const Agent& agent) {
-  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
-    if (life == nullptr) continue;
-    if (auto kept = keep_life(agent, *life); !kept) return kept;
+void Hive::note_life(const Agent& agent, const Life& life) {
+  const std::string key = agent_key(agent.pid, life.incarnation);
+  const std::string value = build(record_of(tree, agent, life));
+  if (life.pidfd == nullptr) {
+    keeper.strip(key, value);
+  } else {
+    keeper.note(key, value);
   }
-  if (agent.placeholder == 0) return {};
+}
+
+void Hive::note_agent(const Agent& agent) {
+  for (const Life* life : {agent.current.get(), agent.successor.get()}) {
+    if (life != nullptr) note_life(agent, *life);
+  }
+  if (agent.placeholder == 0) return;
   Life ended;
   ended.incarnation = agent.placeholder;
   ended.ended = true;
-  return keep_life(agent, ended);
+  note_life(agent, ended);
 }
 
 Result<void> Hive::keep_link(const LinkEntry& link) {
-  const LinkRecord record{.key = link.key,
-                          .owner = link.owner,
-                          .reader = link.reader,
-                          .contract = link.contract,
-                          .may_send = link.may_send,
-                          .faded = link.faded,
-                          .left_empty = link.left_empty,
-                          .released = link.released,
-                          .opened_ns = link.opened_ns,
-                          .ended = link.ended};
   const int fd = link.fd->get();
-  return keeper.keep(link_key(link.key), build(record), {&fd, 1});
+  return keeper.keep(link_key(link.key), build(record_of(link)), {&fd, 1});
 }
 
-void Hive::warn_if_failed(const Result<void>& kept) {
-  if (!kept) log.warn("keeper_failed", "text={}", in_quotes(kept.error().text));
+void Hive::note_link(const LinkEntry& link) {
+  keeper.note(link_key(link.key), build(record_of(link)));
 }
 
 void Hive::drop_life(Pid pid, std::uint64_t incarnation) {
-  warn_if_failed(keeper.drop(agent_key(pid, incarnation)));
+  keeper.drop(agent_key(pid, incarnation));
 }
 
 void Hive::drop_link(shm::LinkKey key) {
-  warn_if_failed(keeper.drop(link_key(key)));
+  keeper.drop(link_key(key));
   registry.remove_link(key);
 }
 

@@ -74,6 +74,13 @@ struct Fence {
   std::uint64_t incarnation = 0;
 };
 
+/// A life that waits for the word that it may forget a link.
+struct Fade {
+  Pid reader = kNoPid;
+  std::uint64_t incarnation = 0;  // of the reader
+  shm::LinkKey link;
+};
+
 /// A tool that waits for an agent to put back or let go of dead letters.
 struct LetterTicket {
   std::uint64_t number = 0;
@@ -120,6 +127,7 @@ struct Hive {
   std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
+  std::vector<Fade> fades;
   std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
   std::uint64_t quarantined_links = 0;  // since the keeper was started
@@ -135,15 +143,17 @@ struct Hive {
   /// A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();
 
-  /// Hands the record of a life to the keeper, or of all that are remembered of an agent.
+  /// Hands the record of a life or a link to the keeper with its descriptors, before anybody else
+  /// is told of it.
   [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
-  [[nodiscard]] Result<void> keep_agent(const Agent& agent);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
-  /// A failure of the keeper is logged: without it we end, and what it holds too much is harmless.
-  void warn_if_failed(const Result<void>& kept);
-  /// A failure is logged.
+  /// What has become of a life, of all that are remembered of an agent, or of a link: the keeper
+  /// hears it as soon as it can.
+  void note_life(const Agent& agent, const Life& life);
+  void note_agent(const Agent& agent);
+  void note_link(const LinkEntry& link);
   void drop_life(Pid pid, std::uint64_t incarnation);
-  /// Forgets a link here and in the keeper; failures as with drop_life().
+  /// Forgets a link here and in the keeper.
   void drop_link(shm::LinkKey key);
 
   /// Stores the agent's state in tree and directory word: dead stays dead, otherwise it follows

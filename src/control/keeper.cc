@@ -193,13 +193,17 @@ void Keeper::drain() {
 }
 
 void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
+  const std::size_t line = std::min(text.find('\n'), text.size());
+  const std::string_view value = text.substr(std::min(line + 1, text.size()));
+  const auto key_after = [&](std::string_view verb) {
+    return std::string(text.substr(verb.size(), line - verb.size()));
+  };
   if (text.starts_with(kKeepVerb)) {
-    text.remove_prefix(sizeof(kKeepVerb) - 1);
-    const std::size_t line = text.find('\n');
-    table_[std::string(text.substr(0, line))] =
-        KeptRecord{std::string(text.substr(std::min(line + 1, text.size()))), std::move(fds)};
+    table_[key_after(kKeepVerb)] = KeptRecord{std::string(value), std::move(fds)};
+  } else if (text.starts_with(kNoteVerb)) {
+    table_[key_after(kNoteVerb)].value = value;
   } else if (text.starts_with(kDropVerb)) {
-    table_.erase(std::string(text.substr(sizeof(kDropVerb) - 1)));
+    table_.erase(key_after(kDropVerb));
   } else if (text == kServingVerb) {
     if (!std::exchange(ready_, true) && options_.on_ready) options_.on_ready();
   } else if (text == kServedVerb) {

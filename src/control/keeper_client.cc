@@ -40,32 +40,27 @@ tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
                           total, limit, descriptor_limit()));
 }
 
+std::string packet_of(std::string_view verb, std::string_view key, std::string_view value) {
+  return fmt::format("{}{}\n{}", verb, key, value);
+}
+
 }  // namespace
 
 void KeeperClient::know(const KeptTable& table) {
-  for (const auto& [key, record] : table) {
-    held_[key] = record.fds.size();
-    total_ += record.fds.size();
-  }
+  for (const auto& [key, record] : table) hold(key, record.fds.size());
 }
 
 Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
                                 std::span<const int> fds) {
   const auto known = held_.find(key);
   const std::size_t before = known == held_.end() ? 0 : known->second;
-  const std::size_t total = total_ - before + fds.size();
-  const std::size_t limit = room_for_all();
-  if (fds.size() > before && total > limit) return no_room(total_, limit);
-  const std::string packet = fmt::format("{}{}\n{}", kKeepVerb, key, value);
-  auto sent = socket_.send(packet, fds);
-  if (!sent) {
-    if (before != 0 && fds.empty()) overdue_.insert_or_assign(std::string(key), packet);
-    return sent;
+  if (fds.size() > before && total_ - before + fds.size() > room_for_all()) {
+    return no_room(total_, room_for_all());
   }
-  held_.insert_or_assign(std::string(key), fds.size());
-  total_ = total;
-  forgive(key);
-  return {};
+  auto sent = settle(os::kDefaultSendTimeout);
+  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, os::kDefaultSendTimeout);
+  if (sent) hold(key, fds.size());
+  return sent;
 }
 
 Result<void> KeeperClient::check_room_for_link() const {
@@ -73,39 +68,51 @@ Result<void> KeeperClient::check_room_for_link() const {
   return total_ < limit ? Result<void>() : no_room(total_, limit);
 }
 
-Result<void> KeeperClient::drop(std::string_view key) {
-  const std::string packet = fmt::format("{}{}", kDropVerb, key);
-  auto sent = socket_.send(packet);
-  if (sent) {
-    forget(key);
-    forgive(key);
-  } else {
-    overdue_.insert_or_assign(std::string(key), packet);
+void KeeperClient::note(std::string_view key, std::string_view value) {
+  say_sometime({packet_of(kNoteVerb, key, value), {}});
+}
+
+void KeeperClient::strip(std::string_view key, std::string_view value) {
+  say_sometime({packet_of(kKeepVerb, key, value), std::string(key)});
+}
+
+void KeeperClient::drop(std::string_view key) {
+  say_sometime({fmt::format("{}{}", kDropVerb, key), std::string(key)});
+}
+
+void KeeperClient::say(std::string_view verb) { say_sometime({std::string(verb), {}}); }
+
+void KeeperClient::say_sometime(Overdue overdue) {
+  overdue_.push_back(std::move(overdue));
+  (void)settle();
+}
+
+Result<void> KeeperClient::settle(std::chrono::nanoseconds timeout) {
+  for (; !overdue_.empty(); overdue_.pop_front()) {
+    const Overdue& next = overdue_.front();
+    if (auto sent = send(next.packet, {}, timeout); !sent) return sent;
+    if (!next.emptied.empty()) hold(next.emptied, 0);
+  }
+  return {};
+}
+
+Result<void> KeeperClient::send(std::string_view packet, std::span<const int> fds,
+                                std::chrono::nanoseconds timeout) {
+  auto sent = socket_.send(packet, fds, timeout);
+  if (!sent && sent.error().code == ErrorCode::kTimeout) {
+    sent.error().text = "the keeper of the hive takes nothing: it is stopped or overloaded";
   }
   return sent;
 }
 
-bool KeeperClient::settle() {
-  for (auto each = overdue_.begin(); each != overdue_.end(); each = overdue_.erase(each)) {
-    const auto sent = socket_.try_send(each->second);
-    if (!sent || !*sent) return false;
-    forget(each->first);
+void KeeperClient::hold(std::string_view key, std::size_t count) {
+  if (const auto known = held_.find(key); known != held_.end()) {
+    total_ -= known->second;
+    held_.erase(known);
   }
-  return true;
+  total_ += count;
+  if (count != 0) held_.emplace(key, count);
 }
-
-void KeeperClient::forgive(std::string_view key) {
-  if (const auto old = overdue_.find(key); old != overdue_.end()) overdue_.erase(old);
-}
-
-void KeeperClient::forget(std::string_view key) {
-  const auto known = held_.find(key);
-  if (known == held_.end()) return;
-  total_ -= known->second;
-  held_.erase(known);
-}
-
-Result<void> KeeperClient::say(std::string_view verb) { return socket_.send(verb); }
 
 Result<std::optional<std::string>> KeeperClient::try_next() {
   auto packet = socket_.try_receive(kMaxPacketBytes);

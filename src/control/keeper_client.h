@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,8 +17,10 @@
 namespace beeline::control {
 
 /// The coordinator's end of the pair. What was said here survives the coordinator: a packet that is
-/// in the socket is read by the keeper even if we die right after. Errors of all calls: kClosed
-/// (the keeper has gone: so must we), kTimeout, kFull, kSystem. Not thread safe.
+/// in the socket is read by the keeper even if we die right after. It reads them in the order in
+/// which they were said, whatever failed meanwhile: no record overtakes another one. Errors of all
+/// calls: kClosed (the keeper has gone: so must we), kTimeout, kFull, kNoMemory, kSystem. Not
+/// thread safe.
 class KeeperClient {
  public:
   KeeperClient() noexcept = default;
@@ -25,19 +29,28 @@ class KeeperClient {
   /// Takes note of what the keeper holds already.
   void know(const KeptTable& table);
 
-  /// Stores or replaces a record; the keeper gets duplicates of the descriptors. kFull if it would
-  /// hold too many of them: a keeper without a free descriptor loses records, and we have no place
-  /// left for clients.
+  /// Stores or replaces a record now, or not at all; the keeper gets duplicates of the descriptors.
+  /// kFull if it would hold too many of them: a keeper without a free descriptor loses records, and
+  /// we have no place left for clients.
   [[nodiscard]] Result<void> keep(std::string_view key, std::string_view value,
                                   std::span<const int> fds);
   /// kFull once links must leave the rest to agents: those who come to read them need some as well.
   [[nodiscard]] Result<void> check_room_for_link() const;
-  [[nodiscard]] Result<void> drop(std::string_view key);
-  /// A drop that failed is overdue, and so is a record without descriptors in the place of one with
-  /// some: the keeper would hold them for ever. Says it again; to be called until it is true. Does
-  /// not wait.
-  [[nodiscard]] bool settle();
-  [[nodiscard]] Result<void> say(std::string_view verb);
+
+  // What has happened already, and is so whether the keeper has heard it or not. None of these can
+  // fail: what cannot be said now is overdue, and settle() says it.
+
+  /// The record has another value; its descriptors are as they were.
+  void note(std::string_view key, std::string_view value);
+  /// The same, and nobody needs its descriptors any more.
+  void strip(std::string_view key, std::string_view value);
+  void drop(std::string_view key);
+  void say(std::string_view verb);
+
+  /// Says what is overdue, without waiting; to be called again until it succeeds. The error is why
+  /// the keeper has not heard all.
+  [[nodiscard]] Result<void> settle() { return settle(std::chrono::nanoseconds::zero()); }
+  [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
   /// The next packet of the keeper, nullopt if none waits.
   [[nodiscard]] Result<std::optional<std::string>> try_next();
@@ -45,13 +58,22 @@ class KeeperClient {
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 
  private:
-  void forget(std::string_view key);   // it holds no descriptor under it
-  void forgive(std::string_view key);  // something newer has been said
+  struct Overdue {
+    std::string packet;
+    std::string emptied;  // the key under which the keeper holds nothing then, if there is one
+  };
+  [[nodiscard]] Result<void> settle(std::chrono::nanoseconds timeout);
+  [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,
+                                  std::chrono::nanoseconds timeout);
+  void say_sometime(Overdue overdue);
+  void hold(std::string_view key, std::size_t count);
 
   os::PacketSocket socket_;
-  std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key
+  std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key, if any
   std::size_t total_ = 0;
-  std::map<std::string, std::string, std::less<>> overdue_;  // packets, by key
+  // No record is made while anything is overdue, so there is never more of this than can become of
+  // the records that there are.
+  std::deque<Overdue> overdue_;
 };
 
 }  // namespace beeline::control

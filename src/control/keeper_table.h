@@ -19,9 +19,11 @@ struct KeptRecord {
 /// `ended_links`, `pids`. Keys hold no line breaks.
 using KeptTable = std::map<std::string, KeptRecord>;
 
-// Packets between the two. The coordinator says: keep KEY newline VALUE (fds beside it), drop KEY,
-// serving, quit. The keeper says: down.
+// Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds
+// beside it, which replace those before), note KEY newline VALUE (a new value, its fds are as they
+// were), drop KEY, serving, served, quit. The keeper says: down.
 inline constexpr char kKeepVerb[] = "keep ";
+inline constexpr char kNoteVerb[] = "note ";
 inline constexpr char kDropVerb[] = "drop ";
 inline constexpr char kServingVerb[] = "serving";  ///< restored, about to accept clients
 inline constexpr char kServedVerb[] = "served";    ///< answered a request: this life was worth it

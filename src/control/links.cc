@@ -271,15 +271,6 @@ bool needed_as_mine(Hive& hive, const LinkEntry& link) {
 
 namespace {
 
-/// The reader may forget the link: from now on it is announced as one that it may have forgotten.
-bool release(Hive& hive, LinkEntry& link) {
-  if (std::exchange(link.released, true)) return true;
-  const auto kept = hive.keep_link(link);
-  hive.warn_if_failed(kept);
-  link.released = kept.has_value();
-  return link.released;
-}
-
 /// Drops the links of a reader to one that was taken over, once it has let go of all that came from
 /// there.
 void drop_receipts(Hive& hive, Pid reader, Pid dead) {
@@ -294,7 +285,7 @@ void drop_receipts(Hive& hive, Pid reader, Pid dead) {
 /// The reader has forgotten the link, or has never taken it in. REQUIRES: its owner has ended.
 void let_go(Hive& hive, LinkEntry& link) {
   if (needed_as_mine(hive, link)) {
-    if (!std::exchange(link.faded, true)) hive.warn_if_failed(hive.keep_link(link));
+    if (!std::exchange(link.faded, true)) hive.note_link(link);
     return;
   }
   const Pid owner = link.owner;
@@ -319,14 +310,23 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     }
     if (request.gone) {
       let_go(hive, *link);
-    } else if (!release(hive, *link)) {
-      return;
+    } else if (!std::exchange(link->released, true)) {
+      // From now on it is announced as one that its reader may have forgotten.
+      hive.note_link(*link);
     }
   }
   if (request.gone) return;
-  Agent* agent = hive.registry.agent(caller.pid);
-  if (const Life* life = agent == nullptr ? nullptr : agent->life(caller.incarnation)) {
-    hive.announce(*life, FadedAnnouncement{key.incarnation, key.serial});
+  hive.fades.push_back({caller.pid, caller.incarnation, key});
+  tell_fades(hive);
+}
+
+void tell_fades(Hive& hive) {
+  if (!hive.keeper.is_settled()) return;
+  for (const Fade& fade : std::exchange(hive.fades, {})) {
+    const Agent* agent = hive.registry.agent(fade.reader);
+    const Life* life = agent == nullptr ? nullptr : agent->life(fade.incarnation);
+    if (life == nullptr) continue;
+    hive.announce(*life, FadedAnnouncement{fade.link.incarnation, fade.link.serial});
   }
 }
 
@@ -348,8 +348,8 @@ void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t rep
                   life == nullptr ? 0 : life->os_pid, link.reader, key.incarnation, key.serial,
                   in_quotes(found));
   }
-  hive.warn_if_failed(hive.keep_link(link));
-  hive.warn_if_failed(hive.keeper.keep(kEndedLinksKey, total, {}));
+  hive.note_link(link);
+  hive.keeper.note(kEndedLinksKey, total);
   if (life == nullptr) return;
   EndedAnnouncement ended;
   ended.pid = link.reader;

@@ -21,6 +21,11 @@ namespace beeline::control {
 /// Always succeeds: a link that is not known has faded before.
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 
+/// Tells readers that they may forget the links that they have asked for, unless the keeper has yet
+/// to hear of it: a new coordinator would announce such a link as one that its reader has never
+/// seen.
+void tell_fades(Hive& hive);
+
 /// The reader of a link has found in it what cannot be. Its owner is named in the log and told; to
 /// all lives of the reader only the receipts of the link count from now on. Whoever does not read
 /// the link is refused, in the log.

@@ -176,7 +176,7 @@ void leave_empty(Hive& hive, shm::LinkKey key) {
     if (older && other->reader == link->reader && other->left_empty) hive.drop_link(other->key);
   }
   link->left_empty = true;
-  hive.warn_if_failed(hive.keep_link(*link));
+  hive.note_link(*link);
 }
 
 }  // namespace
@@ -316,10 +316,7 @@ Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
       continue;
     }
     link->faded = true;
-    if (auto kept = hive.keep_link(*link); !kept) {
-      link->faded = false;
-      return kept;
-    }
+    hive.note_link(*link);
   }
   const Caller leaving = caller;  // the end of its life makes the connection anonymous
   end_life(hive, *agent, **life, LifeEnd::kDetached);

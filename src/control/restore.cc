@@ -166,7 +166,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   if (needless || hive.registry.agent(record.reader) == nullptr) {
     hive.drop_link(record.key);
   } else if (faded != record.faded) {
-    hive.warn_if_failed(hive.keep_link(link));
+    hive.note_link(link);
   }
 }
 

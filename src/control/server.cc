@@ -16,6 +16,7 @@
 #include "src/control/death.h"
 #include "src/control/keeper_table.h"
 #include "src/control/letters.h"
+#include "src/control/links.h"
 #include "src/control/operations.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -87,11 +88,20 @@ int Server::run(Hive& hive) {
     close_doomed();
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
+    catch_up();
     busy = busy || !doomed_.empty();
-    is_behind_ = !keeper_.settle();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
+}
+
+void Server::catch_up() {
+  const auto settled = keeper_.settle();
+  if (!settled && !is_behind_) {
+    log_.warn("keeper_behind", "text={}", in_quotes(settled.error().text));
+  }
+  is_behind_ = !settled;
+  tell_fades(*hive_);
 }
 
 int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
@@ -210,7 +220,7 @@ bool Server::read_client(Session& session) {
     doom(session, std::move(done.error()));
     return false;
   }
-  if (!std::exchange(served_, true)) (void)keeper_.say(kServedVerb);
+  if (!std::exchange(served_, true)) keeper_.say(kServedVerb);
   return true;
 }
 
@@ -388,10 +398,8 @@ void Server::go_down() {
     }
   }
   if (quit_said_ || (!all_flushed() && os::monotonic_ns() < quit_at_ns_)) return;
-  // Until it is said: a keeper that has not heard it would start the next coordinator.
-  const auto said = keeper_.say(kQuitVerb);
-  quit_said_ = said.has_value();
-  keeper_lost_ |= !said && said.error().code == ErrorCode::kClosed;
+  keeper_.say(kQuitVerb);
+  quit_said_ = true;
 }
 
 }  // namespace beeline::control

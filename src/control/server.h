@@ -85,6 +85,8 @@ class Server final : public Outbox {
   void close_doomed();
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
+  /// Says to the keeper what it has not heard, and to others what had to wait for that.
+  void catch_up();
   void go_down();
   [[nodiscard]] bool all_flushed() const;
   [[nodiscard]] int timeout_ms(std::int64_t next_ns, bool busy) const;
@@ -104,7 +106,7 @@ class Server final : public Outbox {
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;
   bool crowded_ = false;    // descriptors in flight hit their limit: try again soon
-  bool is_behind_ = false;  // the keeper holds what it was to drop: likewise
+  bool is_behind_ = false;  // the keeper has not heard all: likewise
   bool served_ = false;
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients

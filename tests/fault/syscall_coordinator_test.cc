@@ -55,6 +55,7 @@ class OtherUser {
 class SyscallCoordinatorTest : public SyscallTest {
  protected:
   Operation death_operation(Troupe& troupe, const Event& holds);
+  Operation leave_operation();
   Operation burial_operation();
   Operation report_operation(Injector::Whose whose);
   Operation escalate_operation(Injector::Whose whose);
@@ -87,6 +88,19 @@ class SyscallCoordinatorTest : public SyscallTest {
       }
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nobody was told of the end";
       (void)far_->receive({.timeout = 10ms, .filter = kNobody, .stop_on_notice = true});
+    }
+  }
+  [[nodiscard]] shm::AgentState guest_state() const {
+    const auto all = hive_->client().list_all();
+    if (!all) return shm::AgentState::kVacant;
+    const auto guest = std::find_if(all->begin(), all->end(),
+                                    [](const auto& agent) { return agent.name == "guest"; });
+    return guest == all->end() ? shm::AgentState::kVacant : guest->state;
+  }
+  void await_guest_away() const {
+    const Deadline deadline = patience();
+    while (guest_state() != shm::AgentState::kAway) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it has not left";
     }
   }
   // Letters that the coordinator holds, by the text that they begin with; none while it does not
@@ -145,14 +159,30 @@ Operation SyscallCoordinatorTest::death_operation(Troupe& troupe, const Event& h
                 drain_what_fits(*guest_);
                 EXPECT_EQ(take_texts(*guest_), (std::vector<std::string>{"held", "in its lane"}));
                 expect_balance(*guest_);
-                guest_.reset();
-                // What it holds is not compared: of a life whose client was dropped while it handed
-                // over, a link may stay until its reader comes back or ends.
-                EXPECT_EQ(process(), coordinator_) << "it has ended";
+                expect_as_before();
                 await_notice();
               },
           .whose = Injector::Whose::kOthers,
           .short_step = 2};
+}
+
+// Its process lives on: what the keeper has not heard of the end, no later coordinator can see.
+Operation SyscallCoordinatorTest::leave_operation() {
+  return {.name = "coordinator: an agent leaves",
+          .least_calls = 10,
+          .prepare = [this] { ASSERT_FALSE(attach_guest(named("guest"))); },
+          .act = [this]() -> Ending {
+            guest_.reset();
+            return {};
+          },
+          .check =
+              [this](const Ending&) {
+                await_guest_away();
+                ASSERT_EQ(::kill(coordinator_, SIGKILL), 0);
+                EXPECT_EQ(guest_state(), shm::AgentState::kAway) << "it is believed to live";
+                coordinator_ = process();
+              },
+          .whose = Injector::Whose::kOthers};
 }
 
 Operation SyscallCoordinatorTest::burial_operation() {
@@ -298,6 +328,10 @@ TEST_F(SyscallCoordinatorTest, ADeathIsHandledAndFollowedWhateverFails) {
     Troupe troupe(World::kProcesses, board);
     sweep_alike(sweep, death_operation(troupe, board.as<Event>()), kLastLife);
   });
+}
+
+TEST_F(SyscallCoordinatorTest, WhoHasLeftHasLeftForTheNextCoordinatorTooWhateverFails) {
+  sweep_hive(20, [this](SyscallSweep& sweep) { sweep_alike(sweep, leave_operation()); });
 }
 
 TEST_F(SyscallCoordinatorTest, NoLetterOfTheDeadIsLostWhateverFails) {

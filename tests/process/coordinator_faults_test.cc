@@ -65,6 +65,38 @@ TEST_F(CoordinatorTest, BadClientsAreDroppedWithAReasonAndOthersNoticeNothing) {
   EXPECT_TRUE(is_ok(agent(named("next")).client.status()));
 }
 
+/// Each guest leaves records in it, until it is full. REQUIRES: the keeper is stopped.
+void fill_socket_of_keeper() {
+  AttachRequest request;
+  request.temporary = true;
+  for (bool fits = true; fits;) {
+    TestAgent guest;
+    fits = guest.attach(request) && guest.client.detach({});
+  }
+}
+
+// Told before, it would take the link for one that it has never seen if this coordinator died.
+TEST_F(CoordinatorTest, AReaderMayForgetALinkOnceTheKeeperHasHeardOfIt) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  TestAgent owner = agent(named("owner"));
+  ASSERT_TRUE(is_ok(owner.open(reader.pid())));
+  const auto link = reader.next<AnnouncedLink>();
+  ASSERT_TRUE(link.has_value());
+  ASSERT_TRUE(is_ok(owner.client.detach({})));
+  const auto status = reader.client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGSTOP), 0);
+  fill_socket_of_keeper();
+  ASSERT_TRUE(is_ok(reader.client.fade(link->incarnation, link->serial)));
+  ASSERT_TRUE(is_ok(reader.client.status()));
+  while (const auto told = reader.client.try_next()) {
+    EXPECT_EQ(std::get_if<FadedAnnouncement>(&*told), nullptr) << "nobody has heard of it";
+  }
+  ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(reader.next<FadedAnnouncement>().has_value());
+}
+
 // It sleeps on its eventfd. Its next look of its own would come after its life was ended.
 TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
   start();

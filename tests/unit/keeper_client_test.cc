@@ -1,4 +1,5 @@
-// How many descriptors of agents and links a hive keeps under a limit of open files.
+// How many descriptors of agents and links a hive keeps under a limit of open files, and what the
+// keeper hears of a coordinator that could not say it at once.
 
 #include "src/control/keeper_client.h"
 
@@ -8,6 +9,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "src/control/wire.h"
 
 namespace beeline::control {
 namespace {
@@ -58,6 +63,60 @@ TEST_F(KeeperRoomTest, ARefusalNamesTheLimitAndWhatToDo) {
   for (const char* part : {limit.c_str(), "ulimit -Hn", "LimitNOFILE="}) {
     EXPECT_NE(refused.error().text.find(part), std::string::npos) << refused.error().text;
   }
+}
+
+// The keeper's end is a socket that nobody reads for a while.
+class KeeperBehindTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto ends = os::PacketSocket::pair();
+    ASSERT_TRUE(ends) << ends.error().text;
+    keeper_ = std::move(ends->first);
+    client_ = KeeperClient(std::move(ends->second));
+    ASSERT_TRUE(client_.keep("agent/2/10", "alive", {&kStandardError, 1}));
+    ASSERT_TRUE(client_.keep("agent/3/20", "alive", {&kStandardError, 1}));
+    while (client_.is_settled()) client_.note("filler", std::string(10'000, '.'));
+  }
+
+  /// All that it can read now, but for the filler.
+  std::vector<std::string> heard() {
+    std::vector<std::string> texts;
+    for (;;) {
+      auto packet = keeper_.try_receive(kMaxPacketBytes);
+      EXPECT_TRUE(packet);
+      if (!packet || !*packet) return texts;
+      if ((*packet)->text.find("filler") == std::string::npos) texts.push_back((*packet)->text);
+    }
+  }
+
+  static constexpr int kStandardError = 2;
+  os::PacketSocket keeper_;
+  KeeperClient client_;
+};
+
+TEST_F(KeeperBehindTest, WhatCouldNotBeSaidIsSaidInItsOrderAsSoonAsItCanBe) {
+  client_.note("agent/2/10", "its parent is another one");
+  client_.strip("agent/3/20", "taken over");
+  client_.drop("agent/1/5");
+  client_.say("quit");
+  const auto settled = client_.settle();
+  ASSERT_FALSE(settled);
+  EXPECT_EQ(settled.error().code, ErrorCode::kTimeout) << settled.error().text;
+  EXPECT_EQ(heard(),
+            (std::vector<std::string>{"keep agent/2/10\nalive", "keep agent/3/20\nalive"}));
+  EXPECT_TRUE(client_.settle());
+  EXPECT_TRUE(client_.is_settled());
+  EXPECT_EQ(heard(),
+            (std::vector<std::string>{"note agent/2/10\nits parent is another one",
+                                      "keep agent/3/20\ntaken over", "drop agent/1/5", "quit"}));
+}
+
+// A link, say, and the end of an agent that nobody had heard of.
+TEST_F(KeeperBehindTest, ANewRecordOvertakesNothing) {
+  client_.drop("agent/2/10");
+  (void)heard();
+  ASSERT_TRUE(client_.keep("agent/2/10", "back", {&kStandardError, 1}));
+  EXPECT_EQ(heard(), (std::vector<std::string>{"drop agent/2/10", "keep agent/2/10\nback"}));
 }
 
 }  // namespace
