@@ -27,6 +27,7 @@ namespace {
 constexpr std::size_t kMaxQuickDeaths = 20;
 constexpr std::int64_t kQuickNs = 10'000'000'000;
 constexpr std::chrono::seconds kBackOff{1};
+constexpr std::chrono::milliseconds kShortPause{10};
 constexpr std::int64_t kDownNs = 3'000'000'000;
 constexpr std::chrono::seconds kLastWait{2};
 constexpr std::size_t kMaxRecordBytes = 128 * 1024;
@@ -134,7 +135,7 @@ Result<void> Keeper::start_coordinator() {
 void Keeper::end_child() {
   (void)::kill(child_, SIGKILL);  // ours and not reaped, so the number is its own
   (void)os::uninterrupted([&] { return ::waitpid(child_, nullptr, 0); });
-  drain();
+  hear_out();
 }
 
 void Keeper::restart_coordinator() {
@@ -152,7 +153,7 @@ Result<void> Keeper::run() {
   while (!quit_) {
     wait_for_events();
     if (quit_ || !os::has_exited(child_pidfd_.get())) continue;
-    drain();
+    hear_out();
     if (quit_) break;
     if (auto restarted = after_death(); !restarted) {
       remove_files();
@@ -177,19 +178,31 @@ void Keeper::wait_for_events() {
 }
 
 void Keeper::drain() {
+  bool failed = false;
   while (socket_.valid() && !quit_) {
     auto packet = socket_.try_receive(kMaxRecordBytes);
-    if (!packet) {
-      if (packet.error().code == ErrorCode::kClosed) {
-        socket_.close();
-      } else {
-        log_.warn("keeper_receive_failed", "text={}", in_quotes(packet.error().text));
-      }
-      return;
+    if (packet && !*packet) return;
+    if (packet) {
+      obey((*packet)->text, std::move((*packet)->fds));
+      continue;
     }
-    if (!*packet) return;
-    obey((*packet)->text, std::move((*packet)->fds));
+    const ErrorCode code = packet.error().code;
+    if (code == ErrorCode::kClosed) return socket_.close();
+    if (!std::exchange(failed, true)) {
+      log_.warn("keeper_receive_failed", "text={}", in_quotes(packet.error().text));
+    }
+    // One that did not arrive whole is gone, and it alone. Any other is still there: whatever the
+    // machine lacks just now, no coordinator is to start without it.
+    if (code == ErrorCode::kProtocol) continue;
+    if (os::wait_readable(signals_.get(), kShortPause) || kill_at_ns_ != 0) return;
   }
+}
+
+void Keeper::hear_out() {
+  const auto told_to_end = [&] { return os::wait_readable(signals_.get(), {}); };
+  do {
+    drain();
+  } while (socket_.valid() && !quit_ && !told_to_end());
 }
 
 void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {

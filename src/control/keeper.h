@@ -58,8 +58,10 @@ class Keeper {
   /// lacks just now.
   void restart_coordinator();
   void wait_for_events();
-  /// Reads what the coordinator said; after its death until the end.
+  /// Reads what the coordinator has said.
   void drain();
+  /// The same to the end, which its death has put behind its last words. REQUIRES: it is dead.
+  void hear_out();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();
   Result<void> after_death();

@@ -1,6 +1,9 @@
 // The coordinator among bad clients, its own death, its start and its end.
 
+#include <sys/resource.h>
 #include <sys/socket.h>
+
+#include <algorithm>
 
 #include "coordinator_fixture.h"
 
@@ -95,6 +98,33 @@ TEST_F(CoordinatorTest, AReaderMayForgetALinkOnceTheKeeperHasHeardOfIt) {
   }
   ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
   EXPECT_TRUE(reader.next<FadedAnnouncement>().has_value());
+}
+
+// It was stopped while all of this was said, and has no descriptor left when it goes on: what comes
+// with some is lost, and nothing else.
+TEST_F(CoordinatorTest, AKeeperHearsADeadCoordinatorOutThoughItLacksDescriptors) {
+  start();
+  TestAgent guest = agent(named("guest"));
+  Client client = connect();
+  const auto status = client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGSTOP), 0);
+  const TestAgent late = agent(named("late"));
+  ASSERT_TRUE(is_ok(guest.client.detach({})));
+  rlimit usual{};
+  ASSERT_EQ(::prlimit(status->keeper_pid, RLIMIT_NOFILE, nullptr, &usual), 0);
+  const rlimit none{3, usual.rlim_max};  // as many as it polls
+  ASSERT_EQ(::prlimit(status->keeper_pid, RLIMIT_NOFILE, &none, nullptr), 0);
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+  ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(eventually([&] { return log().find("event=restart_failed") != std::string::npos; }));
+  ASSERT_EQ(::prlimit(status->keeper_pid, RLIMIT_NOFILE, &usual, nullptr), 0);
+  const auto all = connect().list_all();
+  ASSERT_TRUE(is_ok(all));
+  const auto found = std::find_if(all->begin(), all->end(),
+                                  [](const ListedAgent& each) { return each.name == "guest"; });
+  ASSERT_NE(found, all->end());
+  EXPECT_EQ(found->state, shm::AgentState::kAway) << "who has left is believed to live";
 }
 
 // It sleeps on its eventfd. Its next look of its own would come after its life was ended.

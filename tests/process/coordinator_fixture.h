@@ -224,6 +224,12 @@ class CoordinatorTest : public testing::Test {
     ASSERT_EQ(status, 0) << text;
   }
 
+  [[nodiscard]] std::string log() const {
+    std::stringstream text;
+    text << std::ifstream(root_ + "/beelined.log").rdbuf();
+    return text.str();
+  }
+
   static Client connect() {
     auto client = Client::connect();
     EXPECT_TRUE(is_ok(client));
