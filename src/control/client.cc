@@ -431,7 +431,9 @@ Result<void> Client::down() {
     const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
     if (left.count() <= 0) {
       return broken(Error{ErrorCode::kTimeout, 0,
-                          fmt::format("the hive at {} did not end in time", socket_path_)});
+                          fmt::format("the hive at {} did not end in time: its keeper, process {}, "
+                                      "may be stopped or busy",
+                                      socket_path_, keeper->pid)});
     }
     (void)os::wait_readable(keeper->pidfd.get(), left);
   }

@@ -57,8 +57,11 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   if (fds.size() > before && total_ - before + fds.size() > room_for_all()) {
     return no_room(total_, room_for_all());
   }
-  auto sent = settle(os::kDefaultSendTimeout);
-  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, os::kDefaultSendTimeout);
+  // For a keeper that is busy. One that is stopped is waited for once, and not by each caller.
+  const auto patience = takes_nothing_ ? std::chrono::nanoseconds::zero() : os::kDefaultSendTimeout;
+  auto sent = settle(patience);
+  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, patience);
+  takes_nothing_ = !sent && sent.error().code == ErrorCode::kTimeout;
   if (sent) hold(key, fds.size());
   return sent;
 }

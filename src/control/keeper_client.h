@@ -71,6 +71,7 @@ class KeeperClient {
   os::PacketSocket socket_;
   std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key, if any
   std::size_t total_ = 0;
+  bool takes_nothing_ = false;  // somebody has waited for it in vain
   // No record is made while anything is overdue, so there is never more of this than can become of
   // the records that there are.
   std::deque<Overdue> overdue_;

@@ -27,6 +27,7 @@ namespace {
 constexpr int kEventsPerTurn = 64;
 constexpr int kAcceptsPerTurn = 16;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;
+constexpr std::int64_t kHangNs = 3'000'000'000;  // as the keeper waits for us
 constexpr int kCrowdedRetryMs = 10;
 constexpr int kMaxLastPackets = 4096;
 constexpr std::uint64_t kIdBits = 56;  // as many as an incarnation has
@@ -97,11 +98,21 @@ int Server::run(Hive& hive) {
 
 void Server::catch_up() {
   const auto settled = keeper_.settle();
-  if (!settled && !is_behind_) {
-    log_.warn("keeper_behind", "text={}", in_quotes(settled.error().text));
-  }
   is_behind_ = !settled;
   tell_fades(*hive_);
+  if (settled && !quit_said_) {
+    hangs_since_ns_ = 0;
+    return;
+  }
+  const std::int64_t now_ns = os::monotonic_ns();
+  if (hangs_since_ns_ == 0) {
+    hangs_since_ns_ = now_ns;
+    hang_said_ = false;
+  }
+  if (now_ns - hangs_since_ns_ < kHangNs || std::exchange(hang_said_, true)) return;
+  log_.warn("keeper_hangs", "process={} text={}", hive_->facts.keeper_pid,
+            in_quotes(settled ? "it was told to end and does not: if it is stopped, continue it"
+                              : settled.error().text));
 }
 
 int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
@@ -369,7 +380,8 @@ void Server::read_keeper() {
   for (;;) {
     auto packet = keeper_.try_next();
     if (!packet) {
-      keeper_lost_ = true;
+      // What it has said stays in the socket, and the socket readable.
+      keeper_lost_ = packet.error().code == ErrorCode::kClosed;
       return;
     }
     if (!*packet) return;

@@ -111,6 +111,8 @@ class Server final : public Outbox {
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
   bool quit_said_ = false;
+  std::int64_t hangs_since_ns_ = 0;  // the keeper takes nothing, or does not end; 0: it does
+  bool hang_said_ = false;
 };
 
 }  // namespace beeline::control

@@ -100,6 +100,28 @@ TEST_F(CoordinatorTest, AReaderMayForgetALinkOnceTheKeeperHasHeardOfIt) {
   EXPECT_TRUE(reader.next<FadedAnnouncement>().has_value());
 }
 
+TEST_F(CoordinatorTest, AHiveWhoseKeeperIsStoppedServesAndSaysWhyItDoesNotEnd) {
+  start();
+  Client client = connect();
+  const auto status = client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGSTOP), 0);
+  fill_socket_of_keeper();
+  EXPECT_TRUE(is_ok(client.request(DownRequest{})));
+  const auto hangs = [&] {
+    const std::string text = log();
+    const std::size_t first =
+        text.find("event=keeper_hangs process=" + std::to_string(status->keeper_pid));
+    if (first == std::string::npos) return 0;
+    return text.find("event=keeper_hangs", first + 1) == std::string::npos ? 1 : 2;
+  };
+  EXPECT_TRUE(eventually([&] { return is_ok(client.status()) && hangs() != 0; }));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(is_ok(client.status()));
+  EXPECT_EQ(hangs(), 1) << "once is enough";
+  ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(root_ + "/hive"); }));
+}
+
 // It was stopped while all of this was said, and has no descriptor left when it goes on: what comes
 // with some is lost, and nothing else.
 TEST_F(CoordinatorTest, AKeeperHearsADeadCoordinatorOutThoughItLacksDescriptors) {
