@@ -38,18 +38,17 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
 }  // namespace
 
 bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
-  // What the kernel lacks just now, memory above all, it may have in a moment; and what the dead
-  // have left is read once.
+  // What the kernel lacks just now, memory above all, it may have in a moment.
   constexpr int kTries = 3;
   auto read = os::read_at(fd, offset, bytes);
   for (int i = 1; i < kTries && !read; ++i) read = os::read_at(fd, offset, bytes);
   return read && *read == bytes.size();
 }
 
-std::uint32_t home_capacity(int fd) {
+std::uint32_t home_capacity(int fd, const ReadWhole& read) {
   std::uint32_t capacity = 0;
   const std::uint64_t offset = sizeof(shm::SegmentHeader) + offsetof(shm::HomeControl, capacity);
-  if (!read_whole(fd, offset, std::as_writable_bytes(std::span(&capacity, 1)))) return 0;
+  if (!read(fd, offset, std::as_writable_bytes(std::span(&capacity, 1)))) return 0;
   const shm::HomeOptions options{.capacity = capacity};
   return shm::home_error(options) == nullptr ? capacity : 0;
 }

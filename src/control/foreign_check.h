@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include <beeline/result.h>
@@ -27,10 +28,13 @@ namespace beeline::control {
 /// A status page; returns it mapped read-only.
 [[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation);
 
-/// Inbox capacity as the home's control says; 0 if it is not a legal one.
-[[nodiscard]] std::uint32_t home_capacity(int fd);
-
 /// Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
 [[nodiscard]] bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes);
+
+/// As read_whole().
+using ReadWhole = std::function<bool(int, std::uint64_t, std::span<std::byte>)>;
+
+/// Inbox capacity as the home's control says; 0 if it is not a legal one.
+[[nodiscard]] std::uint32_t home_capacity(int fd, const ReadWhole& read = read_whole);
 
 }  // namespace beeline::control

@@ -1,6 +1,7 @@
 #include "src/control/takeover.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -15,22 +16,14 @@
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/records.h"
+#include "src/os/event_fd.h"
+#include "src/os/memfd.h"
 
 namespace beeline::control {
 namespace {
 
 constexpr std::uint32_t kEntriesPerStep = 256;
 constexpr std::uint32_t kSlotsPerRead = 256;  // a power of two, as the number of slots of a lane
-
-template <class T>
-bool read_value(int fd, std::uint64_t offset, T& value) {
-  return read_whole(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
-}
-
-std::uint64_t read_word(int fd, std::uint64_t offset) {
-  std::uint64_t word = 0;
-  return read_value(fd, offset, word) ? word : 0;
-}
 
 std::uint32_t slots_of(const shm::LinkContract& contract, shm::Lane lane) {
   return lane == shm::Lane::kUrgent ? contract.urgent_slots : contract.normal_slots;
@@ -42,15 +35,15 @@ std::uint64_t lane_offset(const shm::LinkContract& contract, shm::Lane lane) {
 }
 
 /// How many messages were ever published in a lane; nothing where it cannot be read.
-std::optional<std::uint64_t> published_ever(int fd, const shm::LinkContract& contract,
-                                            shm::Lane lane) {
+std::optional<std::uint64_t> published_ever(LastReader& reader, int fd,
+                                            const shm::LinkContract& contract, shm::Lane lane) {
   const std::uint32_t capacity = slots_of(contract, lane);
   const std::uint32_t most = std::min(capacity, kSlotsPerRead);
   const auto slots = std::make_unique<shm::Slot[]>(most);
   std::uint64_t published = 0;
   for (std::uint32_t first = 0; first < capacity; first += most) {
     const std::uint64_t offset = lane_offset(contract, lane) + first * sizeof(shm::Slot);
-    if (!read_whole(fd, offset, std::as_writable_bytes(std::span(slots.get(), most)))) return {};
+    if (!reader.read(fd, offset, std::as_writable_bytes(std::span(slots.get(), most)))) return {};
     for (std::uint32_t i = 0; i < most; ++i) {
       const std::uint64_t commit = slots[i].commit.relaxed_load();
       published = std::max(published, shm::published_by(commit, first + i, capacity));
@@ -68,10 +61,11 @@ shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
 }
 
 /// A type or a channel. REQUIRES: number <= kMaxStrings.
-std::string read_text(int fd, const shm::LinkContract& contract, std::uint16_t number) {
+std::string read_text(LastReader& reader, int fd, const shm::LinkContract& contract,
+                      std::uint16_t number) {
   shm::StringCopy copy;
   const std::uint64_t offset = shm::LinkLayout(contract).strings + number * shm::kStringBytes;
-  if (number == 0 || !read_value(fd, offset, copy)) return {};
+  if (number == 0 || !reader.read_value(fd, offset, copy)) return {};
   return {copy.text, std::min<std::size_t>(copy.length, shm::kMaxStringLength)};
 }
 
@@ -98,6 +92,19 @@ bool can_be_taken_over(Hive& hive, Pid pid) {
 }
 
 }  // namespace
+
+bool LastReader::read(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
+  constexpr int kTries = 5;
+  constexpr std::chrono::milliseconds kPause{2};
+  auto read = os::read_at(fd, offset, bytes);
+  // Once: nobody is to wait for each of thousands of reads.
+  for (int i = 1; i < kTries && !read && failure_.empty(); ++i) {
+    (void)os::wait_readable(-1, kPause);  // no descriptor tells when there is memory
+    read = os::read_at(fd, offset, bytes);
+  }
+  if (!read && failure_.empty()) failure_ = read.error().text;
+  return read && *read == bytes.size();
+}
 
 bool TakeoverWorker::step(Hive& hive) {
   if (pid_ == kNoPid) {
@@ -132,28 +139,30 @@ void TakeoverWorker::begin(Hive& hive, Pid pid) {
   for (InLink& link : links_) read_receipts(hive, pid, *life, link);
   if (life->home == nullptr) return;
   home_ = life->home;
-  capacity_ = home_capacity(home_->get());
-  if (capacity_ != 0) read_rows(hive, *life);
+  capacity_ = home_capacity(home_->get(), [this](int fd, std::uint64_t offset, auto bytes) {
+    return reader_.read(fd, offset, bytes);
+  });
+  if (capacity_ != 0) read_rows(*life);
 }
 
-void TakeoverWorker::read_rows(const Hive& hive, const Life& life) {
+void TakeoverWorker::read_rows(const Life& life) {
   const shm::HomeLayout layout(capacity_);
   const std::uint64_t control = layout.control;
   std::uint32_t rows = 0;
-  if (!read_value(life.home->get(), control + offsetof(shm::HomeControl, rows_allocated), rows) ||
-      !read_value(life.home->get(), control + offsetof(shm::HomeControl, next_arrival),
-                  next_arrival_) ||
-      !read_value(life.home->get(), control + offsetof(shm::HomeControl, entries_allocated),
-                  entries_)) {
+  if (!reader_.read_value(life.home->get(), control + offsetof(shm::HomeControl, rows_allocated),
+                          rows) ||
+      !reader_.read_value(life.home->get(), control + offsetof(shm::HomeControl, next_arrival),
+                          next_arrival_) ||
+      !reader_.read_value(life.home->get(), control + offsetof(shm::HomeControl, entries_allocated),
+                          entries_)) {
     entries_ = 0;
     return;
   }
   rows = std::min(rows, shm::kMaxRows);
   entries_ = std::min(entries_, capacity_);
   const auto table = std::make_unique<shm::InRow[]>(rows);
-  if (!read_whole(life.home->get(), layout.rows,
-                  std::as_writable_bytes(std::span(table.get(), rows)))) {
-    hive.log.warn("takeover_failed", "agent={} reason=\"its rows cannot be read\"", pid_);
+  if (!reader_.read(life.home->get(), layout.rows,
+                    std::as_writable_bytes(std::span(table.get(), rows)))) {
     return;
   }
   link_of_row_.assign(rows, -1);
@@ -177,7 +186,7 @@ void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink
   for (std::size_t bank = 0; bank < shm::kBanks; ++bank) {
     shm::ReceiptBank receipts;
     const std::uint64_t offset = layout.banks + bank * sizeof(receipts);
-    if (!read_value(own->fd->get(), offset, receipts)) continue;
+    if (!reader_.read_value(own->fd->get(), offset, receipts)) continue;
     if (receipts.incarnation.relaxed_load() != link.key.incarnation ||
         receipts.serial.relaxed_load() != link.key.serial) {
       continue;
@@ -187,8 +196,8 @@ void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink
     }
     if (receipts.stamps_ready.relaxed_load() == 0) continue;
     link.stamps.resize(shm::kMaxSlabs);
-    if (!read_whole(own->fd->get(), layout.stamp_offset(bank),
-                    std::as_writable_bytes(std::span(link.stamps)))) {
+    if (!reader_.read(own->fd->get(), layout.stamp_offset(bank),
+                      std::as_writable_bytes(std::span(link.stamps)))) {
       link.stamps.clear();
     }
   }
@@ -199,7 +208,7 @@ bool TakeoverWorker::step_cursors() {
   if (next_cursors_ >= links_.size()) return false;
   InLink& link = links_[next_cursors_++];
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-    const auto published = published_ever(link.fd->get(), link.contract, lane);
+    const auto published = published_ever(reader_, link.fd->get(), link.contract, lane);
     if (!published) continue;
     const auto index = static_cast<std::size_t>(lane);
     // Where the rows cannot be read, the entries cannot either: what was taken is in the lane
@@ -218,7 +227,7 @@ bool TakeoverWorker::step_entries(Hive& hive) {
   const std::uint64_t offset =
       shm::HomeLayout(capacity_).entries + next_entry_ * sizeof(shm::Entry);
   next_entry_ += count;
-  if (!read_whole(home_->get(), offset, std::as_writable_bytes(std::span(table.get(), count)))) {
+  if (!reader_.read(home_->get(), offset, std::as_writable_bytes(std::span(table.get(), count)))) {
     return true;
   }
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -262,9 +271,10 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
   const std::uint64_t offset =
       lane_offset(link.contract, lane) + (position & mask) * sizeof(shm::Slot);
   // The commit word first, in a call of its own: what it promises is complete in the second one.
-  if (read_word(link.fd->get(), offset) != position + 1) return false;
+  std::uint64_t commit = 0;
+  if (!reader_.read_value(link.fd->get(), offset, commit) || commit != position + 1) return false;
   shm::Slot slot;
-  if (!read_value(link.fd->get(), offset, slot)) return false;
+  if (!reader_.read_value(link.fd->get(), offset, slot)) return false;
   shm::SlotCopy copy{};
   shm::copy_slot(slot, copy);
   if (!is_good(copy, link.owner, link.contract)) return false;
@@ -277,13 +287,13 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   // What was only meant for the dead to know: nobody misses it.
   if (is_copy(slot.header) || is_ack(slot.header)) return;
   DeadLetter letter;
-  letter.type = read_text(link.fd->get(), link.contract, slot.header.type);
+  letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header.type);
   if (is_order(slot.header) && letter.type == kCancelOrder) return;
   letter.from = link.owner;
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
   letter.header = slot.header;
-  letter.channel = read_text(link.fd->get(), link.contract, slot.header.channel);
+  letter.channel = read_text(reader_, link.fd->get(), link.contract, slot.header.channel);
   letter.attempts = attempts;
   letter.reason = reason;
   const std::size_t length = std::min<std::size_t>(slot.header.length, kMaxLetterPayload);
@@ -293,7 +303,7 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
                 std::min(length, shm::inline_room(slot.header)));
   } else {
     const std::uint64_t offset = shm::LinkLayout(link.contract).slab_offset(slot.header.slab);
-    if (!read_whole(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
+    if (!reader_.read(link.fd->get(), offset, std::as_writable_bytes(std::span(letter.payload)))) {
       letter.payload.clear();
     }
   }
@@ -308,6 +318,14 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
 }
 
 void TakeoverWorker::finish(Hive& hive) {
+  if (!reader_.failure().empty()) {
+    const AgentNode* node = hive.tree.find(pid_);
+    hive.log.warn("letters_unread", "agent={} name={} dead_letters={} text={}", pid_,
+                  in_quotes(node == nullptr ? "" : node->name), letters_,
+                  in_quotes(fmt::format("{}: not all that it had left is in `beeline dlq ls`; give "
+                                        "the machine memory, and have the rest sent again",
+                                        reader_.failure())));
+  }
   if (letters_ != 0) {
     const std::string total = build_number(hive.dead_letters.total());
     hive.keeper.note(kDeadLettersKey, total);

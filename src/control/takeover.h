@@ -10,12 +10,31 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "shm/handover.h"
 #include "src/control/hive.h"
 
 namespace beeline::control {
+
+/// Reads what the dead have left: once, for then it is let go of. What the machine lacks just now,
+/// memory above all, is waited for a moment; what it still lacks then is remembered, to be said.
+class LastReader {
+ public:
+  /// False if there is less, or if it cannot be read. Holes read as zero.
+  [[nodiscard]] bool read(int fd, std::uint64_t offset, std::span<std::byte> bytes);
+  template <class T>
+  [[nodiscard]] bool read_value(int fd, std::uint64_t offset, T& value) {
+    return read(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
+  }
+  /// Why something could not be read; empty if everything could.
+  [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
+
+ private:
+  std::string failure_;
+};
 
 /// Works through Hive::takeovers. Not thread safe.
 class TakeoverWorker {
@@ -37,8 +56,8 @@ class TakeoverWorker {
   };
 
   void begin(Hive& hive, Pid pid);
-  void read_rows(const Hive& hive, const Life& life);
-  static void read_receipts(Hive& hive, Pid pid, const Life& life, InLink& link);
+  void read_rows(const Life& life);
+  void read_receipts(Hive& hive, Pid pid, const Life& life, InLink& link);
   bool step_cursors();
   bool step_entries(Hive& hive);
   bool step_lanes(Hive& hive);
@@ -48,6 +67,7 @@ class TakeoverWorker {
   void finish(Hive& hive);
 
   Pid pid_ = kNoPid;
+  LastReader reader_;
   SharedFd home_;
   std::uint32_t capacity_ = 0;
   std::uint32_t entries_ = 0;       // allocated

@@ -88,6 +88,9 @@ class BareHive {
     }
   }
 
+  /// From here on the log is written there; before, nowhere.
+  void log_into(int fd) { log_ = control::Log(fd); }
+
   /// From here on nothing can be kept.
   void lose_keeper() { keepers_ = os::PacketSocket(); }
 

@@ -1,6 +1,7 @@
 // What a finally dead agent had not finished becomes dead letters of the coordinator, whatever it
 // and its senders have written.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -247,6 +248,29 @@ TEST_F(TakeoverTest, AnAgentThatIsNotThereOrWasNeverReadyLeavesItsLanes) {
   ASSERT_TRUE(agent_->take_over());
   EXPECT_EQ(agent_->letters().size(), 1U);
   EXPECT_TRUE(agent_->hive().takeovers.empty());
+}
+
+// A file that nobody may read stands for a machine that lacks what it takes for good.
+TEST_F(TakeoverTest, WhoseLettersCouldNotAllBeReadIsSaidOnce) {
+  const os::UniqueFd log(::memfd_create("log", MFD_CLOEXEC));
+  agent_->world().log_into(log.get());
+  const auto unreadable = [] {
+    return share(os::UniqueFd(::open("/dev/null", O_WRONLY | O_CLOEXEC)));
+  };
+  Sender& other = agent_->join("other");
+  const std::uint64_t lost = DeadAgent::say(*sender_, "in the lane of one");
+  const std::uint64_t found = DeadAgent::say(other, "in the lane of another");
+  in_link().fd = unreadable();
+  life().home = unreadable();
+  end();
+  EXPECT_EQ(agent_->letter(lost), nullptr);
+  EXPECT_EQ(payload_of(found), "in the lane of another");
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(::pread(log.get(), text.data(), text.size(), 0)));
+  const std::size_t first = text.find(
+      "event=letters_unread agent=" + std::to_string(agent_->self().pid) + " name=\"victim\"");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("event=letters_unread", first + 1), std::string::npos) << text;
 }
 
 TEST_F(TakeoverTest, WithoutALifeTheLanesAreLeft) {
