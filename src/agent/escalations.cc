@@ -89,9 +89,15 @@ SendResult Escalations::write_down(std::span<const std::byte> payload) {
   if (core_.client_.closed() && !core_.unasked_ && core_.resume_in_call()) {
     done = core_.client_.escalate(text);
   }
-  if (!done && done.error().code == ErrorCode::kFull) return {SendStatus::kFull, 0, 0};
-  if (!done) return {SendStatus::kNoRoute, 0, 0};
-  return {SendStatus::kOk, 0, 0};
+  if (done) return {SendStatus::kOk, 0, 0};
+  switch (done.error().code) {
+    case ErrorCode::kFull:
+      return {SendStatus::kFull, 0, 0};
+    case ErrorCode::kNoMemory:
+      return {SendStatus::kNoMemory, 0, 0};
+    default:
+      return {SendStatus::kNoRoute, 0, 0};
+  }
 }
 
 // What no message of ours can carry is cut.
@@ -165,11 +171,11 @@ bool Escalations::send_first() {
   return true;
 }
 
-// What asks the coordinator goes when there is one again.
+// What asks the coordinator goes when there is one again, and when its log has room.
 bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   if (status == SendStatus::kOk) return false;
   const bool away = core_.client_.closed();
-  if (asked == control::kKingPid) return away;
+  if (asked == control::kKingPid) return away || status == SendStatus::kNoMemory;
   const send::OutLink* link = core_.out_link(asked);
   if (link == nullptr || !core_.has_place(*link)) return away || core_.is_placing();
   return may_be_sent_later(status);

@@ -35,6 +35,14 @@ bool LogGate::admits(Log& log, Who who, std::string_view event, std::int64_t now
   return true;
 }
 
+void LogGate::give_back(Who who, std::string_view event) {
+  for (const Pid pid : {who.pid, kNoPid}) {
+    const auto known = kinds_.find(Key(who.uid, pid, event));
+    if (known != kinds_.end()) known->second.bucket.give_back();
+    if (pid == kNoPid) return;
+  }
+}
+
 std::int64_t LogGate::settle(Log& log, std::int64_t now_ns) {
   if (now_ns < next_ns_ || next_ns_ == 0) return next_ns_;
   next_ns_ = now_ns + kSweepNs;

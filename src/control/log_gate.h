@@ -54,6 +54,9 @@ class LogGate {
   [[nodiscard]] bool admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
                             const Limit& limit = kRefusals);
 
+  /// The line that `who` was allowed was not written.
+  void give_back(Who who, std::string_view event);
+
   /// Says what was left out, and forgets whose bucket is full again. To be called often. Returns
   /// when it wants to be called, 0 for never.
   std::int64_t settle(Log& log, std::int64_t now_ns);

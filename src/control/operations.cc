@@ -75,7 +75,9 @@ Result<void> do_escalate(Call& call, const EscalateRequest& request) {
   call.hive.log.warn("escalation", "agent={} text={}", call.caller.pid,
                      in_quotes(request.text.substr(0, kMaxLoggedText)));
   if (call.hive.log.dropped() != dropped) {
-    return fail(ErrorCode::kFull, "the log of the coordinator takes nothing more; try later");
+    call.hive.gate.give_back({call.caller.pid, call.caller.uid}, "escalation");
+    return fail(ErrorCode::kNoMemory,
+                "the log of the coordinator takes nothing more: its disk may be full");
   }
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};

@@ -41,6 +41,9 @@ class TokenBucket {
     return true;
   }
 
+  // Puts back one that was taken.
+  void give_back() { origin_ns_ -= step_ns_; }
+
   // How long until there is one, 0 if there is one now.
   [[nodiscard]] std::int64_t ns_until(std::int64_t now_ns) const {
     return std::max<std::int64_t>(0, origin_ns_ - now_ns + step_ns_);

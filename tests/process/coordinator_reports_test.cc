@@ -1,6 +1,13 @@
 // What agents report to the coordinator, and what it tells of it: in its log, which no single agent
 // can fill, to the owner of a link that was ended, and in its status.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <array>
+
+#include <beeline/agent.h>
+
 #include "coordinator_fixture.h"
 
 namespace beeline::control {
@@ -103,6 +110,43 @@ TEST_F(ReportsTest, WhoEscalatesAllTheTimeIsRefused) {
   EXPECT_TRUE(has_error(last, ErrorCode::kFull, "too often"));
   TestAgent other = agent(named("other"));
   EXPECT_TRUE(is_ok(other.client.escalate("help")));
+}
+
+// A log that has no room, as on a full disk: a pipe that is full.
+TEST_F(ReportsTest, WhatTheLogHasNoRoomForUsesUpNoLineAndWaitsInTheHandsOfItsHandler) {
+  const std::string path = root_ + "/pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const os::UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  std::array<char, 4096> bytes{};
+  while (::write(pipe.get(), bytes.data(), bytes.size()) > 0) {
+  }
+  ASSERT_EQ(run_beelined({"--log", path}).first, 0);
+  TestAgent lead = agent(named("lead"));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(
+        has_error(lead.client.escalate("help"), ErrorCode::kNoMemory, "its disk may be full"));
+  }
+
+  auto worker = beeline::Agent::attach({.name = "worker"});
+  ASSERT_TRUE(is_ok(worker));
+  ASSERT_TRUE(worker->send("worker", "hopeless"));
+  const auto served = worker->serve(
+      [](Message&) {
+        return Ack{AckStatus::kEscalate, {}};
+      },
+      {.most = 1});
+  EXPECT_TRUE(served && *served == 1);
+  EXPECT_EQ(worker->counters().leased, 1U);
+  std::string log;
+  const auto is_written = [&] {
+    (void)worker->receive({.timeout = 1ms});
+    for (ssize_t count = 0; (count = ::read(pipe.get(), bytes.data(), bytes.size())) > 0;) {
+      log.append(bytes.data(), static_cast<std::size_t>(count));
+    }
+    return worker->counters().done == 1;
+  };
+  EXPECT_TRUE(eventually(is_written));
+  EXPECT_NE(log.find("hopeless"), std::string::npos);
 }
 
 TEST_F(ReportsTest, ACoordinatorThatDoesNotReadHoldsNoReporterUp) {
