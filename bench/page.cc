@@ -104,6 +104,9 @@ std::string page_text(const std::vector<Row>& machines, const std::vector<Sectio
                         escaped(section.about.about));
     if (!section.rows.empty()) text += table_text(section.about, section.rows);
     for (const std::string& picture : section.pictures) text += "<p>" + picture + "\n";
+    for (const std::string& why : section.undrawn) {
+      text += "<p class=note>A picture is missing: " + escaped(why) + "\n";
+    }
   }
   return text + "</html>\n";
 }

@@ -12,6 +12,7 @@ struct Section {
   Description about;
   std::vector<Row> rows;
   std::vector<std::string> pictures{};
+  std::vector<std::string> undrawn{};  ///< why a picture is missing, one text for each
 };
 
 /// The machines that the rows were measured on, as those of `limit` name them, each once, whatever

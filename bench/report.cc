@@ -159,7 +159,7 @@ class Report final : public Benchmark {
     if (rows.empty()) return fail(ErrorCode::kInvalid, "there are no rows in " + paths_.front());
     auto sections = sections_of(rows);
     print_tables(sections);
-    if (auto drawn = draw_all(sections, out); !drawn) return drawn;
+    draw_all(sections, out);
     const std::string page = page_file();
     std::ofstream file(page);
     file << page_text(machines_of(rows), sections);
@@ -169,32 +169,29 @@ class Report final : public Benchmark {
   }
 
  private:
-  /// Draws what there is to draw.
-  static Result<void> add(std::vector<std::string>& drawn, const std::string& script) {
-    if (script.empty()) return {};
+  /// Draws a script; the section says what could not be drawn.
+  static void add(Section& section, const std::string& script, const Sink& out) {
+    if (script.empty()) return;
     auto picture = draw(script);
-    if (!picture) return tl::unexpected(picture.error());
-    drawn.push_back(std::move(*picture));
-    return {};
+    if (picture) return section.pictures.push_back(std::move(*picture));
+    section.undrawn.push_back(picture.error().text);
+    out.remark(
+        fmt::format("{}: a picture is missing: {}", section.about.name, section.undrawn.back()));
   }
 
-  static Result<void> draw_all(std::vector<Section>& sections, const Sink& out) {
+  static void draw_all(std::vector<Section>& sections, const Sink& out) {
     if (!has_gnuplot()) {
-      out.remark("no pictures: there is no gnuplot; scripts/setup bench installs it");
-      return {};
+      return out.remark("no pictures: there is no gnuplot; scripts/setup bench installs it");
     }
     for (Section& section : sections) {
-      auto& drawn = section.pictures;
-      const auto next_name = [&] { return fmt::format("{}{}_", section.about.name, drawn.size()); };
+      const auto next_name = [&] {
+        return fmt::format("{}{}_", section.about.name, section.pictures.size());
+      };
       for (const Plot& plot : section.about.plots) {
-        if (auto done = add(drawn, plot_script(plot, section.rows, next_name())); !done)
-          return done;
+        add(section, plot_script(plot, section.rows, next_name()), out);
       }
-      for (const Row& row : section.rows) {
-        if (auto done = add(drawn, curve_of(row, next_name())); !done) return done;
-      }
+      for (const Row& row : section.rows) add(section, curve_of(row, next_name()), out);
     }
-    return {};
   }
 
   [[nodiscard]] std::string page_file() const {

@@ -93,6 +93,12 @@ class BenchTest : public testing::Test {
     return folder_ + "/" + name;
   }
 
+  [[nodiscard]] std::string page_text() const {
+    std::ostringstream page;
+    page << std::ifstream(in_folder("report.html")).rdbuf();
+    return page.str();
+  }
+
   std::string folder_;
   std::string place_;
 };
@@ -260,23 +266,68 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
   const Outcome outcome = run({"beeline-bench", "report", folder_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("64 KiB"), std::string::npos) << outcome.out;
-  std::ostringstream page;
-  page << std::ifstream(in_folder("report.html")).rdbuf();
+  const std::string page = page_text();
   for (const char* const text :
        {"a &lt;fast&gt; one", "<td>123", "UNSTABLE: limit 100 before, 300", "light dark"}) {
-    EXPECT_NE(page.str().find(text), std::string::npos) << "no \"" << text << "\" in the page";
+    EXPECT_NE(page.find(text), std::string::npos) << "no \"" << text << "\" in the page";
   }
   // The plot of the sizes, and a curve of percentiles for the row that has a histogram.
   const bool can_draw = outcome.err.find("there is no gnuplot") == std::string::npos;
   for (const char* const text : {"<svg", "Percentiles: 64 B, spin", ">99<"}) {
-    EXPECT_EQ(page.str().find(text) != std::string::npos, can_draw) << text;
+    EXPECT_EQ(page.find(text) != std::string::npos, can_draw) << text;
   }
   for (const char* const text : {"https:", "src=", "<link", "<script"}) {
-    EXPECT_EQ(page.str().find(text), std::string::npos)
-        << "the page needs something else: " << text;
+    EXPECT_EQ(page.find(text), std::string::npos) << "the page needs something else: " << text;
   }
   if (is_soak() && !can_draw)
     GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+}
+
+// Lines of the picture of round trips, as many as scripts/bench has with a rate, and more.
+TEST_F(BenchTest, ReportDrawsManyLinesWithoutAComplaint) {
+  std::ofstream rows(in_folder("a.jsonl"));
+  for (const char* const how : {"spin", "spin, untouched", "sleep", "sleep, untouched", "adaptive",
+                                "spin, 10000/s", "sleep, 10000/s", "adaptive, untouched"}) {
+    for (const int size : {16, 64, 1024}) {
+      rows << fmt::format(R"({{"test":"latency","size":{},"how":"{}","rtt_ns":{{"p50":{}}},)", size,
+                          how, 100 * size)
+           << R"("limit_rtt_ns":{"p50":101}})"
+           << "\n";
+    }
+  }
+  // One that has a single point is no line.
+  rows << R"({"test":"latency","size":64,"how":"alone","rtt_ns":{"p50":100}})"
+       << "\n";
+  rows.close();
+  const Outcome outcome = run({"beeline-bench", "report", folder_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  if (outcome.err.find("there is no gnuplot") != std::string::npos) {
+    GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+  }
+  EXPECT_EQ(outcome.err, "");
+  const std::string page = page_text();
+  EXPECT_NE(page.find("<svg"), std::string::npos) << page;
+  EXPECT_NE(page.find(">adaptive, untouched: message<"), std::string::npos) << page;
+  EXPECT_EQ(page.find(">alone: message<"), std::string::npos) << "a single point is drawn";
+  EXPECT_NE(page.find("stroke-dasharray"), std::string::npos) << "lines with one colour look alike";
+}
+
+TEST_F(BenchTest, ReportSaysWhichPictureItCouldNotDraw) {
+  std::ofstream rows(in_folder("a.jsonl"));
+  for (const int size : {16, 64}) {
+    // Nothing but zeros has no range.
+    rows << fmt::format(R"({{"test":"latency","size":{},"rtt_ns":{{"p50":0}}}})", size) << "\n";
+  }
+  rows.close();
+  const Outcome outcome = run({"beeline-bench", "report", folder_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  if (outcome.err.find("there is no gnuplot") != std::string::npos) {
+    GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+  }
+  const char* const why = "latency: a picture is missing: gnuplot ended with 0 and said: ";
+  EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+  EXPECT_NE(page_text().find("A picture is missing: gnuplot ended"), std::string::npos);
+  EXPECT_NE(page_text().find("<td>64 B"), std::string::npos) << "the page goes on";
 }
 
 TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
@@ -305,10 +356,9 @@ TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
   const std::string others = outcome.out.substr(better, latency - better);
   EXPECT_NE(others.find("pipe"), std::string::npos) << others;
   EXPECT_EQ(others.find("posix-queue"), std::string::npos) << "it is not better: " << others;
-  std::ostringstream page;
-  page << std::ifstream(in_folder("report.html")).rdbuf();
-  EXPECT_LT(page.str().find("<h2>targets"), page.str().find("<h2>better"));
-  EXPECT_NE(page.str().find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page.str();
+  const std::string page = page_text();
+  EXPECT_LT(page.find("<h2>targets"), page.find("<h2>better"));
+  EXPECT_NE(page.find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page;
 }
 
 TEST_F(BenchTest, ReportSaysThatNobodyIsBetterAndThatMachinesAreMixed) {
@@ -327,10 +377,9 @@ TEST_F(BenchTest, ReportSaysThatNobodyIsBetterAndThatMachinesAreMixed) {
                                       << "\n";
   const std::string of_two = run({"beeline-bench", "report", folder_}).out;
   EXPECT_NE(of_two.find("THESE ROWS ARE OF 2 MACHINES"), std::string::npos) << of_two;
-  std::ostringstream page;
-  page << std::ifstream(in_folder("report.html")).rdbuf();
+  const std::string page = page_text();
   for (const char* const text : {nobody, "<td>one", "<td>another"}) {
-    EXPECT_NE(page.str().find(text), std::string::npos) << "no \"" << text << "\" in the page";
+    EXPECT_NE(page.find(text), std::string::npos) << "no \"" << text << "\" in the page";
   }
 }
 
