@@ -14,6 +14,7 @@
 
 #include "bench/benchmarks.h"
 #include "bench/histogram_text.h"
+#include "bench/markdown.h"
 #include "bench/page.h"
 #include "bench/plot.h"
 #include "bench/targets.h"
@@ -90,19 +91,6 @@ Result<void> read_rows(const std::string& file, RowsByTest& rows) {
   return {};
 }
 
-Description about_targets(std::size_t machines) {
-  Description about{
-      .name = "targets",
-      .help = "",
-      .about =
-          "what Beeline is to reach and what these rows say; spread: p50 to p99 of times, "
-          "the slowest to the fastest window of streams, over all rows of a measurement",
-      .columns = target_columns()};
-  if (machines > 1)
-    about.about += fmt::format("; THESE ROWS ARE OF {} MACHINES OR BUILDS, mixed", machines);
-  return about;
-}
-
 /// Who is better than Beeline, with the columns of all rows of neighbours.
 Section better_section(Description about, const RowsByTest& rows) {
   about.name = "better";
@@ -113,7 +101,11 @@ Section better_section(Description about, const RowsByTest& rows) {
 
 /// The tables in their order: the targets, who is better, and each test that has rows.
 std::vector<Section> sections_of(const RowsByTest& rows) {
-  std::vector<Section> sections{{about_targets(machines_of(rows).size()), target_rows(rows)}};
+  Description targets{.name = "targets",
+                      .help = "",
+                      .about = targets_text(machines_of(rows).size()),
+                      .columns = target_columns()};
+  std::vector<Section> sections{{std::move(targets), target_rows(rows)}};
   for (const auto& benchmark : all_benchmarks()) {
     const Description& about = benchmark->description();
     const auto those = rows.find(about.name);
@@ -146,7 +138,9 @@ class Report final : public Benchmark {
 
   void add_flags(CLI::App& command) override {
     command.add_option("rows", paths_, "Files of rows, or directories of *.jsonl")->required();
-    command.add_option("--out", out_, "The page; by default report.html in the first directory");
+    command.add_option(
+        "--out", out_,
+        "The page; by default report.html in the first directory. targets.md goes beside it");
   }
 
   Result<void> run(Sink& out) override {
@@ -160,15 +154,20 @@ class Report final : public Benchmark {
     auto sections = sections_of(rows);
     print_tables(sections);
     draw_all(sections, out);
-    const std::string page = page_file();
-    std::ofstream file(page);
-    file << page_text(machines_of(rows), sections);
-    if (!file.flush()) return os::system_failure("cannot write " + page);
-    std::fputs(("page: " + page + "\n").c_str(), stdout);
-    return {};
+    const fs::path page = page_file();
+    if (auto done = write("page", page, page_text(machines_of(rows), sections)); !done) return done;
+    return write("targets", page.parent_path() / "targets.md", targets_markdown(rows));
   }
 
  private:
+  static Result<void> write(const char* what, const fs::path& name, const std::string& text) {
+    std::ofstream file(name);
+    file << text;
+    if (!file.flush()) return os::system_failure("cannot write " + name.string());
+    std::fputs(fmt::format("{}: {}\n", what, name.string()).c_str(), stdout);
+    return {};
+  }
+
   /// Draws a script; the section says what could not be drawn.
   static void add(Section& section, const std::string& script, const Sink& out) {
     if (script.empty()) return;
@@ -194,7 +193,7 @@ class Report final : public Benchmark {
     }
   }
 
-  [[nodiscard]] std::string page_file() const {
+  [[nodiscard]] fs::path page_file() const {
     if (!out_.empty()) return out_;
     std::error_code error;
     const fs::path first(paths_.front());

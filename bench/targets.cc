@@ -288,6 +288,7 @@ Row row_of(const RowsByTest& rows, const Target& target) {
   Row row{{"what", target.what}, {"target", target_text(target)}};
   if (found.empty()) {
     row["result"] = all.empty() ? "not measured" : "no figure";
+    if (!all.empty()) row["reached"] = "not known: nothing at the same limit to compare with";
     return row;
   }
   const Row& middle = middle_of(found, target.bound != Bound::kAtLeast);
@@ -314,6 +315,16 @@ Row row_of(const RowsByTest& rows, const Target& target) {
 }
 
 }  // namespace
+
+std::string targets_text(std::size_t machines) {
+  std::string text =
+      "What Beeline is to reach and what these rows say; spread: p50 to p99 of times, the slowest "
+      "to the fastest window of streams, over all rows of a measurement";
+  if (machines > 1) {
+    text += fmt::format("; THESE ROWS ARE OF {} MACHINES OR BUILDS, mixed", machines);
+  }
+  return text;
+}
 
 std::vector<Column> target_columns() {
   return {{.title = "what", .value = "/what", .width = 53, .is_left = true},

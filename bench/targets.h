@@ -8,6 +8,8 @@
 
 namespace beeline::bench {
 
+/// What the table of target_rows() shows, of rows of so many machines.
+[[nodiscard]] std::string targets_text(std::size_t machines);
 /// Columns of target_rows().
 [[nodiscard]] std::vector<Column> target_columns();
 
@@ -16,7 +18,8 @@ namespace beeline::bench {
 /// the target is asked for at, of these the stable ones, of these the one in the middle; of two in
 /// the middle the one that is less favourable. Without a row at such a limit the target is neither
 /// reached nor missed. What is in no row is "not measured"; there is "no figure" where a row has
-/// none, or none that may be compared.
+/// none, or none that may be compared, and then it is
+/// not known.
 [[nodiscard]] std::vector<Row> target_rows(const RowsByTest& rows);
 
 /// The rows of neighbours that are better than Beeline's.

@@ -93,10 +93,11 @@ class BenchTest : public testing::Test {
     return folder_ + "/" + name;
   }
 
-  [[nodiscard]] std::string page_text() const {
-    std::ostringstream page;
-    page << std::ifstream(in_folder("report.html")).rdbuf();
-    return page.str();
+  [[nodiscard]] std::string page_text() const { return text_of("report.html"); }
+  [[nodiscard]] std::string text_of(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(in_folder(name)).rdbuf();
+    return text.str();
   }
 
   std::string folder_;
@@ -359,6 +360,32 @@ TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
   const std::string page = page_text();
   EXPECT_LT(page.find("<h2>targets"), page.find("<h2>better"));
   EXPECT_NE(page.find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page;
+}
+
+TEST_F(BenchTest, ReportHasTargetsAndWhoIsBetterAsMarkdown) {
+  std::ofstream(in_folder("a.jsonl"))
+      << R"({"test":"limit","machine":{"cpu":"one|two"}})"
+      << "\n"
+      << R"({"test":"latency","size":64,"mode":"spin","payload":"lane","rtt_ns":{"p50":150,)"
+      << R"("p99":300},"limit_rtt_ns":{"p50":100},"stable":false,"attempts":3,"count":1000,)"
+      << R"("limit_before_ns":60,"limit_after_ns":140})"
+      << "\n"
+      << R"({"test":"inbox","depth":10000,"size":64,"take_ns":{"p50":90},"clock_ns":{"p50":10},)"
+      << R"("limit_rtt_ns":{"p50":100}})"
+      << "\n"
+      << R"({"test":"peers","peer":"pipe","kind":"wake","size":64,"mode":"sleep",)"
+      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"better":true})"
+      << "\n";
+  EXPECT_EQ(run({"beeline-bench", "report", folder_}).code, 0);
+  const std::string text = text_of("targets.md");
+  for (const char* const line :
+       {"Measured on: cpu: one|two.\n\n", "spread: p50 to p99 of times",
+        "| at most 1.5 | 1.50 | 100 ns | 1.50 to 3.00 | yes | UNSTABLE: limit 60 before, 140",
+        "| growth of that from 100 to 10,000, log n at worst | at most 2 | no figure | - | - | not "
+        "known: nothing at the same limit",
+        "| wake | 64 B | sleep | pipe | 77 | - | - | - | - | 0.70 | better than Beeline |\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << "no \"" << line << "\" in " << text;
+  }
 }
 
 TEST_F(BenchTest, ReportSaysThatNobodyIsBetterAndThatMachinesAreMixed) {
