@@ -44,6 +44,8 @@ std::vector<Column> better_columns() {
           {.title = "1000/s", .value = "/messages_per_s", .scale = 1e-3, .digits = 1},
           {.title = "slowest", .value = "/window_messages_per_s/min", .scale = 1e-3, .digits = 1},
           {.title = "fastest", .value = "/window_messages_per_s/max", .scale = 1e-3, .digits = 1},
+          {.title = "Beeline: p50, ns", .value = "/beeline_rtt_ns"},
+          {.title = "1000/s", .value = "/beeline_messages_per_s", .scale = 1e-3, .digits = 1},
           {.title = "limit, ns", .value = "/limit_rtt_ns/p50"},
           {.title = "ratio", .value = "/ratio_to_beeline", .digits = 2}};
 }

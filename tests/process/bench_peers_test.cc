@@ -73,6 +73,7 @@ void expect_fields(const json& row) {
   EXPECT_GT(row.at("limit_rtt_ns").at("p50"), 0);
   EXPECT_EQ(row.at("limit_by"), row.at("mode") == "sleep" ? "futex" : "cache line");
   EXPECT_GT(row.at("beeline_limit_rtt_ns"), 0);
+  EXPECT_GT(row.at(is_round_trip ? "beeline_rtt_ns" : "beeline_messages_per_s"), 0);
   // Null where the machine was another one, see ratio_test.
   EXPECT_TRUE(row.at("ratio_to_beeline").is_null() || row.at("ratio_to_beeline") > 0);
   EXPECT_EQ(row.contains("better"), row.at("ratio_to_beeline").is_number());

@@ -374,7 +374,7 @@ TEST_F(BenchTest, ReportHasTargetsAndWhoIsBetterAsMarkdown) {
       << R"("limit_rtt_ns":{"p50":100}})"
       << "\n"
       << R"({"test":"peers","peer":"pipe","kind":"wake","size":64,"mode":"sleep",)"
-      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"better":true})"
+      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"beeline_rtt_ns":110,"better":true})"
       << "\n";
   EXPECT_EQ(run({"beeline-bench", "report", folder_}).code, 0);
   const std::string text = text_of("targets.md");
@@ -383,7 +383,8 @@ TEST_F(BenchTest, ReportHasTargetsAndWhoIsBetterAsMarkdown) {
         "| at most 1.5 | 1.50 | 100 ns | 1.50 to 3.00 | yes | UNSTABLE: limit 60 before, 140",
         "| growth of that from 100 to 10,000, log n at worst | at most 2 | no figure | - | - | not "
         "known: nothing at the same limit",
-        "| wake | 64 B | sleep | pipe | 77 | - | - | - | - | 0.70 | better than Beeline |\n"}) {
+        "| wake | 64 B | sleep | pipe | 77 | - | - | - | 110 | - | - | 0.70 | better than Beeline "
+        "|\n"}) {
     EXPECT_NE(text.find(line), std::string::npos) << "no \"" << line << "\" in " << text;
   }
 }

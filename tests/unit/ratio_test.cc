@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 namespace beeline::bench::peers {
 namespace {
 
@@ -34,6 +36,49 @@ TEST(Ratio, there_is_none_between_two_regimes_of_the_machine) {
     EXPECT_EQ(row.at("ratio_to_beeline"), 0.5) << row;
     EXPECT_EQ(note_of(row), "better than Beeline");
   }
+}
+
+TEST(Ratio, carries_our_figure) {
+  EXPECT_EQ(row_of({50.0, 500.0}, {200.0, 510.0}).at("beeline_rtt_ns"), 200.0);
+  EXPECT_EQ(row_of({50.0, 500.0}, {200.0, 510.0}, false).at("beeline_messages_per_s"), 200.0);
+}
+
+// The machine has two limits, 170 and 560, and we were measured at the first.
+class RatioBesideOurs : public testing::Test {
+ protected:
+  RatioBesideOurs() { ours_.add({100.0, 170.0}); }
+
+  int measured_ = 0;
+  double next_limit_ = 560.0;
+  Ours ours_{3, [this]() -> std::optional<Figure> {
+               ++measured_;
+               if (next_limit_ == 0.0) return std::nullopt;
+               return Figure{200.0, next_limit_};
+             }};
+};
+
+TEST_F(RatioBesideOurs, we_are_measured_again_where_the_limits_differ) {
+  EXPECT_EQ(ours_.beside({50.0, 180.0})->value, 100.0);
+  EXPECT_EQ(measured_, 0);
+  EXPECT_EQ(ours_.beside({50.0, 500.0})->value, 200.0);
+  EXPECT_EQ(measured_, 1);
+  EXPECT_EQ(ours_.beside({50.0, 150.0})->value, 100.0) << "each has the nearest one";
+  EXPECT_EQ(ours_.beside({50.0, 600.0})->value, 200.0);
+  EXPECT_EQ(measured_, 1) << "of those that are there";
+}
+
+TEST_F(RatioBesideOurs, we_are_measured_so_often_and_no_more) {
+  for (const double limit : {350.0, 0.0}) {
+    measured_ = 0;
+    next_limit_ = limit;
+    EXPECT_EQ(ours_.beside({50.0, 560.0})->limit_rtt_ns, limit == 0.0 ? 350.0 : limit);
+    EXPECT_EQ(measured_, 2) << "three attempts, of which the first was before";
+  }
+}
+
+TEST(Ratio, there_is_none_without_our_figure) {
+  Ours ours(5, [] { return Figure{1.0, 100.0}; });
+  EXPECT_FALSE(ours.beside({50.0, 100.0}));
 }
 
 TEST(Ratio, what_is_above_zero_stays_above_zero) {
