@@ -1,0 +1,51 @@
+// scripts/bench, each of its measurements once and briefly: all can be made, and there is something
+// to say of each target. No figure is judged.
+
+#include <fstream>
+#include <sstream>
+
+#include "src/os/process.h"
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+class BenchScript : public CliTest {
+ protected:
+  /// The lines of a file of the run that hold `what`.
+  [[nodiscard]] std::vector<std::string> lines_with(const std::string& file,
+                                                    const std::string& what) const {
+    std::ifstream in(folder_ + "/bench-results/" + file);
+    std::vector<std::string> found;
+    for (std::string line; std::getline(in, line);) {
+      if (contains(line, what)) found.push_back(line);
+    }
+    return found;
+  }
+};
+
+TEST_F(BenchScript, measures_what_each_target_asks_for) {
+  if (os::usable_cpus() == 1) GTEST_SKIP() << "on one CPU nobody polls, as most targets ask for";
+  std::filesystem::create_directory_symlink(::getenv("BEELINE_BIN"), folder_ + "/bin");
+  const std::string script = std::string(::getenv("BEELINE_SOURCE")) + "/scripts/bench";
+  const Outcome outcome = Program({script, folder_, "--brief"}).wait(std::chrono::seconds(250));
+  EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+  // It ends with the targets and who is better.
+  std::ostringstream text;
+  text << std::ifstream(folder_ + "/bench-results/targets.md").rdbuf();
+  EXPECT_TRUE(contains(outcome.out, text.str() + "measured in ")) << outcome.out;
+  EXPECT_EQ(lines_with("targets.md", "| at most ").size() +
+                lines_with("targets.md", "| at least ").size() +
+                lines_with("targets.md", "| under ").size() +
+                lines_with("targets.md", "| reported ").size(),
+            20U)
+      << text.str();
+  const bool has_iceoryx = lines_with("95-peers.jsonl", "\"iceoryx\",\"skipped\"").empty();
+  for (const std::string& line : lines_with("targets.md", "not measured")) {
+    EXPECT_TRUE(!has_iceoryx && contains(line, "iceoryx")) << line;
+  }
+  EXPECT_FALSE(lines_with("report.html", "<h2>peers").empty());
+}
+
+}  // namespace
+}  // namespace beeline::test
