@@ -232,9 +232,10 @@ inline void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
                     : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
 }
 
-// When a message was sent: as it says, but neither before the lane was empty nor later than now.
+// When a message was sent: as it says, but neither before the lane was empty nor later than now. A
+// link that became known in the tick of the clock in which all were seen empty was not among them.
 inline std::int64_t Receiver::time_sent(const InLink& link, std::int64_t said_ns) const {
-  const bool was_known = link.known_since_ns <= all_empty_ns_;
+  const bool was_known = link.known_since_ns < all_empty_ns_;
   const std::int64_t earliest =
       was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
   return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));

@@ -74,7 +74,7 @@ TEST_F(SlotTest, AMessageIsNeverOlderThanWhenItsLaneWasSeenEmpty) {
   Peer& known = join(100);
   Peer& fresh = join(101);
   const std::int64_t now = os::coarse_ns();
-  fresh.link->known_since_ns = now + 1;  // all was seen empty before anybody knew of it
+  fresh.link->known_since_ns = now;  // all was seen empty in this tick, before anybody knew of it
   fresh.link->seen_empty_ns = now - 500;
   receiver_->note_all_empty(now);
   const auto sent_of = [&](Peer& peer, std::int64_t claimed) {
