@@ -10,6 +10,13 @@ namespace beeline::receive {
 
 namespace {
 
+// Which of two links of one owner waits for the other.
+void note_older(InLink& link, InLink& other) {
+  const std::uint64_t life = other.key.incarnation;
+  if (life >= link.key.incarnation) return;
+  if (link.older == nullptr || link.older->key.incarnation < life) link.older = &other;
+}
+
 // Of what was written over in a lane, in one audit: its owner may go on with that for ever.
 constexpr std::uint32_t kMostSkipped = 1024;
 
@@ -24,10 +31,9 @@ Receiver::Receiver(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {
 InLink& Receiver::add(std::unique_ptr<InLink> link) {
   link->reader_life = home_->home().header().owner_incarnation;
   for (const auto& other : links_) {
-    if (other->owner_pid == link->owner_pid && other->key.incarnation < link->key.incarnation &&
-        (link->older == nullptr || link->older->key.incarnation < other->key.incarnation)) {
-      link->older = other.get();
-    }
+    if (other->owner_pid != link->owner_pid) continue;
+    note_older(*link, *other);
+    note_older(*other, *link);  // that of an earlier life may come to us later
   }
   if (rows_.size() <= link->row) {
     rows_.resize(link->row + 1U, nullptr);

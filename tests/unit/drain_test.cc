@@ -108,6 +108,23 @@ TEST_F(DrainTest, AnEarlierLifeOfTheSameAgentIsDrainedFirstWhateverLiesBetween) 
   EXPECT_EQ(newest.receipt(), 1U);
 }
 
+TEST_F(DrainTest, AnEarlierLifeIsDrainedFirstAlsoIfItsLinkCameLater) {
+  start({.policy = shm::OrderPolicy::kFifo});
+  Peer& newest = join(100, 3000);
+  Peer& oldest = join(100, 1000);
+  Peer& between = join(100, 2000);
+  between.counter = 1;  // a life goes on with the ids of the one before
+  newest.counter = 2;
+  const std::uint64_t last = newest.say();
+  const std::uint64_t second = between.say();
+  const std::uint64_t first = oldest.say();
+  while (receiver_->drain_all()) {
+  }
+  EXPECT_EQ(finish_one(), first);
+  EXPECT_EQ(finish_one(), second);
+  EXPECT_EQ(finish_one(), last);
+}
+
 TEST_F(DrainTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
   Peer& mute = join(100, 1000);
   Peer& liar = join(100, 2000);
