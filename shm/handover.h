@@ -50,8 +50,9 @@ struct InheritedLink {
   std::uint64_t cursors[kLanes] = {0, 0};   // from the old row; 0 when the predecessor had no row
   std::uint64_t receipts[kLanes] = {0, 0};  // from the old bank, read before the old row: what an
                                             // honest predecessor wrote there is never beyond that
-  std::int64_t seen_empty_ns = 0;  // from the old row; what is in the lanes was sent after it
-  bool has_stamps = false;         // the old bank had some
+  std::int64_t seen_empty_ns = 0;   // from the old row; what is in the lanes was sent after it
+  std::int64_t known_since_ns = 0;  // from the old row, else since when we know of it
+  bool has_stamps = false;          // the old bank had some
   std::array<std::uint64_t, kMaxSlabs> stamps{};  // as they were copied, once
   std::bitset<kMaxSlabs> held;                    // slabs of the entries that were inherited
   LinkLayout layout{LinkContract{}};              // of the in-link

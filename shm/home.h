@@ -40,8 +40,9 @@ struct InRow {
   Atomic<std::uint32_t> owner_pid;
   Atomic<std::uint64_t>
       retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
-  Atomic<std::int64_t> seen_empty_ns;  // when all that was taken was all there was
-  std::uint64_t reserved[2];
+  Atomic<std::int64_t> seen_empty_ns;   // when all that was taken was all there was
+  Atomic<std::int64_t> known_since_ns;  // HomeControl::all_empty_ns says nothing of it before
+  std::uint64_t reserved;
 };
 static_assert(sizeof(InRow) == kCacheLine);
 static_assert(offsetof(InRow, cursors) == 8);
@@ -234,8 +235,9 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
 // looks after death.
 inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
                      std::uint64_t normal_cursor, std::uint64_t urgent_cursor,
-                     std::int64_t seen_empty_ns = 0) {
+                     std::int64_t seen_empty_ns = 0, std::int64_t known_since_ns = 0) {
   row.seen_empty_ns.relaxed_store(seen_empty_ns);
+  row.known_since_ns.relaxed_store(known_since_ns);
   row.cursors[0].relaxed_store(normal_cursor);
   row.cursors[1].relaxed_store(urgent_cursor);
   row.serial.relaxed_store(key.serial);

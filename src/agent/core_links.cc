@@ -107,8 +107,9 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   auto memory = map_link(announced);
   if (!memory && segment::is_lie(memory.error())) return refuse(announced, memory.error().text);
   if (!memory) return postpone(std::move(announced));  // the machine has no memory now
-  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, opened_at(announced));
   auto link = make_in_link(std::move(*memory), announced);
+  shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns,
+                link->known_since_ns);
   link->row = *row;
   receive::InLink& added = receiver_->add(std::move(link));
   join_life(added);

@@ -18,6 +18,11 @@ using LinksByRow = std::vector<shm::InheritedLink*>;
 
 constexpr const char* kNoRoomForReceipts = "attach: no memory for the receipts of a predecessor";
 
+// A time that a predecessor wrote down.
+std::int64_t time_in(const shm::Atomic<std::int64_t>& word) {
+  return std::clamp<std::int64_t>(word.relaxed_load(), 0, os::coarse_ns());
+}
+
 LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, shm::InheritedLink*> by_name;
   for (Inherited& from : links) {
@@ -113,8 +118,8 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
       // SYNC(home.cursor): acquire; the entries that it counts are seen.
       link.cursors[lane] = row.cursors[lane].observe();
     }
-    link.seen_empty_ns =
-        std::clamp<std::int64_t>(row.seen_empty_ns.relaxed_load(), 0, os::coarse_ns());
+    link.seen_empty_ns = time_in(row.seen_empty_ns);
+    link.known_since_ns = time_in(row.known_since_ns);
     return true;
   }
   return false;
@@ -141,8 +146,7 @@ Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid, shm::Inherited
   return found;
 }
 
-Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink& inherited,
-                           bool was_known) {
+Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink& inherited) {
   switch (verify_extents(link)) {
     case Extents::kVerified:
       break;
@@ -162,7 +166,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
-  if (was_known) link.known_since_ns = 0;
+  link.known_since_ns = inherited.known_since_ns;
   inherited.verified = link.verified;
   inherited.new_row = link.row;
   return {};
@@ -187,6 +191,7 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   inherited.owner_pid = link->owner_pid;
   inherited.layout = link->view.layout();
   inherited.seen_empty_ns = link->seen_empty_ns;
+  inherited.known_since_ns = link->known_since_ns;
   const std::uint32_t pid = memory.home().header().owner_pid;
   auto bank = read_receipts(std::move(old), pid, inherited);
   if (!bank) return tl::unexpected(bank.error());
@@ -196,10 +201,10 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   const auto row = memory.vacant_row();
   if (!row) return tl::unexpected(row.error());
   shm::open_row(memory.home().row(*row), inherited.key, inherited.owner_pid, inherited.cursors[0],
-                inherited.cursors[1], inherited.seen_empty_ns);
+                inherited.cursors[1], inherited.seen_empty_ns, inherited.known_since_ns);
   link->row = *row;
   InLink& added = receiver.add(std::move(link));
-  if (auto done = continue_link(receiver, added, inherited, was_known); !done) {
+  if (auto done = continue_link(receiver, added, inherited); !done) {
     return tl::unexpected(done.error());
   }
   if (auto done = continue_receipts(added.sink, inherited); !done) {
@@ -238,8 +243,7 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
   }
   shm::inherit_counters(home, old.view(), live,
                         drained_before(old.view(), home, rows, predecessor.links));
-  receiver.note_all_empty(std::clamp<std::int64_t>(old.view().control().all_empty_ns.relaxed_load(),
-                                                   0, os::coarse_ns()));
+  receiver.note_all_empty(time_in(old.view().control().all_empty_ns));
   home.control().predecessor = old.view().header().owner_incarnation;
   memory.inbox().rebuild();
   receiver.adopt_entries();

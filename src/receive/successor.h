@@ -74,7 +74,7 @@ struct Predecessor {
 // whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
 // cursors. Errors: kNoMemory.
 [[nodiscard]] Result<void> continue_link(Receiver& receiver, InLink& link,
-                                         shm::InheritedLink& inherited, bool was_known);
+                                         shm::InheritedLink& inherited);
 
 // Starts a bank of receipts from the predecessor's stamps and cursors; without a bank there is
 // nothing to start. Errors: kNoMemory.

@@ -85,7 +85,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   shm::make_cursors_sound(inherited, shm::LinkView(link->memory.data(), kContract));
   shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
                 inherited.cursors[0], inherited.cursors[1]);
-  FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited, true));
+  FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited));
   FUZZ_DEMAND(!link->quarantined());
   FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
   predecessor.links.push_back({inherited, std::move(*bank), link});

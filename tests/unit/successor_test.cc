@@ -67,7 +67,7 @@ class SuccessorTest : public test::ReceiverTest {
     shm::InheritedLink link = inherited();
     EXPECT_TRUE(before.home.read_row(link));
     InLink& in_link = continue_peer(link);
-    EXPECT_TRUE(continue_link(*next_, in_link, link, true));
+    EXPECT_TRUE(continue_link(*next_, in_link, link));
     before.links.push_back({.link = link});
     return inherit_home(*next_, before);
   }
@@ -126,12 +126,15 @@ TEST_F(SuccessorTest, ARowSaysHowFarItsLinkWasTaken) {
 
 TEST_F(SuccessorTest, ATimeInARowIsNeitherNegativeNorToCome) {
   shm::InheritedLink link = inherited();
-  old().row(peer_->link->row).seen_empty_ns.relaxed_store(INT64_MAX);
+  shm::InRow& row = old().row(peer_->link->row);
+  for (auto* const time : {&row.seen_empty_ns, &row.known_since_ns}) time->relaxed_store(INT64_MAX);
   ASSERT_TRUE(must(accept()).read_row(link));
   EXPECT_LE(link.seen_empty_ns, os::coarse_ns());
-  old().row(peer_->link->row).seen_empty_ns.relaxed_store(INT64_MIN);
+  EXPECT_LE(link.known_since_ns, os::coarse_ns());
+  for (auto* const time : {&row.seen_empty_ns, &row.known_since_ns}) time->relaxed_store(INT64_MIN);
   ASSERT_TRUE(must(accept()).read_row(link));
   EXPECT_EQ(link.seen_empty_ns, 0);
+  EXPECT_EQ(link.known_since_ns, 0);
 }
 
 // ---- Receipts -----------------------------------------------------------------------------------
@@ -196,21 +199,37 @@ TEST_F(SuccessorTest, ALinkGoesOnWhereTheOldHomeHadTakenIt) {
   shm::InheritedLink link = inherited();
   ASSERT_TRUE(must(accept()).read_row(link));
   InLink& in_link = continue_peer(link);
-  in_link.known_since_ns = 77;
-  ASSERT_TRUE(continue_link(*next_, in_link, link, false));
+  ASSERT_TRUE(continue_link(*next_, in_link, link));
   EXPECT_EQ(in_link.position[0], 3U);
   EXPECT_EQ(in_link.seen_empty_ns, link.seen_empty_ns);
-  EXPECT_EQ(in_link.known_since_ns, 77) << "the predecessor did not know it";
-  ASSERT_TRUE(continue_link(*next_, in_link, link, true));
-  EXPECT_EQ(in_link.known_since_ns, 0);
   EXPECT_EQ(link.new_row, in_link.row);
+}
+
+// What waits in a link was sent after all were seen empty if that one was among them.
+TEST_F(SuccessorTest, AMessageKeepsItsTimeWhereThePredecessorKnewItsLinkTooLate) {
+  const std::int64_t now = os::coarse_ns();
+  receiver_->note_all_empty(now);
+  const auto time_of = [&](std::int64_t known_since_ns, std::int64_t said_ns) {
+    shm::MessageHeader header = peer_->sound();
+    header.sent_ns = said_ns;
+    peer_->publish(header);
+    old().row(peer_->link->row).known_since_ns.relaxed_store(known_since_ns);
+    next_ = std::make_unique<Receiver>(
+        must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, small_inbox())));
+    EXPECT_TRUE(take_over());
+    next_->links()[0]->owner_gone = true;  // nobody needs receipts
+    next_->drain_all();
+    return next_->entry(next_->take()).header.sent_ns;
+  };
+  EXPECT_EQ(time_of(now, now - 1000), now - 1000);
+  EXPECT_EQ(time_of(now - 1, now - 1000), now);
 }
 
 TEST_F(SuccessorTest, AnOwnerThatLiesAboutItsMemoryIsQuarantinedAndTheRestGoesOn) {
   peer_->own.view().control().slabs_allocated[0].publish(8);
   shm::InheritedLink link = inherited();
   InLink& in_link = continue_peer(link);
-  EXPECT_TRUE(continue_link(*next_, in_link, link, true));
+  EXPECT_TRUE(continue_link(*next_, in_link, link));
   EXPECT_TRUE(in_link.quarantined());
   EXPECT_STREQ(in_link.fault, kLieAboutMemory);
 }
@@ -222,7 +241,7 @@ TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
   const int fd = in_link.memory.fd();
   const os::UniqueFd kept = must(os::duplicate(fd));
   ASSERT_EQ(::close(fd), 0);
-  const auto done = continue_link(*next_, in_link, link, true);
+  const auto done = continue_link(*next_, in_link, link);
   ASSERT_EQ(::dup3(kept.get(), fd, O_CLOEXEC), fd);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kNoMemory);
@@ -264,12 +283,14 @@ TEST_F(SuccessorTest, OfALinkThatMayBeForgottenTheRowSaysWhetherItWas) {
     link->key = peer_->own.key();
     link->owner_pid = kPeerPid;
     link->sink = {&fresh.view(), &fresh.memory(), shm::vacant_bank(fresh.view())};
+    link->known_since_ns = 77;
     return must(inherit_link(*next_, before, std::move(link), old_receipts(), released));
   };
   Predecessor before = predecessor();
   const InLink* kept = inherit(before, true);
   ASSERT_NE(kept, nullptr) << "what it holds of the link is left";
   EXPECT_EQ(kept->position[0], 1U);
+  EXPECT_EQ(kept->known_since_ns, 0) << "as its row says";
   EXPECT_EQ(before.links.size(), 1U);
 
   shm::close_row(old().control(), old().row(peer_->link->row));
@@ -280,6 +301,8 @@ TEST_F(SuccessorTest, OfALinkThatMayBeForgottenTheRowSaysWhetherItWas) {
   const InLink* unknown = inherit(later, false);
   ASSERT_NE(unknown, nullptr) << "it may never have heard of the link";
   EXPECT_EQ(unknown->position[0], 1U) << "the receipts say it";
+  EXPECT_EQ(unknown->known_since_ns, 77);
+  EXPECT_EQ(next_->home().home().row(unknown->row).known_since_ns.relaxed_load(), 77);
 }
 
 // ---- The inbox ----------------------------------------------------------------------------------

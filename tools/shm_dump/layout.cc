@@ -160,11 +160,11 @@ void add_link_structs(std::string& out) {
 }
 
 void add_home_structs(std::string& out) {
-  add_struct(
-      out, "InRow", sizeof(shm::InRow),
-      {BEELINE_FIELD(InRow, incarnation), BEELINE_FIELD(InRow, cursors),
-       BEELINE_FIELD(InRow, serial), BEELINE_FIELD(InRow, owner_pid), BEELINE_FIELD(InRow, retired),
-       BEELINE_FIELD(InRow, seen_empty_ns), BEELINE_FIELD(InRow, reserved)});
+  add_struct(out, "InRow", sizeof(shm::InRow),
+             {BEELINE_FIELD(InRow, incarnation), BEELINE_FIELD(InRow, cursors),
+              BEELINE_FIELD(InRow, serial), BEELINE_FIELD(InRow, owner_pid),
+              BEELINE_FIELD(InRow, retired), BEELINE_FIELD(InRow, seen_empty_ns),
+              BEELINE_FIELD(InRow, known_since_ns), BEELINE_FIELD(InRow, reserved)});
   add_struct(
       out, "Entry", sizeof(shm::Entry),
       {BEELINE_FIELD(Entry, state), BEELINE_FIELD(Entry, arrival), BEELINE_FIELD(Entry, header),
