@@ -153,6 +153,13 @@ Result<void> say(Agent& agent, Peer to, std::string_view text) {
   return fail(ErrorCode::kSystem, fmt::format("send: {}", to_string(sent.status)));
 }
 
+Result<Message> next_message(Agent& agent, bool polls) {
+  while (polls) {
+    if (auto message = agent.try_receive()) return std::move(*message);
+  }
+  return agent.receive();
+}
+
 std::string member_name(std::size_t number) { return fmt::format("member-{}", number); }
 
 Result<void> play_member(CrowdPage& page, std::size_t number, const Case& what, const Hear& hear) {
@@ -172,10 +179,11 @@ Result<void> play_member(CrowdPage& page, std::size_t number, const Case& what, 
   page.link_ns[number] = os::monotonic_ns() - attached;
   if (auto pinned = pin(what.cpus.pong); !pinned) return pinned;
   if (auto said = say(*agent, *lead, kHello); !said) return said;
-  for (;;) {
-    auto message = agent->receive();
+  for (bool polls = false;;) {
+    auto message = next_message(*agent, polls);
     if (!message) return tl::unexpected(message.error());
     const std::string text(message->text());
+    if (text == kAwake || text == kAsleep) polls = text == kAwake;
     Result<bool> is_heard = false;
     if (text != kBye && hear) is_heard = hear(*agent, *lead, *message);
     message->done();

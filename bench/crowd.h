@@ -83,6 +83,11 @@ inline constexpr const char* kLeadName = "lead";
 inline constexpr std::string_view kHello = "hello";
 inline constexpr std::string_view kEcho = "echo";
 inline constexpr std::string_view kBye = "bye";
+inline constexpr std::string_view kAwake = "awake";    // from here on it polls
+inline constexpr std::string_view kAsleep = "asleep";  // from here on it waits in receive() again
+
+/// The next message: waits in receive(), or calls try_receive() all the time.
+[[nodiscard]] Result<Message> next_message(Agent& agent, bool polls);
 
 /// A member: attaches as a child of the lead and opens the link to it, both timed, says hello, and
 /// answers until it hears good-bye. `hear` is asked first about each other message; what it

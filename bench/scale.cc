@@ -130,10 +130,10 @@ Result<void> add_lives(Row& row, Gathering& gathering, int cpu, std::size_t live
 Result<Row> measure(SharedBoard& board, const Case& what, std::size_t members,
                     const Extras& extras) {
   const auto first = [&](CrowdPage& page, Agent& agent, const std::vector<Peer>& peers) {
-    return measure_alone(page, agent, peers, what.seconds);
+    return measure_alone(page, agent, peers, what);
   };
   const auto then = [&](CrowdPage& page, Agent& agent, const std::vector<Peer>& peers) {
-    return obey(page, agent, peers, what.seconds);
+    return obey(page, agent, peers, what);
   };
   auto gathering = Gathering::start(what, members, first, then);
   if (!gathering) return tl::unexpected(gathering.error());
@@ -172,8 +172,8 @@ Description describe() {
           .help = "What agents, their links and their attaching cost, for more and more of them",
           .about =
               "children of one parent; attach in us, KiB of segments and fds of each, round "
-              "trips in ns: with the first while it was alone, then with the first and the "
-              "last",
+              "trips in ns, both ends awake and the others asleep (mode sleep: all asleep): with "
+              "the first while it was alone, then with the first and the last",
           .columns = {{"agents", "/agents", 7},
                       {"attach", "/attach_us/p50", 7},
                       {"p99", "/attach_us/p99", 7},

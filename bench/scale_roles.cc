@@ -25,33 +25,38 @@ struct RoundTrips {
   std::uint64_t count = 0;
 };
 
+/// Sends a member a word and waits for it to come back.
+Result<void> send_round(Agent& agent, Peer member, std::string_view word, bool polls) {
+  if (auto said = say(agent, member, word); !said) return said;
+  auto message = next_message(agent, polls);
+  if (!message) return tl::unexpected(message.error());
+  message->done();
+  return {};
+}
+
 /// Round trips with one member.
-Result<RoundTrips> time_round_trips(Agent& agent, Peer member, double seconds) {
+Result<RoundTrips> time_round_trips(Agent& agent, Peer member, const Case& what) {
   const auto histogram = std::make_unique<Histogram>();
+  const bool polls = what.mode != WaitMode::kSleep;
   Result<void> good;
+  if (polls) good = send_round(agent, member, kAwake, polls);
   const auto round = [&](std::uint32_t) {
-    good = say(agent, member, kEcho);
-    if (!good) return false;
-    auto message = agent.receive();
-    if (!message) {
-      good = tl::unexpected(message.error());
-      return false;
-    }
-    message->done();
-    return true;
+    good = send_round(agent, member, kEcho, polls);
+    return good.has_value();
   };
-  time_rounds(kRoundTripWarmUp, *histogram, round);
+  if (good) time_rounds(kRoundTripWarmUp, *histogram, round);
   histogram->clear();
-  if (good) time_rounds(seconds, *histogram, round);
+  if (good) time_rounds(what.seconds, *histogram, round);
+  if (good && polls) good = send_round(agent, member, kAsleep, polls);
   if (!good) return tl::unexpected(good.error());
   return RoundTrips{histogram->percentile(50.0), histogram->count()};
 }
 
 Result<void> measure_ends(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
-                          double seconds) {
-  const auto first = time_round_trips(agent, members.front(), seconds);
+                          const Case& what) {
+  const auto first = time_round_trips(agent, members.front(), what);
   if (!first) return tl::unexpected(first.error());
-  const auto last = time_round_trips(agent, members.back(), seconds);
+  const auto last = time_round_trips(agent, members.back(), what);
   if (!last) return tl::unexpected(last.error());
   result_of(page, LeadResult::kFirst) = first->p50_ns;
   result_of(page, LeadResult::kLast) = last->p50_ns;
@@ -133,19 +138,20 @@ std::uint64_t& result_of(CrowdPage& page, LeadResult which) {
 }
 
 Result<void> measure_alone(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
-                           double seconds) {
-  const auto alone = time_round_trips(agent, members.front(), seconds);
+                           const Case& what) {
+  const auto alone = time_round_trips(agent, members.front(), what);
   if (!alone) return tl::unexpected(alone.error());
   result_of(page, LeadResult::kAlone) = alone->p50_ns;
   return {};
 }
 
-Result<void> obey(CrowdPage& page, Agent& agent, const std::vector<Peer>& members, double seconds) {
+Result<void> obey(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
+                  const Case& what) {
   for (std::uint32_t count = 1;; ++count) {
     await_order(page, count);
     const auto task = static_cast<LeadTask>(page.task.load());
     Result<void> done;
-    if (task == LeadTask::kRoundTrips) done = measure_ends(page, agent, members, seconds);
+    if (task == LeadTask::kRoundTrips) done = measure_ends(page, agent, members, what);
     if (task == LeadTask::kTalk) done = let_talk(page, agent, members);
     if (task == LeadTask::kLives) done = answer_lives(agent);
     if (!done) return done;

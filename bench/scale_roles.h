@@ -27,12 +27,14 @@ enum class LeadResult : std::size_t {
 };
 [[nodiscard]] std::uint64_t& result_of(CrowdPage& page, LeadResult which);
 
-/// Round trips with the only member that there is.
+/// Round trips with the only member that there is. As in all of them both sides poll, while the
+/// other members sleep; in mode sleep both sleep. Who waits in receive() in mode adaptive is awake
+/// or asleep as it happens, which is a factor of a hundred.
 [[nodiscard]] Result<void> measure_alone(CrowdPage& page, Agent& agent,
-                                         const std::vector<Peer>& members, double seconds);
+                                         const std::vector<Peer>& members, const Case& what);
 /// Does what it is told until the end.
 [[nodiscard]] Result<void> obey(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
-                                double seconds);
+                                const Case& what);
 
 /// For play_member(): talks to all other members when it is told to.
 [[nodiscard]] Hear make_talker();
