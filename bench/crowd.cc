@@ -79,6 +79,14 @@ Result<pid_t> Crowd::start(const Play& play) {
   return child;
 }
 
+void Crowd::await_end(pid_t process) {
+  siginfo_t end{};
+  // finish() still asks how it ended.
+  while (::waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT) < 0 &&
+         errno == EINTR) {
+  }
+}
+
 Result<void> Crowd::failure() const {
   if (page_->failed.load() == 0) return {};
   return fail(ErrorCode::kSystem, std::string(page_->failure.data()));

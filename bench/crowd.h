@@ -47,6 +47,8 @@ class Crowd {
 
   /// Starts a process, which ends with us. Errors: kSystem.
   [[nodiscard]] Result<pid_t> start(const Play& play);
+  /// Waits for the end of a process that was started.
+  static void await_end(pid_t process);
   /// Waits until the lead has made so many steps. Errors: that of the process that failed,
   /// kTimeout.
   [[nodiscard]] Result<void> await_steps(std::uint32_t steps);

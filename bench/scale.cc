@@ -114,6 +114,7 @@ Result<void> add_lives(Row& row, Gathering& gathering, int cpu, std::size_t live
   });
   if (!guest) return tl::unexpected(guest.error());
   if (auto done = gathering.crowd().order(number_of(LeadTask::kLives)); !done) return done;
+  Crowd::await_end(*guest);
   row["lives"] = lives;
   row["lives_per_s"] =
       rounded(static_cast<double>(lives) * 1e9 / static_cast<double>(os::monotonic_ns() - start));

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -242,6 +243,22 @@ TEST_F(BenchTest, ScaleCountsWhatAgentsCost) {
               "/talk_ms", "/life_us/p50", "/count"});
   EXPECT_EQ(found.value("agents", 0), 5);
   EXPECT_EQ(found.value("talk_links", 0), 20) << "each of five to each of the others";
+}
+
+TEST_F(BenchTest, HowManyLivesAnAgentHadDoesNotShowInTheHive) {
+  const auto grown = [](const char* lives) {
+    const json found = row({"scale", "--agents", "1", "--lives", lives, "--seconds", "0.01"});
+    EXPECT_EQ(std::to_string(found.value("lives", 0)), lives);
+    expect_positive(found, {"/lives_kib_grown", "/lives_fds_grown"});
+    return std::pair(found.value("lives_kib_grown", 0), found.value("lives_fds_grown", 0));
+  };
+  // What is left is one agent, which may come again, and its two links; of the last lives a link
+  // may be just about to go. A page or a descriptor for each of 180 lives more would be ten times
+  // this.
+  const auto [few_kib, few_fds] = grown("20");
+  const auto [many_kib, many_fds] = grown("200");
+  EXPECT_LT(many_kib - few_kib, 72);
+  EXPECT_LT(many_fds - few_fds, 18);
 }
 
 TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
