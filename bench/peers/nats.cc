@@ -99,12 +99,10 @@ Result<Server> start_nats() {
       },
       "Server is ready");
   if (!server) return server;
-  constexpr std::string_view kBefore = "client connections on ";
-  const std::size_t at = server->output().find(kBefore);
-  if (at == std::string::npos) return fail(ErrorCode::kSystem, "nats-server named no port");
-  const std::size_t begin = at + kBefore.size();
-  const std::size_t end = server->output().find_first_of("\r\n", begin);
-  server->address = "nats://" + server->output().substr(begin, end - begin);
+  const std::string place = server->word_behind("client connections on");
+  if (place.empty()) return fail(ErrorCode::kSystem, "nats-server named no port");
+  server->address = "nats://" + place;
+  server->version = "nats-server " + server->word_behind("Version:");
   return server;
 }
 

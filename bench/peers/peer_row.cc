@@ -30,7 +30,7 @@ Figure figure_of(const PeerCase& what, const Outcome& outcome) {
 }
 
 Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
-                 const std::optional<Figure>& ours) {
+                 const std::optional<Figure>& ours, const std::string& version) {
   Row row = head_of(peer, what);
   if (what.is_round_trip()) {
     row["rtt_ns"] = percentiles_json(outcome.rtt_ns);
@@ -40,7 +40,7 @@ Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& out
     if (what.test == PeerTest::kFill) add_gigabytes(row, what, outcome);
   }
   if (ours) add_ratio(row, what.is_round_trip(), figure_of(what, outcome), *ours);
-  row["version"] = peer.version();
+  row["version"] = version;
   add_conditions(row, what, outcome);
   return row;
 }

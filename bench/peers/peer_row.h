@@ -14,9 +14,10 @@ namespace beeline::bench::peers {
 /// What is compared.
 [[nodiscard]] Figure figure_of(const PeerCase& what, const Outcome& outcome);
 
-/// What was measured. `ours`: Beeline's figure for the same, nothing if there is none.
+/// What was measured. `ours`: Beeline's figure for the same, nothing if there is none. `version`:
+/// of the peer, and of its server if it has one.
 [[nodiscard]] Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
-                               const std::optional<Figure>& ours);
+                               const std::optional<Figure>& ours, const std::string& version);
 
 /// A row without a figure. `why`: "skipped" (it cannot carry this) or "failed".
 [[nodiscard]] Row row_without(const PeerEntry& peer, const PeerCase& what, const char* why,

@@ -90,6 +90,11 @@ class Company {
     const auto found = servers_.find(peer.name);
     return found == servers_.end() ? "" : found->second.address;
   }
+  [[nodiscard]] std::string version_of(const PeerEntry& peer) const {
+    const auto found = servers_.find(peer.name);
+    const bool is_told = found != servers_.end() && !found->second.version.empty();
+    return is_told ? peer.version() + ", " + found->second.version : peer.version();
+  }
 
  private:
   std::vector<const PeerEntry*> members_;
@@ -117,7 +122,7 @@ bool measure_all(SharedBoard& board, const Company& company, PeerCase what, cons
     }
     const Figure figure = figure_of(what, *outcome);
     if (peer == &beeline) ours.add(figure);
-    out.add(measured_row(*peer, what, *outcome, ours.beside(figure)));
+    out.add(measured_row(*peer, what, *outcome, ours.beside(figure), company.version_of(*peer)));
   }
   return all_good;
 }

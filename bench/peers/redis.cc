@@ -133,7 +133,9 @@ Result<Server> start_redis() {
             "--dir",  place, "--daemonize",  "no",    "--supervised", "no"};
       },
       "ready to accept connections at");
-  if (server) server->address = address;
+  if (!server) return server;
+  server->address = address;
+  server->version = "redis-server " + server->word_behind("Redis version=");
   return server;
 }
 

@@ -218,8 +218,17 @@ Result<Server> Server::start(const std::string& program, const Command& command,
               fmt::format("{} ended: {}", program, server.output_.substr(tail)));
 }
 
+std::string Server::word_behind(std::string_view text) const {
+  const std::size_t at = output_.find(text);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = output_.find_first_not_of(' ', at + text.size());
+  const std::size_t end = output_.find_first_of(", \r\n", begin);
+  return begin == std::string::npos ? "" : output_.substr(begin, end - begin);
+}
+
 Server::Server(Server&& other) noexcept
     : address(std::move(other.address)),
+      version(std::move(other.version)),
       place_(std::move(other.place_)),
       output_(std::move(other.output_)),
       control_(std::move(other.control_)),

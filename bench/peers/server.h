@@ -34,8 +34,13 @@ class Server {
   /// What it had written when it was ready.
   [[nodiscard]] const std::string& output() const { return output_; }
 
-  /// Where clients find it; set by the peer.
+  /// The word behind `text` in that output, up to a comma, a blank or the end of the line; empty if
+  /// the text is not there.
+  [[nodiscard]] std::string word_behind(std::string_view text) const;
+
+  /// Where clients find it, and what it is; set by the peer.
   std::string address;
+  std::string version;
 
  private:
   Server() = default;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "tests/process/cli_fixture.h"
 #include "tests/support/cpus.h"
@@ -86,6 +87,13 @@ void expect_fields(const json& row) {
   EXPECT_GT(row.at("count"), 0);
   EXPECT_EQ(row.at("cpus").size(), 2U);
   EXPECT_NE(row.at("version"), "");
+  for (const auto& [peer, server] :
+       {std::pair("redis", ", redis-server "), std::pair("nats", ", nats-server ")}) {
+    if (row.at("peer") != peer) continue;
+    const std::string version = row.at("version");
+    const auto at = version.find(server);
+    EXPECT_TRUE(at != std::string::npos && version.find_first_of("0123456789", at) < version.npos);
+  }
 }
 
 TEST_F(BenchPeers, measure_each_peer_in_each_test_or_name_it_as_skipped) {
