@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -11,6 +12,15 @@
 #include "src/os/time_spec.h"
 
 namespace beeline::os {
+
+namespace {
+
+// How many it woke, -1 with errno.
+int wake(const void* word, int most) noexcept {
+  return static_cast<int>(::syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0));
+}
+
+}  // namespace
 
 WaitOutcome futex_wait(const void* word, std::uint32_t expected,
                        std::chrono::nanoseconds timeout) noexcept {
@@ -32,8 +42,9 @@ WaitOutcome futex_wait(const void* word, std::uint32_t expected,
 
 int futex_wake_all(const void* word) noexcept {
   const int most = shm::is_mutant(shm::Mutant::kWakeOne) ? 1 : std::numeric_limits<int>::max();
-  const long woken = ::syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0);
-  return woken > 0 ? static_cast<int>(woken) : 0;
+  return std::max(wake(word, most), 0);
 }
+
+bool can_wake(const void* word) noexcept { return wake(word, 0) == 0; }
 
 }  // namespace beeline::os

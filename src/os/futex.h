@@ -27,4 +27,7 @@ enum class WaitOutcome : std::uint8_t {
 /// woken, 0 also if the word cannot be reached. Costs a system call even if nobody waits.
 int futex_wake_all(const void* word) noexcept;
 
+/// Whether that would reach the word; wakes nobody. If not, errno says why.
+[[nodiscard]] bool can_wake(const void* word) noexcept;
+
 }  // namespace beeline::os

@@ -48,7 +48,8 @@ Result<UniqueFd> open_again(const Probe& probe, int flags) {
   return again;
 }
 
-// Nobody may write it through another mapping, whatever way the descriptor was opened.
+// Nobody may write it through another mapping, whatever way the descriptor was opened, nor change
+// its size, nor seal its owner's own mapping.
 Result<void> probe_seals(const Probe& probe) {
   const auto again = open_again(probe, O_RDWR);
   for (const int fd : {probe.fd.get(), again ? again->get() : -1}) {
@@ -56,6 +57,15 @@ Result<void> probe_seals(const Probe& probe) {
     if (second == MAP_FAILED) continue;
     ::munmap(second, kProbeBytes);
     return fail(ErrorCode::kSystem, "a sealed memfd can be mapped for writing once more");
+  }
+  if (::ftruncate(probe.fd.get(), kBlockBytes) == 0) {
+    return fail(ErrorCode::kSystem, "a sealed memfd can be made smaller");
+  }
+  if (::ftruncate(probe.fd.get(), kProbeBytes + kBlockBytes) == 0) {
+    return fail(ErrorCode::kSystem, "a sealed memfd can be made larger");
+  }
+  if (::fcntl(probe.fd.get(), F_ADD_SEALS, F_SEAL_WRITE) == 0) {
+    return fail(ErrorCode::kSystem, "a sealed memfd takes further seals");
   }
   return {};
 }
@@ -79,10 +89,15 @@ Result<void> probe_reopen(const Probe& probe) {
 Result<void> probe_futex(const Probe& probe) {
   const auto mapping = read_only_mapping(probe);
   if (!mapping) return tl::unexpected(mapping.error());
-  // It holds another value, so nobody sleeps.
+  // It holds another value, so nobody sleeps, and nobody is woken.
   const WaitOutcome outcome = futex_wait(mapping->data(), 1, std::chrono::nanoseconds(0));
-  if (outcome == WaitOutcome::kChanged) return {};
-  return fail(ErrorCode::kSystem, "futex refuses memory that is mapped for reading");
+  if (outcome != WaitOutcome::kChanged) {
+    return fail(ErrorCode::kSystem, "nobody can sleep on memory that is mapped for reading");
+  }
+  if (!can_wake(mapping->data())) {
+    return system_failure("cannot wake through memory that is mapped for reading");
+  }
+  return {};
 }
 
 Result<void> probe_pidfd(const Probe&) {
