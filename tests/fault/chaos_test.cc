@@ -211,7 +211,7 @@ class ChaosTest : public FaultTest {
       return names.empty() ? names : "something is left with" + names;
     };
     ASSERT_NO_FATAL_FAILURE(attend_until(all_rest, who_does_not));
-    ASSERT_NO_FATAL_FAILURE(await_all_received());
+    ASSERT_NO_FATAL_FAILURE(await_all_finished());
     ASSERT_NO_FATAL_FAILURE(
         attend_until([&] { return all_rest() && hive().status().links == links_of_all(); },
                      [&] { return who_does_not() + '\n' + describe_links(); }));

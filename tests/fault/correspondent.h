@@ -2,6 +2,9 @@
 // The mail of one player: what it was handed is checked and written down in the ledger, some of it
 // is held for a while, and it is finished in any order.
 
+#include <gtest/gtest.h>
+
+#include <cstring>
 #include <optional>
 #include <random>
 #include <utility>
@@ -38,6 +41,18 @@ class Correspondent {
     return receipt;
   }
 
+  // Writes down that a dead letter is about to be let go: one that this player has rejected.
+  void bury(const InboxItem& letter) {
+    PayloadHead head;
+    ASSERT_GE(letter.preview.size(), sizeof(head));
+    std::memcpy(&head, letter.preview.data(), sizeof(head));
+    const Ledger::Receipt receipt{head.sender, self_, head.sequence, letter.id, letter.attempts};
+    if (letter.reason != "rejected" || head.receiver != self_ || !ledger_.was_handed_out(receipt)) {
+      return ledger_.complain(Fault::kNoLetter, receipt, 0);
+    }
+    ledger_.begin_end(receipt);
+  }
+
   // A few leases are open whenever it is killed, and they end in any order.
   template <typename Random>
   void hold(Message message, const Ledger::Receipt& receipt, Random& random) {
@@ -55,6 +70,7 @@ class Correspondent {
   };
 
   void finish(std::size_t at) {
+    ledger_.begin_end(held_[at].receipt);
     held_[at].message.done();
     ledger_.finish(held_[at].receipt);
     std::swap(held_[at], held_.back());

@@ -94,7 +94,7 @@ void FaultTest::player_ended(std::size_t place, bool may_end) {
       << name_of(place) << " ended by itself with wait status " << status;
 }
 
-void FaultTest::await_all_received() {
+void FaultTest::await_all_finished() {
   const Deadline deadline = patience();
   for (;;) {
     const std::uint32_t seen = ledger().progress().count();

@@ -66,8 +66,8 @@ class FaultTest : public HiveTest {
       ASSERT_NO_FATAL_FAILURE(attend(5ms, false));
     }
   }
-  // Until all that was accepted was received; fails with what is missing at the deadline.
-  void await_all_received();
+  // Until all that was accepted has come to its end; fails with what has not at the deadline.
+  void await_all_finished();
   void await_ends();
   // Fails with every fault that the ledger holds.
   void expect_no_fault();

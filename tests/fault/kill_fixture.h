@@ -55,14 +55,14 @@ class KillFixture : public HiveTest {
     }
   }
 
-  // A message each way, and all that was accepted before is delivered. Both have a slab: who has
+  // A message each way, and all that was accepted before is finished. Both have a slab: who has
   // taken one has stamps, and so has each life after it; so all runs of an operation are alike.
   void expect_conversation() {
     ASSERT_TRUE(send_noted(*far_, ledger(), peer_of(*far_, near_->name()), {kFar, kVictim, 0, 0},
                            kInSlab, patience()));
     ASSERT_TRUE(send_noted(*near_, ledger(), peer_of(*near_, "far"), {kVictim, kFar, 0, 0}, kInSlab,
                            patience()));
-    await_all_received();
+    await_all_finished();
     expect_no_fault();
     await_links_of_the_dead_gone();
   }
@@ -77,7 +77,7 @@ class KillFixture : public HiveTest {
     drain_until(*far_, [&] { return is_over(*far_); });
     drain_until(*near_, [&] { return is_over(*near_); });
   }
-  void await_all_received() {
+  void await_all_finished() {
     const Deadline deadline = patience();
     while (!ledger().missing(1).empty() && std::chrono::steady_clock::now() < deadline) {
       for (auto* agent : {&far_, &near_}) {

@@ -37,7 +37,7 @@ class KillTest : public FaultTest {
     }
     board().stop_sending.store(1);
     ASSERT_NO_FATAL_FAILURE(attend_until([&] { return board().quiet.count() == cast.players; }));
-    ASSERT_NO_FATAL_FAILURE(await_all_received());
+    ASSERT_NO_FATAL_FAILURE(await_all_finished());
     // What visitors have left is read; so nothing but their names may be left of them.
     ASSERT_NO_FATAL_FAILURE(
         attend_until([&] { return hive().status().links <= most_links(cast); }));

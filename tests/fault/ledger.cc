@@ -18,6 +18,7 @@ constexpr std::uint64_t kAttempted = 1 << 8;
 constexpr std::uint64_t kAccepted = 1 << 9;
 constexpr std::uint64_t kRefused = 1 << 10;
 constexpr std::uint64_t kFinished = 1 << 11;
+constexpr std::uint64_t kEnding = 1 << 12;
 constexpr int kIdShift = 24;
 
 }  // namespace
@@ -38,6 +39,8 @@ const char* to_string(Fault fault) {
       return "handed out again after done";
     case Fault::kWrongSender:
       return "its id names another sender than its payload";
+    case Fault::kNoLetter:
+      return "it is a dead letter, though it was not rejected";
     case Fault::kOvertaken:
       return "a later message of this sender and rank was handed out before it";
   }
@@ -121,6 +124,13 @@ void Ledger::receive(const Receipt& receipt) {
     ++again_;
     if (receipt.attempts == 0) complain(Fault::kTwice, receipt, before);
   }
+  if ((before & kEnding) != 0) {
+    words_[receipt.sender][receipt.receiver][receipt.sequence].fetch_and(~kEnding);
+  }
+}
+
+void Ledger::begin_end(const Receipt& receipt) {
+  words_[receipt.sender][receipt.receiver][receipt.sequence].fetch_or(kEnding);
   progress_.raise();
 }
 
@@ -128,6 +138,14 @@ void Ledger::finish(const Receipt& receipt) {
   words_[receipt.sender][receipt.receiver][receipt.sequence].fetch_or(kFinished);
   chronicle_.note(receipt.receiver, Chronicle::Step::kFinished, receipt.sender, receipt.receiver,
                   receipt.sequence);
+}
+
+bool Ledger::was_handed_out(const Receipt& receipt) const {
+  if (receipt.sender >= kMaxPlayers || receipt.sequence >= kMaxSequences) return false;
+  const std::uint64_t word = words_[receipt.sender][receipt.receiver][receipt.sequence].load();
+  const bool is_it =
+      (word & kAccepted) == 0 || word >> kIdShift == shm::counter_of_message(receipt.id);
+  return is_it && (word & kReceipts) != 0;
 }
 
 void Ledger::complain(Fault fault, const Receipt& receipt, std::uint64_t word) {
@@ -157,7 +175,7 @@ std::vector<MissingMessage> Ledger::missing(std::size_t limit) const {
     for (std::uint32_t r = 0; r < kMaxPlayers; ++r) {
       for (std::uint64_t i = 0; i < attempted(s, r) && found.size() < limit; ++i) {
         const std::uint64_t word = words_[s][r][i].load();
-        if ((word & kAccepted) != 0 && (word & kReceipts) == 0) found.push_back({s, r, i, word});
+        if ((word & kAccepted) != 0 && (word & kEnding) == 0) found.push_back({s, r, i, word});
       }
     }
   }
@@ -185,6 +203,7 @@ std::string describe(std::uint64_t word) {
   if ((word & kAccepted) != 0) text << ", accepted with id counter " << (word >> kIdShift);
   if ((word & kRefused) != 0) text << ", refused";
   text << ", received " << (word & kReceipts) << " times";
+  if ((word & kEnding) != 0) text << ", its end has begun";
   if ((word & kFinished) != 0) text << ", finished";
   return text.str();
 }

@@ -3,10 +3,13 @@
 // it lies in memory that survives all of them.
 //
 //   sender    attempt (before send) ... accepted (after send said ok), or refused
-//   receiver  received (when it was handed out, before done) ... finished (after done)
+//   receiver  received (when it was handed out) ... end begun (before done, and before a dead
+//   letter
+//             is let go) ... finished (after done or reject)
 //
 // A sender that is killed between its send and its note leaves `attempt`: such a message may arrive
-// or not.
+// or not. A receiver that is killed after `end begun` leaves that: such a message may come again or
+// not; if it does, its end is to begin once more.
 
 #include <array>
 #include <atomic>
@@ -31,6 +34,7 @@ enum class Fault : std::uint32_t {
   kTwice,        // handed out again and not said to be redelivered
   kAfterDone,    // handed out again after it was finished
   kWrongSender,  // from() is not who wrote the payload
+  kNoLetter,     // a dead letter that was not rejected, or of a message that nobody was handed
   kOvertaken,    // a later message of the same sender and rank was handed out before
 };
 [[nodiscard]] const char* to_string(Fault fault);
@@ -93,6 +97,7 @@ class Ledger {
   void accept(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence, MessageId id);
   void refuse(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence);
   void receive(const Receipt& receipt);
+  void begin_end(const Receipt& receipt);
   void finish(const Receipt& receipt);
   void complain(Fault fault, const Receipt& receipt, std::uint64_t word);
 
@@ -100,8 +105,9 @@ class Ledger {
     return next_[sender][receiver].load();
   }
   [[nodiscard]] std::uint64_t accepted() const;
+  [[nodiscard]] bool was_handed_out(const Receipt& receipt) const;
   [[nodiscard]] std::uint64_t received_again() const { return again_.load(); }
-  // Accepted and never received.
+  // Accepted, and has not come to its end: it waits, or somebody holds it. Lost, if nobody does.
   [[nodiscard]] std::vector<MissingMessage> missing(std::size_t limit) const;
   [[nodiscard]] std::vector<FaultRecord> faults() const;
   [[nodiscard]] const Event& progress() const { return progress_; }
@@ -112,7 +118,7 @@ class Ledger {
  private:
   static constexpr std::size_t kKeptFaults = 64;
 
-  Event progress_;  // messages received
+  Event progress_;  // messages whose end has begun
   Chronicle chronicle_;
   std::atomic<std::uint32_t> fault_count_;
   std::atomic<std::uint64_t> again_;

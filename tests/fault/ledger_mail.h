@@ -37,6 +37,7 @@ inline Ledger::Receipt note_receipt(Ledger& ledger, std::uint32_t self, const Me
 
 inline void finish_noted(Ledger& ledger, std::uint32_t self, Message message) {
   const Ledger::Receipt receipt = note_receipt(ledger, self, message);
+  ledger.begin_end(receipt);
   message.done();
   ledger.finish(receipt);
 }
