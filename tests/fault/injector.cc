@@ -34,11 +34,10 @@ sock_filter jump_if_equal(unsigned value, std::size_t yes, std::size_t no = 0) {
           value};
 }
 
-// Asks the listener about every call of the table and lets all others through, among them what
-// the locks of the C library do with futex.
+// Lets through what does not fail, among that what the locks of the C library do with futex, and
+// asks the listener about every other call.
 std::vector<sock_filter> make_filter() {
-  std::vector<int> calls = failing_calls();
-  std::erase(calls, SYS_futex);
+  const std::span<const int> calls = calls_that_do_not_fail();
   const std::size_t count = calls.size();
   std::vector<sock_filter> filter;
   filter.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
@@ -46,8 +45,8 @@ std::vector<sock_filter> make_filter() {
   for (std::size_t i = 0; i < count; ++i) {
     filter.push_back(jump_if_equal(static_cast<unsigned>(calls[i]), count - i));
   }
-  filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
+  filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   filter.push_back(statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])));
   filter.push_back(jump_if_equal(FUTEX_WAIT, 0, 1));
   filter.push_back(statement(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
@@ -120,6 +119,15 @@ Injector::Shot Injector::look() {
   return shot_;
 }
 
+std::vector<std::size_t> Injector::unknown() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    if (unknown_.test(i)) numbers.push_back(i);
+  }
+  return numbers;
+}
+
 void Injector::serve() {
   std::array<pollfd, 2> entries{pollfd{listener_.get(), POLLIN, 0}, pollfd{over_.get(), POLLIN, 0}};
   for (;;) {
@@ -146,6 +154,8 @@ void Injector::answer() {
 // The error that this call is to return, 0 if it goes on to the kernel.
 int Injector::decide(const seccomp_notif& request) {
   const std::lock_guard lock(mutex_);
+  if (!is_failing_call(request.data.nr))
+    unknown_.set(static_cast<std::size_t>(request.data.nr) % kNumbers);
   const bool own = request.pid == aim_.thread;
   if (!aim_.on || own != (aim_.whose == Whose::kOwn)) return 0;
   if (aim_.first_call >= 0) {

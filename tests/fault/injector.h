@@ -1,14 +1,17 @@
 #pragma once
 // Makes one chosen system call fail. A thread, and every process that it starts, runs under a
-// seccomp filter that asks this process about each call of the table (errno_table.h): it goes on to
-// the kernel, or it returns an error without having happened.
+// seccomp filter that asks this process about each call that can fail (errno_table.h): it goes on
+// to the kernel, or it returns an error without having happened.
 
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <linux/seccomp.h>
 
@@ -47,6 +50,8 @@ class Injector {
   void aim_from(int first_call, std::uint32_t call, std::uint32_t error);
   // Every call succeeds again.
   Shot stop();
+  // Numbers of calls that errno_table.h does not know and somebody under the filter has made.
+  [[nodiscard]] std::vector<std::size_t> unknown();
   // What happened so far.
   [[nodiscard]] Shot look();
 
@@ -63,9 +68,12 @@ class Injector {
     std::uint32_t thread = 0;
     int first_call = -1;
   };
-  std::mutex mutex_;  // aim_, shot_
+  std::mutex mutex_;  // aim_, shot_, unknown_
   Aim aim_;
   Shot shot_;
+  // SUBTLE: no memory is taken for it; who waits for our answer may hold the lock of the allocator.
+  static constexpr std::size_t kNumbers = 1024;
+  std::bitset<kNumbers> unknown_;
   os::UniqueFd listener_;
   os::UniqueFd over_;  // eventfd
   std::thread server_;

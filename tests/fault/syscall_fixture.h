@@ -38,6 +38,8 @@ class SyscallTest : public testing::Test {
     sweep_ = nullptr;
     if (why_not) GTEST_SKIP() << *why_not;
     std::cout << sweep.table();
+    EXPECT_TRUE(injector.unknown().empty()) << "errno_table.cc does not know these calls: "
+                                            << testing::PrintToString(injector.unknown());
     if (!HasFailure()) {
       EXPECT_GE(sweep.injected(), least_injected);
     }
