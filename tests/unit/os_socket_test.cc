@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -292,6 +293,26 @@ TEST(PacketSocketTest, TooManyDescriptorsAreAllClosed) {
   const std::vector<int> many(kMaxPacketFds + 1, left.fd());
   EXPECT_TRUE(has_error(left.send("x", many), ErrorCode::kInvalid));
   EXPECT_TRUE(has_error(left.send(""), ErrorCode::kInvalid));
+}
+
+TEST(PacketSocketTest, DescriptorsBeyondTheLimitOfOpenFilesAreToldAndClosed) {
+  auto sockets = PacketSocket::pair();
+  ASSERT_TRUE(is_ok(sockets));
+  auto& [left, right] = *sockets;
+  const int before = count_open_fds();
+  send_raw(left.fd(), "x", 5);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const UniqueFd next(::fcntl(left.fd(), F_DUPFD_CLOEXEC, 0));
+  const rlimit two_more{static_cast<rlim_t>(next.get()) + 3, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &two_more), 0);
+  const auto packet = right.try_receive(kMaxPacket);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  ASSERT_TRUE(has_error(packet, ErrorCode::kProtocol));
+  EXPECT_EQ(packet.error().text,
+            "receive: not all file descriptors of a packet arrived (2 did, at most 16); drop the "
+            "peer, and see the limit of open files (ulimit -n)");
+  EXPECT_EQ(count_open_fds(), before + 1) << "but for the one that showed the next number";
 }
 
 TEST(PacketSocketTest, AFullSocketIsToldAndWaitsOnlyForTheTimeGiven) {
