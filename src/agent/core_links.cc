@@ -17,6 +17,14 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
+// What an earlier life of its owner has sent comes first, so the link of that one does.
+bool waits_for_older(const control::AnnouncedLink& link,
+                     const std::vector<control::AnnouncedLink>& postponed) {
+  return std::any_of(postponed.begin(), postponed.end(), [&](const control::AnnouncedLink& other) {
+    return other.pid == link.pid && other.incarnation < link.incarnation;
+  });
+}
+
 }  // namespace
 
 // Before its link is added: where it is rung, and what it rings us with.
@@ -88,12 +96,15 @@ void AgentCore::accept_postponed() {
   for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
 }
 
-// A link waits once, however often it was announced.
+// A link waits once, however often it was announced, and those of earlier lives before it.
 void AgentCore::postpone(control::AnnouncedLink announced) {
   std::erase_if(postponed_, [&](const control::AnnouncedLink& other) {
     return other.incarnation == announced.incarnation && other.serial == announced.serial;
   });
-  postponed_.push_back(std::move(announced));
+  const auto later = std::find_if(postponed_.begin(), postponed_.end(), [&](const auto& other) {
+    return other.incarnation > announced.incarnation;
+  });
+  postponed_.insert(later, std::move(announced));
 }
 
 void AgentCore::accept_link(control::AnnouncedLink announced) {
@@ -102,6 +113,7 @@ void AgentCore::accept_link(control::AnnouncedLink announced) {
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     return refuse(announced, wrong);
   }
+  if (waits_for_older(announced, postponed_)) return postpone(std::move(announced));
   const auto row = receiver_->home().vacant_row();
   if (!row) return postpone(std::move(announced));
   auto memory = map_link(announced);

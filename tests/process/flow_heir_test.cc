@@ -1,8 +1,9 @@
-// What a successor goes on with of a peer that has had many lives of its own.
+// What is gone on with of a peer that has had many lives of its own.
 
 #include <sys/resource.h>
 
 #include <atomic>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,57 @@ TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
   EXPECT_EQ(take_texts(*heir, {.type = "left"}).size(), kLivesThatEnd);
   EXPECT_EQ(take_texts(*heir, {.type = "large"}).size(), kSlabs);
   expect_balance(*heir);
+}
+
+// `number`: KiB in the largest payload that it might have sent, 0 = as many as the hive allows.
+BEELINE_ROLE(life_of_a_size) {
+  AttachOptions options = named("owner");
+  options.max_payload_bytes = std::uint64_t{context.number} << 10;
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE(agent->send(peer_of(*agent, "reader"), std::to_string(context.number)));
+}
+
+// While one exists this process can map no more memory than so much.
+class LittleMemory {
+ public:
+  explicit LittleMemory(std::uint64_t more_bytes) {
+    std::uint64_t pages = 0;
+    EXPECT_TRUE(std::ifstream("/proc/self/statm") >> pages);
+    EXPECT_EQ(::getrlimit(RLIMIT_AS, &memory_), 0);
+    const rlimit little{pages * shm::kPage + more_bytes, memory_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
+  }
+  ~LittleMemory() { EXPECT_EQ(::setrlimit(RLIMIT_AS, &memory_), 0); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit memory_{};
+};
+
+TEST_P(FlowHeir, WhatTheLifeBeforeHasSentComesFirstAlsoIfItsLinkCannotBeMappedAtOnce) {
+  constexpr std::uint32_t kSmall = shm::kMinMaxPayload >> 10;
+  constexpr std::uint64_t kForSmallLinks = 32U << 20;
+  static_assert(shm::LinkLayout(shm::LinkContract{}).bytes > kForSmallLinks);
+  AttachOptions options = named("reader");
+  options.max_payload_bytes = shm::kMinMaxPayload;
+  auto reader = attach(options);
+  ASSERT_TRUE(reader);
+  for (const std::uint32_t size : {0U, kSmall}) {
+    troupe().wait(troupe().start("life_of_a_size", size), patience());
+  }
+  {
+    const LittleMemory little(kForSmallLinks);
+    static_cast<void>(reader->next_notice());  // it hears of both links
+    EXPECT_FALSE(reader->try_receive());
+  }
+  for (const std::uint32_t size : {0U, kSmall}) {
+    Message message = next_message(*reader);
+    EXPECT_EQ(message.text(), std::to_string(size));
+    message.done();
+  }
+  expect_balance(*reader);
 }
 
 // Joined by everybody, and is killed.
