@@ -219,7 +219,12 @@ std::string describe(const FaultRecord& fault) {
   std::ostringstream text;
   text << "message " << fault.sequence << " of player-" << fault.sender << " for player-"
        << fault.receiver << ", id " << fault.id << ", attempts " << fault.attempts << ": "
-       << to_string(fault.fault) << "; the ledger knew: " << describe(fault.word);
+       << to_string(fault.fault);
+  if (fault.fault == Fault::kOvertaken) {
+    text << ": " << fault.word - 1;
+  } else {
+    text << "; the ledger knew: " << describe(fault.word);
+  }
   return text.str();
 }
 

@@ -46,7 +46,7 @@ struct FaultRecord {
   std::uint32_t attempts;
   std::uint64_t sequence;
   std::uint64_t id;
-  std::uint64_t word;  // what the ledger knew before
+  std::uint64_t word;  // what the ledger knew before; of kOvertaken 1 + the number of the later one
 };
 
 struct MissingMessage {
