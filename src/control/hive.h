@@ -9,6 +9,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,11 +76,10 @@ struct Fence {
   std::uint64_t incarnation = 0;
 };
 
-/// A life that waits for the word that it may forget a link.
-struct Fade {
+/// What a life waits for: the word that it may forget these links.
+struct Fades {
   Pid reader = kNoPid;
-  std::uint64_t incarnation = 0;  // of the reader
-  shm::LinkKey link;
+  std::set<shm::LinkKey, LinkKeyOrder> links;
 };
 
 /// A tool that waits for an agent to put back or let go of dead letters.
@@ -127,7 +128,7 @@ struct Hive {
   std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
-  std::vector<Fade> fades;
+  std::map<std::uint64_t, Fades> fades;  // by the life that waits
   std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
   std::uint64_t quarantined_links = 0;  // since the keeper was started

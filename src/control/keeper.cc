@@ -135,7 +135,7 @@ Result<void> Keeper::start_coordinator() {
 void Keeper::end_child() {
   (void)::kill(child_, SIGKILL);  // ours and not reaped, so the number is its own
   (void)os::uninterrupted([&] { return ::waitpid(child_, nullptr, 0); });
-  hear_out();
+  drain();
 }
 
 void Keeper::restart_coordinator() {
@@ -153,7 +153,7 @@ Result<void> Keeper::run() {
   while (!quit_) {
     wait_for_events();
     if (quit_ || !os::has_exited(child_pidfd_.get())) continue;
-    hear_out();
+    drain();  // its last words
     if (quit_) break;
     if (auto restarted = after_death(); !restarted) {
       remove_files();
@@ -198,13 +198,6 @@ void Keeper::drain() {
   }
 }
 
-void Keeper::hear_out() {
-  const auto told_to_end = [&] { return os::wait_readable(signals_.get(), {}); };
-  do {
-    drain();
-  } while (socket_.valid() && !quit_ && !told_to_end());
-}
-
 void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
   const std::size_t line = std::min(text.find('\n'), text.size());
   const std::string_view value = text.substr(std::min(line + 1, text.size()));
@@ -214,7 +207,9 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
   if (text.starts_with(kKeepVerb)) {
     table_[key_after(kKeepVerb)] = KeptRecord{std::string(value), std::move(fds)};
   } else if (text.starts_with(kNoteVerb)) {
-    table_[key_after(kNoteVerb)].value = value;
+    const auto record = table_.find(key_after(kNoteVerb));
+    // One whose packet did not arrive whole stays away: a value alone would be half a record.
+    if (record != table_.end()) record->second.value = value;
   } else if (text.starts_with(kDropVerb)) {
     table_.erase(key_after(kDropVerb));
   } else if (text == kServingVerb) {

@@ -58,10 +58,9 @@ class Keeper {
   /// lacks just now.
   void restart_coordinator();
   void wait_for_events();
-  /// Reads what the coordinator has said.
+  /// Reads all that the coordinator has said, of a dead one to its last word. Gives up only if we
+  /// are told to end while the machine lacks what reading takes.
   void drain();
-  /// The same to the end, which its death has put behind its last words. REQUIRES: it is dead.
-  void hear_out();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();
   Result<void> after_death();

@@ -57,13 +57,27 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   if (fds.size() > before && total_ - before + fds.size() > room_for_all()) {
     return no_room(total_, room_for_all());
   }
-  // For a keeper that is busy. One that is stopped is waited for once, and not by each caller.
-  const auto patience = takes_nothing_ ? std::chrono::nanoseconds::zero() : os::kDefaultSendTimeout;
-  auto sent = settle(patience);
-  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, patience);
-  takes_nothing_ = !sent && sent.error().code == ErrorCode::kTimeout;
+  auto sent = settle_patiently();
+  if (sent) {
+    sent = send(packet_of(kKeepVerb, key, value), fds, patience());
+    remember(sent);
+  }
   if (sent) hold(key, fds.size());
   return sent;
+}
+
+Result<void> KeeperClient::settle_patiently() {
+  auto sent = settle(patience());
+  remember(sent);
+  return sent;
+}
+
+std::chrono::nanoseconds KeeperClient::patience() const noexcept {
+  return takes_nothing_ ? std::chrono::nanoseconds::zero() : os::kDefaultSendTimeout;
+}
+
+void KeeperClient::remember(const Result<void>& sent) noexcept {
+  takes_nothing_ = !sent && sent.error().code == ErrorCode::kTimeout;
 }
 
 Result<void> KeeperClient::check_room_for_link() const {
@@ -75,7 +89,7 @@ void KeeperClient::note(std::string_view key, std::string_view value) {
   say_sometime({packet_of(kNoteVerb, key, value), {}});
 }
 
-void KeeperClient::strip(std::string_view key, std::string_view value) {
+void KeeperClient::put(std::string_view key, std::string_view value) {
   say_sometime({packet_of(kKeepVerb, key, value), std::string(key)});
 }
 

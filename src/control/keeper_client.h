@@ -42,14 +42,16 @@ class KeeperClient {
 
   /// The record has another value; its descriptors are as they were.
   void note(std::string_view key, std::string_view value);
-  /// The same, and nobody needs its descriptors any more.
-  void strip(std::string_view key, std::string_view value);
+  /// The record, made if there is none, has this value and no descriptors.
+  void put(std::string_view key, std::string_view value);
   void drop(std::string_view key);
   void say(std::string_view verb);
 
   /// Says what is overdue, without waiting; to be called again until it succeeds. The error is why
   /// the keeper has not heard all.
   [[nodiscard]] Result<void> settle() { return settle(std::chrono::nanoseconds::zero()); }
+  /// The same, waiting as keep() does for a keeper that is busy.
+  [[nodiscard]] Result<void> settle_patiently();
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
   /// The next packet of the keeper, nullopt if none waits.
@@ -63,6 +65,9 @@ class KeeperClient {
     std::string emptied;  // the key under which the keeper holds nothing then, if there is one
   };
   [[nodiscard]] Result<void> settle(std::chrono::nanoseconds timeout);
+  /// For a keeper that is busy. One that is stopped is waited for once, and not by each caller.
+  [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
+  void remember(const Result<void>& sent) noexcept;
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,
                                   std::chrono::nanoseconds timeout);
   void say_sometime(Overdue overdue);

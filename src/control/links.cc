@@ -316,17 +316,26 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
     }
   }
   if (request.gone) return;
-  hive.fades.push_back({caller.pid, caller.incarnation, key});
+  Fades& waiting = hive.fades[caller.incarnation];
+  waiting.reader = caller.pid;
+  if (waiting.links.size() < shm::kMaxRows) {
+    waiting.links.insert(key);
+  } else if (hive.may_log(caller, "fade_refused")) {
+    hive.log.warn("fade_refused", "link={}/{} reader={} reason=\"more links than a home has rows\"",
+                  key.incarnation, key.serial, caller.pid);
+  }
   tell_fades(hive);
 }
 
 void tell_fades(Hive& hive) {
   if (!hive.keeper.is_settled()) return;
-  for (const Fade& fade : std::exchange(hive.fades, {})) {
-    const Agent* agent = hive.registry.agent(fade.reader);
-    const Life* life = agent == nullptr ? nullptr : agent->life(fade.incarnation);
+  for (const auto& [incarnation, fades] : std::exchange(hive.fades, {})) {
+    const Agent* agent = hive.registry.agent(fades.reader);
+    const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
     if (life == nullptr) continue;
-    hive.announce(*life, FadedAnnouncement{fade.link.incarnation, fade.link.serial});
+    for (const shm::LinkKey& link : fades.links) {
+      hive.announce(*life, FadedAnnouncement{link.incarnation, link.serial});
+    }
   }
 }
 
@@ -349,7 +358,7 @@ void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t rep
                   in_quotes(found));
   }
   hive.note_link(link);
-  hive.keeper.note(kEndedLinksKey, total);
+  hive.keeper.put(kEndedLinksKey, total);
   if (life == nullptr) return;
   EndedAnnouncement ended;
   ended.pid = link.reader;

@@ -19,9 +19,17 @@
 namespace beeline::control {
 namespace {
 
+constexpr std::size_t kFdsOfProvided = 4;  // pidfd, home, status page, eventfd
+
 struct KeptLife {
   LifeRecord record;
   std::vector<os::UniqueFd> fds;
+
+  /// It was ready, and the keeper has got it whole: a successor could not do without its home. Of
+  /// the dead there is none.
+  [[nodiscard]] bool counts() const {
+    return record.ready && (fds.size() == kFdsOfProvided || record.dead);
+  }
 };
 
 std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
@@ -30,11 +38,11 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   life->os_pid = kept.record.os_pid;
   life->uid = kept.record.life_uid;
   life->temporary = kept.record.life_temporary;
-  life->ready = kept.record.ready;
+  life->ready = kept.counts();
   life->ended = kept.record.ended;
   if (kept.fds.empty()) return life;
   life->pidfd = share(std::move(kept.fds[0]));
-  if (kept.fds.size() < 4) return life;
+  if (kept.fds.size() < kFdsOfProvided) return life;
   life->home = share(std::move(kept.fds[1]));
   life->status = share(std::move(kept.fds[2]));
   life->event = share(std::move(kept.fds[3]));
@@ -55,7 +63,7 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   });
   for (KeptLife& kept : lives) {
     const bool settled = agent.current != nullptr;
-    if (!settled && kept.record.ready) {
+    if (!settled && kept.counts()) {
       agent.current = make_life(hive, kept);
     } else if (!settled && !agent.successor && !kept.record.ended) {
       agent.successor = make_life(hive, kept);

@@ -64,7 +64,8 @@ Result<void> probe_seals(const Probe& probe) {
   if (::ftruncate(probe.fd.get(), kProbeBytes + kBlockBytes) == 0) {
     return fail(ErrorCode::kSystem, "a sealed memfd can be made larger");
   }
-  if (::fcntl(probe.fd.get(), F_ADD_SEALS, F_SEAL_WRITE) == 0) {
+  // One that it has: of any other the kernel could say that our mapping stands against it.
+  if (::fcntl(probe.fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     return fail(ErrorCode::kSystem, "a sealed memfd takes further seals");
   }
   return {};

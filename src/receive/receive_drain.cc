@@ -194,8 +194,8 @@ std::optional<shm::Lane> Receiver::next_in_order(const InLink& link) {
 }
 
 // A slot that is bad quarantines its link.
-inline Receiver::Verdict Receiver::check(InLink& link, const shm::MessageHeader& header,
-                                         std::uint64_t generation) {
+Receiver::Verdict Receiver::check(InLink& link, const shm::MessageHeader& header,
+                                  std::uint64_t generation) {
   const shm::SlotFault fault =
       shm::check_head(header, generation, link.owner_pid, link.view.layout(), link.verified);
   return fault == shm::SlotFault::kNone ? Verdict::kGood

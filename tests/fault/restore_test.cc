@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "shm/home.h"
 #include "src/control/death.h"
 #include "src/control/links.h"
 #include "src/control/records.h"
@@ -77,6 +78,17 @@ class RestoreTest : public testing::Test {
   KeptRecord& keep(const LifeRecord& record) {
     KeptRecord& kept = table_[agent_key(record.pid, record.incarnation)];
     kept.value = build(record);
+    if (record.dead) return kept;
+    // Its process, which has not ended, and eventfds for the rest: nobody looks into it here.
+    kept.fds.resize(4);
+    auto pidfd = os::open_pidfd(::getpid());
+    EXPECT_TRUE(pidfd) << pidfd.error().text;
+    if (pidfd) kept.fds[0] = std::move(*pidfd);
+    for (std::size_t i = 1; i < kept.fds.size(); ++i) {
+      auto fd = os::create_event_fd();
+      EXPECT_TRUE(fd) << fd.error().text;
+      if (fd) kept.fds[i] = std::move(*fd);
+    }
     return kept;
   }
   static LifeRecord child_of(Pid parent, Pid pid, std::uint64_t incarnation) {
@@ -89,9 +101,7 @@ class RestoreTest : public testing::Test {
   void keep_living(Pid pid, std::uint64_t incarnation) {
     LifeRecord record = life_of(pid, incarnation);
     record.ended = false;
-    auto pidfd = os::open_pidfd(::getpid());
-    ASSERT_TRUE(pidfd) << pidfd.error().text;
-    keep(record).fds.push_back(std::move(*pidfd));
+    keep(record);
   }
   void keep_link(shm::LinkKey key, Pid owner, Pid reader, bool faded) {
     auto fd = os::create_event_fd();
@@ -144,6 +154,7 @@ class RestoreTest : public testing::Test {
   }
 
   KeptTable table_;
+  std::optional<KeeperClient> keeper_;
   std::optional<Hive> hive_;
 
  private:
@@ -151,11 +162,49 @@ class RestoreTest : public testing::Test {
 
   std::string path_;
   os::PacketSocket keeper_end_;
-  std::optional<KeeperClient> keeper_;
   NoClients outbox_;
   os::UniqueFd log_file_{::memfd_create("log", MFD_CLOEXEC)};
   Log log_{log_file_.get()};
 };
+
+// The packet that said so did not arrive whole, and what was said of it afterwards did. Its process
+// resumes and shows its segments again.
+TEST_F(RestoreTest, ALifeWhoseHomeTheKeeperHasNotGotWasNotReady) {
+  keep_living(5, 10);
+  LifeRecord next = life_of(5, 20);
+  next.ended = false;
+  keep(next).fds.resize(1);
+  LifeRecord alone = life_of(6, 30);
+  alone.ended = false;
+  keep(alone).fds.resize(1);
+  restore_hive();
+  const Agent& agent = *hive_->registry.agent(5);
+  ASSERT_NE(agent.current, nullptr);
+  EXPECT_EQ(agent.current->incarnation, 10U) << "a successor is shown the home of life 20";
+  ASSERT_NE(agent.successor, nullptr);
+  EXPECT_EQ(agent.successor->incarnation, 20U);
+  EXPECT_FALSE(agent.successor->ready);
+  EXPECT_EQ(hive_->registry.agent(6)->current, nullptr);
+}
+
+// A client that asks without end, and of what it likes.
+TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
+  keep_living(5, 10);
+  restore_hive();
+  while (keeper_->is_settled()) keeper_->note("filler", std::string(10'000, '.'));
+  Caller reader;
+  reader.pid = 5;
+  reader.incarnation = 10;
+  FadeRequest request;
+  request.incarnation = 7;
+  for (request.serial = 1; request.serial <= shm::kMaxRows + 5; ++request.serial) {
+    fade_link(*hive_, reader, request);
+    fade_link(*hive_, reader, request);
+  }
+  ASSERT_EQ(hive_->fades.size(), 1U);
+  EXPECT_EQ(hive_->fades.at(10).links.size(), shm::kMaxRows);
+  EXPECT_TRUE(is_logged("event=fade_refused")) << "it is told of nothing";
+}
 
 // The keeper was told that life 20 is ready, and no longer that nobody needs what life 10 has
 // shown.

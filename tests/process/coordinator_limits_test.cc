@@ -63,6 +63,28 @@ TEST_F(LimitsTest, ATermSignalEndsAKeeperThatCannotStartACoordinator) {
   EXPECT_FALSE(std::filesystem::exists(root_ + "/hive"));
 }
 
+// The packets with its segments are lost, and the word that it has left arrives.
+TEST_F(LimitsTest, ALifeThatTheKeeperHasNotGotWholeIsNobodysPredecessor) {
+  start();
+  TestAgent half;
+  ASSERT_TRUE(is_ok(half.attach(named("half"))));
+  const auto status = half.client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGSTOP), 0);
+  ASSERT_TRUE(is_ok(half.provide(true)));
+  ASSERT_TRUE(is_ok(half.client.detach({})));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 3));  // as many as it polls
+  ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(eventually([&] { return log().find("event=restart_failed") != std::string::npos; }));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, RLIM_INFINITY));
+  TestAgent next;
+  ASSERT_TRUE(eventually([&] { return next.attach(named("half")).has_value(); }));
+  EXPECT_EQ(next.attached.pid, half.attached.pid);
+  EXPECT_EQ(next.client.status()->restarts, 1U) << "nobody shows what is not there";
+  EXPECT_TRUE(is_ok(next.provide(true)));
+}
+
 TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   start();
   TestAgent lead = agent(named("lead"));

@@ -96,7 +96,7 @@ class KeeperBehindTest : public testing::Test {
 
 TEST_F(KeeperBehindTest, WhatCouldNotBeSaidIsSaidInItsOrderAsSoonAsItCanBe) {
   client_.note("agent/2/10", "its parent is another one");
-  client_.strip("agent/3/20", "taken over");
+  client_.put("agent/3/20", "taken over");
   client_.drop("agent/1/5");
   client_.say("quit");
   const auto settled = client_.settle();
