@@ -129,7 +129,7 @@ struct Hive {
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   std::map<std::uint64_t, Fades> fades;  // by the life that waits
-  std::uint64_t started_ns = 0;  // this coordinator, CLOCK_REALTIME
+  std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
   std::uint64_t quarantined_links = 0;  // since the keeper was started
   bool going_down = false;

@@ -27,8 +27,8 @@ enum class WaitOutcome : std::uint8_t {
 /// woken, 0 also if the word cannot be reached. Costs a system call even if nobody waits.
 int futex_wake_all(const void* word) noexcept;
 
-/// Whether that would reach the word. If not, errno says why. Nobody may wait on it: the kernel wakes
-/// one even where none is asked for.
+/// Whether that would reach the word. If not, errno says why. Nobody may wait on it: the kernel
+/// wakes one even where none is asked for.
 [[nodiscard]] bool can_wake(const void* word) noexcept;
 
 }  // namespace beeline::os
