@@ -40,6 +40,8 @@ FORBIDDEN_INCLUDES = (
 RAW_ATOMIC = re.compile(
     r"\bstd::atomic\b|\bstd::atomic_\w+|\batomic_(thread|signal)_fence\b|\b__(atomic|sync)_\w+"
 )
+CLASS_OF_MEMBER = re.compile(r"^\S.*?\b(\w+)::\w+\(", re.MULTILINE)
+INLINE_MEMBER = re.compile(r"^(?:\[\[.*?\]\] )?inline .*?\b(\w+)::(\w+)\(", re.MULTILINE)
 ATOMIC_SLEEP = re.compile(r"\batomic_(flag_)?(wait|notify_\w+)\b|[.>](notify_one|notify_all)\s*\(")
 # Split, so that this file passes its own check.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
@@ -170,9 +172,26 @@ def check_references(files):
             yield name, 1, "unreferenced", how
 
 
+def check_inlines(files):
+    """Yields (name, line, rule, message) for calls of a member that is inline in another source.
+
+    A unity build links them, a build of each source by itself does not."""
+    sources = {n: cpp_text.without_comments(t) for n, t in files.items() if n.endswith(".cc")}
+    members = {name: set(CLASS_OF_MEMBER.findall(text)) for name, text in sources.items()}
+    for home, text in sources.items():
+        for kind, member in INLINE_MEMBER.findall(text):
+            call = re.compile(rf"(?<![\w.>:~]){member}\(")
+            for name in sources:
+                if name == home or kind not in members[name]:
+                    continue
+                for number, line in enumerate(sources[name].splitlines(), 1):
+                    if call.search(line):
+                        yield name, number, "inline", f"{kind}::{member} is inline in {home}"
+
+
 def check_all(files):
     """All violations in `files`, a map from path to text, as printable lines."""
-    found = list(check_references(files))
+    found = [*check_references(files), *check_inlines(files)]
     for name, text in files.items():
         checks = [check_paths]
         if is_source(name):

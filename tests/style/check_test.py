@@ -159,6 +159,16 @@ class Rules(unittest.TestCase):
         self.assertFalse(allowed("src/receive/a.cc", '"src/control/b.h"'))
         self.assertTrue(allowed("src/agent/a.cc", '"src/send/b.h"'))
 
+    def test_a_member_that_is_inline_in_a_source_is_called_there_alone(self):
+        home = ("src/a/b.cc", "inline bool Lane::is_full(int a) {\n  return a;\n}\n")
+        users = ("CMakeLists.txt", "target_sources(beeline PRIVATE src/a/b.cc src/a/c.cc)")
+        caller = "void Lane::put() {\n  if (is_full(1)) return;\n  a.is_full(1);\n}\n"
+        self.assertEqual(violations("src/a/c.cc", caller, home, users), ["2:inline"])
+        other = caller.replace("Lane", "Link")
+        self.assertEqual(violations("src/a/c.cc", other, home, users), [])
+        usual = (home[0], home[1].replace("inline ", ""))
+        self.assertEqual(violations("src/a/c.cc", caller, usual, users), [])
+
     def test_pragmas(self):
         self.assertEqual(violations("shm/a.h", "// #pragma once\nint a;\n"), ["1:pragma-once"])
         self.assertEqual(violations("shm/a.cc", "#pragma pack(push, 1)"), ["1:pragma-pack"])
