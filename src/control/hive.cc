@@ -85,7 +85,7 @@ void Hive::note_life(const Agent& agent, const Life& life) {
   const std::string key = agent_key(agent.pid, life.incarnation);
   const std::string value = build(record_of(tree, agent, life));
   if (life.pidfd == nullptr) {
-    keeper.put(key, value);
+    keeper.strip(key, value);
   } else {
     keeper.note(key, value);
   }

@@ -207,9 +207,8 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
   if (text.starts_with(kKeepVerb)) {
     table_[key_after(kKeepVerb)] = KeptRecord{std::string(value), std::move(fds)};
   } else if (text.starts_with(kNoteVerb)) {
-    const auto record = table_.find(key_after(kNoteVerb));
-    // One whose packet did not arrive whole stays away: a value alone would be half a record.
-    if (record != table_.end()) record->second.value = value;
+    // One whose packet did not arrive whole is made, too: who has ended may own links.
+    table_[key_after(kNoteVerb)].value = value;
   } else if (text.starts_with(kDropVerb)) {
     table_.erase(key_after(kDropVerb));
   } else if (text == kServingVerb) {

@@ -9,6 +9,8 @@
 
 #include "shm/directory.h"
 #include "src/control/wire.h"
+#include "src/os/clock.h"
+#include "src/os/event_fd.h"
 
 namespace beeline::control {
 namespace {
@@ -40,6 +42,11 @@ tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
                           total, limit, descriptor_limit()));
 }
 
+tl::unexpected<Error> nothing_taken() {
+  return fail(ErrorCode::kTimeout,
+              "the keeper of the hive takes nothing: it is stopped or overloaded");
+}
+
 std::string packet_of(std::string_view verb, std::string_view key, std::string_view value) {
   return fmt::format("{}{}\n{}", verb, key, value);
 }
@@ -57,27 +64,15 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   if (fds.size() > before && total_ - before + fds.size() > room_for_all()) {
     return no_room(total_, room_for_all());
   }
-  auto sent = settle_patiently();
-  if (sent) {
-    sent = send(packet_of(kKeepVerb, key, value), fds, patience());
-    remember(sent);
-  }
+  const std::int64_t until_ns = end_of_patience();
+  auto sent = settle_until(until_ns);
+  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, until_ns);
   if (sent) hold(key, fds.size());
   return sent;
 }
 
-Result<void> KeeperClient::settle_patiently() {
-  auto sent = settle(patience());
-  remember(sent);
-  return sent;
-}
-
-std::chrono::nanoseconds KeeperClient::patience() const noexcept {
-  return takes_nothing_ ? std::chrono::nanoseconds::zero() : os::kDefaultSendTimeout;
-}
-
-void KeeperClient::remember(const Result<void>& sent) noexcept {
-  takes_nothing_ = !sent && sent.error().code == ErrorCode::kTimeout;
+std::int64_t KeeperClient::end_of_patience() const {
+  return takes_nothing_ ? 0 : os::monotonic_ns() + os::kDefaultSendTimeout.count();
 }
 
 Result<void> KeeperClient::check_room_for_link() const {
@@ -89,7 +84,7 @@ void KeeperClient::note(std::string_view key, std::string_view value) {
   say_sometime({packet_of(kNoteVerb, key, value), {}});
 }
 
-void KeeperClient::put(std::string_view key, std::string_view value) {
+void KeeperClient::strip(std::string_view key, std::string_view value) {
   say_sometime({packet_of(kKeepVerb, key, value), std::string(key)});
 }
 
@@ -104,22 +99,25 @@ void KeeperClient::say_sometime(Overdue overdue) {
   (void)settle();
 }
 
-Result<void> KeeperClient::settle(std::chrono::nanoseconds timeout) {
+Result<void> KeeperClient::settle_until(std::int64_t until_ns) {
   for (; !overdue_.empty(); overdue_.pop_front()) {
     const Overdue& next = overdue_.front();
-    if (auto sent = send(next.packet, {}, timeout); !sent) return sent;
+    if (auto sent = send(next.packet, {}, until_ns); !sent) return sent;
     if (!next.emptied.empty()) hold(next.emptied, 0);
   }
+  if (takes_nothing_ && !os::wait_writable(socket_.fd(), {})) return nothing_taken();
+  takes_nothing_ = false;
   return {};
 }
 
 Result<void> KeeperClient::send(std::string_view packet, std::span<const int> fds,
-                                std::chrono::nanoseconds timeout) {
-  auto sent = socket_.send(packet, fds, timeout);
-  if (!sent && sent.error().code == ErrorCode::kTimeout) {
-    sent.error().text = "the keeper of the hive takes nothing: it is stopped or overloaded";
-  }
-  return sent;
+                                std::int64_t until_ns) {
+  const std::chrono::nanoseconds left(until_ns - os::monotonic_ns());
+  auto sent = socket_.send(packet, fds, std::max(left, std::chrono::nanoseconds::zero()));
+  if (sent) takes_nothing_ = false;
+  if (sent || sent.error().code != ErrorCode::kTimeout) return sent;
+  takes_nothing_ |= until_ns != 0;
+  return nothing_taken();
 }
 
 void KeeperClient::hold(std::string_view key, std::size_t count) {

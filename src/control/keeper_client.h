@@ -1,7 +1,7 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -42,16 +42,16 @@ class KeeperClient {
 
   /// The record has another value; its descriptors are as they were.
   void note(std::string_view key, std::string_view value);
-  /// The record, made if there is none, has this value and no descriptors.
-  void put(std::string_view key, std::string_view value);
+  /// The same, and nobody needs its descriptors any more.
+  void strip(std::string_view key, std::string_view value);
   void drop(std::string_view key);
   void say(std::string_view verb);
 
   /// Says what is overdue, without waiting; to be called again until it succeeds. The error is why
-  /// the keeper has not heard all.
-  [[nodiscard]] Result<void> settle() { return settle(std::chrono::nanoseconds::zero()); }
+  /// the keeper has not heard all, or kTimeout where somebody has waited for it in vain.
+  [[nodiscard]] Result<void> settle() { return settle_until(0); }
   /// The same, waiting as keep() does for a keeper that is busy.
-  [[nodiscard]] Result<void> settle_patiently();
+  [[nodiscard]] Result<void> settle_patiently() { return settle_until(end_of_patience()); }
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
   /// The next packet of the keeper, nullopt if none waits.
@@ -64,12 +64,12 @@ class KeeperClient {
     std::string packet;
     std::string emptied;  // the key under which the keeper holds nothing then, if there is one
   };
-  [[nodiscard]] Result<void> settle(std::chrono::nanoseconds timeout);
-  /// For a keeper that is busy. One that is stopped is waited for once, and not by each caller.
-  [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
-  void remember(const Result<void>& sent) noexcept;
+  /// Until when to wait for a keeper that is busy, CLOCK_MONOTONIC. One that is stopped is waited
+  /// for once, and not by each caller: 0.
+  [[nodiscard]] std::int64_t end_of_patience() const;
+  [[nodiscard]] Result<void> settle_until(std::int64_t until_ns);
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,
-                                  std::chrono::nanoseconds timeout);
+                                  std::int64_t until_ns);
   void say_sometime(Overdue overdue);
   void hold(std::string_view key, std::size_t count);
 

@@ -20,8 +20,8 @@ struct KeptRecord {
 using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds
-// beside it, which replace those before), note KEY newline VALUE (a new value of a record that
-// there is, its fds are as they were), drop KEY, serving, served, quit. The keeper says: down.
+// beside it, which replace those before), note KEY newline VALUE (a new value, its fds are as they
+// were), drop KEY, serving, served, quit. The keeper says: down.
 inline constexpr char kKeepVerb[] = "keep ";
 inline constexpr char kNoteVerb[] = "note ";
 inline constexpr char kDropVerb[] = "drop ";

@@ -358,7 +358,7 @@ void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t rep
                   in_quotes(found));
   }
   hive.note_link(link);
-  hive.keeper.put(kEndedLinksKey, total);
+  hive.keeper.note(kEndedLinksKey, total);
   if (life == nullptr) return;
   EndedAnnouncement ended;
   ended.pid = link.reader;

@@ -321,7 +321,8 @@ Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
   const Caller leaving = caller;  // the end of its life makes the connection anonymous
   end_life(hive, *agent, **life, LifeEnd::kDetached);
   for (const shm::LinkKey& key : left) leave_empty(hive, key);
-  // A coordinator that comes after us knows that it ended. From a keeper that is stopped it cannot.
+  // So that a coordinator that comes after us knows of it. Where the keeper hears nothing just now
+  // it is said later, as every end is.
   (void)hive.keeper.settle_patiently();
   hive.answer(leaving, seq, OkAnswer{});
   return {};

@@ -25,8 +25,8 @@ struct KeptLife {
   LifeRecord record;
   std::vector<os::UniqueFd> fds;
 
-  /// It was ready, and the keeper has got it whole: a successor could not do without its home. Of
-  /// the dead there is none.
+  /// It was ready, and the keeper has got it whole: a successor needs its home. The dead have no
+  /// successor.
   [[nodiscard]] bool counts() const {
     return record.ready && (fds.size() == kFdsOfProvided || record.dead);
   }

@@ -328,7 +328,7 @@ void TakeoverWorker::finish(Hive& hive) {
   }
   if (letters_ != 0) {
     const std::string total = build_number(hive.dead_letters.total());
-    hive.keeper.put(kDeadLettersKey, total);
+    hive.keeper.note(kDeadLettersKey, total);
     const Agent* agent = hive.registry.agent(pid_);
     if (hive.may_log_life(pid_, agent == nullptr ? 0 : agent->uid, "taken_over")) {
       hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);

@@ -229,8 +229,7 @@ class ChaosAgent {
     if (agent_.counters().dead == 0) return;
     for (const InboxItem& item : agent_.inbox(std::numeric_limits<std::size_t>::max())) {
       if (!item.dead) continue;
-      mail_.bury(item);
-      EXPECT_TRUE(agent_.purge_dead(item.id));
+      mail_.bury(item, [&] { EXPECT_TRUE(agent_.purge_dead(item.id)); });
     }
   }
 

@@ -41,8 +41,9 @@ class Correspondent {
     return receipt;
   }
 
-  // Writes down that a dead letter is about to be let go: one that this player has rejected.
-  void bury(const InboxItem& letter) {
+  // Writes down that a dead letter is let go: one that this player has rejected.
+  template <typename Purge>
+  void bury(const InboxItem& letter, Purge&& purge) {
     PayloadHead head;
     ASSERT_GE(letter.preview.size(), sizeof(head));
     std::memcpy(&head, letter.preview.data(), sizeof(head));
@@ -51,6 +52,8 @@ class Correspondent {
       return ledger_.complain(Fault::kNoLetter, receipt, 0);
     }
     ledger_.begin_end(receipt);
+    purge();
+    ledger_.finish(receipt);
   }
 
   // A few leases are open whenever it is killed, and they end in any order.

@@ -43,9 +43,14 @@ TEST(EventSweepTest, AShortRunIsRepeatedAndDoesNotEndIt) {
 }
 
 TEST(EventSweepTest, FailsIfMostRunsAreShort) {
-  sweep_runs({3}, 1, 12);
-  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 2, 3}));
-  EXPECT_NONFATAL_FAILURE(sweep_runs({2}, 1, 12), "so many of 12 events");
+  sweep_runs({5}, 1, 12);
+  EXPECT_EQ(reached, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+  EXPECT_NONFATAL_FAILURE(sweep_runs({4}, 1, 12), "so many of 12 events");
+}
+
+TEST(EventSweepTest, OfFewEventsFewAreMissed) {
+  sweep_runs({2}, 1, 4);
+  EXPECT_NONFATAL_FAILURE(sweep_runs({1}, 1, 4), "so many of 4 events");
 }
 
 TEST(EventSweepTest, FailsIfItGoesRoundInCircles) {

@@ -54,6 +54,7 @@ bool FaultTest::kill_player(std::size_t place) {
   if (troupe().os_pid(place) == 0) return false;
   troupe().kill(place);
   note("killed " + name_of(place));
+  ++kills_[place];
   troupe().restart(place);
   return true;
 }
@@ -98,7 +99,7 @@ void FaultTest::await_all_finished() {
   const Deadline deadline = patience();
   for (;;) {
     const std::uint32_t seen = ledger().progress().count();
-    if (ledger().missing(1).empty()) return;
+    if (ledger().missing(1).empty()) return expect_few_half_ended();
     const auto pause = std::min(deadline, after(1s));
     if (!ledger().progress().await_change(seen, pause) &&
         std::chrono::steady_clock::now() >= deadline) {
@@ -109,6 +110,14 @@ void FaultTest::await_all_finished() {
   for (const MissingMessage& missing : ledger().missing(20)) {
     ADD_FAILURE() << describe(missing) << '\n'
                   << story(missing.sender, missing.receiver, missing.sequence);
+  }
+}
+
+void FaultTest::expect_few_half_ended() {
+  for (std::uint32_t player = 0; player < kMaxPlayers; ++player) {
+    EXPECT_LE(ledger().half_ended(player), kills_[player])
+        << name_of(player) << " has begun to end messages that nobody has seen since; each of its "
+        << "kills explains one of them";
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <deque>
 #include <random>
 #include <string>
@@ -77,12 +78,14 @@ class FaultTest : public HiveTest {
 
  private:
   void player_ended(std::size_t place, bool may_end);
+  void expect_few_half_ended();
   void tell();
 
   std::string program_;
   std::uint64_t seed_ = 0;
   Random random_;
-  std::deque<std::string> events_;  // the newest last; the oldest are forgotten
+  std::deque<std::string> events_;                  // the newest last; the oldest are forgotten
+  std::array<std::uint64_t, kMaxPlayers> kills_{};  // by place
   int failed_joins_ = 0;
   int visits_ = 0;
   int coordinators_ = 0;

@@ -40,8 +40,9 @@ class KillAgentTest : public KillFixture {
   }
 
   // ---- A victim from its start to its end ----
-  std::size_t start_victim(Part part) {
+  std::size_t start_victim(Part part, std::uint64_t at) {
     board().turn.store(++turn_);
+    board().at.store(at);
     const KillAim::Setting trapped;
     return troupe().start("victim", static_cast<std::uint32_t>(part));
   }
@@ -49,7 +50,7 @@ class KillAgentTest : public KillFixture {
   void play(Part part, std::uint64_t at, const std::function<void(std::size_t)>& meanwhile = {},
             const std::function<void(std::size_t)>& then = {}) {
     aim_.aim(at);
-    const std::size_t place = start_victim(part);
+    const std::size_t place = start_victim(part, at);
     if (part != Part::kSucceed) {
       ASSERT_TRUE(board().ready.await(++ready_, patience())) << "the victim does not get ready";
     }

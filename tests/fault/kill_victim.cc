@@ -53,7 +53,10 @@ class Victim {
     }
     board_.ready.raise();
     ASSERT_TRUE(board_.go.await(turn_, patience()));
-    if (part_ == Part::kFinish) board_.ledger.begin_end(take_in_hand(0));
+    if (part_ != Part::kFinish) return;
+    const Ledger::Receipt receipt = take_in_hand(0);
+    // Who dies before its first store has not begun: the message comes again.
+    if (board_.at.load() != 1) board_.ledger.begin_end(receipt);
   }
 
   void play() {

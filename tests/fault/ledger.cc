@@ -182,6 +182,17 @@ std::vector<MissingMessage> Ledger::missing(std::size_t limit) const {
   return found;
 }
 
+std::uint64_t Ledger::half_ended(std::uint32_t receiver) const {
+  constexpr std::uint64_t kAll = kAccepted | kEnding | kFinished;
+  std::uint64_t count = 0;
+  for (std::uint32_t s = 0; s < kMaxPlayers; ++s) {
+    for (std::uint64_t i = 0; i < attempted(s, receiver); ++i) {
+      if ((words_[s][receiver][i].load() & kAll) == (kAccepted | kEnding)) ++count;
+    }
+  }
+  return count;
+}
+
 std::vector<FaultRecord> Ledger::faults() const {
   const std::size_t count = std::min<std::size_t>(fault_count_.load(), kKeptFaults);
   return {faults_.begin(), faults_.begin() + static_cast<std::ptrdiff_t>(count)};

@@ -4,12 +4,12 @@
 //
 //   sender    attempt (before send) ... accepted (after send said ok), or refused
 //   receiver  received (when it was handed out) ... end begun (before done, and before a dead
-//   letter
-//             is let go) ... finished (after done or reject)
+//             letter is let go) ... finished (after done, or when the letter has gone)
 //
 // A sender that is killed between its send and its note leaves `attempt`: such a message may arrive
 // or not. A receiver that is killed after `end begun` leaves that: such a message may come again or
-// not; if it does, its end is to begin once more.
+// not; if it does, its end is to begin once more. A kill leaves one such message at most: more have
+// been lost.
 
 #include <array>
 #include <atomic>
@@ -109,6 +109,8 @@ class Ledger {
   [[nodiscard]] std::uint64_t received_again() const { return again_.load(); }
   // Accepted, and has not come to its end: it waits, or somebody holds it. Lost, if nobody does.
   [[nodiscard]] std::vector<MissingMessage> missing(std::size_t limit) const;
+  // Accepted for this player, which has begun to end them and has not come to it.
+  [[nodiscard]] std::uint64_t half_ended(std::uint32_t receiver) const;
   [[nodiscard]] std::vector<FaultRecord> faults() const;
   [[nodiscard]] const Event& progress() const { return progress_; }
   // What the players have done with a message, for people, a line each.

@@ -187,6 +187,17 @@ TEST_F(RestoreTest, ALifeWhoseHomeTheKeeperHasNotGotWasNotReady) {
   EXPECT_EQ(hive_->registry.agent(6)->current, nullptr);
 }
 
+// Nothing of it has arrived but the word that it has ended.
+TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
+  keep_life(5, 10);
+  table_.at(agent_key(5, 10)).fds.clear();
+  keep_living(6, 30);
+  keep_link({10, 1}, 5, 6, false);
+  restore_hive();
+  EXPECT_TRUE(has_link({10, 1})) << "what was sent in it is lost";
+  EXPECT_EQ(hive_->registry.agent(5)->current, nullptr) << "a successor is shown no home";
+}
+
 // A client that asks without end, and of what it likes.
 TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
   keep_living(5, 10);

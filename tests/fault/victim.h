@@ -29,6 +29,7 @@ inline constexpr int kFound = 3;
 
 struct VictimBoard {
   std::atomic<std::uint32_t> turn;  // of the victim that is started now
+  std::atomic<std::uint64_t> at;    // the event before which it dies
   Event ready;                      // victims that have done what is needed
   Event go;                         // turns that may do their part
   std::atomic<std::uint32_t> over;  // the turn whose part has come to its end

@@ -15,7 +15,7 @@ constexpr std::uint64_t kLeastPoints = 300'000;
 constexpr std::uint64_t kLeastKills = 50'000;
 constexpr std::uint64_t kLeastPairs = 1'000'000;
 constexpr std::uint64_t kLeastPauses = 5'000;
-constexpr std::uint64_t kLeastPausesLong = 200'000;
+constexpr std::uint64_t kLeastPausesLong = 150'000;
 
 void expect_states(const Row& row, Summary& summary) {
   const auto& all = kExpectedStates;

@@ -122,6 +122,21 @@ TEST_F(CoordinatorTest, AHiveWhoseKeeperIsStoppedServesAndSaysWhyItDoesNotEnd) {
   EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(root_ + "/hive"); }));
 }
 
+TEST_F(CoordinatorTest, AKeeperThatTakesNothingIsNamedThoughAllThatHappenedWasSaid) {
+  start();
+  Client client = connect();
+  const auto status = client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGSTOP), 0);
+  std::vector<TestAgent> guests(1);
+  while (guests.back().attach(AttachRequest{})) guests.emplace_back();
+  EXPECT_TRUE(eventually([&] { return log().find("event=keeper_hangs") != std::string::npos; }));
+  EXPECT_FALSE(TestAgent().attach(AttachRequest{})) << "nobody is made whom the keeper knows not";
+  EXPECT_TRUE(is_ok(client.status()));
+  ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(eventually([] { return TestAgent().attach(AttachRequest{}).has_value(); }));
+}
+
 // It was stopped while all of this was said, and has no descriptor left when it goes on: what comes
 // with some is lost, and nothing else.
 TEST_F(CoordinatorTest, AKeeperHearsADeadCoordinatorOutThoughItLacksDescriptors) {

@@ -32,11 +32,19 @@ void limit_descriptors(pid_t process, rlim_t count) {
   ASSERT_EQ(::prlimit(process, RLIMIT_NOFILE, &limit, nullptr), 0);
 }
 
+std::ptrdiff_t descriptors_of(pid_t process) {
+  const std::filesystem::path all = "/proc/" + std::to_string(process) + "/fd";
+  return std::distance(std::filesystem::directory_iterator(all), {});
+}
+
 TEST_F(LimitsTest, TheKeeperTriesAgainWhenItCannotStartACoordinator) {
   start();
-  TestAgent lead = agent(named("lead"));
-  const auto status = lead.client.status();
+  const auto status = connect().status();
   ASSERT_TRUE(is_ok(status));
+  const auto before = descriptors_of(status->keeper_pid);
+  TestAgent lead = agent(named("lead"));
+  // What it has not read yet would be lost below its limit.
+  ASSERT_TRUE(eventually([&] { return descriptors_of(status->keeper_pid) == before + 4; }));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));
   ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
   const auto tried = [&] {

@@ -42,7 +42,7 @@ const std::array kKnown = {
     Known{"pidfd_open", SYS_pidfd_open, ENOSYS},
     // What the start-up check asks (src/os/kernel.cc).
     Known{"seals", SYS_fcntl, kPretends, {{1, F_ADD_SEALS}}},
-    Known{"further seals", SYS_fcntl, kPretends, {{1, F_ADD_SEALS}, {2, F_SEAL_WRITE}}},
+    Known{"further seals", SYS_fcntl, kPretends, {{1, F_ADD_SEALS}, {2, F_SEAL_SHRINK}}},
     Known{"shrinking", SYS_ftruncate, kPretends, {{1, kBlockBytes}}},
     Known{"growing", SYS_ftruncate, kPretends, {{1, kProbeBytes + kBlockBytes}}},
     Known{"the second extent", SYS_fallocate, EPERM, {{2, kBlockBytes}}},

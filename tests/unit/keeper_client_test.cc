@@ -96,7 +96,7 @@ class KeeperBehindTest : public testing::Test {
 
 TEST_F(KeeperBehindTest, WhatCouldNotBeSaidIsSaidInItsOrderAsSoonAsItCanBe) {
   client_.note("agent/2/10", "its parent is another one");
-  client_.put("agent/3/20", "taken over");
+  client_.strip("agent/3/20", "taken over");
   client_.drop("agent/1/5");
   client_.say("quit");
   const auto settled = client_.settle();
@@ -109,6 +109,30 @@ TEST_F(KeeperBehindTest, WhatCouldNotBeSaidIsSaidInItsOrderAsSoonAsItCanBe) {
   EXPECT_EQ(heard(),
             (std::vector<std::string>{"note agent/2/10\nits parent is another one",
                                       "keep agent/3/20\ntaken over", "drop agent/1/5", "quit"}));
+}
+
+// Records fill its socket, and nothing is overdue.
+TEST(KeeperStoppedTest, IsWaitedForOnceAndNamedUntilItReadsAgain) {
+  auto ends = os::PacketSocket::pair();
+  ASSERT_TRUE(ends) << ends.error().text;
+  KeeperClient client(std::move(ends->second));
+  const auto keep = [&] { return client.keep("filler", std::string(10'000, '.'), {}); };
+  while (keep()) {
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto again = keep();
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, ErrorCode::kTimeout) << again.error().text;
+    EXPECT_TRUE(client.is_settled());
+    const auto settled = client.settle();
+    ASSERT_FALSE(settled) << "the next one would wait for it again, and nobody would be told";
+    EXPECT_EQ(settled.error().code, ErrorCode::kTimeout) << settled.error().text;
+  }
+  for (auto packet = ends->first.try_receive(kMaxPacketBytes); packet && *packet;) {
+    packet = ends->first.try_receive(kMaxPacketBytes);
+  }
+  EXPECT_TRUE(client.settle());
+  EXPECT_TRUE(keep());
 }
 
 // A link, say, and the end of an agent that nobody had heard of.
