@@ -64,8 +64,8 @@ class DeadLetters {
     });
   }
 
-  /// Counts letters that an earlier coordinator took over.
-  void restore_total(std::uint64_t total) noexcept { total_ = total; }
+  /// Counts letters that an earlier coordinator took over: so many of them are known of.
+  void restore_total(std::uint64_t total) noexcept { total_ = std::max(total_, total); }
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
   [[nodiscard]] const std::deque<DeadLetter>& kept() const noexcept { return letters_; }

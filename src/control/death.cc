@@ -228,14 +228,6 @@ void finish_death(Hive& hive, Pid pid) {
   agent->taken_over = true;
   std::vector<Pid> senders;
   for (const LinkEntry* link : hive.registry.links_to(pid)) senders.push_back(link->owner);
-  // Nobody is left to drain a link whose reader has been taken over too. Of one that is dead and
-  // waits for that, the link still says whose letters lie in its home.
-  for (const LinkEntry* link : hive.registry.links_of(pid)) {
-    const Agent* reader = hive.registry.agent(link->reader);
-    const bool gone = reader == nullptr || reader->taken_over;
-    if (gone || link->faded) hive.drop_link(link->key);
-  }
-  drop_needless_receipts(hive, pid);
   if (agent->current) {
     // Only the number is needed now.
     auto ended = std::make_unique<Life>();
@@ -244,9 +236,13 @@ void finish_death(Hive& hive, Pid pid) {
     ended->ended = true;
     agent->current = std::move(ended);
   }
-  while (!agent->untold.empty()) settle_oldest(hive, *agent);
-  // Its record stays as long as somebody may ask for it: readers of its links, children, tools.
+  // First and at once: a coordinator that comes after us either reads it again, with all that it
+  // takes for that, or not at all, and counts its letters once. The record stays as long as
+  // somebody may ask for it: readers of its links, children, tools.
+  agent->letters_then = hive.dead_letters.total();
   hive.note_agent(*agent);
+  drop_needless_links(hive, pid);
+  while (!agent->untold.empty()) settle_oldest(hive, *agent);
   give_up_place_of_the_dead(hive, *agent);
   forget_if_done(hive, pid);
   for (const Pid sender : senders) forget_if_done(hive, sender);

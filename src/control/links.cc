@@ -429,7 +429,14 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
   }
 }
 
-void drop_needless_receipts(Hive& hive, Pid dead) {
+void drop_needless_links(Hive& hive, Pid dead) {
+  // Nobody is left to drain a link whose reader has been taken over too. Of one that is dead and
+  // waits for that, the link still says whose letters lie in its home.
+  for (const LinkEntry* link : hive.registry.links_of(dead)) {
+    const Agent* reader = hive.registry.agent(link->reader);
+    const bool gone = reader == nullptr || reader->taken_over;
+    if (gone || link->faded) hive.drop_link(link->key);
+  }
   std::set<Pid> readers;
   for (const LinkEntry* link : hive.registry.links_to(dead)) readers.insert(link->owner);
   for (const Pid reader : readers) drop_receipts(hive, reader, dead);

@@ -50,10 +50,10 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 /// receipts.
 [[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
 
-/// Drops the links to an agent that was taken over, but for those of its readers: until they have
-/// let go of what it sent, what they had finished of that is said there alone, for their next life
-/// or for their own take-over.
-void drop_needless_receipts(Hive& hive, Pid dead);
+/// Drops the links of an agent that was taken over that nobody is left to read, and those to it,
+/// but for those of its readers: until they have let go of what it sent, what they had finished of
+/// that is said there alone, for their next life or for their own take-over.
+void drop_needless_links(Hive& hive, Pid dead);
 
 /// Drops the faded links of a life that no hand-over needs any more.
 void drop_faded_links(Hive& hive, Pid pid, std::uint64_t incarnation);

@@ -103,6 +103,7 @@ std::string build(const LifeRecord& record) {
                       {"ended", record.ended},
                       {"dead", record.dead},
                       {"taken_over", record.taken_over},
+                      {"letters_then", record.letters_then},
                       {"untold_ends", record.untold_ends}});
 }
 
@@ -149,6 +150,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.ended = fields.flag("ended");
   record.dead = fields.flag("dead");
   record.taken_over = fields.flag("taken_over");
+  record.letters_then = fields.number<std::uint64_t>("letters_then");
   record.untold_ends = fields.numbers("untold_ends");
   if (!fields.good() || !role) return broken("life", text);
   return record;

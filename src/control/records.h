@@ -43,6 +43,7 @@ struct LifeRecord {
   bool ended = false;                      // detached or fenced: the pidfd would not tell
   bool dead = false;                       // final
   bool taken_over = false;                 // dead, and the take-over is complete
+  std::uint64_t letters_then = 0;          // see registry.h
   std::vector<std::uint64_t> untold_ends;  // the agent: see registry.h
 };
 

@@ -64,9 +64,10 @@ struct Agent {
   bool placed = true;       // the place in the directory is still its own
   uid_t uid = 0;            // of its first life; whose its name and its messages are
   bool temporary = false;
-  bool taken_over = false;        // finally dead, and what it left was dealt with
-  std::uint64_t attached_ns = 0;  // CLOCK_REALTIME
-  std::uint64_t restarts = 0;     // lives before this one
+  bool taken_over = false;         // finally dead, and what it left was dealt with
+  std::uint64_t letters_then = 0;  // dead letters of the hive when it was taken over, its own too
+  std::uint64_t attached_ns = 0;   // CLOCK_REALTIME
+  std::uint64_t restarts = 0;      // lives before this one
   std::uint64_t placeholder =
       0;  // a life that ended before any was ready; its record is the agent's
   std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready

@@ -107,6 +107,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.pid = pid;
   made.index = newest.index;
   made.taken_over = newest.taken_over;
+  made.letters_then = newest.letters_then;
   made.placed = !made.taken_over && restore_place(hive, made);
   if (!made.placed && !made.taken_over) {
     hive.tree.remove(pid);
@@ -117,6 +118,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.attached_ns = newest.attached_ns;
   made.restarts = newest.restarts;
   made.untold_ends = newest.untold_ends;
+  hive.dead_letters.restore_total(made.letters_then);
   Agent& agent = hive.registry.add_agent(std::move(made));
   restore_lives(hive, agent, lives);
 
@@ -142,7 +144,7 @@ void restore_dead(Hive& hive) {
     } else {
       hive.directory.set_gone(agent.index, agent.committed());
     }
-    drop_needless_receipts(hive, pid);
+    drop_needless_links(hive, pid);
     forget_if_done(hive, pid);
   }
 }
@@ -213,6 +215,16 @@ void restore_pairs(Hive& hive, KeptTable& table) {
   }
 }
 
+/// The last coordinator may have said that an agent was taken over, and no more. REQUIRES: the
+/// agents are restored.
+void restore_letters(Hive& hive, const KeptTable& table) {
+  const std::uint64_t kept = kept_number(table, kDeadLettersKey);
+  hive.dead_letters.restore_total(kept);
+  if (const std::uint64_t total = hive.dead_letters.total(); total > kept) {
+    hive.keeper.note(kDeadLettersKey, build_number(total));
+  }
+}
+
 /// The deaths that the last coordinator could tell nobody of: parents hear of them when they
 /// resume.
 void restore_untold(Hive& hive) {
@@ -264,7 +276,7 @@ void restore(Hive& hive, KeptTable table) {
     lives[record->pid].push_back({std::move(*record), std::move(kept.fds)});
   }
   for (auto& [pid, of_agent] : lives) restore_agent(hive, pid, of_agent);
-  hive.dead_letters.restore_total(kept_number(table, kDeadLettersKey));
+  restore_letters(hive, table);
   hive.quarantined_links = kept_number(table, kEndedLinksKey);
   restore_pairs(hive, table);
   restore_untold(hive);

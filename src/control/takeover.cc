@@ -326,18 +326,17 @@ void TakeoverWorker::finish(Hive& hive) {
                                         "the machine memory, and have the rest sent again",
                                         reader_.failure())));
   }
+  std::erase(hive.takeovers, pid_);
+  finish_death(hive, pid_);
   if (letters_ != 0) {
-    const std::string total = build_number(hive.dead_letters.total());
-    hive.keeper.note(kDeadLettersKey, total);
+    // Its record says so as well, and is forgotten sooner or later.
+    hive.keeper.note(kDeadLettersKey, build_number(hive.dead_letters.total()));
     const Agent* agent = hive.registry.agent(pid_);
     if (hive.may_log_life(pid_, agent == nullptr ? 0 : agent->uid, "taken_over")) {
       hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
     }
   }
-  const Pid pid = pid_;
   *this = TakeoverWorker();
-  std::erase(hive.takeovers, pid);
-  finish_death(hive, pid);
 }
 
 }  // namespace beeline::control

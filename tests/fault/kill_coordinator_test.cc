@@ -1,14 +1,19 @@
 // The coordinator is killed before each system call and each store into a segment that it makes
-// while it starts with a state to restore, serves an agent from attach to detach, and handles a
-// death and a hand-over. After each kill the next coordinator goes on: agents come back, whoever
-// asked is served in the end, nothing is lost, and nothing is left.
+// while it starts with a state to restore, serves an agent from attach to detach, handles a death
+// and a hand-over, and reads what a finally dead agent has left. After each kill the next
+// coordinator goes on: agents come back, whoever asked is served in the end, nothing is lost, and
+// nothing is left.
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
+#include <utility>
+#include <vector>
 
+#include "src/control/letters_client.h"
 #include "tests/fault/kill_fixture.h"
 
 namespace beeline::test {
@@ -36,6 +41,22 @@ BEELINE_ROLE(mortal) {
   for (;;) ::pause();
 }
 
+// A child of "far" that is finally dead when it ends. It finishes a message, holds the next one,
+// leaves what comes then in its lanes, and waits for its end.
+BEELINE_ROLE(mayfly) {
+  auto& board = context.board<VictimBoard>();
+  AttachOptions options = named("mayfly", "far");
+  options.start_coordinator = false;
+  options.temporary = true;
+  auto agent = attach(options);
+  if (!agent) return;
+  board.go.raise();
+  next_message(*agent).done();
+  const Message held = next_message(*agent);
+  board.ready.raise();
+  for (;;) ::pause();
+}
+
 class KillCoordinatorTest : public KillHiveFixture {
  protected:
   void SetUp() override {
@@ -50,8 +71,9 @@ class KillCoordinatorTest : public KillHiveFixture {
     start_conversation();
   }
 
-  void sweep(const std::string& name, std::uint64_t least_calls, std::uint64_t least_stores,
-             const std::function<void(std::uint64_t)>& act) {
+  void sweep(
+      const std::string& name, std::uint64_t least_calls, std::uint64_t least_stores,
+      const std::function<void(std::uint64_t)>& act, const std::function<void()>& check = [] {}) {
     sweep_.run({.name = name,
                 .least_calls = least_calls,
                 .least_stores = least_stores,
@@ -60,11 +82,15 @@ class KillCoordinatorTest : public KillHiveFixture {
                       act(at);
                       aim_.disarm();
                     },
-                .check = [this] { expect_whole(); }});
+                .check =
+                    [this, check] {
+                      await_served();
+                      check();
+                      expect_whole();
+                    }});
   }
 
   void expect_whole() {
-    await_served();
     if (HasFailure()) return;
     coordinator_ = coordinator_now();
     expect_sound();
@@ -167,11 +193,11 @@ class KillCoordinatorTest : public KillHiveFixture {
     lives.erase("0");  // the first life follows nobody
     return lives.size();
   }
-  // That a child is away: those that the parent has, and has not read yet.
+  // That a child has ended: those that the parent has, and has not read yet.
   [[nodiscard]] std::size_t count_notices() {
     std::size_t count = 0;
     while (const auto notice = far_->next_notice()) {
-      if (notice->kind == Notice::Kind::kChildAway) ++count;
+      if (notice->kind != Notice::Kind::kShutdown) ++count;
     }
     return count;
   }
@@ -186,7 +212,65 @@ class KillCoordinatorTest : public KillHiveFixture {
     told_ += count;
   }
 
-  std::size_t told_ = 0;  // notices that a child is away
+  // ---- What a finally dead agent has left ----
+  void last_reading(std::uint64_t at) {
+    const std::uint32_t go = board().go.count() + 1;
+    const std::uint32_t ready = board().ready.count() + 1;
+    const std::size_t place = troupe().start("mayfly");
+    ASSERT_TRUE(board().go.await(go, patience()));
+    mayfly_ = peer_of(*far_, "mayfly");
+    (void)send_text(std::string(kInSlab, 'f'));
+    left_ = {send_text(std::string(kInSlab, 'h'))};
+    ASSERT_TRUE(board().ready.await(ready, patience()));
+    left_.insert(send_text("in its lane"));
+    left_.insert(send_text("in its urgent lane", kCritical));
+    ASSERT_EQ(left_.size(), 3U);
+    aim_.aim(at, coordinator_);
+    aim_.arm();
+    troupe().kill(place);
+    await_notice();
+    await_last_reading();
+  }
+  [[nodiscard]] MessageId send_text(const std::string& text, std::int32_t rank = kNormal) {
+    const SendResult sent = far_->send_until(mayfly_, text, patience(), {.rank = rank});
+    EXPECT_TRUE(sent) << to_string(sent.status);
+    return sent.id;
+  }
+  // The coordinator says so in its log: whoever asks it gives it something else to do. One that is
+  // killed after it had finished does not.
+  void await_last_reading() {
+    const std::string line = "event=taken_over agent=" + std::to_string(mayfly_.pid) + ' ';
+    drain_until(*far_,
+                [&] { return aim_.killed() != 0 || hive().log().find(line) != std::string::npos; });
+  }
+  // Whoever has read them goes on to list them, if it lives: all, and none twice. They are counted
+  // once, whoever has read them and how often.
+  void expect_letters() {
+    auto client = hive().client();
+    drain_until(*far_, [&] {  // the links of the dead go with its last reading
+      const auto links = client.links_to(mayfly_.pid, true);
+      return links && links->empty();
+    });
+    const auto kept = control::list_kept_letters(client);
+    ASSERT_TRUE(kept) << kept.error().text;
+    std::vector<MessageId> listed;
+    for (const control::KeptLetter& each : *kept) {
+      if (each.to == mayfly_.pid) listed.push_back(each.id);
+    }
+    const bool lay_with_the_killed = listed.empty() && aim_.killed() != 0;
+    if (!lay_with_the_killed) {
+      std::sort(listed.begin(), listed.end());
+      EXPECT_EQ(listed, std::vector<MessageId>(left_.begin(), left_.end()));
+    }
+    letters_ += left_.size();
+    EXPECT_EQ(hive().status().dead_letters, letters_);
+    EXPECT_EQ(std::exchange(told_, 0) + count_notices(), 1U) << "its end was told twice, or never";
+  }
+
+  std::size_t told_ = 0;  // notices that a child has ended
+  Peer mayfly_;
+  std::set<MessageId> left_;   // in the home and the lanes of "mayfly"
+  std::uint64_t letters_ = 0;  // that there were in this hive
 };
 
 TEST_F(KillCoordinatorTest, ACoordinatorThatStarts) {
@@ -197,6 +281,13 @@ TEST_F(KillCoordinatorTest, ACoordinatorThatStarts) {
 TEST_F(KillCoordinatorTest, ACoordinatorThatServes) {
   sweep("coordinator: attach, open, detach", 100, 55, [this](std::uint64_t at) { visit(at); });
   finish_sweep(50);
+}
+
+TEST_F(KillCoordinatorTest, ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft) {
+  sweep(
+      "coordinator: letters of the dead", 40, 1, [this](std::uint64_t at) { last_reading(at); },
+      [this] { expect_letters(); });
+  finish_sweep(40);
 }
 
 TEST_F(KillCoordinatorTest, ACoordinatorThatHandlesADeathAndAHandOver) {

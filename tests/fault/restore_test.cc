@@ -263,6 +263,35 @@ TEST_F(RestoreTest, WhatTheDeadHaveSentToThemselvesGoesWithThem) {
   EXPECT_FALSE(has_link({10, 1}));
 }
 
+// The last coordinator has said that both were taken over, and was killed before it said more.
+TEST_F(RestoreTest, WhatTwoOfTheDeadHaveSentToEachOtherGoesWithThem) {
+  for (const Pid pid : {5U, 6U}) {
+    LifeRecord dead = life_of(pid, pid * 10);
+    dead.temporary = true;
+    dead.dead = true;
+    dead.taken_over = true;
+    keep(dead);
+  }
+  keep_link({50, 1}, 5, 6, false);
+  keep_link({60, 1}, 6, 5, false);
+  restore_hive();
+  EXPECT_EQ(hive_->registry.link_count(), 0U) << "nobody is left to read them";
+  EXPECT_EQ(hive_->tombstones.size(), 2U);
+}
+
+TEST_F(RestoreTest, LettersAreCountedThoughTheLastCoordinatorOnlySaidWhoseTheyWere) {
+  LifeRecord dead = life_of(5, 10);
+  dead.temporary = true;
+  dead.dead = true;
+  dead.taken_over = true;
+  dead.letters_then = 7;
+  keep(dead);
+  table_[std::string(kDeadLettersKey)].value = build_number(4);
+  restore_hive();
+  EXPECT_EQ(hive_->dead_letters.total(), 7U);
+  EXPECT_NE(said_to_keeper(), 0U) << "once that agent is forgotten only the old number is left";
+}
+
 TEST_F(RestoreTest, WhatItsReaderHasNotDrainedStays) {
   keep_life(5, 10);
   keep_life(5, 20);
