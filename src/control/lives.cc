@@ -192,11 +192,19 @@ Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
   auto page = map_status(fds[1].get(), agent.pid, life.incarnation);
   if (!page) return tl::unexpected(std::move(page.error()));
   if (auto good = os::check_event_fd(fds[2].get()); !good) return good;
-  life.home = share(std::move(fds[0]));
-  life.status = share(std::move(fds[1]));
-  life.event = share(std::move(fds[2]));
-  life.status_page = std::move(*page);
-  return hive.keep_life(agent, life);
+  SharedFd home = share(std::move(fds[0]));
+  SharedFd status = share(std::move(fds[1]));
+  SharedFd event = share(std::move(fds[2]));
+  const auto change_places = [&] {
+    std::swap(life.home, home);
+    std::swap(life.status, status);
+    std::swap(life.event, event);
+    std::swap(life.status_page, *page);
+  };
+  change_places();
+  auto kept = hive.keep_life(agent, life);
+  if (!kept) change_places();  // what the keeper has not got, no next coordinator would have
+  return kept;
 }
 
 Result<void> commit(Hive& hive, Agent& agent) {

@@ -21,6 +21,22 @@
 
 namespace beeline::test {
 
+/// What an agent hands in with `provide`, beside its home.
+inline Result<std::vector<os::UniqueFd>> segments_of(const control::Caller& caller, int home) {
+  auto page = segment::Owned::create("bare", shm::kStatusBytes, shm::kStatusBytes);
+  if (!page) return tl::unexpected(page.error());
+  shm::init_status(*reinterpret_cast<shm::StatusPage*>(page->data()), caller.pid,
+                   caller.incarnation);
+  std::vector<os::UniqueFd> fds;
+  for (const int fd : {home, page->fd()}) {
+    auto copy = os::duplicate(fd);
+    if (!copy) return tl::unexpected(copy.error());
+    fds.push_back(std::move(*copy));
+  }
+  fds.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return fds;
+}
+
 class DeadAgent {
  public:
   static constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
@@ -164,14 +180,7 @@ class DeadAgent {
     return caller;
   }
   void provide(control::Caller& caller, int home) {
-    auto page = must(segment::Owned::create("bare", shm::kStatusBytes, shm::kStatusBytes));
-    shm::init_status(*reinterpret_cast<shm::StatusPage*>(page.data()), caller.pid,
-                     caller.incarnation);
-    std::vector<os::UniqueFd> fds;
-    fds.push_back(must(os::duplicate(home)));
-    fds.push_back(must(os::duplicate(page.fd())));
-    fds.emplace_back(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    say_to_hive(caller, control::ProvideRequest{true}, std::move(fds));
+    say_to_hive(caller, control::ProvideRequest{true}, must(segments_of(caller, home)));
   }
   send::OutLink open(control::Caller& caller, control::Pid to, std::uint32_t serial) {
     const shm::LinkKey key{caller.incarnation, serial};
