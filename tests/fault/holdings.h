@@ -21,6 +21,9 @@ struct Holdings {
 
 [[nodiscard]] std::string describe(const Holdings& holdings);
 
+// It waits for somebody, and has done all that it was woken for; or there is no such process.
+[[nodiscard]] bool is_at_rest(pid_t process);
+
 // What a leak would raise, here and in the hive.
 struct Leftovers {
   std::size_t fds = 0;       // of this process

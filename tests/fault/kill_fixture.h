@@ -107,10 +107,7 @@ class KillFixture : public HiveTest {
     (void)take_noted(*far_, ledger(), kFar);
     await_as_before();
   }
-  void await_as_before() {
-    watch_.await(*far_, hive().keeper(), [this] { return leftovers(); });
-  }
-  [[nodiscard]] Leftovers leftovers() { return leftovers_of(hive().keeper(), coordinator_); }
+  void await_as_before() { watch_.await(*far_, hive().keeper(), coordinator_); }
 
   KillAim aim_;
   KillSweep sweep_{aim_};

@@ -37,9 +37,10 @@ std::string list_held(pid_t process) {
 
 }  // namespace
 
-void LeakWatch::await(Agent& agent, pid_t keeper, const std::function<Leftovers()>& look) {
+void LeakWatch::await(Agent& agent, pid_t keeper, pid_t coordinator) {
+  const auto look = [&] { return leftovers_of(keeper, coordinator); };
   const Leftovers most = least + slack;
-  const Deadline deadline = after(10s);
+  const Deadline deadline = after(patience);
   Leftovers now = look();
   while (!now.fits(most) && std::chrono::steady_clock::now() < deadline) {
     (void)agent.receive({.timeout = 1ms, .filter = kNobody});
@@ -50,12 +51,15 @@ void LeakWatch::await(Agent& agent, pid_t keeper, const std::function<Leftovers(
                               << "\nheld here:" << list_held(::getpid())
                               << "\nthe keeper holds:" << list_held(keeper);
   // SUBTLE: /proc/PID/fd is not read at once, so a descriptor that another one replaces meanwhile
-  // may be missed; and the keeper may be behind. Fewer than ever are believed only if they stay.
+  // may be missed; and on a busy machine the keeper has yet to hear what it will hold. Fewer than
+  // ever are believed only if they stay while first the coordinator and then the keeper has nothing
+  // left to do: in this order, for the one gives the other work.
   constexpr int kFoundAgain = 5;
   for (int found = 0; !least.fits(now) && found < kFoundAgain; ++found) {
     (void)agent.receive({.timeout = 1ms, .filter = kNobody});
+    const bool at_rest = is_at_rest(coordinator) && is_at_rest(keeper);
     const Leftovers again = look();
-    if (!again.fits(now) || !now.fits(again)) found = -1;
+    if (!at_rest || !again.fits(now) || !now.fits(again)) found = -1;
     now = again;
     if (std::chrono::steady_clock::now() > deadline) return;  // the machine is too busy to tell
   }

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <functional>
+#include <chrono>
 
 #include <beeline/agent.h>
 
@@ -18,10 +18,11 @@ inline constexpr Leftovers kLastLife{.fds = 2, .segments = 1};
 struct LeakWatch {
   Leftovers least = kAnyLeftovers;  // that there ever was
   Leftovers slack = {};             // what may be there or not, once
+  std::chrono::nanoseconds patience = std::chrono::seconds(10);
 
   // What goes after an end goes soon, while `agent` takes what the coordinator says; else the test
   // fails. From then on there is never more than there was at the least.
-  void await(Agent& agent, pid_t keeper, const std::function<Leftovers()>& look);
+  void await(Agent& agent, pid_t keeper, pid_t coordinator);
 };
 
 }  // namespace beeline::test

@@ -74,13 +74,10 @@ class SyscallTest : public testing::Test {
     return static_cast<pid_t>(hive_->status().coordinator_pid);
   }
 
-  [[nodiscard]] Leftovers leftovers() const { return leftovers_of(hive_->keeper(), coordinator_); }
   // What the operation has made and what has ended is gone. Meanwhile `caller` receives: an agent
   // that nobody calls takes in nothing that the coordinator sends it.
   void await_as_before() { await_as_before(*far_); }
-  void await_as_before(Agent& caller) {
-    watch_.await(caller, hive_->keeper(), [this] { return leftovers(); });
-  }
+  void await_as_before(Agent& caller) { watch_.await(caller, hive_->keeper(), coordinator_); }
 
   std::vector<std::string> taken_by_far() {
     drain_what_fits(*far_);
