@@ -65,7 +65,7 @@ class Inbox {
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
-    return put_with(row, lane, position, sent_ns, mark, [&](Entry& entry) {
+    return put_with<true>(row, lane, position, sent_ns, mark, [&](Entry& entry) {
       entry.header = copy.header;
       if (entry.in_slab()) {
         entry.generation = copy.generation;
@@ -81,10 +81,15 @@ class Inbox {
   // kInlineBytes.
   std::uint32_t put_plain(const Slot& slot, std::uint16_t row, Lane lane, std::uint64_t position,
                           std::int64_t sent_ns) {
-    return put_with(row, lane, position, sent_ns, 0, [&](Entry& entry) {
-      slot.payload.load_bytes(entry.payload,
-                              std::min<std::size_t>(entry.header.length, kInlineBytes));
-    });
+    return put_with<true>(row, lane, position, sent_ns, 0,
+                          [&](Entry& entry) { load_payload(slot, entry); });
+  }
+  // The same without a place in the order: once it is committed take_unindexed() is to take it,
+  // before anything else happens here.
+  std::uint32_t put_alone(const Slot& slot, std::uint16_t row, Lane lane, std::uint64_t position,
+                          std::int64_t sent_ns) {
+    return put_with<false>(row, lane, position, sent_ns, 0,
+                           [&](Entry& entry) { load_payload(slot, entry); });
   }
   // Where the header of the next message that is put will lie: free memory of this process until
   // then. REQUIRES: free_count() > 0.
@@ -140,7 +145,7 @@ class Inbox {
     }
   }
 
-  // Leases an entry that put() did not index. REQUIRES: it is queued.
+  // Leases an entry that has no place in the order. REQUIRES: it is queued.
   void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
 
   // A matched entry that nobody waits for any more is stashed.
@@ -289,7 +294,7 @@ class Inbox {
     return free_count_ + home_.capacity() - home_.entries_allocated();
   }
 
-  template <typename Fill>
+  template <bool kInOrder, typename Fill>
   [[gnu::always_inline]] std::uint32_t put_with(std::uint16_t row, Lane lane,
                                                 std::uint64_t position, std::int64_t sent_ns,
                                                 std::uint16_t mark, Fill&& fill) {
@@ -304,8 +309,13 @@ class Inbox {
     entry.header.flags = static_cast<std::uint16_t>(
         entry.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
     entry.state.publish(queued.pack());
-    enter_queue(at, entry);
+    enter_queue<kInOrder>(at, entry);
     return at;
+  }
+
+  [[gnu::always_inline]] static void load_payload(const Slot& slot, Entry& entry) {
+    slot.payload.load_bytes(entry.payload,
+                            std::min<std::size_t>(entry.header.length, kInlineBytes));
   }
 
   // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds. What lies
@@ -325,13 +335,14 @@ class Inbox {
   }
 
   // Counts an entry whose state says queued, and gives it its place in the order.
+  template <bool kInOrder = true>
   [[gnu::always_inline]] void enter_queue(std::uint32_t at, const Entry& entry) {
     const MessageHeader& header = entry.header;
     ++queued_;
     if ((header.flags & kUnindexedFlags) != 0) return;
     if (header.rank <= kRankCritical) ++critical_;
     if (is_copy(header)) ++copies_;
-    index_.push(node_of(at, entry));
+    if constexpr (kInOrder) index_.push(node_of(at, entry));
   }
 
   void lease(Entry& entry) {

@@ -19,6 +19,7 @@
 #include "src/agent/debt.h"
 #include "src/agent/escalations.h"
 #include "src/agent/fork_guard.h"
+#include "src/agent/known_name.h"
 #include "src/agent/lives.h"
 #include "src/agent/question.h"
 #include "src/agent/send_queue.h"
@@ -279,6 +280,7 @@ class AgentCore {
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
+  [[nodiscard]] std::uint32_t take_alone(const Filter& filter);  // see Receiver
   // The next entry, leased, without waiting; kNoEntry if there is none.
   [[nodiscard]] std::uint32_t look_for(const Filter& filter);
   // The same with a look at all lanes.
@@ -329,9 +331,11 @@ class AgentCore {
   // core_wait.cc
   class Blocked;
   // Waits until `ready()`; meanwhile drains, and handles control messages before each block.
-  // `for_lanes`: for nothing that would have to be found at once but what a lane holds.
   template <typename Ready>
-  bool wait_until(std::int64_t deadline_ns, Ready&& ready, bool for_lanes = true);
+  bool wait_until(std::int64_t deadline_ns, Ready&& ready);
+  // The same, asking `first()` before each turn, and for what a lane is no sign of: see Waiter.
+  template <typename First, typename Ready, typename Glance>
+  bool wait_with(std::int64_t deadline_ns, First&& first, Ready&& ready, Glance&& glance);
   void last_look();
   void arm();
   void arm_again();
@@ -453,12 +457,6 @@ class AgentCore {
   std::vector<control::AnnouncedLink> postponed_;        // could not be mapped yet
   std::vector<control::ReportRequest> refused_;          // links whose refusal is not reported yet
   std::vector<shm::LinkKey> gone_;  // forgotten in-links, as the coordinator is still to be told
-  // Whom a name meant when it was looked up; see peer().
-  struct KnownName {
-    Pid pid = 0;
-    std::uint64_t epoch = 0;  // of the directory
-    std::int64_t looked_ns = 0;
-  };
   std::unordered_map<std::string, KnownName> names_;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
   receive::TypeText text_;                                  // what type_of and channel_of return

@@ -44,6 +44,11 @@ inline std::uint32_t AgentCore::take(const Filter& filter) {
   return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
 }
 
+inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
+  const bool may = filter.empty() && receiver_->home().inbox().queued() == 0 && still_counts();
+  return may ? receiver_->take_alone() : shm::kNoEntry;
+}
+
 // While the inbox holds something, the ordinary lanes are looked at once in kLookTicks: a look
 // takes the next line away from whoever is about to write it, and is most of what a message costs.
 // What is urgent, and what this thread has sent, is looked for each time.

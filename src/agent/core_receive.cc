@@ -36,10 +36,12 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {
   poll_control_at(os::coarse_ns());
-  found_ = drain_turn();
+  const std::uint32_t alone = take_alone(filter);
+  found_ = alone != shm::kNoEntry || drain_turn();
   looked_ticks_ = os::ticks();
   if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
   sends_before_look_ = send::sends_of_thread;
+  if (alone != shm::kNoEntry) return alone;
   return has_ended() ? shm::kNoEntry : take(filter);
 }
 

@@ -247,7 +247,8 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
   want(true);
   {
     const Blocked blocked(*this);
-    wait_until(deadline.time_since_epoch().count(), attempt, false);
+    wait_with(
+        deadline.time_since_epoch().count(), [] { return false; }, attempt, wake::Always());
   }
   want(false);
   token_ns_ = kNoToken;

@@ -26,13 +26,14 @@ class AgentCore::Blocked {
   bool before_;
 };
 
-template <typename Ready>
-bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready, bool for_lanes) {
+template <typename First, typename Ready, typename Glance>
+bool AgentCore::wait_with(std::int64_t deadline_ns, First&& first, Ready&& ready, Glance&& glance) {
   const bool was_armed = armed_;
   disarm();
   const bool done = waiter_->wait(
       deadline_ns,
       [&] {
+        if (first()) return true;
         drain_turn();
         poll_control_sometimes();
         return ready();
@@ -41,18 +42,26 @@ bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready, bool for_lan
         last_look();
         return ready();
       },
-      [&] { return longest_block(); }, [&] { return !for_lanes || receiver_->calls_for_turn(); });
+      [&] { return longest_block(); }, glance);
   if (was_armed) arm_again();
   return done;
+}
+
+template <typename Ready>
+bool AgentCore::wait_until(std::int64_t deadline_ns, Ready&& ready) {
+  return wait_with(
+      deadline_ns, [] { return false; }, ready, [this] { return receiver_->calls_for_turn(); });
 }
 
 template <typename Stop>
 std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
   std::uint32_t at = shm::kNoEntry;
-  wait_until(deadline_ns, [&] {
+  const auto is_over = [&] {
     if (!has_ended()) at = take(filter);
     return at != shm::kNoEntry || down_ || stop();
-  });
+  };
+  const auto is_alone = [&] { return (at = take_alone(filter)) != shm::kNoEntry; };
+  wait_with(deadline_ns, is_alone, is_over, [this] { return receiver_->calls_for_turn(); });
   return at;
 }
 

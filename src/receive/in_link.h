@@ -78,6 +78,12 @@ struct InLink {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
+  // REQUIRES: a message waits in the ordinary lane. True when it is alone in both.
+  [[nodiscard]] bool has_one_alone() const {
+    const std::uint64_t next = position[static_cast<std::size_t>(shm::Lane::kNormal)] + 1;
+    return !shm::is_published(view.slot(shm::Lane::kNormal, next), next) &&
+           !has_message(shm::Lane::kUrgent);
+  }
   // Asks for the payload of the next ordinary message, together with its header: both lines come at
   // once then, not one after the other.
   void prefetch_payload() const {

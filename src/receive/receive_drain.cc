@@ -34,6 +34,56 @@ bool Receiver::drain_turn() {
   return taken;
 }
 
+// The link with the one message that lies in all lanes, if nothing is left of what was drained
+// before.
+inline InLink* Receiver::only_link() const {
+  if (!queue_.empty() || has_to_settle() || links_.size() > kActiveLinks) return nullptr;
+  InLink* only = nullptr;
+  for (const auto& link : links_) {
+    link->prefetch_payload();
+    if (link->has_message(shm::Lane::kNormal)) {
+      if (only != nullptr || !link->has_one_alone()) return nullptr;
+      only = link.get();
+    } else if (link->has_message(shm::Lane::kUrgent)) {
+      return nullptr;
+    }
+  }
+  return only;
+}
+
+// A conversation is made of these. The stores are those of put, commit and take, in their order;
+// what is left out is the order among messages, of which there is one.
+std::uint32_t Receiver::take_alone() {
+  InLink* const only = only_link();
+  if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
+  InLink& link = *only;
+  clock_ns_ = os::coarse_ns();  // after it was seen, before the last look
+  if (!link.has_one_alone()) return shm::kNoEntry;
+  constexpr auto kNormal = shm::Lane::kNormal;
+  std::uint64_t& position = link.position[static_cast<std::size_t>(kNormal)];
+  shm::Inbox& inbox = home_->inbox();
+  if (inbox.plain_room() == 0) return shm::kNoEntry;
+  const shm::Slot& slot = link.view.slot(kNormal, position);
+  shm::MessageHeader& header = inbox.next_header();
+  slot.header.load_bytes(&header, sizeof(header));
+  const auto fault = shm::check_head(header, 0, link.owner_pid, link.view.layout(), link.verified);
+  if (fault != shm::SlotFault::kNone || !is_plain(header) ||
+      header.hops > home_->home().control().max_hops) {
+    return shm::kNoEntry;
+  }
+  judge(link, header);
+  const std::uint32_t at =
+      inbox.put_alone(slot, link.row, kNormal, position, time_sent(link, header.sent_ns));
+  ++link.live;
+  ++position;
+  commit(link, kNormal);
+  inbox.take_unindexed(at);
+  ++link.received;
+  ring_for_space(link);
+  note_empty(link);
+  return at;
+}
+
 // What is urgent waits for no turn.
 bool Receiver::drain_urgent() {
   bool taken = false;
@@ -220,7 +270,7 @@ Receiver::Verdict Receiver::look_closer(InLink& link, const shm::MessageHeader& 
 
 // The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
 // sender may take back what it has sent.
-inline void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
+[[gnu::always_inline]] inline void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
   if (!ranks_by_relation_ && !is_order(header)) return;
   const KnownType type = link.known_type(header.type);
   if (!link.is_superior && type != KnownType::kCancel) {

@@ -112,6 +112,10 @@ class Receiver {
   // The next entry in delivery order, leased, or kNoEntry. Expired and exhausted ones become dead
   // letters.
   [[nodiscard]] std::uint32_t take();
+  // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
+  // or one that is more than a payload in its slot: drain_turn() and take() see to those. REQUIRES:
+  // nothing is queued.
+  [[nodiscard]] std::uint32_t take_alone();
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // All that match, in the order in which take_selected() would take them. Takes nothing.
   [[nodiscard]] std::vector<std::uint32_t> list(const Selection& selection) const;
@@ -208,6 +212,7 @@ class Receiver {
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
+  [[nodiscard]] InLink* only_link() const;
   bool drain(InLink& link, std::uint32_t budget);
   bool drain_urgent();
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);

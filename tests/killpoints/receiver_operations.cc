@@ -112,6 +112,9 @@ std::vector<Operation> taking() {
           "take", [](Rig& rig) { rig.drain(); }, [](Rig& rig) { rig.at = rig.receiver().take(); },
           note_taken, kWithMail),
       receiver_does(
+          "take-alone", [](Rig& rig) { rig.finish_all(), rig.send(kInline); },
+          [](Rig& rig) { rig.at = rig.receiver().take_alone(); }, note_taken, kWithRoom),
+      receiver_does(
           "take-slab", [](Rig& rig) { rig.finish_lanes(), rig.send(kSlab), rig.drain(); },
           [](Rig& rig) { rig.at = rig.receiver().take(); }, note_taken, "empty"),
       receiver_does(

@@ -42,6 +42,11 @@ std::unique_ptr<Rig> prepare(const Base& base, bool knows_stamps) {
   return rig;
 }
 
+Pair pair_of(const std::string& sender, const std::string& receiver, const std::string& base) {
+  return {sender + "+" + receiver + "/" + base, &base_named(base), &operation_named(sender),
+          &operation_named(receiver)};
+}
+
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
@@ -64,9 +69,13 @@ const std::vector<Pair>& pairs() {
     for (const char* base : {"half", "wrapped", "mixed", "handed-over", "fifo"}) {
       for (const char* sender : {"send-inline", "send-slab", "send-urgent"}) {
         for (const char* receiver : {"drain", "cycle", "finish-all"}) {
-          found.push_back({std::string(sender) + "+" + receiver + "/" + base, &base_named(base),
-                           &operation_named(sender), &operation_named(receiver)});
+          found.push_back(pair_of(sender, receiver, base));
         }
+      }
+    }
+    for (const char* sender : {"send-inline", "send-urgent"}) {
+      for (const char* base : {"half", "handed-over"}) {
+        found.push_back(pair_of(sender, "take-alone", base));
       }
     }
     return found;
