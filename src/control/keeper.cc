@@ -154,6 +154,7 @@ Result<void> Keeper::run() {
     wait_for_events();
     if (quit_ || !os::has_exited(child_pidfd_.get())) continue;
     drain();  // its last words
+    read_signal();
     if (quit_) break;
     if (auto restarted = after_death(); !restarted) {
       remove_files();

@@ -71,6 +71,11 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   return sent;
 }
 
+Result<void> KeeperClient::settle_patiently() {
+  constexpr std::int64_t kMost = 1'000'000'000;  // agents that come back are not to be late by it
+  return settle_until(std::min(end_of_patience(), os::monotonic_ns() + kMost));
+}
+
 std::int64_t KeeperClient::end_of_patience() const {
   return takes_nothing_ ? 0 : os::monotonic_ns() + os::kDefaultSendTimeout.count();
 }

@@ -50,8 +50,8 @@ class KeeperClient {
   /// Says what is overdue, without waiting; to be called again until it succeeds. The error is why
   /// the keeper has not heard all, or kTimeout where somebody has waited for it in vain.
   [[nodiscard]] Result<void> settle() { return settle_until(0); }
-  /// The same, waiting as keep() does for a keeper that is busy.
-  [[nodiscard]] Result<void> settle_patiently() { return settle_until(end_of_patience()); }
+  /// The same, waiting a second at most for a keeper that is busy.
+  [[nodiscard]] Result<void> settle_patiently();
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
   /// The next packet of the keeper, nullopt if none waits.

@@ -318,7 +318,7 @@ void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   if (request.gone) return;
   Fades& waiting = hive.fades[caller.incarnation];
   waiting.reader = caller.pid;
-  if (waiting.links.size() < shm::kMaxRows) {
+  if (waiting.links.size() < shm::kMaxRows || waiting.links.contains(key)) {
     waiting.links.insert(key);
   } else if (hive.may_log(caller, "fade_refused")) {
     hive.log.warn("fade_refused", "link={}/{} reader={} reason=\"more links than a home has rows\"",

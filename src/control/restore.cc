@@ -78,6 +78,12 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   }
 }
 
+/// A record that did not reach the keeper whole: nobody would ever drop it.
+void forget_half(Hive& hive, const std::string& key) {
+  hive.log.warn("restore_failed", "key={}", key);
+  hive.keeper.drop(key);
+}
+
 /// True if the agent has a place in the directory.
 bool restore_place(Hive& hive, Agent& agent) {
   if (hive.directory.claim_index(agent.index)) return true;
@@ -211,7 +217,7 @@ void restore_pairs(Hive& hive, KeptTable& table) {
   };
   for (auto& [key, kept] : table) {
     if (!key.starts_with("link/") && !key.starts_with("bell/")) continue;
-    if (!restored(key, kept)) hive.log.warn("restore_failed", "key={}", key);
+    if (!restored(key, kept)) forget_half(hive, key);
   }
 }
 
@@ -269,7 +275,7 @@ void restore(Hive& hive, KeptTable table) {
     if (!key.starts_with("agent/")) continue;
     auto record = parse_life(kept.value);
     if (!record || (kept.fds.empty() && !record->ended)) {
-      hive.log.warn("restore_failed", "key={}", key);
+      forget_half(hive, key);
       continue;
     }
     hive.last_incarnation = std::max(hive.last_incarnation, record->incarnation);

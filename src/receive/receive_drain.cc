@@ -40,6 +40,7 @@ inline InLink* Receiver::only_link() const {
   if (!queue_.empty() || has_to_settle() || links_.size() > kActiveLinks) return nullptr;
   InLink* only = nullptr;
   for (const auto& link : links_) {
+    if (!link->may_send || link->quarantined()) continue;  // what lies there stays there
     link->prefetch_payload();
     if (link->has_message(shm::Lane::kNormal)) {
       if (only != nullptr || !link->has_one_alone()) return nullptr;

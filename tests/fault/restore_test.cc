@@ -198,6 +198,20 @@ TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
   EXPECT_EQ(hive_->registry.agent(5)->current, nullptr) << "a successor is shown no home";
 }
 
+TEST_F(RestoreTest, WhatTheKeeperHasNotGotWholeItForgets) {
+  keep_life(5, 10);
+  keep_life(6, 30);
+  keep_link({10, 1}, 5, 6, false);
+  table_.at(link_key({10, 1})).fds.clear();
+  keep_living(7, 40);
+  table_.at(agent_key(7, 40)).fds.clear();
+  restore_hive();
+  EXPECT_EQ(hive_->registry.agent(7), nullptr);
+  EXPECT_TRUE(is_logged("event=restore_failed key=agent/7/40"));
+  EXPECT_TRUE(is_logged("event=restore_failed key=link/10/1"));
+  EXPECT_EQ(said_to_keeper(), 2U) << "each new coordinator would find them again";
+}
+
 // A client that asks without end, and of what it likes.
 TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
   keep_living(5, 10);

@@ -70,6 +70,61 @@ TEST_F(AloneTest, OfTwoTheOrderDecides) {
   expect_left(2);
   other.say(Lane::kUrgent);
   expect_left(1);
+  for (const auto& [ordinary, urgent] : {std::pair(&peer, &other), std::pair(&other, &peer)}) {
+    ordinary->say();
+    urgent->say(Lane::kUrgent);
+    expect_left(2);
+  }
+}
+
+// All that is left of one message, whichever way it went.
+struct Left {
+  std::uint64_t id;
+  std::int64_t sent_ns;
+  std::int32_t rank;
+  std::uint64_t arrival;
+  std::uint32_t live;
+  std::uint64_t received;
+  std::int64_t seen_empty_ns;
+  std::uint64_t next_position;
+  std::uint64_t receipt;
+  bool removed;
+  friend bool operator==(const Left&, const Left&) = default;
+};
+
+TEST_F(AloneTest, LeavesWhatTheUsualWayLeaves) {
+  const auto take = [this](bool usual) {
+    shm::HomeOptions options;
+    options.rank_rule = shm::RankRule::kByRelation;
+    start(options);
+    Peer& peer = join(100);
+    constexpr std::int64_t kHour = 3'600'000'000'000;
+    shm::MessageHeader header = peer.sound();
+    header.sent_ns += kHour;
+    header.rank = shm::kRankCritical;  // it is no superior
+    peer.publish(header);
+    if (usual) receiver_->drain_all();
+    const std::uint32_t at = usual ? receiver_->take() : receiver_->take_alone();
+    const shm::Entry& entry = receiver_->entry(at);
+    EXPECT_LE(entry.header.sent_ns, os::coarse_ns());
+    InLink& link = *peer.link;
+    link.owner_gone = true;
+    // Times are those of the clock.
+    return Left{entry.header.id,
+                entry.header.sent_ns / kHour,
+                entry.header.rank,
+                entry.arrival,
+                link.live,
+                link.received,
+                link.seen_empty_ns / kHour,
+                link.position[0],
+                peer.receipt(),
+                receiver_->remove(link)};
+  };
+  const Left usual = take(true);
+  EXPECT_EQ(usual.live, 1U);
+  EXPECT_FALSE(usual.removed) << "its row would be another link's while the lease is held";
+  EXPECT_EQ(take(false), usual);
 }
 
 TEST_F(AloneTest, WhatIsMoreThanAPayloadGoesTheUsualWay) {
@@ -107,6 +162,31 @@ TEST_F(AloneTest, WhatCannotBeIsJudgedTheUsualWay) {
   receiver_->drain_all();
   EXPECT_TRUE(peer.link->quarantined());
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
+  Peer& other = join(101);
+  other.say();
+  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry)
+      << "what lies there for ever is in nobody's way";
+}
+
+TEST_F(AloneTest, OfALinkThatIsNotOpenNothingIsTaken) {
+  Peer& peer = join(100);
+  peer.say();
+  InLink& link = *peer.link;
+  const auto expect_closed = [this] { EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry); };
+  link.may_send = false;
+  expect_closed();
+  link.may_send = true;
+  link.fault = "a lie";
+  expect_closed();
+  link.fault = nullptr;
+  const ReceiptSink sink = std::exchange(link.sink, {});
+  expect_closed();
+  link.sink = sink;
+  link.reader_life = 0;  // its owner rings a later life of ours
+  peer.own.view().control().watching.publish(test::kReaderLife);
+  expect_closed();
+  link.reader_life = ~0ULL;
+  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
 }
 
 TEST_F(AloneTest, ALinkWithARateIsCountedTheUsualWay) {
