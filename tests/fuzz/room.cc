@@ -100,7 +100,10 @@ void Room::look_at(std::uint32_t at) {
 }
 
 bool Room::finish_one(std::uint8_t how) {
-  const std::uint32_t at = victim_->take();
+  // As an agent does.
+  const bool may_be_alone = victim_->home().inbox().queued() == 0;
+  std::uint32_t at = may_be_alone ? victim_->take_alone() : shm::kNoEntry;
+  if (at == shm::kNoEntry) at = victim_->take();
   if (at == shm::kNoEntry) return false;
   look_at(at);
   if (shm::pid_of_message(victim_->entry(at).header.id) == kHonestPid) {
