@@ -18,8 +18,9 @@ function(beeline_set_timeout seconds)
   set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# Everything the tsan preset builds.
+# Everything the tsan presets build.
 add_custom_target(tsan-tests)
+add_custom_target(threads-tests)
 
 function(beeline_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;PROGRAMS")
@@ -45,9 +46,11 @@ function(beeline_add_test name)
   if(arg_PROGRAMS)
     add_dependencies(${name} ${arg_PROGRAMS})
   endif()
-  if("tsan" IN_LIST arg_LABELS)
-    add_dependencies(tsan-tests ${name})
-  endif()
+  foreach(label IN ITEMS tsan threads)
+    if(label IN_LIST arg_LABELS)
+      add_dependencies(${label}-tests ${name})
+    endif()
+  endforeach()
 
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES

@@ -69,7 +69,7 @@ class SyscallAgentTest : public SyscallTest {
   }
   void expect_sends_again() {
     text_ = fmt::format("message {}", ++messages_);
-    const auto sent = near_->send("far", text_);
+    const auto sent = near_->send_until(*near_->peer("far"), text_, patience());
     EXPECT_TRUE(sent) << "not sent afterwards: " << to_string(sent.status);
     expect_delivery({});
   }

@@ -382,6 +382,8 @@ void MailboxModel::requeued(Pid pid, MessageId id) {
   ++(maybe_cancelled ? letter.more_attempts : letter.attempts);
   letter.place = LetterPlace::kQueued;
   letter.fog |= maybe_cancelled;
+  // Whom it tells may be this agent, whose letters move then.
+  if (maybe_cancelled) acknowledge(pid, Letter(letter), AckStatus::kRejected, "cancelled", false);
 }
 
 void MailboxModel::rejected(Pid pid, MessageId id, const std::string& reply) {
