@@ -64,6 +64,13 @@ pid_t parent_of(pid_t pid) {
   return static_cast<pid_t>(std::strtol(text.c_str() + end + 4, nullptr, 10));
 }
 
+// Of one that does not answer: what it waits for, and how much it has computed.
+std::string what_it_does(const std::string& name, pid_t pid) {
+  const fs::path place = fs::path("/proc") / std::to_string(pid);
+  return "\n  " + name + " " + std::to_string(pid) + ": system call " +
+         read_all(place / "syscall") + "  stat " + read_all(place / "stat");
+}
+
 }  // namespace
 
 std::size_t count_open_fds(pid_t process) {
@@ -107,7 +114,8 @@ std::string ScratchHive::log() const { return read_all(fs::path(directory_) / "b
 control::StatusAnswer ScratchHive::status() const {
   auto status = client().status();
   if (status) return *status;
-  ADD_FAILURE() << status.error().text;
+  ADD_FAILURE() << status.error().text << what_it_does("keeper", keeper_)
+                << what_it_does("coordinator", coordinator());
   return {};
 }
 
