@@ -314,6 +314,7 @@ BEELINE_ROLE(revoked_middle) {
   EXPECT_TRUE(served && *served == 1);
   board.sent.raise();
   ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] { return agent->counters().leased == 0; }));
+  board.buried.raise();
   const std::vector<InboxItem> letters = agent->inbox();
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters.front().reason, "cancelled");
@@ -330,6 +331,8 @@ TEST_P(FlowOwed, C_08_WhatWaitsToGoUpCanBeTakenBack) {
   ASSERT_TRUE(sent);
   ASSERT_TRUE(shared.sent.await(1, patience()));
   ASSERT_TRUE(top->cancel(middle, sent.id));
+  // Who waits for the acknowledgement makes room above: it could go up before that.
+  ASSERT_TRUE(shared.buried.await(1, patience()));
   const auto ack = top->await_ack(middle, sent.id, patience());
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->status, AckStatus::kRejected);
