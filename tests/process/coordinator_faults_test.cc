@@ -199,16 +199,12 @@ TEST_F(CoordinatorTest, DescriptorsThatNobodyAskedForDoNotPileUp) {
   start();
   Client client = connect();
   const auto coordinator = client.status()->coordinator_pid;
-  const auto count = [&] {
-    const std::filesystem::path fds = "/proc/" + std::to_string(coordinator) + "/fd";
-    return std::distance(std::filesystem::directory_iterator(fds), {});
-  };
-  const auto before = count();
+  const auto before = descriptors_of(coordinator);
   const int fd = STDERR_FILENO;
   for (int i = 0; i < 50; ++i) {
     EXPECT_TRUE(is_ok(client.request(StatusRequest{}, std::vector<int>(8, fd))));
   }
-  EXPECT_TRUE(eventually([&] { return count() == before; }));
+  EXPECT_TRUE(eventually([&] { return descriptors_of(coordinator) == before; }));
 }
 
 TEST_F(CoordinatorTest, AKilledCoordinatorIsRestartedAndAgentsGoOn) {

@@ -68,6 +68,12 @@ bool eventually(Condition&& condition, std::chrono::nanoseconds limit = kLong) {
   return true;
 }
 
+/// How many another process has open.
+inline std::ptrdiff_t descriptors_of(pid_t process) {
+  const std::filesystem::path all = "/proc/" + std::to_string(process) + "/fd";
+  return std::distance(std::filesystem::directory_iterator(all), {});
+}
+
 /// One life of an agent: its connection, its segments, and what it was told.
 struct TestAgent {
   Client client;

@@ -32,11 +32,6 @@ void limit_descriptors(pid_t process, rlim_t count) {
   ASSERT_EQ(::prlimit(process, RLIMIT_NOFILE, &limit, nullptr), 0);
 }
 
-std::ptrdiff_t descriptors_of(pid_t process) {
-  const std::filesystem::path all = "/proc/" + std::to_string(process) + "/fd";
-  return std::distance(std::filesystem::directory_iterator(all), {});
-}
-
 TEST_F(LimitsTest, TheKeeperTriesAgainWhenItCannotStartACoordinator) {
   start();
   const auto status = connect().status();
@@ -47,12 +42,7 @@ TEST_F(LimitsTest, TheKeeperTriesAgainWhenItCannotStartACoordinator) {
   ASSERT_TRUE(eventually([&] { return descriptors_of(status->keeper_pid) == before + 4; }));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));
   ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
-  const auto tried = [&] {
-    std::stringstream text;
-    text << std::ifstream(root_ + "/beelined.log").rdbuf();
-    return text.str().find("restart_failed") != std::string::npos;
-  };
-  EXPECT_TRUE(eventually(tried));
+  EXPECT_TRUE(eventually([&] { return log().find("restart_failed") != std::string::npos; }));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, RLIM_INFINITY));
   EXPECT_TRUE(eventually([&] { return lead.resume().has_value(); }));
   EXPECT_EQ(lead.client.status()->keeper_pid, status->keeper_pid);
