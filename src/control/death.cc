@@ -185,9 +185,14 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
   Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   if (life == nullptr || life->ended || life->session != session) return;
   life->session = 0;
-  life->fence_at_ns = os::monotonic_ns() + kFenceNs;
-  hive.fences.push_back({pid, incarnation});
+  await_resume(hive, pid, *life);
+  hive.note_life(*agent, *life);
   hive.ring(*life);
+}
+
+void await_resume(Hive& hive, Pid pid, Life& life) {
+  life.fence_at_ns = hive.listened_ns + kFenceNs;
+  hive.fences.push_back({pid, life.incarnation});
 }
 
 std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
@@ -201,8 +206,8 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
     Agent* agent = hive.registry.agent(fence.pid);
     Life* life = agent == nullptr ? nullptr : agent->life(fence.incarnation);
     if (life == nullptr || life->ended || life->fence_at_ns == 0) continue;
-    if (life->fence_at_ns > now_ns) {
-      earlier(life->fence_at_ns);
+    if (life->fence_at_ns > hive.listened_ns) {
+      earlier(now_ns + std::min(life->fence_at_ns - hive.listened_ns, kMostPerTurnNs / 2));
       hive.fences.push_back(fence);
       continue;
     }

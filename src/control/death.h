@@ -24,8 +24,11 @@ enum class LifeEnd : std::uint8_t { kDied, kDetached, kFenced };
   return "unknown";
 }
 
-/// How long an agent that lost its connection may take to resume before it is fenced.
+/// How long an agent that lost its connection may take to resume before it is fenced, as the
+/// coordinator has listened: one that was stopped, or has waited for its keeper, has heard nobody.
 inline constexpr std::int64_t kFenceNs = 5'000'000'000;
+/// What one turn of the coordinator's loop counts at most.
+inline constexpr std::int64_t kMostPerTurnNs = 500'000'000;
 
 /// Ends a life: directory word, parent, peers. The agent is away afterwards, or finally dead if it
 /// is temporary; a life that was never ready leaves no trace. Pointers to `life` end with it.
@@ -35,9 +38,13 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
 /// ready), then the life ends.
 void bury(Hive& hive, Pid pid, std::uint64_t incarnation);
 
-/// The connection of an agent broke, and is closed. Starts the time in which it may resume, and
-/// rings it: asleep, it would not see that in time.
+/// The connection of an agent broke, and is closed. Starts the time in which it may resume, which a
+/// coordinator that comes after us grants again, and rings it: asleep, it would not see that in
+/// time.
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);
+
+/// The time in which it may resume begins.
+void await_resume(Hive& hive, Pid pid, Life& life);
 
 /// Ends lives whose time to resume is over and forgets old tombstones. Returns the monotonic time
 /// at which it wants to be called again, 0 for never.

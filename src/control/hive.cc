@@ -37,6 +37,7 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.os_pid = life.os_pid;
   record.ready = life.ready;
   record.ended = life.ended;
+  record.lost = life.fence_at_ns != 0;
   record.dead = node->state == shm::AgentState::kDead;
   record.taken_over = agent.taken_over;
   record.letters_then = agent.letters_then;
@@ -80,6 +81,11 @@ Result<void> Hive::keep_life(const Agent& agent, const Life& life) {
   }
   return keeper.keep(agent_key(agent.pid, life.incarnation), build(record_of(tree, agent, life)),
                      fds);
+}
+
+Result<void> Hive::keep_ready(const Agent& agent, const Life& life) {
+  return keeper.note_now(agent_key(agent.pid, life.incarnation),
+                         build(record_of(tree, agent, life)));
 }
 
 void Hive::note_life(const Agent& agent, const Life& life) {

@@ -128,6 +128,7 @@ struct Hive {
   std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
+  std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator could hear agents
   std::map<std::uint64_t, Fades> fades;  // by the life that waits
   std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
@@ -148,6 +149,8 @@ struct Hive {
   /// is told of it.
   [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
+  /// The same of a life whose descriptors the keeper has got.
+  [[nodiscard]] Result<void> keep_ready(const Agent& agent, const Life& life);
   /// What has become of a life, of all that are remembered of an agent, or of a link: the keeper
   /// hears it as soon as it can.
   void note_life(const Agent& agent, const Life& life);

@@ -64,11 +64,13 @@ Result<void> KeeperClient::keep(std::string_view key, std::string_view value,
   if (fds.size() > before && total_ - before + fds.size() > room_for_all()) {
     return no_room(total_, room_for_all());
   }
-  const std::int64_t until_ns = end_of_patience();
-  auto sent = settle_until(until_ns);
-  if (sent) sent = send(packet_of(kKeepVerb, key, value), fds, until_ns);
+  auto sent = say_now(packet_of(kKeepVerb, key, value), fds);
   if (sent) hold(key, fds.size());
   return sent;
+}
+
+Result<void> KeeperClient::note_now(std::string_view key, std::string_view value) {
+  return say_now(packet_of(kNoteVerb, key, value), {});
 }
 
 Result<void> KeeperClient::settle_patiently() {
@@ -98,6 +100,12 @@ void KeeperClient::drop(std::string_view key) {
 }
 
 void KeeperClient::say(std::string_view verb) { say_sometime({std::string(verb), {}}); }
+
+Result<void> KeeperClient::say_now(std::string_view packet, std::span<const int> fds) {
+  const std::int64_t until_ns = end_of_patience();
+  if (auto settled = settle_until(until_ns); !settled) return settled;
+  return send(packet, fds, until_ns);
+}
 
 void KeeperClient::say_sometime(Overdue overdue) {
   overdue_.push_back(std::move(overdue));

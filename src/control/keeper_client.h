@@ -34,6 +34,9 @@ class KeeperClient {
   /// we have no place left for clients.
   [[nodiscard]] Result<void> keep(std::string_view key, std::string_view value,
                                   std::span<const int> fds);
+  /// Replaces the value of a record now, or not at all. Its descriptors are as they were: a keeper
+  /// that has none free does not lose it.
+  [[nodiscard]] Result<void> note_now(std::string_view key, std::string_view value);
   /// kFull once links must leave the rest to agents: those who come to read them need some as well.
   [[nodiscard]] Result<void> check_room_for_link() const;
 
@@ -70,6 +73,7 @@ class KeeperClient {
   [[nodiscard]] Result<void> settle_until(std::int64_t until_ns);
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,
                                   std::int64_t until_ns);
+  [[nodiscard]] Result<void> say_now(std::string_view packet, std::span<const int> fds);
   void say_sometime(Overdue overdue);
   void hold(std::string_view key, std::size_t count);
 

@@ -214,7 +214,7 @@ Result<void> commit(Hive& hive, Agent& agent) {
   const bool temporary_before = std::exchange(agent.temporary, life.temporary);
   const std::uint64_t restarts_before = agent.restarts;
   if (before != 0) ++agent.restarts;
-  if (auto kept = hive.keep_life(agent, life); !kept) {
+  if (auto kept = hive.keep_ready(agent, life); !kept) {
     life.ready = false;
     agent.temporary = temporary_before;
     agent.restarts = restarts_before;

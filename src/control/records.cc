@@ -101,6 +101,7 @@ std::string build(const LifeRecord& record) {
                       {"os_pid", record.os_pid},
                       {"ready", record.ready},
                       {"ended", record.ended},
+                      {"lost", record.lost},
                       {"dead", record.dead},
                       {"taken_over", record.taken_over},
                       {"letters_then", record.letters_then},
@@ -148,6 +149,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.os_pid = fields.number<std::int32_t>("os_pid");
   record.ready = fields.flag("ready");
   record.ended = fields.flag("ended");
+  record.lost = fields.flag("lost");
   record.dead = fields.flag("dead");
   record.taken_over = fields.flag("taken_over");
   record.letters_then = fields.number<std::uint64_t>("letters_then");

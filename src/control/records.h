@@ -41,6 +41,7 @@ struct LifeRecord {
   std::int32_t os_pid = 0;
   bool ready = false;
   bool ended = false;                      // detached or fenced: the pidfd would not tell
+  bool lost = false;                       // it has lost its connection, and has not resumed
   bool dead = false;                       // final
   bool taken_over = false;                 // dead, and the take-over is complete
   std::uint64_t letters_then = 0;          // see registry.h

@@ -48,7 +48,7 @@ struct Life {
   bool ended = false;      // its process has ended, or it was detached or fenced
   bool sees_us = false;    // it reads the directory of this coordinator, not that of an earlier one
   std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
-  std::int64_t fence_at_ns = 0;  // when it is fenced unless it resumes, 0 = never
+  std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
 
   [[nodiscard]] bool provided() const { return status != nullptr; }
   [[nodiscard]] bool has_process() const { return !ended && provided(); }

@@ -107,7 +107,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   if (life->session != 0) hive.outbox.release(life->session);
   life->session = caller.session;
   life->uid = caller.uid;
-  life->fence_at_ns = 0;
+  if (std::exchange(life->fence_at_ns, 0) != 0) hive.note_life(*agent, *life);
   caller.pid = request.pid;
   caller.incarnation = request.incarnation;
   if (request.ready && !life->ready && life->provided()) {

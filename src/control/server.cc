@@ -81,12 +81,14 @@ Result<void> Server::add(int fd, Source source, std::uint64_t id, std::uint32_t 
 
 int Server::run(Hive& hive) {
   hive_ = &hive;
+  turned_ns_ = os::monotonic_ns();
   std::int64_t next_ns = 0;
   bool busy = false;
   for (;;) {
     turn(timeout_ms(next_ns, busy));
     busy = takeover_.step(hive);
     close_doomed();
+    count_listening();
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
     catch_up();
@@ -94,6 +96,11 @@ int Server::run(Hive& hive) {
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
+}
+
+void Server::count_listening() {
+  const std::int64_t now_ns = os::monotonic_ns();
+  hive_->listened_ns += std::min(now_ns - std::exchange(turned_ns_, now_ns), kMostPerTurnNs);
 }
 
 void Server::catch_up() {

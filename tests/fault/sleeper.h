@@ -25,7 +25,8 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
   [[nodiscard]] Pid pid() const { return pid_; }
-  // How often it has taken a message and finished with it.
+  // How often it has taken a message and finished with it. Whoever has an answer of it finds
+  // counted all that it took before, and the question.
   [[nodiscard]] std::uint32_t taken() const {
     const std::lock_guard lock(mutex_);
     return taken_;
@@ -44,19 +45,24 @@ class Sleeper {
       if (!message) return;
       last = message->text() == kEnd;
       if (message->text() == kAnswer) {
+        count();
         EXPECT_TRUE(agent_.reply(*message, "answer"));
-      }
-      if (message->text() == kReject) {
+        message->done();
+      } else if (message->text() == kReject) {
         message->reject();
+        count();
       } else {
         message->done();
+        count();
       }
-      {
-        const std::lock_guard lock(mutex_);
-        ++taken_;
-      }
-      took_.notify_one();
     }
+  }
+  void count() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++taken_;
+    }
+    took_.notify_one();
   }
   Agent agent_;
   Pid pid_ = agent_.pid();

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "coordinator_fixture.h"
+#include "src/control/death.h"
 
 namespace beeline::control {
 namespace {
@@ -175,6 +176,24 @@ TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
   while (lead.client.try_next()) {
   }
   EXPECT_TRUE(lead.client.closed());
+  EXPECT_TRUE(is_ok(lead.resume()));
+}
+
+// It could hear nobody: who has asked meanwhile is not late.
+TEST_F(CoordinatorTest, NobodyIsFencedByACoordinatorThatWasStopped) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  const auto status = connect().status();
+  ASSERT_TRUE(is_ok(status));
+  reinterpret_cast<shm::StatusPage*>(lead.status.data())
+      ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+  lead.client.close();
+  ASSERT_TRUE(os::wait_readable(lead.event.get(), kLong));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGSTOP), 0);
+  const auto keeper = os::open_pidfd(status->keeper_pid);
+  ASSERT_TRUE(is_ok(keeper));
+  EXPECT_FALSE(os::wait_readable(keeper->get(), std::chrono::nanoseconds(kFenceNs)));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGCONT), 0);
   EXPECT_TRUE(is_ok(lead.resume()));
 }
 

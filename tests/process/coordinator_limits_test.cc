@@ -83,6 +83,29 @@ TEST_F(LimitsTest, ALifeThatTheKeeperHasNotGotWholeIsNobodysPredecessor) {
   EXPECT_TRUE(is_ok(next.provide(true)));
 }
 
+// Its segments arrived while there was room. Its predecessor is forgotten, so it must count.
+TEST_F(LimitsTest, ALifeIsReadyThoughTheKeeperHasNoDescriptorFree) {
+  start();
+  TestAgent first = agent(named("heir"));
+  const auto status = first.client.status();
+  ASSERT_TRUE(is_ok(status));
+  ASSERT_TRUE(is_ok(first.client.detach({})));
+  const auto holds = [&] { return descriptors_of(status->keeper_pid); };
+  TestAgent heir;
+  ASSERT_TRUE(is_ok(heir.attach(named("heir"))));
+  const auto before = holds();
+  ASSERT_TRUE(is_ok(heir.provide(false)));
+  ASSERT_TRUE(eventually([&] { return holds() >= before + 3; }));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 3));  // as many as it polls
+  ASSERT_TRUE(is_ok(heir.client.ready()));
+  ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return log().find("event=restart_failed") != std::string::npos; }));
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, RLIM_INFINITY));
+  TestAgent next;
+  ASSERT_TRUE(eventually([&] { return next.attach(named("heir")).has_value(); }));
+  EXPECT_EQ(next.attached.predecessor, heir.attached.incarnation);
+}
+
 TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   start();
   TestAgent lead = agent(named("lead"));

@@ -265,6 +265,18 @@ TEST_F(RestartTest, RestartsOfAnAgentAreCountedOverARestartOfTheCoordinator) {
   EXPECT_EQ(record.restarts, 1U);
 }
 
+// The end of its connection was seen, and is not seen again.
+TEST_F(RestartTest, WhoLostItsConnectionBeforeTheRestartIsFencedAfterIt) {
+  start();
+  TestAgent worker = agent(named("worker"));
+  reinterpret_cast<shm::StatusPage*>(worker.status.data())
+      ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+  worker.client.close();
+  ASSERT_TRUE(os::wait_readable(worker.event.get(), kLong));
+  restart_coordinator();
+  EXPECT_TRUE(eventually([&] { return state_of("worker") == shm::AgentState::kAway; }));
+}
+
 TEST_F(RestartTest, ATemporarySuccessorThatIsNeverReadyLeavesThePersistentAgentAway) {
   start();
   TestAgent lead = agent(named("lead"));

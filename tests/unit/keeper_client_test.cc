@@ -143,5 +143,12 @@ TEST_F(KeeperBehindTest, ANewRecordOvertakesNothing) {
   EXPECT_EQ(heard(), (std::vector<std::string>{"drop agent/2/10", "keep agent/2/10\nback"}));
 }
 
+TEST_F(KeeperBehindTest, NorDoesAValueThatMustBeHeard) {
+  client_.drop("agent/2/10");
+  (void)heard();
+  ASSERT_TRUE(client_.note_now("agent/3/20", "ready"));
+  EXPECT_EQ(heard(), (std::vector<std::string>{"drop agent/2/10", "note agent/3/20\nready"}));
+}
+
 }  // namespace
 }  // namespace beeline::control
