@@ -42,8 +42,10 @@ enum class Mutant : unsigned char {
   kStaleSlotTaken,  // the message of the last round is taken once more
   kStampForgotten,  // a slab is never given back
   // What an agent and a coordinator make of it all.
-  kLookSkipped,      // nothing is looked for while the inbox holds something
-  kReceiptsDropped,  // a drained link goes although a successor has to read the receipts in it
+  kLookSkipped,       // nothing is looked for while the inbox holds something
+  kQueuedOverlooked,  // one message in all lanes goes before those that the inbox holds
+  kUrgentOverlooked,  // an ordinary message by itself goes before an urgent one of another link
+  kReceiptsDropped,   // a drained link goes although a successor has to read the receipts in it
   // What a peer may not make us believe.
   kReceiptBelieved,     // a receipt beyond what was sent
   kStampAboveBelieved,  // a stamp above all generations

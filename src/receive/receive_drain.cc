@@ -45,7 +45,8 @@ inline InLink* Receiver::only_link() const {
     if (link->has_message(shm::Lane::kNormal)) {
       if (only != nullptr || !link->has_one_alone()) return nullptr;
       only = link.get();
-    } else if (link->has_message(shm::Lane::kUrgent)) {
+    } else if (link->has_message(shm::Lane::kUrgent) &&
+               !shm::is_mutant(shm::Mutant::kUrgentOverlooked)) {
       return nullptr;
     }
   }

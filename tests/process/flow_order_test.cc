@@ -233,6 +233,25 @@ AttachOptions fifo() {
   return options;
 }
 
+TEST_P(FlowOrder, C_03_WhatLiesAloneInItsLaneWaitsForWhatTheInboxHolds) {
+  auto receiver = attach("receiver");
+  auto sender = attach("sender");
+  ASSERT_TRUE(receiver && sender);
+  const Peer to = peer_of(*sender, "receiver");
+  ASSERT_TRUE(sender->send(to, "first"));
+  ASSERT_TRUE(sender->send(to, "second"));
+  const auto take = [&] {
+    Message message = next_message(*receiver);
+    std::string text(message.text());
+    message.done();
+    return text;
+  };
+  EXPECT_EQ(take(), "first");
+  ASSERT_TRUE(sender->send(to, "third"));
+  EXPECT_EQ(take(), "second");
+  EXPECT_EQ(take(), "third");
+}
+
 TEST_P(FlowOrder, C_03_AFifoInboxMergesBothLanesAsTheyWereSent) {
   auto agent = attach(fifo());
   ASSERT_TRUE(agent);
