@@ -186,7 +186,11 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
   if (life == nullptr || life->ended || life->session != session) return;
   life->session = 0;
   await_resume(hive, pid, *life);
-  hive.note_life(*agent, *life);
+  // A keeper that is behind is not told: what comes and goes at will would wait for it without end.
+  if (hive.keeper.is_settled()) {
+    life->told_lost = true;
+    hive.note_life(*agent, *life);
+  }
   hive.ring(*life);
 }
 
@@ -206,8 +210,11 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
     Agent* agent = hive.registry.agent(fence.pid);
     Life* life = agent == nullptr ? nullptr : agent->life(fence.incarnation);
     if (life == nullptr || life->ended || life->fence_at_ns == 0) continue;
-    if (life->fence_at_ns > hive.listened_ns) {
-      earlier(now_ns + std::min(life->fence_at_ns - hive.listened_ns, kMostPerTurnNs / 2));
+    // It may be among those who wait to be heard; for ever it cannot be.
+    const std::int64_t due_ns = life->fence_at_ns + (hive.all_heard ? 0 : kFenceNs);
+    if (due_ns > hive.listened_ns) {
+      // Sooner than a turn counts: one that waits so long counts whole.
+      earlier(now_ns + std::min(due_ns - hive.listened_ns, kMostPerTurnNs / 2));
       hive.fences.push_back(fence);
       continue;
     }

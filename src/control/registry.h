@@ -49,6 +49,7 @@ struct Life {
   bool sees_us = false;    // it reads the directory of this coordinator, not that of an earlier one
   std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
   std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
+  bool told_lost = false;        // the keeper was told that it has lost its connection
 
   [[nodiscard]] bool provided() const { return status != nullptr; }
   [[nodiscard]] bool has_process() const { return !ended && provided(); }

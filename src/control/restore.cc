@@ -40,7 +40,8 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   life->temporary = kept.record.life_temporary;
   life->ready = kept.counts();
   life->ended = kept.record.ended;
-  if (kept.record.lost) await_resume(hive, kept.record.pid, *life);
+  life->told_lost = kept.record.lost;
+  if (life->told_lost) await_resume(hive, kept.record.pid, *life);
   if (kept.fds.empty()) return life;
   life->pidfd = share(std::move(kept.fds[0]));
   if (kept.fds.size() < kFdsOfProvided) return life;

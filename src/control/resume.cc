@@ -7,6 +7,7 @@
 
 #include "src/control/death.h"
 #include "src/control/identity.h"
+#include "src/control/letters.h"
 #include "src/control/links.h"
 #include "src/control/lives.h"
 #include "src/control/names.h"
@@ -104,10 +105,15 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
   if (!life->provided() && !fds.empty()) {
     if (auto taken = take_segments(hive, *agent, *life, std::move(fds)); !taken) return taken;
   }
-  if (life->session != 0) hive.outbox.release(life->session);
+  if (life->session != 0) {
+    // Somebody else may hold that connection open, and nobody will read it.
+    forget_session(hive, life->session);
+    hive.outbox.release(life->session);
+  }
   life->session = caller.session;
   life->uid = caller.uid;
-  if (std::exchange(life->fence_at_ns, 0) != 0) hive.note_life(*agent, *life);
+  life->fence_at_ns = 0;
+  if (std::exchange(life->told_lost, false)) hive.note_life(*agent, *life);
   caller.pid = request.pid;
   caller.incarnation = request.incarnation;
   if (request.ready && !life->ready && life->provided()) {

@@ -86,11 +86,11 @@ int Server::run(Hive& hive) {
   bool busy = false;
   for (;;) {
     turn(timeout_ms(next_ns, busy));
-    busy = takeover_.step(hive);
-    close_doomed();
     count_listening();
+    close_doomed();
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
+    busy = takeover_.step(hive);
     catch_up();
     busy = busy || !doomed_.empty();
     if (keeper_lost_) return quit_said_ ? 0 : 1;
@@ -133,6 +133,8 @@ int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
 void Server::turn(int timeout_ms) {
   std::array<epoll_event, kEventsPerTurn> events{};
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout_ms);
+  // Whoever is accepted in this turn is read in the next one.
+  hive_->all_heard = count < kEventsPerTurn;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     handle(event.data.u64, event.events);
@@ -185,6 +187,7 @@ void Server::accept_clients() {
       return;
     }
     if (!*socket) return;
+    hive_->all_heard = false;
     add_client(std::move(**socket));
   }
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -141,13 +142,13 @@ class RestoreTest : public testing::Test {
     EXPECT_GE(length, 0);
     return text.find(part) != std::string::npos;
   }
-  // How much was said to the keeper since the last call.
-  [[nodiscard]] std::size_t said_to_keeper() {
-    std::size_t count = 0;
-    for (;; ++count) {
+  // How much that begins so was said to the keeper since the last call.
+  [[nodiscard]] std::size_t said_to_keeper(std::string_view begin = {}) {
+    for (std::size_t count = 0;;) {
       const auto packet = keeper_end_.try_receive(kMaxPacketBytes);
       EXPECT_TRUE(packet);
       if (!packet || !*packet) return count;
+      if ((*packet)->text.starts_with(begin)) ++count;
     }
   }
 

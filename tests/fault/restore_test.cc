@@ -62,6 +62,41 @@ TEST_F(RestoreTest, WhoHadLostItsConnectionResumesInItsTimeOrIsFenced) {
   EXPECT_NE(hive_->registry.agent(6)->living(), nullptr);
 }
 
+// Where nobody has been waiting to be heard, half of that time would do.
+TEST_F(RestoreTest, WhoMayBeAmongThoseThatWaitToBeHeardIsFencedLater) {
+  LifeRecord life = life_of(5, 10);
+  life.ended = false;
+  life.lost = true;
+  keep(life);
+  restore_hive();
+  hive_->listened_ns += kFenceNs;
+  hive_->all_heard = false;
+  (void)end_overdue(*hive_, os::monotonic_ns());
+  EXPECT_NE(hive_->registry.agent(5)->living(), nullptr);
+  hive_->listened_ns += kFenceNs;
+  (void)end_overdue(*hive_, os::monotonic_ns());
+  EXPECT_EQ(hive_->registry.agent(5)->living(), nullptr) << "its name is taken for ever";
+}
+
+// It loses its connection as often as it likes.
+TEST_F(RestoreTest, WhoComesAndGoesTakesNoMoreRoomWhereTheKeeperIsBehind) {
+  LifeRecord life = life_of(5, 10);
+  life.ended = false;
+  keep(life);
+  restore_hive();
+  const auto lose = [this](std::uint64_t session) {
+    hive_->registry.agent(5)->living()->session = session;
+    lose_connection(*hive_, 5, 10, session);
+  };
+  lose(1);
+  EXPECT_EQ(said_to_keeper("note agent/5/"), 1U) << "the next coordinator would not know of it";
+  while (hive_->keeper.is_settled()) hive_->keeper.note("filler", std::string(10'000, '.'));
+  for (std::uint64_t session = 2; session < 100; ++session) lose(session);
+  std::size_t said = said_to_keeper("note agent/5/");
+  while (!hive_->keeper.settle()) said += said_to_keeper("note agent/5/");
+  EXPECT_EQ(said + said_to_keeper("note agent/5/"), 0U);
+}
+
 TEST_F(RestoreTest, WhatTheKeeperHasNotGotWholeItForgets) {
   keep_life(5, 10);
   keep_life(6, 30);

@@ -124,6 +124,18 @@ TEST_F(LettersTest, AnAgentThatEndsBeforeItAnswersEndsTheWait) {
   expect_peer_dead(tool, 72);
 }
 
+// A child of its process, say, that it knows nothing of.
+TEST_F(LettersTest, AnAgentThatResumesEndsTheWaitThoughSomebodyHoldsItsLastConnection) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  Client tool = connect();
+  ask(tool, lead.pid(), 73);
+  ASSERT_TRUE(lead.next<LettersAnnouncement>().has_value());
+  const os::UniqueFd held(::dup(lead.client.fd()));
+  ASSERT_TRUE(is_ok(lead.resume()));
+  expect_peer_dead(tool, 73);
+}
+
 TEST_F(LettersTest, QuestionsAreBoundedAndAToolThatLeavesTakesItsOwnAway) {
   start();
   TestAgent lead = agent(named("lead"));

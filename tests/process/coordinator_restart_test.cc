@@ -268,13 +268,18 @@ TEST_F(RestartTest, RestartsOfAnAgentAreCountedOverARestartOfTheCoordinator) {
 // The end of its connection was seen, and is not seen again.
 TEST_F(RestartTest, WhoLostItsConnectionBeforeTheRestartIsFencedAfterIt) {
   start();
+  TestAgent back = agent(named("back"));
   TestAgent worker = agent(named("worker"));
-  reinterpret_cast<shm::StatusPage*>(worker.status.data())
-      ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
-  worker.client.close();
-  ASSERT_TRUE(os::wait_readable(worker.event.get(), kLong));
+  for (TestAgent* each : {&back, &worker}) {
+    reinterpret_cast<shm::StatusPage*>(each->status.data())
+        ->sleep.publish(static_cast<std::uint32_t>(shm::Sleep::kEvent));
+    each->client.close();
+    ASSERT_TRUE(os::wait_readable(each->event.get(), kLong));
+  }
+  ASSERT_TRUE(is_ok(back.resume()));
   restart_coordinator();
   EXPECT_TRUE(eventually([&] { return state_of("worker") == shm::AgentState::kAway; }));
+  EXPECT_EQ(state_of("back"), shm::AgentState::kRunning) << "it had resumed, and is busy";
 }
 
 TEST_F(RestartTest, ATemporarySuccessorThatIsNeverReadyLeavesThePersistentAgentAway) {

@@ -385,6 +385,18 @@ TEST_F(CoordinatorTest, AnAgentThatLosesItsConnectionMayResumeAndIsFencedOtherwi
   EXPECT_TRUE(has_error(worker.resume(), ErrorCode::kPeerDead, "was ended"));
 }
 
+TEST_F(CoordinatorTest, WhatOneLeavesThatWasFencedForGoodIsTakenOverThoughNobodyAsksForAnything) {
+  start();
+  TestAgent lead = agent(named("lead"));
+  AttachRequest request = named("once");
+  request.temporary = true;
+  TestAgent once = agent(request);
+  ASSERT_TRUE(is_ok(lead.open(once.pid())));
+  lead.publish(1, 0);
+  once.client.close();
+  EXPECT_TRUE(eventually([&] { return log().find("event=taken_over") != std::string::npos; }));
+}
+
 TEST_F(CoordinatorTest, NobodyResumesTheLifeOfAnotherProcess) {
   start();
   TestAgent lead = agent(named("lead"));
