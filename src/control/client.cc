@@ -17,6 +17,8 @@
 namespace beeline::control {
 namespace {
 
+constexpr std::chrono::milliseconds kLongestWait{500};  // of those for one answer
+
 template <class... Ts>
 struct Overload : Ts... {
   using Ts::operator()...;
@@ -155,25 +157,24 @@ Result<void> Client::post_now(const Request& request) {
 
 Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {
   const std::lock_guard lock(*mutex_);
-  const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
   const auto seq = post(request, fds);
   if (!seq) return tl::unexpected(seq.error());
-  return wait_for_answer(*seq, end_ns);
+  return wait_for_answer(*seq);
 }
 
-Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns) {
+// SUBTLE: a wait counts for no longer than it was meant to be, and none is long. Where the whole
+// machine stood still, the coordinator had no time to answer either.
+Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq) {
+  std::chrono::nanoseconds left = options_.deadline;
   for (;;) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
     if (!packet) return broken(why_closed(std::move(packet.error())));
     if (!*packet) {
-      const std::chrono::nanoseconds left(end_ns - os::monotonic_ns());
-      if (left.count() <= 0) {
-        return broken(
-            Error{ErrorCode::kTimeout, 0,
-                  fmt::format("the coordinator at {} did not answer within {} ms", socket_path_,
-                              options_.deadline / std::chrono::milliseconds(1))});
-      }
-      (void)os::wait_readable(socket_.fd(), left);
+      if (left.count() <= 0) return broken(no_answer());
+      const auto wait = std::min<std::chrono::nanoseconds>(left, kLongestWait);
+      const std::int64_t begin_ns = os::monotonic_ns();
+      (void)os::wait_readable(socket_.fd(), wait);
+      left -= std::min(wait, std::chrono::nanoseconds(os::monotonic_ns() - begin_ns));
       continue;
     }
     auto answer = sort(std::move(**packet), seq);
@@ -184,6 +185,15 @@ Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::int64_t end_ns
     }
     return std::move(**answer);
   }
+}
+
+Error Client::no_answer() const {
+  const bool read = socket_.unread_bytes() == 0;
+  return {ErrorCode::kTimeout, 0,
+          fmt::format("the coordinator at {} did not answer within {} ms: {}; see `beeline status`",
+                      socket_path_, options_.deadline / std::chrono::milliseconds(1),
+                      read ? "it has read the question, and is busy with it"
+                           : "it has not read the question, so it is stopped or has no CPU")};
 }
 
 /// The coordinator's own words, where it dropped us.

@@ -156,7 +156,8 @@ class Client {
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
   /// The same where the socket has room, else kFull; the connection stays.
   Result<void> post_now(const Request& request);
-  Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::int64_t end_ns);
+  Result<RawAnswer> wait_for_answer(std::uint64_t seq);
+  [[nodiscard]] Error no_answer() const;
   /// Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
   Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);
   Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds);

@@ -1,6 +1,8 @@
 #include "src/os/packet_socket.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -348,6 +350,12 @@ Result<PeerIdentity> PacketSocket::peer_identity() const {
   const bool is_gone = sys_errno == ESRCH || sys_errno == EINVAL || sys_errno == ENODATA;
   return system_failure(is_gone ? ErrorCode::kPeerDead : ErrorCode::kSystem, sys_errno,
                         "pidfd of the peer, process " + std::to_string(peer.pid));
+}
+
+std::size_t PacketSocket::unread_bytes() const noexcept {
+  int bytes = 0;
+  if (::ioctl(fd_.get(), SIOCOUTQ, &bytes) != 0 || bytes < 0) return 0;
+  return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace beeline::os

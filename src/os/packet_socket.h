@@ -97,6 +97,9 @@ class PacketSocket {
   void refuse_more() noexcept;
   /// Closes it; the peer finds kClosed after the packets that are under way.
   void close() noexcept { fd_.reset(); }
+  /// How much memory of what was sent the peer has not read yet; 0: it has read all.
+  [[nodiscard]] std::size_t unread_bytes() const noexcept;
+
   /// Gives up ownership.
   [[nodiscard]] UniqueFd release() noexcept { return std::move(fd_); }
 
