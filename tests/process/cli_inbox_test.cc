@@ -1,7 +1,12 @@
 // beeline inbox, and what recv says of who sent a message.
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <fstream>
 #include <string>
 
 #include <beeline/agent.h>
@@ -40,6 +45,34 @@ TEST_F(CliInbox, HK_001_WhatOneThatHasEndedSentSaysItsName) {
   EXPECT_EQ(lines[0].at("hops"), 3);
   EXPECT_EQ(lines[0].at("ttl_ms"), 1'000'000);
   EXPECT_EQ(lines[0].at("requires_ack"), true);
+}
+
+// Between two looks, or over: whoever waits for an answer is in another call.
+bool naps_or_has_ended(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  std::string call;
+  std::ifstream(process + "/syscall") >> call;
+  if (call == std::to_string(SYS_clock_nanosleep)) return true;
+  std::string stat;
+  std::getline(std::ifstream(process + "/stat"), stat);
+  return stat.find(") Z ") != std::string::npos;
+}
+
+TEST_F(CliInbox, ALinkThatTheKeeperHasNotTakenYetIsLookedForAgain) {
+  make_away("worker");
+  const auto keeper = good_json({"status"}).at("keeper_pid").get<pid_t>();
+  ASSERT_EQ(::kill(keeper, SIGSTOP), 0);
+  auto sender = Agent::attach({.name = "sender"});
+  ASSERT_TRUE(sender) << sender.error().text;
+  EXPECT_TRUE(sender->send("worker", "news"));
+  Program look({"beeline", "inbox", "worker", "--json"});
+  while (!naps_or_has_ended(look.pid())) ::usleep(200);
+  ASSERT_EQ(::kill(keeper, SIGCONT), 0);
+  const Outcome outcome = look.wait();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json inbox = json::parse(outcome.out);
+  ASSERT_EQ(inbox.size(), 1U);
+  EXPECT_EQ(inbox.at(0).at("preview"), "news");
 }
 
 TEST_F(CliInbox, AnOrderToCancelWhatHasNotComeIsListedAsOne) {

@@ -22,10 +22,7 @@ namespace {
 using dump::Segment;
 using dump::Source;
 
-constexpr int kLooks = 16;  // that found every segment
-// How long the keeper may take to find time for what it was handed; a segment that has its name
-// alone is looked for as long.
-constexpr std::chrono::nanoseconds kKeeperPatience = std::chrono::seconds(1);
+constexpr int kLooks = 16;                  // that found every segment
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
 
 using Key = std::pair<std::uint64_t, std::uint32_t>;  // of a link: incarnation, serial
@@ -228,7 +225,8 @@ const Account* HiveAccounts::find(Pid pid) const noexcept {
 Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hive) {
   HiveAccounts accounts;
   std::map<Pid, Account> inboxes;
-  const Deadline until_whole = after(kKeeperPatience);
+  // A segment that has its name alone is looked for as long.
+  const Deadline until_whole = after(dump::kKeeperPatience);
   for (int round = 0, looks = 0; round < kLooks; ++looks) {
     if (looks != 0) wake::nap(looks);
     auto look = look_at_segments(hive);

@@ -17,6 +17,7 @@
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
+#include "src/wake/waiter.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -242,6 +243,17 @@ Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid
   });
 }
 
+/// Whether every link was found that the coordinator knows: the keeper may not yet have taken what
+/// it was handed.
+bool has_all(const Segments& all, const std::vector<shm::LinkKey>& in_links) {
+  return std::all_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
+    return std::any_of(all.all().begin(), all.all().end(), [&](const Segment& segment) {
+      return segment.is_sound(shm::SegmentKind::kLink) &&
+             segment.incarnation() == key.incarnation && segment.serial() == key.serial;
+    });
+  });
+}
+
 tl::unexpected<Error> no_home(std::uint32_t pid) {
   return fail(ErrorCode::kNoAgent,
               fmt::format("pid {} has no inbox among the segments of the hive: it is the "
@@ -322,17 +334,23 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
 
 Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
                                                std::uint32_t pid) {
-  auto loaded = load_inbox(hive, pid);
-  if (!loaded) return tl::unexpected(std::move(loaded.error()));
-  const Segments all(std::move(*loaded));
-  const Segment* home = committed_home(all, pid);
-  if (home == nullptr) return no_home(pid);
-  // Asked last: a row is closed only after the coordinator has recorded that its link may be
-  // forgotten, so a link without a row that may not be even now was not known to the home when that
-  // was copied.
-  const auto in_links = client.links_to(pid);
-  if (!in_links) return tl::unexpected(in_links.error());
-  return InboxReader(all, *home, *in_links).read();
+  const Deadline until_whole = after(dump::kKeeperPatience);
+  for (int looks = 0;; ++looks) {
+    auto loaded = load_inbox(hive, pid);
+    if (!loaded) return tl::unexpected(std::move(loaded.error()));
+    const Segments all(std::move(*loaded));
+    const Segment* home = committed_home(all, pid);
+    if (home == nullptr) return no_home(pid);
+    // Asked last: a row is closed only after the coordinator has recorded that its link may be
+    // forgotten, so a link without a row that may not be even now was not known to the home when
+    // that was copied.
+    const auto in_links = client.links_to(pid);
+    if (!in_links) return tl::unexpected(in_links.error());
+    if (has_all(all, *in_links) || std::chrono::steady_clock::now() >= until_whole) {
+      return InboxReader(all, *home, *in_links).read();
+    }
+    wake::nap(looks);
+  }
 }
 
 }  // namespace beeline::cli

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <beeline/result.h>
 
 #include "src/os/fd.h"
+#include "src/os/packet_socket.h"
 
 namespace beeline::dump {
 
@@ -35,6 +37,10 @@ inline constexpr std::string_view kSavedLiveSuffix = ".live.segment";
 /// $BEELINE_HIVE, else "default". Errors: kNoCoordinator (no such hive), kDenied (its processes
 /// belong to somebody else), kInvalid (name of the hive), kSystem.
 [[nodiscard]] Result<std::vector<Source>> find_segments(std::string_view hive);
+
+/// How long the keeper may take to find time for what it was handed: a segment that the coordinator
+/// knows of is looked for as long. It waits for its keeper as long itself.
+inline constexpr std::chrono::nanoseconds kKeeperPatience = os::kDefaultSendTimeout;
 
 [[nodiscard]] Source saved_file(const std::string& path);
 
