@@ -22,19 +22,11 @@ demo: setup
 test: setup
 	scripts/run-tests release asan tsan
 
-# Every test with Clang, those labelled soak in their long form, with every neighbour of the bench;
-# whole hives of threads under the thread sanitizer; every kill point, with more real kills, of a
-# neighbour too; memory orders with deeper bounds; the models and their mutants; minutes of
-# libFuzzer for each target; branch coverage of what reads foreign bytes.
+# The long forms of all proofs: every test with Clang, whole hives of threads under the thread
+# sanitizer, every kill point, memory orders, models and their mutants, a neighbour, minutes of
+# libFuzzer for each target, branch coverage. scripts/soak STEP... runs some of them.
 soak:
-	scripts/setup soak
-	BEELINE_SOAK=1 scripts/run-tests clang tsan-all
-	build-clang/bin/beeline-killpoints --long
-	build-clang/bin/beeline-explore . --long
-	tests/spin/run
-	build-clang/bin/beeline-killpoints-boost --long
-	scripts/fuzz 300
-	scripts/coverage
+	scripts/soak
 
 # Every measurement and a page of them in build/bench-results, within ten minutes.
 bench:
