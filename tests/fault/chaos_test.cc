@@ -34,8 +34,8 @@ constexpr int kSoakPhases = 150;
 constexpr std::uint64_t kMessagesOfKill = 3;
 
 // What may be more in the last third of the rests than in the first. Links, records and sessions
-// are the same in every rest, so one leaked per phase would show: it is less than one for every
-// hundred kills.
+// are the same in every rest, so in the long form one leaked per phase would show, and in the short
+// one three: it is less than one for every hundred kills.
 constexpr std::size_t kMoreFds = 8;       // what an agent may know of four lives that have ended
 constexpr std::size_t kMoreMappings = 8;  // the same; heap and stack may be split into more of them
 // The keeper in a rest: process, home, status page and eventfd of each agent, every link, and what

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 
+#include "tests/support/soak.h"
+
 namespace beeline::test {
 
 void sweep_events(const EventSweep& sweep, const std::function<bool(std::uint64_t event)>& shoot) {
-  constexpr std::uint64_t kMostEvents = 20'000;  // more: it goes round in circles
-  constexpr int kTries = 3;                      // to reach an event of the first run
-  constexpr std::uint64_t kMayBeShorter = 3;     // one event in so many may not be reached,
-  constexpr std::uint64_t kUnderWay = 5;         // nor what was under way when the first run began,
-  constexpr std::uint64_t kOfAll = 4;            // but of few events not more than one in so many
+  constexpr std::uint64_t kMostEvents = 20'000;            // more: it goes round in circles
+  constexpr int kTries = 3;                                // to reach an event of the first run
+  const std::uint64_t kMayBeShorter = is_soak() ? 10 : 3;  // one in so many may not be reached,
+  constexpr std::uint64_t kUnderWay = 5;  // nor what was under way when the first run began,
+  constexpr std::uint64_t kOfAll = 4;     // but of few events not more than one in so many
   const auto is_over = [] { return testing::Test::HasFailure(); };
   std::uint64_t event = 1;
   std::uint64_t aimed = 0;   // at events of the first run

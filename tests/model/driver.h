@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -77,6 +78,7 @@ class Driver {
   bool receive(Seat& seat);
   bool finish(Seat& seat, StepKind kind, std::uint32_t what);
   bool finish(Seat& seat, StepKind kind, MessageId id);
+  bool may_escalate(const Seat& seat);
   bool drain_results(Seat& seat);
   bool await_ack(Seat& seat, std::uint32_t what);
   bool revive(Seat& seat, std::uint32_t what);
@@ -97,7 +99,9 @@ class Driver {
   std::uint32_t permanent_ = 0;
   std::uint32_t newcomers_ = 0;
   std::uint64_t steps_ = 0;
-  std::vector<MessageId> sent_;  // what may be cancelled
+  std::map<Pid, std::uint32_t> escalated_by_;  // to the coordinator
+  std::uint32_t escalated_ = 0;                // by all of them
+  std::vector<MessageId> sent_;                // what may be cancelled
   std::vector<Pid> sent_to_;
   std::vector<std::uint64_t> counts_ =
       std::vector<std::uint64_t>(static_cast<std::size_t>(StepKind::kCount));

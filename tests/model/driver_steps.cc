@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "src/control/log_gate.h"
 #include "src/os/clock.h"
 #include "tests/model/driver.h"
 #include "tests/support/hive_test.h"
@@ -205,9 +206,21 @@ bool Driver::receive(Seat& seat) {
   return taken.has_value();
 }
 
+// The coordinator writes down what comes to it, as many in a burst as it allows, and refuses more.
+bool Driver::may_escalate(const Seat& seat) {
+  constexpr control::LogGate::Limit kMost = control::LogGate::kEscalations;
+  if (model_of(seat).parent != kKing) return true;
+  std::uint32_t& of_agent = escalated_by_[seat.pid];
+  if (of_agent >= kMost.agent.burst || escalated_ >= kMost.user.burst) return false;
+  ++of_agent;
+  ++escalated_;
+  return true;
+}
+
 bool Driver::finish(Seat& seat, StepKind kind, std::uint32_t what) {
   const auto leases = model_of(seat).ids(LetterPlace::kLeased);
-  return !leases.empty() && finish(seat, kind, leases[what % leases.size()]);
+  if (leases.empty() || (kind == StepKind::kEscalate && !may_escalate(seat))) return false;
+  return finish(seat, kind, leases[what % leases.size()]);
 }
 
 bool Driver::finish(Seat& seat, StepKind kind, MessageId id) {
