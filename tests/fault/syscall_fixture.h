@@ -22,7 +22,7 @@ namespace beeline::test {
 class SyscallTest : public testing::Test {
  protected:
   void SetUp() override {
-    watchdog_.emplace(is_soak() ? 1500s : 100s, [this] {
+    watchdog_.emplace(is_soak() ? 1500s : 600s, [this] {
       if (sweep_ != nullptr) std::cerr << "hangs in " << sweep_->where() << std::endl;
       if (hive_) hive_->kill_all();
     });
