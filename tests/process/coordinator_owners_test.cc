@@ -188,7 +188,7 @@ TEST_F(OwnersTest, WhoLooksForANameLearnsThatTheCoordinatorDoesNotAnswer) {
   start();
   AttachOptions options;
   options.name = "seeker";
-  options.control_timeout = 100ms;
+  options.control_timeout = 1s;  // it is waited for that long, and attaches in it
   auto seeker = beeline::Agent::attach(options);
   ASSERT_TRUE(is_ok(seeker));
   const pid_t stopped = coordinator();

@@ -209,7 +209,7 @@ Pid pid_of(const ScratchHive& hive, const std::string& name) {
 TEST_P(FlowLife, MessagesGoOnWhileTheCoordinatorHangs) {
   auto& shared = board<LifeBoard>();
   AttachOptions options = named("caller");
-  options.control_timeout = 200ms;
+  options.control_timeout = 1s;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   troupe().start("life_echo", 0);
@@ -225,8 +225,8 @@ TEST_P(FlowLife, MessagesGoOnWhileTheCoordinatorHangs) {
   const auto late = agent->peer(other);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kTimeout) << late.error().text;
-  // A wait for the coordinator in each of them would take longer than this test may.
-  for (int i = 0; i < 2000; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
+  // A wait for the coordinator in each of them, of 1 s, would take longer than this test may.
+  for (int i = 0; i < 400; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
   ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
 
   auto found = agent->peer(other);
@@ -260,7 +260,9 @@ TEST_P(FlowLife, MessagesGoOnWhileANewLinkCannotBeAnswered) {
   const pid_t coordinator = hive().coordinator();
   ASSERT_GT(coordinator, 0);
   ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
-  for (int i = 0; i < 2000; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
+  // A wait for the coordinator in each of them, of 2 s at least, would take longer than this test
+  // may.
+  for (int i = 0; i < 200; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
   ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
   Message late = next_message(*agent);
   ASSERT_TRUE(late.valid());
