@@ -46,13 +46,17 @@ TEST_P(FlowUnreached, C_08_WhatTheCoordinatorDoesNotLogIsADeadLetter) {
   EXPECT_GE(counts.dead, 1U) << "more than the coordinator writes down at once";
   EXPECT_EQ(counts.done + counts.dead, kAll);
   EXPECT_NE(hive().log().find("issue " + std::to_string(kLogged - 1)), std::string::npos);
-  const auto first = asker->await_ack(to, sent.front().id, patience());
-  ASSERT_TRUE(first) << first.error().text;
-  EXPECT_EQ(first->status, AckStatus::kEscalate);
-  const auto refused = asker->await_ack(to, sent.back().id, patience());
-  ASSERT_TRUE(refused) << refused.error().text;
-  EXPECT_EQ(refused->status, AckStatus::kRejected);
-  EXPECT_EQ(refused->reply, "it could not be escalated: full");
+  // Which ones: the coordinator allows a further line now and then, also between two of them.
+  std::size_t refused = 0;
+  for (const SendResult& each : sent) {
+    const auto ack = asker->await_ack(to, each.id, patience());
+    ASSERT_TRUE(ack) << ack.error().text;
+    if (ack->status == AckStatus::kEscalate) continue;
+    ++refused;
+    EXPECT_EQ(ack->status, AckStatus::kRejected);
+    EXPECT_EQ(ack->reply, "it could not be escalated: full");
+  }
+  EXPECT_EQ(refused, counts.dead);
   expect_balance(*top);
 }
 
@@ -90,10 +94,10 @@ void escalate_without_coordinator(Agent& agent, pid_t coordinator, Event& go) {
   expect_balance(agent);
 }
 
-// Does not wait long for a coordinator that hangs.
+// Does not wait long for a coordinator that hangs, and long enough to attach on a busy machine.
 [[nodiscard]] AttachOptions hasty(const std::string& name, const std::string& parent = "") {
   AttachOptions options = named(name, parent);
-  options.control_timeout = 500ms;
+  options.control_timeout = 2s;
   return options;
 }
 
