@@ -19,7 +19,7 @@ class KillFixture : public HiveTest {
  protected:
   // With `far_` in place; it waits on its eventfd.
   void start_kills() {
-    start(World::kProcesses, is_soak() ? 3000s : 100s, sizeof(VictimBoard));
+    start(World::kProcesses, is_soak() ? 3000s : 600s, sizeof(VictimBoard));
     if (HasFatalFailure()) return;
     coordinator_ = coordinator_now();
     far_ = attach("far");

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kHonestMessages = 400;
 // One process for each agent; the victim is the test itself.
 class HostileTest : public HiveTest {
  protected:
-  void SetUp() override { start(World::kProcesses, 120s, sizeof(HostileBoard)); }
+  void SetUp() override { start(World::kProcesses, 360s, sizeof(HostileBoard)); }
 
   // Receives until all messages of the honest agent have come, each once, in order and whole, and
   // answers its request. Whatever the villain sends is taken and finished.

@@ -28,7 +28,7 @@ class BenchPeers : public CliTest {
   /// Runs it, expects exit code 0, and returns its rows.
   static std::vector<json> rows_of(std::vector<std::string> words) {
     words.insert(words.begin(), {"beeline-bench", "peers", "--json", "--seconds", "0.01"});
-    const Outcome outcome = Program(words).wait(std::chrono::seconds(250));
+    const Outcome outcome = Program(words).wait(std::chrono::seconds(750));
     EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
     return json_lines(outcome.out);
   }

@@ -28,7 +28,7 @@ TEST_F(BenchScript, measures_what_each_target_asks_for) {
   if (os::usable_cpus() == 1) GTEST_SKIP() << "on one CPU nobody polls, as most targets ask for";
   std::filesystem::create_directory_symlink(::getenv("BEELINE_BIN"), folder_ + "/bin");
   const std::string script = std::string(::getenv("BEELINE_SOURCE")) + "/scripts/bench";
-  const Outcome outcome = Program({script, folder_, "--brief"}).wait(std::chrono::seconds(250));
+  const Outcome outcome = Program({script, folder_, "--brief"}).wait(std::chrono::seconds(750));
   EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
   // It ends with the targets and who is better.
   std::ostringstream text;

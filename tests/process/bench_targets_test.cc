@@ -33,7 +33,7 @@ class BenchTargets : public CliTest {
   void measure(std::vector<std::string> words) {
     words.insert(words.begin(), "beeline-bench");
     words.insert(words.end(), {"--json", "--seconds", "0.01"});
-    const Outcome outcome = Program(words).wait(std::chrono::seconds(250));
+    const Outcome outcome = Program(words).wait(std::chrono::seconds(750));
     EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
     std::ofstream rows(folder_ + "/rows.jsonl", std::ios::app);
     for (const json& row : json_lines(outcome.out)) rows << at_full_scale(row).dump() << '\n';
