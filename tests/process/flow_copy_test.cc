@@ -333,10 +333,12 @@ TEST_P(FlowCopy, C_37_CopiesDoNotWakeTheParent) {
   };
   ASSERT_NO_FATAL_FAILURE(gossip()) << "it opens the links to the parent, who learns of those";
   const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
-  // Whoever sleeps for long wakes by itself now and then, but not each time.
+  // Whoever sleeps for long wakes by itself every 9 s or so, but not each time.
+  const auto begin = std::chrono::steady_clock::now();
   int woken = 0;
   for (int slept_on = 0; slept_on < 10;) {
-    ASSERT_LT(woken, 5) << "copies wake the parent";
+    const auto by_itself = (std::chrono::steady_clock::now() - begin) / 8s;
+    ASSERT_LE(woken, by_itself + 4) << "copies wake the parent";
     ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
     const std::uint64_t before = probe.sleeps();
     for (int i = 0; i < 10; ++i) ASSERT_NO_FATAL_FAILURE(gossip());
