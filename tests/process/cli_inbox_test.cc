@@ -115,7 +115,7 @@ TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {
     EXPECT_EQ(inbox.at(1).at("preview"), "low");
   }
   // Taken from the lanes into the inbox, and none of them handed out.
-  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "1ms"});
+  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "2s"});
   const json inbox = good_json({"inbox", "worker"});
   ASSERT_EQ(inbox.size(), 2U);
   EXPECT_EQ(inbox.at(0).at("place"), "queued");

@@ -120,8 +120,9 @@ TEST_F(CliMessage, WhatIsTooLongIsNamed) {
 
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
   (void)good({"up"});
-  EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "20ms"}), "worker"));
-  const std::string told = bad(5, {"request", "worker", "anybody there?", "--timeout", "20ms"});
+  // It bounds the attach too.
+  EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "2s"}), "worker"));
+  const std::string told = bad(5, {"request", "worker", "anybody there?", "--timeout", "2s"});
   EXPECT_TRUE(contains(told, "no reply from \"worker\"")) << told;
   EXPECT_TRUE(contains(told, "--timeout")) << told;
 }
@@ -129,7 +130,7 @@ TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
 TEST_F(CliMessage, NobodyThereExitsWithFour) {
   (void)good({"up"});
   EXPECT_TRUE(contains(bad(4, {"send", "nobody", "x"}), "nobody"));
-  EXPECT_TRUE(contains(bad(4, {"request", "nobody", "x", "--timeout", "20ms"}), "nobody"));
+  EXPECT_TRUE(contains(bad(4, {"request", "nobody", "x", "--timeout", "2s"}), "nobody"));
   (void)bad(4, {"inbox", "nobody"});
   (void)bad(4, {"recv", "worker", "--parent", "nobody"});
   EXPECT_EQ(bad(4, {"send", "", "x"}), "beeline: no target specified\n") << "HK-030";
@@ -390,7 +391,7 @@ TEST_F(CliMessage, AMessageThatCouldNotBePrintedIsNotTaken) {
   told = print_in_vain();
   EXPECT_FALSE(contains(told, "put back")) << told;
   EXPECT_TRUE(contains(told, "attempt 3 of 3: it is a dead letter at the next look")) << told;
-  (void)bad(5, {"recv", "worker", "--timeout", "1ms"});
+  (void)bad(5, {"recv", "worker", "--timeout", "2s"});
   EXPECT_EQ(good_json({"dlq", "ls", "worker"}).at(0).at("reason"), "exhausted");
 }
 
