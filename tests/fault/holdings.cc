@@ -68,14 +68,6 @@ std::string describe(const Holdings& holdings) {
          std::to_string(holdings.segment_kib) + " KiB in segments";
 }
 
-bool is_at_rest(pid_t process) {
-  std::ifstream file(fs::path("/proc") / std::to_string(process) / "stat");
-  std::string line;
-  if (!std::getline(file, line)) return true;
-  const std::size_t state = line.rfind(") ") + 2;  // whatever its name holds
-  return line.at(state) == 'S';
-}
-
 Leftovers operator+(const Leftovers& one, const Leftovers& other) {
   return {one.fds + other.fds, one.segments + other.segments, one.links + other.links,
           one.keeper_fds + other.keeper_fds, one.coordinator_fds + other.coordinator_fds};

@@ -21,9 +21,6 @@ struct Holdings {
 
 [[nodiscard]] std::string describe(const Holdings& holdings);
 
-// It waits for somebody, and has done all that it was woken for; or there is no such process.
-[[nodiscard]] bool is_at_rest(pid_t process);
-
 // What a leak would raise, here and in the hive.
 struct Leftovers {
   std::size_t fds = 0;       // of this process
@@ -31,6 +28,7 @@ struct Leftovers {
   std::size_t links = 0;     // those of them that are links
   std::size_t keeper_fds = 0;
   std::size_t coordinator_fds = 0;
+  bool operator==(const Leftovers&) const = default;
   // No more of anything.
   [[nodiscard]] bool fits(const Leftovers& most) const {
     return fds <= most.fds && segments <= most.segments && links <= most.links &&

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "tests/support/at_rest.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -50,20 +51,12 @@ void LeakWatch::await(Agent& agent, pid_t keeper, pid_t coordinator) {
                               << "; segments here:" << list_mapped()
                               << "\nheld here:" << list_held(::getpid())
                               << "\nthe keeper holds:" << list_held(keeper);
-  // SUBTLE: /proc/PID/fd is not read at once, so a descriptor that another one replaces meanwhile
-  // may be missed; and on a busy machine the keeper has yet to hear what it will hold. Fewer than
-  // ever are believed only if they stay while first the coordinator and then the keeper has nothing
-  // left to do: in this order, for the one gives the other work.
-  constexpr int kFoundAgain = 5;
-  for (int found = 0; !least.fits(now) && found < kFoundAgain; ++found) {
-    (void)agent.receive({.timeout = 1ms, .filter = kNobody});
-    const bool at_rest = is_at_rest(coordinator) && is_at_rest(keeper);
-    const Leftovers again = look();
-    if (!at_rest || !again.fits(now) || !now.fits(again)) found = -1;
-    now = again;
-    if (std::chrono::steady_clock::now() > deadline) return;  // the machine is too busy to tell
-  }
-  least = least_of(least, now);
+  // Fewer than ever are believed only if they stay: the keeper may have yet to hear what it will
+  // hold.
+  if (least.fits(now)) return;
+  const auto pause = [&] { (void)agent.receive({.timeout = 1ms, .filter = kNobody}); };
+  const auto settled = look_at_rest({coordinator, keeper}, deadline, pause, look);
+  if (settled) least = least_of(least, *settled);
 }
 
 }  // namespace beeline::test

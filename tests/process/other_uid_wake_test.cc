@@ -9,6 +9,7 @@
 
 #include "tests/process/coordinator_fixture.h"
 #include "tests/process/other_uid_fixture.h"
+#include "tests/support/at_rest.h"
 
 namespace beeline::test {
 namespace {
@@ -142,7 +143,11 @@ class OtherUserBellsTest : public OtherUserTest {
 
 TEST_F(OtherUserBellsTest, BellsOutliveTheCoordinatorAndEndWithTheLifeOfOneOfTheTwo) {
   auto& there = board<UidBoard>();
-  const Holdings before = holdings();
+  const auto at_first = look_at_rest(
+      {there.victim, there.coordinator, there.keeper}, patience(), [] { ::usleep(1000); },
+      [this] { return holdings(); });
+  ASSERT_TRUE(at_first) << "too busy to count what is held";
+  const Holdings before = *at_first;
   const std::size_t by_hand = troupe().start("by_hand");
   ASSERT_TRUE(there.answer.await(1, patience()));
   // Its own eventfd and one bell each way; the victim holds the bells alone.
