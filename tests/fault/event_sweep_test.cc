@@ -1,13 +1,16 @@
-// The order of a sweep, over operations whose runs differ in length.
+// The order of a sweep, over operations whose runs differ in length, or that wait too long.
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "src/os/error.h"
 #include "tests/fault/event_sweep.h"
+#include "tests/fault/syscall_fixture.h"
 
 namespace beeline::test {
 namespace {
@@ -55,6 +58,23 @@ TEST(EventSweepTest, OfFewEventsFewAreMissed) {
 
 TEST(EventSweepTest, FailsIfItGoesRoundInCircles) {
   EXPECT_NONFATAL_FAILURE(sweep_runs({1'000'000}, 100), "does not come to its end");
+}
+
+class SyscallSweepTest : public SyscallTest {};
+
+TEST_F(SyscallSweepTest, AnOperationThatWasTooLateThoughNothingFailedIsTriedAgain) {
+  int late = 3;
+  int checks = 0;
+  const auto act = [&]() -> Ending {
+    if (late-- > 0) return Error{ErrorCode::kTimeout, 0, "too late"};
+    const os::UniqueFd fd(::eventfd(0, EFD_CLOEXEC));
+    return fd.valid() ? Ending() : os::system_error("cannot make an eventfd");
+  };
+  const auto check = [&](const Ending&) { ++checks; };
+  run_filtered(1, [&](SyscallSweep& sweep) {
+    sweep.run({.name = "example", .act = act, .check = check});
+    EXPECT_GE(checks, 3 + 1 + static_cast<int>(sweep.injected())) << "of each try";
+  });
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class SyscallDaemonTest : public SyscallTest {
   static AttachOptions guest() {
     AttachOptions options = named("guest");
     options.temporary = true;
-    options.control_timeout = 3s;
+    options.control_timeout = kHasty;
     return options;
   }
   // All that a short life needs of the coordinator.
@@ -33,7 +33,8 @@ class SyscallDaemonTest : public SyscallTest {
     if (!agent) return agent.error();
     EXPECT_GT(agent->pid(), last_pid_) << "a pid was given out twice";
     last_pid_ = std::max(last_pid_, agent->pid());
-    return ending_of(agent->send("far", text_));
+    const Deadline late = after(kHasty);
+    return ending_of(agent->send("far", text_), late);
   }
   void expect_whole() {
     const Deadline deadline = patience();

@@ -53,9 +53,12 @@ class SyscallSweep {
     std::uint64_t successes = 0;
     double seconds = 0;
   };
-  // With `call` 0 nothing fails.
+  // With `call` 0 nothing fails. Again where the operation gave up because the machine is busy.
   Injector::Shot shoot(const Operation& operation, std::uint32_t call, std::uint32_t error,
                        Row& row);
+  // Nothing: it was not hit, and has waited too long for somebody.
+  std::optional<Injector::Shot> shoot_once(const Operation& operation, std::uint32_t call,
+                                           std::uint32_t error, Row& row);
 
   Injector* injector_;
   std::string name_;
