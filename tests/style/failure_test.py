@@ -6,7 +6,8 @@ that does not exist.
 The name of an operation is `operation/*`, with a star for whatever the names of some operations
 share. A model is `name.pml`, and its mutants are in capitals. The name of a test is a sentence,
 `Suite.Sentence` or `Suite.*`; that of a test of ctest, or of a source file of tests, ends in
-`_test`. A seeded bug is what stands behind the word mutant or mutants.
+`_test`. A seeded bug is what stands behind the word mutant or mutants. No cell of a table says that
+it is the same as the one above: rows come between.
 """
 
 import fnmatch
@@ -70,11 +71,20 @@ def wrong_bugs(root, text):
                 yield f"there is no seeded bug `{name}`"
 
 
+def wrong_cells(text):
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("|"):
+            continue
+        for cell in line.strip().strip("|").split("|"):
+            if re.match(r" *(the same( *$|[,:;])|likewise\b)", cell):
+                yield f"line {number}: \"{cell.strip()}\": write out what stands above"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     text = (root / "docs/failure.md").read_text(encoding="utf-8")
     wrong = [*wrong_operations(text, sys.argv[2]), *wrong_models(root, text),
-             *wrong_tests(root, text), *wrong_bugs(root, text)]
+             *wrong_tests(root, text), *wrong_bugs(root, text), *wrong_cells(text)]
     for line in wrong:
         print(f"docs/failure.md: {line}")
     return 1 if wrong else 0
