@@ -16,11 +16,11 @@
                wake.pml, the coordinator's death in open.pml and successor.pml. It does not die while it
                takes home and lanes over: its letters would end with it, and the next one would read
                all of it anew, which the keeper has to the end (RestartTest.ADeathIsTakenOver...;
-               killed at each call, over an agent that leaves no letter, in KillCoordinatorTest.
-               ACoordinatorThatServes). A successor's copy is one step: what it reads is frozen, and
-               until the commit nobody reads what it writes. A life that was fenced and still runs is
-               in fenced.pml, so here it does no harm that the sender hears the old receipts until the
-               commit: the engine hears nobody while a successor reads.
+               killed before calls and stores, over an agent that leaves letters, in KillCoordinatorTest.
+               ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft). A successor's copy is one step: what
+               it reads is frozen, and until the commit nobody reads what it writes. A life that was
+               fenced and still runs is in fenced.pml, so here it does no harm that the sender hears the
+               old receipts until the commit: the engine hears nobody while a successor reads.
    Faults      kill of the sender's first life and two kills of the receiver's lives, a successor
                before its commit among them, each at any step.
    Invariants  whenever a receiver has died: each committed message is in exactly one of lane, inbox
