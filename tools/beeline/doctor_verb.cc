@@ -17,7 +17,9 @@
 namespace beeline::cli {
 namespace {
 
-constexpr std::uint64_t kFdsOfAnAgent = 5;
+// Home, status page, directory, eventfd, epoll and control socket; for each peer a link each way,
+// its status page and its eventfd.
+constexpr std::uint64_t kFdsOfAnAgent = 6;
 constexpr std::uint64_t kFdsOfAPeer = 4;
 constexpr std::uint64_t kLeastPeers = 60;  // a parent of some size
 
