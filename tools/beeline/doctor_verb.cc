@@ -42,14 +42,14 @@ std::string count_text(std::uint64_t limit) {
   return limit == os::kNoFdLimit ? "no limit" : fmt::format("{}", limit);
 }
 
-// The coordinator raises the soft limit to the hard one; an agent keeps what it was given.
+// Coordinators and agents raise the soft limit to the hard one.
 Finding files_finding() {
   const os::FdLimit limit = os::fd_limit();
-  const std::uint64_t left = limit.soft > kFdsOfAnAgent ? limit.soft - kFdsOfAnAgent : 0;
+  const std::uint64_t left = limit.hard > kFdsOfAnAgent ? limit.hard - kFdsOfAnAgent : 0;
   const std::uint64_t peers = std::min<std::uint64_t>(left / kFdsOfAPeer, shm::kMaxAgents);
   std::string text = fmt::format("{} for each process ({} at most): an agent can have {} peers",
                                  count_text(limit.soft), count_text(limit.hard), peers);
-  if (peers < kLeastPeers) text += "; raise it with `ulimit -n`";
+  if (peers < kLeastPeers) text += "; raise the hard limit of open files";
   return {"open_files", peers >= kLeastPeers, text};
 }
 
