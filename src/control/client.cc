@@ -18,6 +18,7 @@ namespace beeline::control {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestWait{500};  // of those for one answer
+constexpr std::chrono::nanoseconds kLeastWait{0};       // where posting took all of the time
 
 template <class... Ts>
 struct Overload : Ts... {
@@ -157,15 +158,16 @@ Result<void> Client::post_now(const Request& request) {
 
 Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {
   const std::lock_guard lock(*mutex_);
+  const std::int64_t begin_ns = os::monotonic_ns();
   const auto seq = post(request, fds);
   if (!seq) return tl::unexpected(seq.error());
-  return wait_for_answer(*seq);
+  const std::chrono::nanoseconds taken(os::monotonic_ns() - begin_ns);
+  return wait_for_answer(*seq, std::max(options_.deadline - taken, kLeastWait));
 }
 
 // SUBTLE: a wait counts for no longer than it was meant to be, and none is long. Where the whole
 // machine stood still, the coordinator had no time to answer either.
-Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq) {
-  std::chrono::nanoseconds left = options_.deadline;
+Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left) {
   for (;;) {
     auto packet = socket_.try_receive(kMaxPacketBytes);
     if (!packet) return broken(why_closed(std::move(packet.error())));
@@ -189,11 +191,13 @@ Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq) {
 
 Error Client::no_answer() const {
   const bool read = socket_.unread_bytes() == 0;
-  return {ErrorCode::kTimeout, 0,
-          fmt::format("the coordinator at {} did not answer within {} ms: {}; see `beeline status`",
-                      socket_path_, options_.deadline / std::chrono::milliseconds(1),
-                      read ? "it has read the question, and is busy with it"
-                           : "it has not read the question, so it is stopped or has no CPU")};
+  return {
+      ErrorCode::kTimeout, 0,
+      fmt::format(
+          "the coordinator at {} did not answer within {} ms: {}; try again later", socket_path_,
+          options_.deadline / std::chrono::milliseconds(1),
+          read ? "it is busy with the question"
+               : "it has not read the question: it is stopped, busy with others, or has no CPU")};
 }
 
 /// The coordinator's own words, where it dropped us.

@@ -27,7 +27,8 @@ inline constexpr std::chrono::nanoseconds kDefaultDeadline = std::chrono::second
 struct ClientOptions {
   std::string hive;   ///< empty: $BEELINE_HIVE, else "default"
   bool start = true;  ///< start the coordinator if nobody listens
-  std::chrono::nanoseconds deadline = kDefaultDeadline;  ///< for each call, connect included
+  std::chrono::nanoseconds deadline = kDefaultDeadline;  ///< for each call, connect included; while
+                                                         ///< the machine stands still it does too
 };
 
 // The typed results: the fields of the answer and the descriptors that came with it, owned.
@@ -156,7 +157,7 @@ class Client {
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
   /// The same where the socket has room, else kFull; the connection stays.
   Result<void> post_now(const Request& request);
-  Result<RawAnswer> wait_for_answer(std::uint64_t seq);
+  Result<RawAnswer> wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left);
   [[nodiscard]] Error no_answer() const;
   /// Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
   Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);

@@ -126,6 +126,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   life.session = 0;
   life.ended = true;
   life.fence_at_ns = 0;
+  life.told_lost = false;
   drop_bells(hive, incarnation);
 
   const bool final = agent.temporary;
@@ -196,6 +197,10 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
 
 void await_resume(Hive& hive, Pid pid, Life& life) {
   life.fence_at_ns = hive.listened_ns + kFenceNs;
+  // It may have lost one before, and come back, in this turn.
+  std::erase_if(hive.fences, [&](const Fence& fence) {
+    return fence.pid == pid && fence.incarnation == life.incarnation;
+  });
   hive.fences.push_back({pid, life.incarnation});
 }
 

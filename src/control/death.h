@@ -39,8 +39,8 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how);
 void bury(Hive& hive, Pid pid, std::uint64_t incarnation);
 
 /// The connection of an agent broke, and is closed. Starts the time in which it may resume, which a
-/// coordinator that comes after us grants again, and rings it: asleep, it would not see that in
-/// time.
+/// coordinator that comes after us grants again unless the keeper is behind, and rings it: asleep,
+/// it would not see that in time.
 void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64_t session);
 
 /// The time in which it may resume begins.

@@ -37,7 +37,7 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.os_pid = life.os_pid;
   record.ready = life.ready;
   record.ended = life.ended;
-  record.lost = life.fence_at_ns != 0;
+  record.lost = life.told_lost;
   record.dead = node->state == shm::AgentState::kDead;
   record.taken_over = agent.taken_over;
   record.letters_then = agent.letters_then;

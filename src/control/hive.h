@@ -129,7 +129,7 @@ struct Hive {
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator could hear agents
-  bool all_heard = true;         // nobody was waiting to be heard when it last looked
+  bool all_heard = true;         // whoever had spoken when it last looked has been heard since
   std::map<std::uint64_t, Fades> fades;  // by the life that waits
   std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;

@@ -86,7 +86,6 @@ int Server::run(Hive& hive) {
   bool busy = false;
   for (;;) {
     turn(timeout_ms(next_ns, busy));
-    count_listening();
     close_doomed();
     next_ns =
         earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
@@ -133,8 +132,10 @@ int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
 void Server::turn(int timeout_ms) {
   std::array<epoll_event, kEventsPerTurn> events{};
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout_ms);
-  // Whoever is accepted in this turn is read in the next one.
-  hive_->all_heard = count < kEventsPerTurn;
+  // What the handlers take is not listened: it counts in the next turn. Whoever is accepted in this
+  // one is read in the next one, too.
+  count_listening();
+  hive_->all_heard = count >= 0 && count < kEventsPerTurn;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     handle(event.data.u64, event.events);
@@ -179,6 +180,7 @@ void Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
     if (!socket) {
+      hive_->all_heard = false;
       if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
         log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
       }

@@ -85,7 +85,7 @@ class Server final : public Outbox {
   void close_doomed();
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
-  /// After each turn: see Hive::listened_ns.
+  /// After each look at the sockets: see Hive::listened_ns.
   void count_listening();
   /// Says to the keeper what it has not heard, and to others what had to wait for that.
   void catch_up();
@@ -113,7 +113,7 @@ class Server final : public Outbox {
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
   bool quit_said_ = false;
-  std::int64_t turned_ns_ = 0;       // when the last turn() ended
+  std::int64_t turned_ns_ = 0;       // when it last looked at the sockets
   std::int64_t hangs_since_ns_ = 0;  // the keeper takes nothing, or does not end; 0: it does
   bool hang_said_ = false;
 };

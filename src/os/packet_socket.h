@@ -97,7 +97,8 @@ class PacketSocket {
   void refuse_more() noexcept;
   /// Closes it; the peer finds kClosed after the packets that are under way.
   void close() noexcept { fd_.reset(); }
-  /// How much memory of what was sent the peer has not read yet; 0: it has read all.
+  /// How much memory of what was sent the peer has not read yet; 0: it has read all, or the kernel
+  /// does not say.
   [[nodiscard]] std::size_t unread_bytes() const noexcept;
 
   /// Gives up ownership.

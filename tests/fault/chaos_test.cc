@@ -90,7 +90,7 @@ class ChaosTest : public FaultTest {
   void SetUp() override {
     CPU_ZERO(&all_cpus_);
     ASSERT_EQ(::sched_getaffinity(0, sizeof(all_cpus_), &all_cpus_), 0);
-    start_faults("chaos_test", is_soak() ? 2h : 15min, sizeof(ChaosBoard));
+    start_faults("chaos_test", is_soak() ? 2h : 14min, sizeof(ChaosBoard));
     if (!HasFatalFailure()) board().seed = seed();
   }
   void TearDown() override {

@@ -41,6 +41,7 @@ class NoClients : public Outbox {
 
 class RestoreTest : public testing::Test {
  protected:
+  static constexpr std::string_view kLost = R"("lost":true)";
   static constexpr shm::LinkContract kContract{128, 16, 1 << 16};
 
   void SetUp() override {
@@ -142,13 +143,13 @@ class RestoreTest : public testing::Test {
     EXPECT_GE(length, 0);
     return text.find(part) != std::string::npos;
   }
-  // How much that begins so was said to the keeper since the last call.
-  [[nodiscard]] std::size_t said_to_keeper(std::string_view begin = {}) {
+  // How much that holds this was said to the keeper since the last call.
+  [[nodiscard]] std::size_t said_to_keeper(std::string_view part = {}) {
     for (std::size_t count = 0;;) {
       const auto packet = keeper_end_.try_receive(kMaxPacketBytes);
       EXPECT_TRUE(packet);
       if (!packet || !*packet) return count;
-      if ((*packet)->text.starts_with(begin)) ++count;
+      if ((*packet)->text.find(part) != std::string::npos) ++count;
     }
   }
 

@@ -80,21 +80,22 @@ TEST_F(RestoreTest, WhoMayBeAmongThoseThatWaitToBeHeardIsFencedLater) {
 
 // It loses its connection as often as it likes.
 TEST_F(RestoreTest, WhoComesAndGoesTakesNoMoreRoomWhereTheKeeperIsBehind) {
-  LifeRecord life = life_of(5, 10);
-  life.ended = false;
-  keep(life);
+  keep_living(5, 10);
+  keep_living(6, 20);
   restore_hive();
-  const auto lose = [this](std::uint64_t session) {
-    hive_->registry.agent(5)->living()->session = session;
-    lose_connection(*hive_, 5, 10, session);
+  const auto lose = [this](Pid pid, std::uint64_t incarnation, std::uint64_t session) {
+    hive_->registry.agent(pid)->living()->session = session;
+    lose_connection(*hive_, pid, incarnation, session);
   };
-  lose(1);
-  EXPECT_EQ(said_to_keeper("note agent/5/"), 1U) << "the next coordinator would not know of it";
+  lose(6, 20, 1);
+  EXPECT_EQ(said_to_keeper(kLost), 1U) << "the next coordinator would not know of it";
   while (hive_->keeper.is_settled()) hive_->keeper.note("filler", std::string(10'000, '.'));
-  for (std::uint64_t session = 2; session < 100; ++session) lose(session);
-  std::size_t said = said_to_keeper("note agent/5/");
-  while (!hive_->keeper.settle()) said += said_to_keeper("note agent/5/");
-  EXPECT_EQ(said + said_to_keeper("note agent/5/"), 0U);
+  for (std::uint64_t session = 2; session < 100; ++session) lose(5, 10, session);
+  EXPECT_EQ(hive_->fences.size(), 2U);
+  hive_->note_agent(*hive_->registry.agent(5));  // of something else: nobody would take it back
+  std::size_t said = said_to_keeper(kLost);
+  while (!hive_->keeper.settle()) said += said_to_keeper(kLost);
+  EXPECT_EQ(said + said_to_keeper(kLost), 0U);
 }
 
 TEST_F(RestoreTest, WhatTheKeeperHasNotGotWholeItForgets) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -17,7 +18,6 @@
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
-#include "src/wake/waiter.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -31,6 +31,7 @@ using dump::Source;
 
 // Behind everything that an inbox has counted as arrived.
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
+constexpr std::chrono::milliseconds kBetweenLooks{10};
 
 /// The segments of a hive that `wanted(name)` picks, in its order: smaller numbers are copied
 /// first, negative ones not at all.
@@ -243,15 +244,18 @@ Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid
   });
 }
 
-/// Whether every link was found that the coordinator knows: the keeper may not yet have taken what
-/// it was handed.
-bool has_all(const Segments& all, const std::vector<shm::LinkKey>& in_links) {
-  return std::all_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
-    return std::any_of(all.all().begin(), all.all().end(), [&](const Segment& segment) {
-      return segment.is_sound(shm::SegmentKind::kLink) &&
-             segment.incarnation() == key.incarnation && segment.serial() == key.serial;
-    });
-  });
+/// Whether every link was found that the coordinator knows, sound or not: the keeper may not yet
+/// have taken what it was handed.
+bool has_all(const Segments& all, std::string_view hive,
+             const std::vector<shm::LinkKey>& in_links) {
+  const auto paths = control::find_hive(hive);
+  return paths && std::all_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
+           return std::any_of(all.all().begin(), all.all().end(), [&](const Segment& segment) {
+             const auto name = dump::parse_segment_name(segment.source.name, paths->hive);
+             return name && name->kind == shm::SegmentKind::kLink &&
+                    name->incarnation == key.incarnation && name->serial == key.serial;
+           });
+         });
 }
 
 tl::unexpected<Error> no_home(std::uint32_t pid) {
@@ -335,21 +339,20 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
 Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
                                                std::uint32_t pid) {
   const Deadline until_whole = after(dump::kKeeperPatience);
-  for (int looks = 0;; ++looks) {
+  for (;; std::this_thread::sleep_for(kBetweenLooks)) {
+    const bool is_last = pid == control::kKingPid || std::chrono::steady_clock::now() > until_whole;
     auto loaded = load_inbox(hive, pid);
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
     const Segments all(std::move(*loaded));
     const Segment* home = committed_home(all, pid);
-    if (home == nullptr) return no_home(pid);
+    if (home == nullptr && is_last) return no_home(pid);
+    if (home == nullptr) continue;
     // Asked last: a row is closed only after the coordinator has recorded that its link may be
     // forgotten, so a link without a row that may not be even now was not known to the home when
     // that was copied.
     const auto in_links = client.links_to(pid);
     if (!in_links) return tl::unexpected(in_links.error());
-    if (has_all(all, *in_links) || std::chrono::steady_clock::now() >= until_whole) {
-      return InboxReader(all, *home, *in_links).read();
-    }
-    wake::nap(looks);
+    if (is_last || has_all(all, hive, *in_links)) return InboxReader(all, *home, *in_links).read();
   }
 }
 
