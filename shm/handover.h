@@ -230,6 +230,9 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
   entry.header.flags = unmatched(entry.header.flags);
+  if ((entry.header.flags & kFlagStashed) == 0) {  // no honest home: such an answer lies aside
+    entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagUnasked);
+  }
   if (word.state !=
       EntryState::kDead) {  // killed while it was buried: the reason was there, the state not
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));

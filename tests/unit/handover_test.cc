@@ -175,6 +175,12 @@ TEST_F(Handover, TheSuccessorKnowsWhichAnswersNobodyAskedFor) {
   EXPECT_NE(new_.home.entry(0).header.flags & kFlagUnasked, 0);
 }
 
+TEST_F(Handover, AnAnswerThatNobodyAskedForLiesAsideOrIsNone) {
+  poke(0, {EntryState::kQueued, 0, kOldRow, 9}, inline_message(1), kFlagUnasked);
+  inherit(0);
+  EXPECT_EQ(new_.home.entry(0).header.flags & kFlagUnasked, 0);
+}
+
 TEST_F(Handover, AnEntryAtOrBeyondTheCursorOfItsLaneWasNeverCommitted) {
   EXPECT_EQ(judge(EntryState::kQueued, 99, inline_message(1)), Inherit::kTake);
   EXPECT_EQ(judge(EntryState::kQueued, 100, inline_message(1)), Inherit::kNothing);
