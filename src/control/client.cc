@@ -18,7 +18,6 @@ namespace beeline::control {
 namespace {
 
 constexpr std::chrono::milliseconds kLongestWait{500};  // of those for one answer
-constexpr std::chrono::nanoseconds kLeastWait{0};       // where posting took all of the time
 
 template <class... Ts>
 struct Overload : Ts... {
@@ -162,7 +161,7 @@ Result<RawAnswer> Client::request(const Request& request, std::span<const int> f
   const auto seq = post(request, fds);
   if (!seq) return tl::unexpected(seq.error());
   const std::chrono::nanoseconds taken(os::monotonic_ns() - begin_ns);
-  return wait_for_answer(*seq, std::max(options_.deadline - taken, kLeastWait));
+  return wait_for_answer(*seq, options_.deadline - taken);
 }
 
 // SUBTLE: a wait counts for no longer than it was meant to be, and none is long. Where the whole

@@ -179,8 +179,9 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
 void Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
+    if (socket && !*socket) return;
+    hive_->all_heard = false;
     if (!socket) {
-      hive_->all_heard = false;
       if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
         log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
       }
@@ -188,8 +189,6 @@ void Server::accept_clients() {
       if (reason == EMFILE || reason == ENFILE) refuse_client();
       return;
     }
-    if (!*socket) return;
-    hive_->all_heard = false;
     add_client(std::move(**socket));
   }
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <thread>
 #include <tuple>
@@ -249,13 +250,17 @@ Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid
 bool has_all(const Segments& all, std::string_view hive,
              const std::vector<shm::LinkKey>& in_links) {
   const auto paths = control::find_hive(hive);
-  return paths && std::all_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
-           return std::any_of(all.all().begin(), all.all().end(), [&](const Segment& segment) {
-             const auto name = dump::parse_segment_name(segment.source.name, paths->hive);
-             return name && name->kind == shm::SegmentKind::kLink &&
-                    name->incarnation == key.incarnation && name->serial == key.serial;
-           });
-         });
+  if (!paths) return false;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> found;
+  for (const Segment& segment : all.all()) {
+    const auto name = dump::parse_segment_name(segment.source.name, paths->hive);
+    if (name && name->kind == shm::SegmentKind::kLink) {
+      found.emplace(name->incarnation, name->serial);
+    }
+  }
+  return std::all_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
+    return found.contains({key.incarnation, key.serial});
+  });
 }
 
 tl::unexpected<Error> no_home(std::uint32_t pid) {
