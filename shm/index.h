@@ -27,6 +27,12 @@ struct IndexNode {
   [[nodiscard]] bool before(const IndexNode& other) const {
     return key != other.key ? key < other.key : order < other.order;
   }
+  // The same for where no branch can be foreseen: it takes none.
+  [[nodiscard]] bool is_before(const IndexNode& other) const {
+    return static_cast<bool>(
+        static_cast<int>(key < other.key) |
+        (static_cast<int>(key == other.key) & static_cast<int>(order < other.order)));
+  }
 };
 static_assert(sizeof(IndexNode) == 16);
 
@@ -174,9 +180,15 @@ class OrderIndex {
       heap_[i] = heap_[(i - 1) / 2];
       i = (i - 1) / 2;
     }
-    for (std::uint64_t child = 2 * i + 1; child < control_->heap_count; child = 2 * i + 1) {
-      if (child + 1 < control_->heap_count && heap_[child + 1].before(heap_[child])) ++child;
+    const std::uint64_t count = control_->heap_count;
+    std::uint64_t child = 2 * i + 1;
+    for (; child + 1 < count; child = 2 * i + 1) {
+      child += static_cast<std::uint64_t>(heap_[child + 1].is_before(heap_[child]));
       if (!heap_[child].before(last)) break;
+      heap_[i] = heap_[child];
+      i = child;
+    }
+    if (child + 1 == count && heap_[child].before(last)) {
       heap_[i] = heap_[child];
       i = child;
     }
