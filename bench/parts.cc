@@ -182,8 +182,9 @@ void pass_inbox(benchmark::State& state, std::size_t depth) {
   std::uint64_t number = 0;
   const auto put = [&] {
     const shm::MessageHeader header = header_of(number);
-    inbox.next_header() = header;
-    inbox.put_plain(slot, 0, Lane::kNormal, number, header.sent_ns);
+    slot.header.store(shm::to_words(header));
+    inbox.put_plain(shm::HeaderWords(slot), slot, 0, Lane::kNormal, number, header.sent_ns,
+                    header.rank);
     inbox.commit(0, Lane::kNormal, ++number);
   };
   while (number < depth) put();

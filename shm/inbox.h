@@ -65,36 +65,49 @@ class Inbox {
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
-    return put_with<true>(row, lane, position, sent_ns, mark, [&](Entry& entry) {
-      entry.header = copy.header;
-      if (entry.in_slab()) {
-        entry.generation = copy.generation;
-        std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
-      } else {
-        copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
-      }
-    });
+    const std::uint32_t at = claim(row, lane, position);
+    Entry& entry = home_.entry(at);
+    entry.header = copy.header;
+    entry.header.sent_ns = sent_ns;
+    entry.header.flags = static_cast<std::uint16_t>(copy.header.flags | flag_of(lane) | mark);
+    if (entry.in_slab()) {
+      entry.generation = copy.generation;
+      std::memcpy(entry.area(), copy.payload, extension_bytes(copy.header));
+    } else {
+      copy_inline(entry.payload, copy.payload, used_bytes(copy.header));
+    }
+    say_queued(entry, row, position);
+    enter_queue(at, entry);
+    return at;
   }
 
-  // The same for a message that is nothing but a payload in its slot, and whose checked header lies
-  // in next_header() already: each is copied once, from the slot. REQUIRES: no flags; at most
-  // kInlineBytes.
-  std::uint32_t put_plain(const Slot& slot, std::uint16_t row, Lane lane, std::uint64_t position,
-                          std::int64_t sent_ns) {
-    return put_with<true>(row, lane, position, sent_ns, 0,
-                          [&](Entry& entry) { load_payload(slot, entry); });
+  // The same for a message that is nothing but a payload: each word is copied once, from its slot.
+  // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_plain(words).
+  std::uint32_t put_plain(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
+                          std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
+    const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank);
+    if (rank <= kRankCritical) ++critical_;
+    const std::int64_t key = order_key(policy_, rank_step_us_, sent_ns, rank);
+    index_.push(make_node(key, home_.entry(at).arrival, at));
+    return at;
   }
-  // The same without a place in the order: once it is committed take_unindexed() is to take it,
-  // before anything else happens here.
-  std::uint32_t put_alone(const Slot& slot, std::uint16_t row, Lane lane, std::uint64_t position,
-                          std::int64_t sent_ns) {
-    return put_with<false>(row, lane, position, sent_ns, 0,
-                           [&](Entry& entry) { load_payload(slot, entry); });
-  }
-  // Where the header of the next message that is put will lie: free memory of this process until
-  // then. REQUIRES: free_count() > 0.
-  [[nodiscard]] MessageHeader& next_header() const {
-    return home_.entry(free_[free_count_ - 1]).header;
+  // The same without a place in the order: once it is committed take_only() is to take it, before
+  // anything else happens here.
+  [[gnu::always_inline]] std::uint32_t put_alone(const HeaderWords& words, const Slot& slot,
+                                                 std::uint16_t row, Lane lane,
+                                                 std::uint64_t position, std::int64_t sent_ns,
+                                                 std::int32_t rank) {
+    const std::uint32_t at = claim(row, lane, position);
+    Entry& entry = home_.entry(at);
+    words.store(entry.header, sent_ns, rank, flag_of(lane));
+    if (words.in_slab()) {
+      entry.generation = words.generation();
+    } else {
+      slot.payload.load_bytes(entry.payload, std::min<std::size_t>(words.length(), kInlineBytes));
+    }
+    say_queued(entry, row, position);
+    ++queued_;
+    return at;
   }
 
   // The commit point of a drain: everything put from this lane below `cursor` is in the inbox now.
@@ -106,7 +119,9 @@ class Inbox {
   // Leases the next entry in delivery order and returns it, or kNoEntry.
   std::uint32_t take_best() {
     const std::uint32_t at = index_.pop_front();
-    if (at != kNoEntry) lease(home_.entry(at));
+    if (at == kNoEntry) return at;
+    lease(home_.entry(at));
+    if (queued_ >= kDeep) prefetch_next();
     return at;
   }
 
@@ -147,6 +162,8 @@ class Inbox {
 
   // Leases an entry that has no place in the order. REQUIRES: it is queued.
   void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
+  // The same of the one that put_alone() has put, which is counted as queued alone.
+  void take_only(std::uint32_t at) { lease_counted(home_.entry(at)); }
 
   // A matched entry that nobody waits for any more is stashed.
   void stash(std::uint32_t at) {
@@ -271,6 +288,13 @@ class Inbox {
   [[nodiscard]] IndexNode node_of(std::uint32_t at) const { return node_of(at, home_.entry(at)); }
 
  private:
+  // The entries of an inbox as deep as this one lie in no near cache, in whatever order.
+  static constexpr std::uint32_t kDeep = 256;
+  void prefetch_next() {
+    const IndexNode* const next = index_.front();
+    if (next != nullptr) prefetch_for_write(home_.entry(next->entry()));
+  }
+
   [[nodiscard]] IndexNode node_of(std::uint32_t at, const Entry& entry) const {
     return make_node(order_key(policy_, rank_step_us_, entry.header), entry.arrival, at);
   }
@@ -294,28 +318,23 @@ class Inbox {
     return free_count_ + home_.capacity() - home_.entries_allocated();
   }
 
-  template <bool kInOrder, typename Fill>
-  [[gnu::always_inline]] std::uint32_t put_with(std::uint16_t row, Lane lane,
-                                                std::uint64_t position, std::int64_t sent_ns,
-                                                std::uint16_t mark, Fill&& fill) {
-    const std::uint32_t at = free_[--free_count_];
-    Entry& entry = home_.entry(at);
-    const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
-    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
-    if (is_mutant(Mutant::kQueuedBeforeFields)) entry.state.publish(queued.pack());
-    entry.arrival = next_arrival();
-    fill(entry);
-    entry.header.sent_ns = sent_ns;
-    entry.header.flags = static_cast<std::uint16_t>(
-        entry.header.flags | (lane == Lane::kUrgent ? kFlagUrgentLane : 0) | mark);
-    entry.state.publish(queued.pack());
-    enter_queue<kInOrder>(at, entry);
-    return at;
+  [[nodiscard]] static std::uint16_t flag_of(Lane lane) {
+    return lane == Lane::kUrgent ? kFlagUrgentLane : std::uint16_t{0};
   }
 
-  [[gnu::always_inline]] static void load_payload(const Slot& slot, Entry& entry) {
-    slot.payload.load_bytes(entry.payload,
-                            std::min<std::size_t>(entry.header.length, kInlineBytes));
+  // A free entry for the message of this position, which is to be filled and then to say queued.
+  [[gnu::always_inline]] std::uint32_t claim(std::uint16_t row, Lane lane, std::uint64_t position) {
+    const std::uint32_t at = free_[--free_count_];
+    Entry& entry = home_.entry(at);
+    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
+    if (is_mutant(Mutant::kQueuedBeforeFields)) say_queued(entry, row, position);
+    entry.arrival = next_arrival();
+    return at;
+  }
+  // It holds all of its message.
+  static void say_queued(Entry& entry, std::uint16_t row, std::uint64_t position) {
+    const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
+    entry.state.publish(queued.pack());
   }
 
   // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds. What lies
@@ -335,22 +354,27 @@ class Inbox {
   }
 
   // Counts an entry whose state says queued, and gives it its place in the order.
-  template <bool kInOrder = true>
-  [[gnu::always_inline]] void enter_queue(std::uint32_t at, const Entry& entry) {
-    const MessageHeader& header = entry.header;
+  void enter_queue(std::uint32_t at, const Entry& entry) {
     ++queued_;
+    enter_order(at, entry);
+  }
+  [[gnu::always_inline]] void enter_order(std::uint32_t at, const Entry& entry) {
+    const MessageHeader& header = entry.header;
     if ((header.flags & kUnindexedFlags) != 0) return;
     if (header.rank <= kRankCritical) ++critical_;
     if (is_copy(header)) ++copies_;
-    if constexpr (kInOrder) index_.push(node_of(at, entry));
+    index_.push(node_of(at, entry));
   }
 
-  void lease(Entry& entry) {
+  void lease_counted(Entry& entry) {
     EntryWord word = entry.word();
     word.state = EntryState::kLeased;
     entry.state.publish(word.pack());
     --queued_;
     ++leased_;
+  }
+  void lease(Entry& entry) {
+    lease_counted(entry);
     if ((entry.header.flags & kUnindexedFlags) != 0) return;
     if (entry.header.rank <= kRankCritical) --critical_;
     if (is_copy(entry.header)) --copies_;

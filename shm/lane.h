@@ -180,6 +180,23 @@ struct VerifiedExtents {
   return header.length <= layout.classes[slab_class].slab_bytes ? SlotFault::kNone
                                                                 : SlotFault::kBadLength;
 }
+// The same of a plain message, where its words are to be found sound at once. False: check_head()
+// says whether it is.
+[[nodiscard]] inline bool is_sound_plain(const HeaderWords& words, std::uint32_t owner_pid,
+                                         const LinkLayout& layout,
+                                         const VerifiedExtents& verified) {
+  if (!words.is_plain() || pid_of_message(words.id()) != owner_pid ||
+      counter_of_message(words.id()) == 0 || words.sent_ns() < 0 ||
+      words.type() > verified.strings || words.channel() > verified.strings) {
+    return false;
+  }
+  if (!words.in_slab()) return words.length() <= kInlineBytes && words.slab() == kNoSlab;
+  if (words.slab() >= layout.total_slabs() || words.generation() == 0) return false;
+  const std::size_t slab_class = layout.class_of(words.slab());
+  const SlabClass& size = layout.classes[slab_class];
+  return words.slab() - size.first < verified.slabs[slab_class] &&
+         words.length() <= size.slab_bytes;
+}
 [[nodiscard]] inline SlotFault check_slot(const SlotCopy& copy, std::uint32_t owner_pid,
                                           const LinkLayout& layout,
                                           const VerifiedExtents& verified) {

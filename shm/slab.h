@@ -54,6 +54,12 @@ class SlabPool {
     return {};
   }
 
+  // The slab that take() would give first, kNoSlab where it would have to look for one.
+  [[nodiscard]] std::uint32_t next(std::size_t slab_class) const {
+    const std::uint32_t slab = layout_.classes[slab_class].first + next_[slab_class];
+    return state_[slab] == State::kFree ? slab : kNoSlab;
+  }
+
   // Gives back a loan that was never published. REQUIRES: it came from take().
   void put_back(const Loan& loan) {
     state_[loan.slab] = State::kFree;

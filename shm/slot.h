@@ -139,6 +139,59 @@ static_assert(sizeof(SlotCopy) == 120);
 }
 static_assert(std::endian::native == std::endian::little);
 
+// The header of a published slot in registers: each word is read once, and what there is to ask of
+// a message that is nothing but a payload is asked of whole words.
+class HeaderWords {
+ public:
+  // relaxed: whoever reads it has observed the commit number.
+  [[gnu::always_inline]] explicit HeaderWords(const Slot& slot)
+      : words_{slot.header.words[0].relaxed_load(), slot.header.words[1].relaxed_load(),
+               slot.header.words[2].relaxed_load(), slot.header.words[3].relaxed_load(),
+               slot.header.words[4].relaxed_load(), slot.header.words[5].relaxed_load()},
+        generation_(slot.generation.relaxed_load()) {}
+
+  [[nodiscard]] std::uint64_t id() const { return words_[0]; }
+  [[nodiscard]] std::int64_t sent_ns() const { return static_cast<std::int64_t>(words_[2]); }
+  [[nodiscard]] std::int32_t rank() const { return static_cast<std::int32_t>(words_[3] >> 32); }
+  [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(words_[4]); }
+  [[nodiscard]] std::uint16_t type() const { return static_cast<std::uint16_t>(words_[4] >> 32); }
+  [[nodiscard]] std::uint16_t channel() const {
+    return static_cast<std::uint16_t>(words_[4] >> 48);
+  }
+  [[nodiscard]] std::uint16_t hops() const { return static_cast<std::uint16_t>(words_[5] >> 16); }
+
+  [[nodiscard]] bool in_slab() const { return (words_[5] & kFlagSlab) != 0; }
+  [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
+
+  // It is nothing but a payload: it answers nothing, orders nothing and ends with nobody; no time
+  // to live, no flag but that it lies in a slab.
+  [[nodiscard]] bool is_plain() const {
+    const bool lives_for_ever = static_cast<std::uint32_t>(words_[3]) == 0;
+    return words_[1] == 0 && lives_for_ever && (words_[5] & 0xffff & ~kFlagSlab) == 0;
+  }
+
+  // The same in the memory of whoever has read it, with what the reader makes of three fields.
+  // SUBTLE: whole words, see to_words().
+  [[gnu::always_inline]] void store(MessageHeader& to, std::int64_t sent_ns, std::int32_t rank,
+                                    std::uint16_t flags) const {
+    const std::uint64_t life = static_cast<std::uint32_t>(words_[3]);
+    const std::uint64_t words[6] = {words_[0],
+                                    words_[1],
+                                    static_cast<std::uint64_t>(sent_ns),
+                                    life | std::uint64_t{static_cast<std::uint32_t>(rank)} << 32,
+                                    words_[4],
+                                    words_[5] | flags};
+    auto* const target = reinterpret_cast<unsigned char*>(&to);
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < 6; ++i) std::memcpy(target + 8 * i, &words[i], 8);
+  }
+
+ private:
+  std::uint64_t words_[6];
+  std::uint64_t generation_;
+};
+
 // Bytes of the payload area that are in use, never more than there are.
 [[nodiscard]] constexpr std::size_t used_bytes(const MessageHeader& header) {
   const std::size_t front = extension_bytes(header);

@@ -144,6 +144,14 @@ class Loan {
 
  private:
   friend class AgentCore;
+  Loan(AgentCore* core, Peer peer, std::span<std::byte> bytes, std::uint32_t slab,
+       std::uint64_t generation)
+      : core_(core),
+        peer_(peer),
+        data_(bytes.data()),
+        size_(bytes.size()),
+        slab_(slab),
+        generation_(generation) {}
   AgentCore* core_ = nullptr;
   Peer peer_{};
   std::byte* data_ = nullptr;

@@ -124,9 +124,10 @@ Result<Loan> Agent::loan_until(Peer to, std::size_t bytes, Deadline deadline) {
   return core_->loan(to, bytes, deadline);
 }
 SendResult Agent::send(Loan& loan, const SendOptions& options) {
-  return core_->send_loan(loan, options, Deadline::min());
+  return send_until(loan, Deadline::min(), options);
 }
 SendResult Agent::send_until(Loan& loan, Deadline deadline, const SendOptions& options) {
+  if (!loan.valid()) return {SendStatus::kNoRoute, 0, 0};
   return core_->send_loan(loan, options, deadline);
 }
 

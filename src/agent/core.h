@@ -391,6 +391,8 @@ class AgentCore {
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
+  SendResult send_parcel(Peer to, const send::Parcel& parcel, const SendOptions& options,
+                         Deadline deadline, MessageId id);
   [[gnu::always_inline]] SendResult deliver(const send::Envelope& envelope, std::uint32_t hops,
                                             Peer to, const send::Parcel& parcel, Deadline deadline,
                                             MessageId id, send::SentPlace* place);

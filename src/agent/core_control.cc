@@ -17,7 +17,10 @@ constexpr std::size_t kMostNotices = 256;
 }  // namespace
 
 void AgentCore::poll_control_sometimes() {
-  if (++turns_ % kTurnsPerClock == 0) poll_control_at(os::coarse_ns());
+  if (++turns_ % kTurnsPerClock != 0) return;
+  const std::int64_t now_ns = os::coarse_ns();
+  receiver_->tell_time(now_ns);
+  poll_control_at(now_ns);
 }
 
 // Its cost falls where a clock has ticked: not into the calls that it is made from, and the budget

@@ -16,8 +16,9 @@ constexpr std::chrono::microseconds kWorthGathering(100);  // waits of so long l
 
 // When a wait of this length, which may be for ever, ends.
 std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
-  const std::int64_t now = os::monotonic_ns();
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  if (timeout.count() == most) return most;
+  const std::int64_t now = os::monotonic_ns();
   return timeout.count() >= most - now ? most : now + timeout.count();
 }
 
@@ -35,12 +36,16 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
 }
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {
-  poll_control_at(os::coarse_ns());
+  const std::int64_t now_ns = os::coarse_ns();
+  poll_control_at(now_ns);
+  receiver_->tell_time(now_ns);
   const std::uint32_t alone = take_alone(filter);
   found_ = alone != shm::kNoEntry || drain_turn();
-  looked_ticks_ = os::ticks();
-  if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
-  sends_before_look_ = send::sends_of_thread;
+  if (found_ || receiver_->home().inbox().queued() != 0) {
+    looked_ticks_ = os::ticks();
+    if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
+    sends_before_look_ = send::sends_of_thread;
+  }
   if (alone != shm::kNoEntry) return alone;
   return has_ended() ? shm::kNoEntry : take(filter);
 }

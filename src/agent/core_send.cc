@@ -122,13 +122,19 @@ MessageId AgentCore::reserve_id() {
 
 SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                            Deadline deadline, MessageId id) {
+  return send_parcel(to, payload, options, deadline, id);
+}
+
+[[gnu::always_inline]] inline SendResult AgentCore::send_parcel(Peer to, const send::Parcel& parcel,
+                                                                const SendOptions& options,
+                                                                Deadline deadline, MessageId id) {
   const shm::Entry* about = handled();
   // SUBTLE: most are given no options. The same way, compiled once more for a known envelope.
   if (about == nullptr && &options == &kPlainSend) {
-    return deliver(send::kPlainEnvelope, 0, to, payload, deadline, id, nullptr);
+    return deliver(send::kPlainEnvelope, 0, to, parcel, deadline, id, nullptr);
   }
   const Letterhead head(options, about, step_of(options, to, about));
-  return deliver(head.envelope(), head.hops(), to, payload, deadline, id, nullptr);
+  return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
 }
 
 // An answer belongs to what it answers, whatever else is being handled. It is all that was to come
@@ -311,7 +317,7 @@ void AgentCore::learn_early(Peer to) {
 Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   if (has_left()) return fail(ErrorCode::kClosed, why_down());
   if (!to.valid()) return fail(ErrorCode::kInvalid, "loan: " + std::string(kNoPeer));
-  tl::expected<shm::SlabPool::Loan, ErrorCode> slab = tl::unexpected(ErrorCode::kFull);
+  send::TakenSlab slab = ErrorCode::kFull;
   std::uint64_t limit = contract_.max_payload_bytes;
   std::byte* memory = nullptr;
   const auto take = [&] {
@@ -319,9 +325,9 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
     send::OutLink* link = link_of(to);
     if (link != nullptr) send_path_.follow(*link);
     if (link == nullptr) {
-      slab = tl::unexpected(error_of(missing(to)));
+      slab = error_of(missing(to));
     } else if (link->dead) {
-      slab = tl::unexpected(ErrorCode::kPeerDead);
+      slab = ErrorCode::kPeerDead;
     } else {
       slab = link->take_slab(bytes);
       limit = link->max_payload();
@@ -336,23 +342,14 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
                                   std::to_string(to.pid) + ": " +
                                   why_not_sent(refused, bytes, {}, options_));
   }
-  Loan loan;
-  loan.core_ = this;
-  loan.peer_ = to;
-  loan.data_ = memory;
-  loan.size_ = bytes;
-  loan.slab_ = slab->slab;
-  loan.generation_ = slab->generation;
-  return loan;
+  return Loan(this, to, {memory, bytes}, slab->slab, slab->generation);
 }
 
+// REQUIRES: a valid loan. SUBTLE: there is one result, so it is written where the caller wants it.
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
-  if (!loan.valid() || has_left()) return {SendStatus::kNoRoute, 0, 0};
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
-  const shm::Entry* about = handled();
-  const Letterhead head(options, about, step_of(options, loan.peer_, about));
-  const SendResult result =
-      send_as(head, loan.peer_, {{loan.data_, loan.size_}, &slab}, deadline, 0);
+  const send::Parcel parcel({loan.data_, loan.size_}, &slab);
+  const SendResult result = send_parcel(loan.peer_, parcel, options, deadline, 0);
   if (slab.slab == shm::kNoSlab) loan.core_ = nullptr;  // the link has it
   return result;
 }

@@ -61,7 +61,9 @@ std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns
     return at != shm::kNoEntry || down_ || stop();
   };
   const auto is_alone = [&] { return (at = take_alone(filter)) != shm::kNoEntry; };
-  wait_with(deadline_ns, is_alone, is_over, [this] { return receiver_->calls_for_turn(); });
+  const auto glance = [this] { return receiver_->calls_for_turn(); };
+  if (!armed_ && waiter_->glimpse(is_alone, glance)) return at;
+  wait_with(deadline_ns, is_alone, is_over, glance);
   return at;
 }
 

@@ -90,12 +90,12 @@ struct InLink {
     shm::prefetch(view.slot(shm::Lane::kNormal, position[0]).payload);
   }
   // The same of a payload in a slab, up to a KiB: what lies behind that comes while it is read.
-  // REQUIRES: the header was checked.
-  void prefetch_slab(const shm::MessageHeader& header) const {
+  // REQUIRES: slab and length were checked.
+  void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
     constexpr std::uint32_t kMost = 1024;
-    const std::byte* const lines = view.slab(header.slab);
-    const std::uint32_t length = std::min(header.length, kMost);
-    for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);
+    const std::byte* const lines = view.slab(slab);
+    const std::uint32_t end = std::min(length, kMost);
+    for (std::uint32_t at = 0; at < end; at += shm::kCacheLine) shm::prefetch(lines[at]);
   }
   // What the engine knows a string as. REQUIRES: number <= verified.strings.
   [[nodiscard]] KnownType known_type(std::uint32_t number) {

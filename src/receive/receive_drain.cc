@@ -59,27 +59,27 @@ std::uint32_t Receiver::take_alone() {
   InLink* const only = only_link();
   if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
   InLink& link = *only;
-  clock_ns_ = os::coarse_ns();  // after it was seen, before the last look
-  if (!link.has_one_alone()) return shm::kNoEntry;
   constexpr auto kNormal = shm::Lane::kNormal;
   std::uint64_t& position = link.position[static_cast<std::size_t>(kNormal)];
   shm::Inbox& inbox = home_->inbox();
   if (inbox.plain_room() == 0) return shm::kNoEntry;
   const shm::Slot& slot = link.view.slot(kNormal, position);
-  shm::MessageHeader& header = inbox.next_header();
-  slot.header.load_bytes(&header, sizeof(header));
-  const auto fault = shm::check_head(header, 0, link.owner_pid, link.view.layout(), link.verified);
-  if (fault != shm::SlotFault::kNone || !is_plain(header) ||
-      header.hops > home_->home().control().max_hops) {
+  const shm::HeaderWords words(slot);
+  if (!is_plain(link, words) || words.hops() > home_->home().control().max_hops ||
+      !is_stampable(link, words)) {
     return shm::kNoEntry;
   }
-  judge(link, header);
+  if (words.sent_ns() > clock_ns_) {  // the clock has ticked since it was told
+    clock_ns_ = os::coarse_ns();
+    if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it
+  }
   const std::uint32_t at =
-      inbox.put_alone(slot, link.row, kNormal, position, time_sent(link, header.sent_ns));
+      inbox.put_alone(words, slot, link.row, kNormal, position, time_sent(link, words.sent_ns()),
+                      rank_of(link, words.rank(), words.type()));
   ++link.live;
   ++position;
   commit(link, kNormal);
-  inbox.take_unindexed(at);
+  inbox.take_only(at);
   ++link.received;
   ring_for_space(link);
   note_empty(link);
@@ -270,18 +270,19 @@ Receiver::Verdict Receiver::look_closer(InLink& link, const shm::MessageHeader& 
   return Verdict::kBad;
 }
 
-// The relation decides how urgent a message may be, and who may steer whom: whoever is above. Any
-// sender may take back what it has sent.
-[[gnu::always_inline]] inline void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
-  if (!ranks_by_relation_ && !is_order(header)) return;
-  const KnownType type = link.known_type(header.type);
-  if (!link.is_superior && type != KnownType::kCancel) {
+// The relation decides how urgent a message may be.
+inline std::int32_t Receiver::rank_of(InLink& link, std::int32_t said, std::uint16_t type) const {
+  if (!ranks_by_relation_) return said;
+  return stored_rank(said, link.relation, link.known_type(type) == KnownType::kEscalation);
+}
+
+// And who may steer whom: whoever is above. Any sender may take back what it has sent.
+void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
+  if (is_order(header) && !link.is_superior && link.known_type(header.type) != KnownType::kCancel) {
     header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
   }
-  if (!ranks_by_relation_) return;
-  header.rank = is_copy(header)
-                    ? kLow
-                    : stored_rank(header.rank, link.relation, type == KnownType::kEscalation);
+  const bool is_shown = ranks_by_relation_ && is_copy(header);
+  header.rank = is_shown ? kLow : rank_of(link, header.rank, header.type);
 }
 
 // When a message was sent: as it says, but neither before the lane was empty nor later than now. A
@@ -293,10 +294,26 @@ inline std::int64_t Receiver::time_sent(const InLink& link, std::int64_t said_ns
   return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));
 }
 
-// It is nothing but a payload in its slot: it answers nothing, orders nothing and ends with nobody,
-// and no order can be about it.
-inline bool Receiver::is_plain(const shm::MessageHeader& header) const {
-  return header.flags == 0 && header.reply_to == 0 && header.ttl_ms == 0 && orders_.empty();
+// It is sound, nothing but a payload, and no order can be about it.
+inline bool Receiver::is_plain(const InLink& link, const shm::HeaderWords& words) const {
+  return shm::is_sound_plain(words, link.owner_pid, link.view.layout(), link.verified) &&
+         orders_.empty();
+}
+
+// Asks for the payload of a message that lies in a slab. False: it cannot be finished now.
+inline bool Receiver::is_stampable(const InLink& link, const shm::HeaderWords& words) {
+  return !words.in_slab() || make_stampable(link, words.slab(), words.generation(), words.length());
+}
+
+bool Receiver::make_stampable(const InLink& link, std::uint32_t slab, std::uint64_t generation,
+                              std::uint32_t length) {
+  link.prefetch_slab(slab, length);
+  if (!link.sink.valid()) return true;
+  if (!ensure_stamps(link.sink)) return false;
+  if (link.has_old_stamps) {
+    shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, slab), generation);
+  }
+  return true;
 }
 
 bool Receiver::put_next(InLink& link, shm::Lane lane) {
@@ -309,16 +326,13 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
     if (lane == shm::Lane::kUrgent) note_order_in_lane(link);
     return false;
   }
-  // The header is read once, into the place where it will lie: a copy of a copy costs as much again
-  // (see to_words()).
-  shm::MessageHeader& header = home_->inbox().next_header();
-  slot.header.load_bytes(&header, sizeof(header));
-  const std::uint64_t generation = slot.generation.relaxed_load();
-  if (check(link, header, generation) != Verdict::kGood) return false;
-  if (is_plain(header)) {
-    judge(link, header);
-    home_->inbox().put_plain(slot, link.row, lane, position, time_sent(link, header.sent_ns));
-  } else if (shm::SlotCopy copy{header, generation, {}}; !put_special(link, lane, slot, copy)) {
+  const shm::HeaderWords words(slot);
+  if (is_plain(link, words)) [[likely]] {
+    if (!is_stampable(link, words)) return false;
+    home_->inbox().put_plain(words, slot, link.row, lane, position,
+                             time_sent(link, words.sent_ns()),
+                             rank_of(link, words.rank(), words.type()));
+  } else if (!put_special(link, lane, slot)) {
     return false;
   }
   ++link.live;
@@ -326,21 +340,20 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   return true;
 }
 
-// A message of which more is to be known, or to be done, than that it came.
-bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
-                           shm::SlotCopy& copy) {
+// A message of which more is to be known, or to be done, than that it came. What is checked is what
+// is read here, whatever was read before.
+bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot) {
+  shm::SlotCopy copy;
+  shm::copy_head(slot, copy);
+  if (check(link, copy.header, copy.generation) != Verdict::kGood) return false;
   shm::copy_area(slot, copy);
   if (is_cancel_order(link, copy.header)) {
     forget_order_in_lane(link);
     if (!has_room_for_order(link)) return false;
   }
-  const bool in_slab = (copy.header.flags & shm::kFlagSlab) != 0;
-  if (in_slab) link.prefetch_slab(copy.header);
-  if (in_slab && link.sink.valid()) {
-    if (!ensure_stamps(link.sink)) return false;
-    if (link.has_old_stamps) {
-      shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, copy.header.slab), copy.generation);
-    }
+  if ((copy.header.flags & shm::kFlagSlab) != 0 &&
+      !make_stampable(link, copy.header.slab, copy.generation, copy.header.length)) {
+    return false;
   }
   const std::int64_t sent = time_sent(link, copy.header.sent_ns);
   judge(link, copy.header);

@@ -103,6 +103,9 @@ class Receiver {
   // there is none.
   static constexpr std::int64_t kNever = shm::kForEver;
   [[nodiscard]] std::int64_t next_token_ns() const;
+  // The coarse clock, from whoever has just read it: take_alone() reads it only where a message
+  // says that it was sent later.
+  void tell_time(std::int64_t now_ns) { clock_ns_ = now_ns; }
   // Every lane was empty after this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns);
   // After a take-over: a sender may have been waiting for what the predecessor took.
@@ -113,7 +116,7 @@ class Receiver {
   // letters.
   [[nodiscard]] std::uint32_t take();
   // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
-  // or one that is more than a payload in its slot: drain_turn() and take() see to those. REQUIRES:
+  // or one that is more than a payload: drain_turn() and take() see to those. REQUIRES:
   // nothing is queued.
   [[nodiscard]] std::uint32_t take_alone();
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
@@ -223,8 +226,11 @@ class Receiver {
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
-  [[nodiscard]] bool is_plain(const shm::MessageHeader& header) const;
-  bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::SlotCopy& copy);
+  [[nodiscard]] bool is_plain(const InLink& link, const shm::HeaderWords& words) const;
+  bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot);
+  [[nodiscard]] static bool is_stampable(const InLink& link, const shm::HeaderWords& words);
+  [[nodiscard]] static bool make_stampable(const InLink& link, std::uint32_t slab,
+                                           std::uint64_t generation, std::uint32_t length);
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::MessageHeader& header,
@@ -242,6 +248,7 @@ class Receiver {
   bool drop_copies();
   void drop_copy(std::uint32_t at);
   // What the receiver makes of a message that it has checked: rank, who may control whom.
+  [[nodiscard]] std::int32_t rank_of(InLink& link, std::int32_t said, std::uint16_t type) const;
   void judge(InLink& link, shm::MessageHeader& header) const;
   // Which of kUnindexedFlags it gets, and kFlagUnasked. `waiting` is set when somebody waits for
   // it.
@@ -330,7 +337,7 @@ class Receiver {
   bool lacks_room_ = false;  // see lacks_room()
   bool skipping_ = false;    // see is_skipping()
   std::int64_t all_empty_ns_ = 0;
-  std::int64_t clock_ns_ = 0;              // coarse, when the last batch was begun
+  std::int64_t clock_ns_ = 0;  // coarse: when the last batch was begun, or later; see tell_time()
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
   std::int64_t next_burial_ns_ = 0;        // see bury_expired_sometimes(), coarse
   bool fifo_ = false;

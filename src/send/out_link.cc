@@ -10,7 +10,15 @@ namespace beeline::send {
 
 namespace {
 
-constexpr std::uint64_t kGrowBytes = 64ULL << 10;  // slabs are added in steps of at least this much
+// Slabs are added in steps of at least the one, twice as many each time up to the other. Of small
+// ones there are few at first: their lines are used again while they are in the nearest cache.
+constexpr std::uint64_t kFirstBytes = 8ULL << 10;
+constexpr std::uint64_t kStepBytes = 64ULL << 10;
+
+// A class has few slabs below the one number, and is in use all the time once it was collected as
+// often as the other says.
+constexpr std::uint32_t kFewSlabs = 4;
+constexpr std::uint32_t kOften = 16;
 
 }  // namespace
 
@@ -114,52 +122,64 @@ void OutLink::drop_receipts() {
   receipts = {};
 }
 
-tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_slab(std::uint64_t bytes) {
-  if (bytes > max_payload()) return tl::unexpected(ErrorCode::kTooBig);
+TakenSlab OutLink::take_slab(std::uint64_t bytes) {
+  if (bytes > max_payload()) return ErrorCode::kTooBig;
   // A flood of small payloads must not take the memory of the large ones.
   int classes_left = 2;
   for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses && classes_left > 0; ++c) {
     if (view_.layout().classes[c].count == 0) continue;
     --classes_left;
-    auto loan = take_from(c);
+    const TakenSlab loan = take_from(c);
     if (loan || loan.error() != ErrorCode::kFull) return loan;
   }
-  return tl::unexpected(ErrorCode::kFull);
+  return ErrorCode::kFull;
 }
 
-tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_copy_slab(std::uint64_t bytes) {
+TakenSlab OutLink::take_copy_slab(std::uint64_t bytes) {
   const std::size_t c = slabs.class_for(bytes);
-  if (c == shm::kSlabClasses) return tl::unexpected(ErrorCode::kTooBig);
+  if (c == shm::kSlabClasses) return ErrorCode::kTooBig;
   const std::uint32_t half = view_.layout().classes[c].count / 2;
   if (slabs.busy(c) >= half) {
     if (receipts.bank == shm::kBanks) find_receipts();
     collect_slabs(c);
-    if (slabs.busy(c) >= half) return tl::unexpected(ErrorCode::kFull);
+    if (slabs.busy(c) >= half) return ErrorCode::kFull;
   }
   return take_from(c);
 }
 
-tl::expected<shm::SlabPool::Loan, ErrorCode> OutLink::take_from(std::size_t slab_class) {
+TakenSlab OutLink::take_from(std::size_t slab_class) {
   auto loan = slabs.take(slab_class);
   if (loan.slab == shm::kNoSlab) {
     if (receipts.bank == shm::kBanks) find_receipts();
-    if (collect_slabs(slab_class)) loan = slabs.take(slab_class);
+    if (collect_slabs(slab_class)) {
+      ease(slab_class);
+      loan = slabs.take(slab_class);
+    }
   }
   if (loan.slab == shm::kNoSlab) {
     const auto grown = grow(slab_class);
-    if (!grown) return tl::unexpected(ErrorCode::kNoMemory);
+    if (!grown) return ErrorCode::kNoMemory;
     if (*grown) loan = slabs.take(slab_class);
   }
-  if (loan.slab == shm::kNoSlab) return tl::unexpected(ErrorCode::kFull);
+  if (loan.slab == shm::kNoSlab) return ErrorCode::kFull;
   return loan;
+}
+
+// A look at the stamps waits for a line of the reader's. Where there are few slabs nearly each
+// payload needs one, so a class that is in use all the time gets some more, if there is memory.
+void OutLink::ease(std::size_t slab_class) {
+  if (slabs.allocated(slab_class) >= kFewSlabs || ++collected_[slab_class] < kOften) return;
+  collected_[slab_class] = 0;
+  static_cast<void>(grow(slab_class));
 }
 
 Result<bool> OutLink::grow(std::size_t slab_class) {
   const shm::SlabClass& size = view_.layout().classes[slab_class];
   const std::uint32_t have = slabs.allocated(slab_class);
   if (have == size.count) return false;
-  const auto step =
-      static_cast<std::uint32_t>(std::max<std::uint64_t>(1, kGrowBytes / size.slab_bytes));
+  const std::uint64_t least = std::max<std::uint64_t>(1, kFirstBytes / size.slab_bytes);
+  const std::uint64_t most = std::max<std::uint64_t>(1, kStepBytes / size.slab_bytes);
+  const auto step = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(have, least, most));
   const std::uint32_t want = std::min(size.count, have + step);
   const auto done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,
                                      (want - have) * size.slab_bytes);

@@ -34,6 +34,26 @@ enum class SpaceFor : std::uint8_t {
   kDebts = 2,  // what this agent owes to the receiver; nobody waits for it
 };
 
+// A slab, or why there is none. SUBTLE: small enough for registers; a larger result is stored, and
+// its copy is loaded too soon (see shm::to_words()).
+class TakenSlab {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): as of an expected
+  TakenSlab(const shm::SlabPool::Loan& loan) : loan_(loan) {}
+  TakenSlab(ErrorCode error) : loan_{shm::kNoSlab, static_cast<std::uint64_t>(error)} {}
+  // NOLINTEND(google-explicit-constructor)
+
+  [[nodiscard]] explicit operator bool() const { return loan_.slab != shm::kNoSlab; }
+  [[nodiscard]] const shm::SlabPool::Loan& operator*() const { return loan_; }
+  [[nodiscard]] const shm::SlabPool::Loan* operator->() const { return &loan_; }
+  // REQUIRES: there is none.
+  [[nodiscard]] ErrorCode error() const { return static_cast<ErrorCode>(loan_.generation); }
+
+ private:
+  shm::SlabPool::Loan loan_;
+};
+static_assert(sizeof(TakenSlab) == 16);
+
 class OutLink {
  public:
   // Creates the segment. Errors: kNoMemory, kSystem.
@@ -80,9 +100,9 @@ class OutLink {
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
   // one. Errors: kFull, kTooBig, kNoMemory.
-  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_slab(std::uint64_t bytes);
+  [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
-  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_copy_slab(std::uint64_t bytes);
+  [[nodiscard]] TakenSlab take_copy_slab(std::uint64_t bytes);
   // Frees what the receiver has finished of a class. False: nothing.
   bool collect_slabs(std::size_t slab_class);
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
@@ -149,16 +169,18 @@ class OutLink {
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text,
                                                               std::size_t most);
   // A slab of exactly this class. Errors: kFull, kNoMemory.
-  [[nodiscard]] tl::expected<shm::SlabPool::Loan, ErrorCode> take_from(std::size_t slab_class);
+  [[nodiscard]] TakenSlab take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has
   // none.
   Result<bool> grow(std::size_t slab_class);
+  void ease(std::size_t slab_class);
 
   segment::Owned memory_;
   shm::Link view_;
   shm::LinkKey key_;
   std::uint32_t peer_;
-  std::vector<std::string> strings_;  // number n at n - 1
+  std::vector<std::string> strings_;                          // number n at n - 1
+  std::array<std::uint32_t, shm::kSlabClasses> collected_{};  // how often, since memory was added
 };
 
 }  // namespace beeline::send

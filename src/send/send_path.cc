@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "shm/mutant.h"
 #include "src/os/clock.h"
@@ -12,6 +13,9 @@ namespace {
 
 // A line that the receiver has read comes back to us while those before it are written.
 constexpr std::uint64_t kSlotsAhead = 8;
+
+// Lines of a payload that are asked for ahead; what lies behind them comes while it is written.
+constexpr std::size_t kBytesAhead = 4096;
 
 // The payload lies in its slot, and alone.
 bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
@@ -102,10 +106,25 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
   const bool control = (envelope.flags & shm::kFlagControl) != 0;
   if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
   const bool named = !envelope.type.empty() || !envelope.channel.empty();
-  if (named || !lies_inline(parcel, envelope)) {
-    return send_special(link, parcel, envelope, id, lane);
+  if (!named && lies_inline(parcel, envelope)) {
+    return publish(link, lane, head(parcel, envelope, id), 0, parcel.bytes.data());
   }
-  return publish(link, lane, head(parcel, envelope, id), 0, parcel.bytes.data());
+  if (!named && parcel.loan != nullptr && envelope.extension == nullptr) {
+    return lend(link, lane, parcel, envelope, id);
+  }
+  return send_special(link, parcel, envelope, id, lane);
+}
+
+inline Outcome SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                              const Envelope& envelope, std::uint64_t id) {
+  const shm::SlabPool::Loan lent = std::exchange(*parcel.loan, {});
+  link.slabs.mark_out(lent);
+  shm::MessageHeader header = head(parcel, envelope, id);
+  header.flags |= shm::kFlagSlab;
+  header.slab = lent.slab;
+  const Outcome outcome = publish(link, lane, header, lent.generation, nullptr);
+  prefetch_next_slab(link, lent.slab, parcel.bytes.size());
+  return outcome;
 }
 
 Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
@@ -133,7 +152,21 @@ Outcome SendPath::send_special(OutLink& link, const Parcel& parcel, const Envelo
   letter.header = head(parcel, envelope, id);
   const Outcome outcome = complete(link, parcel, envelope, letter);
   if (outcome != Outcome::kOk) return outcome;
-  return publish(link, lane, letter.header, letter.generation, letter.area);
+  const Outcome sent = publish(link, lane, letter.header, letter.generation, letter.area);
+  if (letter.generation != 0) prefetch_next_slab(link, letter.header.slab, parcel.bytes.size());
+  return sent;
+}
+
+// The next payload of such a length will be written into lines that the receiver has read: they are
+// on their way back while this one is on its way.
+void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length) {
+  if (length > kBytesAhead) return;
+  const std::uint32_t next = link.slabs.next(link.view().layout().class_of(slab));
+  if (next == shm::kNoSlab) return;
+  const std::byte* const lines = link.view().slab(next);
+  for (std::size_t at = 0; at < length; at += shm::kLinePair) {
+    shm::prefetch_for_write(lines[at]);
+  }
 }
 
 Outcome SendPath::complete(OutLink& link, const Parcel& parcel, const Envelope& envelope,

@@ -63,6 +63,17 @@ class Waiter {
     }
   }
 
+  // What comes at once, before a wait reads any clock: the first of a few glances that sees
+  // something is followed by a look. False: nothing was seen, or this agent does not spin, or the
+  // look has not found what it wants.
+  template <typename Look, typename Glance>
+  [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) const {
+    if (!spins()) return false;
+    for (int i = 0; i < kGlances; ++i) {
+      if (glance()) return look();
+    }
+    return false;
+  }
   // Waits may spin.
   [[nodiscard]] bool spins() const { return policy_.spin_ns != 0; }
   // A moment in which another look would find nothing new.
@@ -104,7 +115,6 @@ class Waiter {
   // much as a cache-line transfer.
   template <typename Look, typename Glance>
   static bool stare(Look&& look, Glance&& glance, bool eager) {
-    constexpr int kGlances = 64;
     for (int i = 0; i < kGlances; ++i) {
       const bool seen = glance();
       if (seen && look()) return true;
@@ -112,6 +122,7 @@ class Waiter {
     }
     return false;
   }
+  static constexpr int kGlances = 64;
   static constexpr int kEagerRounds = 32;
 
   void adapt(bool found);

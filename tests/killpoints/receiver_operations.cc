@@ -115,6 +115,10 @@ std::vector<Operation> taking() {
           "take-alone", [](Rig& rig) { rig.finish_all(), rig.send(kInline); },
           [](Rig& rig) { rig.at = rig.receiver().take_alone(); }, note_taken, kWithRoom),
       receiver_does(
+          "take-alone-slab", [](Rig& rig) { rig.finish_all(), rig.send(kSlab); },
+          [](Rig& rig) { rig.at = rig.receiver().take_alone(); }, note_taken,
+          "half wrapped handed-over"),
+      receiver_does(
           "take-slab", [](Rig& rig) { rig.finish_lanes(), rig.send(kSlab), rig.drain(); },
           [](Rig& rig) { rig.at = rig.receiver().take(); }, note_taken, "empty"),
       receiver_does(

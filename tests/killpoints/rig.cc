@@ -52,8 +52,10 @@ send::Outcome Rig::post(const Letter& letter) {
 
 send::Outcome Rig::post_loan(const Letter& letter) {
   Life& from = sender();
-  return from.path.send(*from.out, {letter.payload, &*loan}, letter.envelope,
-                        from.path.reserve_id());
+  const std::uint64_t id = from.path.reserve_id();
+  const send::Parcel parcel(letter.payload, &*loan);
+  if (letter.envelope == send::kPlainEnvelope) return from.path.send_plain(*from.out, parcel, id);
+  return from.path.send(*from.out, parcel, letter.envelope, id);
 }
 
 std::uint64_t Rig::send(const Plan& wanted) {

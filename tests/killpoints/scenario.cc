@@ -78,6 +78,9 @@ const std::vector<Pair>& pairs() {
         found.push_back(pair_of(sender, "take-alone", base));
       }
     }
+    for (const char* base : {"half", "handed-over"}) {
+      found.push_back(pair_of("send-slab", "take-alone-slab", base));
+    }
     return found;
   }();
   return all;

@@ -57,6 +57,42 @@ TEST_F(AloneTest, IsLeasedAndCommittedAndItsSenderHearsOfIt) {
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
 }
 
+// Its class has few slabs that the reader has seen until its first message was taken the usual way.
+TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
+  Peer& peer = join(100);
+  constexpr char kText[] = "in a slab";
+  const auto publish = [&] {
+    const send::TakenSlab slab = peer.own.take_slab(sizeof(kText));
+    std::memcpy(peer.own.slab_bytes(*slab), kText, sizeof(kText));
+    shm::MessageHeader header = peer.sound();
+    header.flags = shm::kFlagSlab;
+    header.length = sizeof(kText);
+    header.slab = slab->slab;
+    peer.own.slabs.mark_out(*slab);
+    peer.publish(header, Lane::kNormal, nullptr, slab->generation);
+    return *slab;
+  };
+  publish();
+  expect_left(1);
+  const shm::SlabPool::Loan lent = publish();
+  const std::uint32_t at = receiver_->take_alone();
+  ASSERT_NE(at, shm::kNoEntry);
+  const auto payload = receiver_->payload(at);
+  EXPECT_EQ(std::memcmp(payload.data(), kText, payload.size()), 0);
+  EXPECT_EQ(payload.size(), sizeof(kText));
+  const auto& stamp = peer.back.view().stamp(peer.link->sink.bank, lent.slab);
+  EXPECT_NE(stamp.observe(), lent.generation) << "it is being read";
+  receiver_->done(at);
+  EXPECT_EQ(stamp.observe(), lent.generation);
+
+  const shm::SlabPool::Loan old = publish();
+  const auto& row = peer.back.view().stamp(peer.link->sink.bank, old.slab);
+  peer.link->has_old_stamps = true;  // and one of them says that this one is finished
+  peer.back.view().stamp(peer.link->sink.bank, old.slab).publish(old.generation);
+  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
+  EXPECT_LT(row.observe(), old.generation) << "its sender would write it over";
+}
+
 TEST_F(AloneTest, OfTwoTheOrderDecides) {
   Peer& peer = join(100);
   peer.say_often(2);
@@ -150,6 +186,29 @@ TEST_F(AloneTest, WhatCameThroughTooManyHandsBecomesADeadLetterTheUsualWay) {
   receiver_->drain_all();
   EXPECT_EQ(receiver_->take(), shm::kNoEntry);
   EXPECT_EQ(receiver_->home().inbox().dead(), 1U);
+}
+
+TEST_F(AloneTest, ASlabThatCannotBeIsJudgedTheUsualWay) {
+  const auto lie = [this](std::uint32_t slab, std::uint32_t length, std::uint64_t generation) {
+    start({});
+    Peer& peer = join(100);
+    const send::TakenSlab known = peer.own.take_slab(1);  // its class is allocated
+    ASSERT_TRUE(known);
+    shm::MessageHeader header = peer.sound();
+    header.flags = shm::kFlagSlab;
+    header.slab = slab;
+    header.length = length;
+    peer.publish(header, Lane::kNormal, nullptr, generation);
+    EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
+    receiver_->drain_all();
+    EXPECT_TRUE(peer.link->quarantined());
+  };
+  const shm::LinkLayout layout(test::kContract);
+  lie(layout.total_slabs(), 1, 1);
+  lie(shm::kNoSlab, 1, 1);
+  lie(layout.classes[0].count - 1, 1, 1);  // not allocated
+  lie(0, 1, 0);
+  lie(0, static_cast<std::uint32_t>(layout.classes[0].slab_bytes + 1), 1);
 }
 
 TEST_F(AloneTest, WhatCannotBeIsJudgedTheUsualWay) {

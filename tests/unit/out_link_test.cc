@@ -96,6 +96,23 @@ TEST_F(OutLinkTest, ASlabThatTheReaderHasFinishedIsTakenAgain) {
   EXPECT_EQ(again->slab, loans[1].slab);
 }
 
+TEST_F(OutLinkTest, AClassThatIsInUseAllTheTimeGetsAFewSlabs) {
+  const std::size_t slab_class = link_->slabs.class_for(shm::kMinMaxPayload);
+  const auto come_and_go = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      const auto loan = link_->take_slab(shm::kMinMaxPayload);
+      ASSERT_TRUE(loan);
+      link_->slabs.mark_out(*loan);
+      show_stamp(loan->slab, loan->generation);
+    }
+  };
+  come_and_go(3);
+  EXPECT_EQ(link_->slabs.allocated(slab_class), 1U) << "a few of them need no more than one";
+  come_and_go(1000);
+  const auto most = std::min(link_->view().layout().classes[slab_class].count, 4U);
+  EXPECT_EQ(link_->slabs.allocated(slab_class), most);
+}
+
 TEST_F(OutLinkTest, StringsAreInternedOnceAndSeldomTooMany) {
   const auto number = link_->intern("task");
   ASSERT_TRUE(number);
