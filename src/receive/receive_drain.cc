@@ -19,14 +19,14 @@ constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may l
 bool Receiver::drain_turn() {
   bool taken = !queue_.empty() && serve_queue();
   const std::size_t active = std::min(links_.size(), kActiveLinks);
-  for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], kBudget);
+  for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], budget_);
   if (!orders_.empty()) taken |= obey_orders(kScanned);
   if (links_.size() <= active) return taken;
   const std::size_t others = links_.size() - active;
   if (others > kSliceLinks) taken |= drain_urgent();
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
     slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
-    if (drain(*links_[active + slice_], kBudget)) {
+    if (drain(*links_[active + slice_], budget_)) {
       taken = true;
       move_to_front(active + slice_);
     }
@@ -92,7 +92,7 @@ bool Receiver::drain_urgent() {
   for (std::size_t row = 0; row < urgent_.size(); ++row) {
     const UrgentPlace next = urgent_[row];
     if (next.slot == nullptr || !shm::is_published(*next.slot, next.position)) continue;
-    if (!drain(*rows_[row], kBudget)) continue;
+    if (!drain(*rows_[row], budget_)) continue;
     taken = true;
     const auto is_this = [&](const auto& link) { return link.get() == rows_[row]; };
     const auto found = std::find_if(links_.begin(), links_.end(), is_this);
@@ -110,7 +110,7 @@ bool Receiver::drain_all() {
   lacks_room_ = false;
   bool taken = serve_queue();
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    if (!drain(*links_[i], kBudget)) continue;
+    if (!drain(*links_[i], budget_)) continue;
     taken = true;
     if (i >= kActiveLinks) move_to_front(i);
   }
@@ -122,7 +122,7 @@ bool Receiver::drain_from(std::uint32_t pid) {
   serve_queue();  // places may have become free
   bool taken = false;
   for (const auto& link : links_) {
-    if (link->owner_pid == pid) taken |= drain(*link, kBudget);
+    if (link->owner_pid == pid) taken |= drain(*link, budget_);
   }
   return taken;
 }
@@ -136,7 +136,7 @@ bool Receiver::serve_queue() {
     queue_.pop_front();
     link.queued = false;
     served_ = &link;
-    const bool some = drain(link, kBudget);
+    const bool some = drain(link, budget_);
     served_ = nullptr;
     taken |= some;
     if (!link.queued) continue;

@@ -2,6 +2,7 @@
 // The receive path: drain links into the inbox table, commit, publish receipts; take in delivery
 // order; finish.
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -55,8 +56,13 @@ struct Selection {
 
 // Links that are looked at in every turn.
 inline constexpr std::size_t kActiveLinks = 8;
-// Messages of one lane that are drained at a time.
-inline constexpr std::uint32_t kBudget = 32;
+// Messages of one lane that are drained at a time, for one store of each cursor: the less the more
+// of the table they could take before others get their turn.
+[[nodiscard]] constexpr std::uint32_t drain_budget(std::uint32_t table_entries) {
+  constexpr std::uint32_t kLeast = 32;
+  constexpr std::uint32_t kMost = 128;
+  return std::clamp(table_entries / 32, kLeast, kMost);
+}
 
 class Receiver {
  public:
@@ -340,6 +346,7 @@ class Receiver {
   std::int64_t clock_ns_ = 0;  // coarse: when the last batch was begun, or later; see tell_time()
   std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
   std::int64_t next_burial_ns_ = 0;        // see bury_expired_sometimes(), coarse
+  std::uint32_t budget_;
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };

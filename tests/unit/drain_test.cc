@@ -185,10 +185,10 @@ TEST_F(FifoDrainTest, TakesBothLanesInTheOrderInWhichTheSenderSent) {
 TEST_F(FifoDrainTest, TakesSoManyInOneTurn) {
   start({.policy = shm::OrderPolicy::kFifo}, 64);
   Peer& peer = join(100);
-  peer.say_often(32);
+  peer.say_often(drain_budget(64));
   peer.say(Lane::kUrgent);
   receiver_->drain_turn();
-  EXPECT_EQ(peer.receipt(), 32U);
+  EXPECT_EQ(peer.receipt(), drain_budget(64));
   EXPECT_EQ(peer.receipt(Lane::kUrgent), 0U);
   receiver_->drain_turn();
   EXPECT_EQ(peer.receipt(Lane::kUrgent), 1U);
