@@ -356,9 +356,6 @@ class Inbox {
   // Counts an entry whose state says queued, and gives it its place in the order.
   void enter_queue(std::uint32_t at, const Entry& entry) {
     ++queued_;
-    enter_order(at, entry);
-  }
-  [[gnu::always_inline]] void enter_order(std::uint32_t at, const Entry& entry) {
     const MessageHeader& header = entry.header;
     if ((header.flags & kUnindexedFlags) != 0) return;
     if (header.rank <= kRankCritical) ++critical_;

@@ -28,7 +28,7 @@ struct IndexNode {
     return key != other.key ? key < other.key : order < other.order;
   }
   // The same for where no branch can be foreseen: it takes none.
-  [[nodiscard]] bool is_before(const IndexNode& other) const {
+  [[nodiscard]] bool before_branchless(const IndexNode& other) const {
     return static_cast<bool>(
         static_cast<int>(key < other.key) |
         (static_cast<int>(key == other.key) & static_cast<int>(order < other.order)));
@@ -183,7 +183,7 @@ class OrderIndex {
     const std::uint64_t count = control_->heap_count;
     std::uint64_t child = 2 * i + 1;
     for (; child + 1 < count; child = 2 * i + 1) {
-      child += static_cast<std::uint64_t>(heap_[child + 1].is_before(heap_[child]));
+      child += static_cast<std::uint64_t>(heap_[child + 1].before_branchless(heap_[child]));
       if (!heap_[child].before(last)) break;
       heap_[i] = heap_[child];
       i = child;

@@ -480,8 +480,8 @@ class AgentCore {
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;
-  std::uint64_t looked_ticks_ = 0;       // when the lanes were looked at last by a call of the user
-  bool found_ = false;                   // it took something
+  std::uint64_t looked_ticks_ = 0;       // when a call of the user looked last and left something
+  bool found_ = false;                   // that took something
   std::uint32_t sends_before_look_ = 0;  // of this thread
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
   bool blocked_ = false;

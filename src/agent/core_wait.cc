@@ -39,9 +39,9 @@ void AgentCore::last_look() {
   }
   if (!bells_.complete()) belt_ns_ = kBelt;
   const std::int64_t before = os::coarse_ns();
-  receiver_->tell_time(before);
   flooded_ = !drain_fully(kLongestLook);
-  report_quarantined();  // what this look has found is not kept until the next
+  receiver_->forget_time();  // it may be long until the next message
+  report_quarantined();      // what this look has found is not kept until the next
   if (receiver_->all_empty()) receiver_->note_all_empty(before);
 }
 

@@ -66,7 +66,7 @@ std::uint32_t Receiver::take_alone() {
   const shm::Slot& slot = link.view.slot(kNormal, position);
   const shm::HeaderWords words(slot);
   if (!is_plain(link, words) || words.hops() > home_->home().control().max_hops ||
-      !is_stampable(link, words)) {
+      !prepare(link, words)) {
     return shm::kNoEntry;
   }
   if (words.sent_ns() > clock_ns_) {  // the clock has ticked since it was told
@@ -300,13 +300,9 @@ inline bool Receiver::is_plain(const InLink& link, const shm::HeaderWords& words
          orders_.empty();
 }
 
-// Asks for the payload of a message that lies in a slab. False: it cannot be finished now.
-inline bool Receiver::is_stampable(const InLink& link, const shm::HeaderWords& words) {
-  return !words.in_slab() || make_stampable(link, words.slab(), words.generation(), words.length());
-}
-
-bool Receiver::make_stampable(const InLink& link, std::uint32_t slab, std::uint64_t generation,
-                              std::uint32_t length) {
+// SUBTLE: by values, so that the words stay in registers.
+bool Receiver::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation,
+                            std::uint32_t length) {
   link.prefetch_slab(slab, length);
   if (!link.sink.valid()) return true;
   if (!ensure_stamps(link.sink)) return false;
@@ -328,11 +324,11 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   }
   const shm::HeaderWords words(slot);
   if (is_plain(link, words)) [[likely]] {
-    if (!is_stampable(link, words)) return false;
+    if (!prepare(link, words)) return false;
     home_->inbox().put_plain(words, slot, link.row, lane, position,
                              time_sent(link, words.sent_ns()),
                              rank_of(link, words.rank(), words.type()));
-  } else if (!put_special(link, lane, slot)) {
+  } else if (!put_special(link, lane, slot, words)) {
     return false;
   }
   ++link.live;
@@ -340,21 +336,19 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   return true;
 }
 
-// A message of which more is to be known, or to be done, than that it came. What is checked is what
-// is read here, whatever was read before.
-bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot) {
+// A message of which more is to be known, or to be done, than that it came.
+bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
+                           shm::HeaderWords words) {
   shm::SlotCopy copy;
-  shm::copy_head(slot, copy);
+  words.store(copy.header, words.sent_ns(), words.rank(), 0);
+  copy.generation = words.generation();
   if (check(link, copy.header, copy.generation) != Verdict::kGood) return false;
   shm::copy_area(slot, copy);
   if (is_cancel_order(link, copy.header)) {
     forget_order_in_lane(link);
     if (!has_room_for_order(link)) return false;
   }
-  if ((copy.header.flags & shm::kFlagSlab) != 0 &&
-      !make_stampable(link, copy.header.slab, copy.generation, copy.header.length)) {
-    return false;
-  }
+  if (!prepare(link, words)) return false;
   const std::int64_t sent = time_sent(link, copy.header.sent_ns);
   judge(link, copy.header);
   PendingReply* waiting = nullptr;
@@ -424,9 +418,10 @@ void Receiver::publish_receipt(const InLink& link, std::size_t lane) {
   link.sink.own->bank(link.sink.bank).cursors[lane].publish(link.position[lane]);
 }
 
-// The time is that of the last message: before the look that found nothing more.
+// The time is at most that of the look that found nothing more. A link that came to be known in
+// between has a later one.
 void Receiver::note_empty(InLink& link) {
-  link.seen_empty_ns = clock_ns_;
+  link.seen_empty_ns = std::max(link.seen_empty_ns, clock_ns_);
   home_->home().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
 

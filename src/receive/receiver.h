@@ -56,8 +56,8 @@ struct Selection {
 
 // Links that are looked at in every turn.
 inline constexpr std::size_t kActiveLinks = 8;
-// Messages of one lane that are drained at a time, for one store of each cursor: the less the more
-// of the table they could take before others get their turn.
+// Messages of one lane that are drained at a time, for one store of each cursor: at most a 32nd of
+// a large table, so that the other lanes get their turn.
 [[nodiscard]] constexpr std::uint32_t drain_budget(std::uint32_t table_entries) {
   constexpr std::uint32_t kLeast = 32;
   constexpr std::uint32_t kMost = 128;
@@ -110,8 +110,9 @@ class Receiver {
   static constexpr std::int64_t kNever = shm::kForEver;
   [[nodiscard]] std::int64_t next_token_ns() const;
   // The coarse clock, from whoever has just read it: take_alone() reads it only where a message
-  // says that it was sent later.
+  // says that it was sent later. Who blocks makes it forget the time.
   void tell_time(std::int64_t now_ns) { clock_ns_ = now_ns; }
+  void forget_time() { clock_ns_ = kNoTime; }
   // Every lane was empty after this time: no message that comes later was sent before it.
   void note_all_empty(std::int64_t now_ns);
   // After a take-over: a sender may have been waiting for what the predecessor took.
@@ -122,8 +123,8 @@ class Receiver {
   // letters.
   [[nodiscard]] std::uint32_t take();
   // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
-  // or one that is more than a payload: drain_turn() and take() see to those. REQUIRES:
-  // nothing is queued.
+  // or one that is more than a payload: drain_turn() and take() see to those.
+  // REQUIRES: nothing is queued.
   [[nodiscard]] std::uint32_t take_alone();
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // All that match, in the order in which take_selected() would take them. Takes nothing.
@@ -233,10 +234,13 @@ class Receiver {
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
   [[nodiscard]] bool is_plain(const InLink& link, const shm::HeaderWords& words) const;
-  bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot);
-  [[nodiscard]] static bool is_stampable(const InLink& link, const shm::HeaderWords& words);
-  [[nodiscard]] static bool make_stampable(const InLink& link, std::uint32_t slab,
-                                           std::uint64_t generation, std::uint32_t length);
+  bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::HeaderWords words);
+  // Before a checked message is put, which may lie in a slab. False: it could not be finished.
+  [[nodiscard]] static bool prepare(const InLink& link, const shm::HeaderWords& words) {
+    return !words.in_slab() || prepare_slab(link, words.slab(), words.generation(), words.length());
+  }
+  [[nodiscard]] static bool prepare_slab(const InLink& link, std::uint32_t slab,
+                                         std::uint64_t generation, std::uint32_t length);
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::MessageHeader& header,
@@ -343,9 +347,10 @@ class Receiver {
   bool lacks_room_ = false;  // see lacks_room()
   bool skipping_ = false;    // see is_skipping()
   std::int64_t all_empty_ns_ = 0;
-  std::int64_t clock_ns_ = 0;  // coarse: when the last batch was begun, or later; see tell_time()
-  std::int64_t first_expiry_ns_ = kNever;  // nothing that waits is over before
-  std::int64_t next_burial_ns_ = 0;        // see bury_expired_sometimes(), coarse
+  static constexpr std::int64_t kNoTime = -1;  // every message was sent later
+  std::int64_t clock_ns_ = kNoTime;            // coarse: when the last batch was begun, or later
+  std::int64_t first_expiry_ns_ = kNever;      // nothing that waits is over before
+  std::int64_t next_burial_ns_ = 0;            // see bury_expired_sometimes(), coarse
   std::uint32_t budget_;
   bool fifo_ = false;
   bool ranks_by_relation_ = false;

@@ -4,21 +4,26 @@
 #include <array>
 
 #include "shm/strings.h"
+#include "src/os/clock.h"
 #include "src/segment/names.h"
 
 namespace beeline::send {
 
 namespace {
 
-// Slabs are added in steps of at least the one, twice as many each time up to the other. Of small
+// Slabs are added in steps of at least the one, as many as there are, up to the other. Of small
 // ones there are few at first: their lines are used again while they are in the nearest cache.
 constexpr std::uint64_t kFirstBytes = 8ULL << 10;
 constexpr std::uint64_t kStepBytes = 64ULL << 10;
+// The reader counts what it has verified by pages, each once.
+static_assert(kFirstBytes % shm::kPage == 0 && kStepBytes % shm::kPage == 0);
 
-// A class has few slabs below the one number, and is in use all the time once it was collected as
-// often as the other says.
-constexpr std::uint32_t kFewSlabs = 4;
+// A class that is collected so often within so long is in use all the time. It gets up to so many
+// slabs, if they take no more memory than this.
 constexpr std::uint32_t kOften = 16;
+constexpr std::int64_t kOftenWithinNs = 1'000'000'000;
+constexpr std::uint32_t kFewSlabs = 4;
+constexpr std::uint64_t kFewBytes = 16ULL << 20;
 
 }  // namespace
 
@@ -168,9 +173,14 @@ TakenSlab OutLink::take_from(std::size_t slab_class) {
 // A look at the stamps waits for a line of the reader's. Where there are few slabs nearly each
 // payload needs one, so a class that is in use all the time gets some more, if there is memory.
 void OutLink::ease(std::size_t slab_class) {
-  if (slabs.allocated(slab_class) >= kFewSlabs || ++collected_[slab_class] < kOften) return;
-  collected_[slab_class] = 0;
-  static_cast<void>(grow(slab_class));
+  const std::uint32_t more = slabs.allocated(slab_class) + 1;
+  const std::uint64_t slab_bytes = view_.layout().classes[slab_class].slab_bytes;
+  if (more > kFewSlabs || more * slab_bytes > kFewBytes) return;
+  Use& use = use_[slab_class];
+  if (++use.collected < kOften) return;
+  const std::int64_t now_ns = os::coarse_ns();
+  if (now_ns - use.since_ns < kOftenWithinNs) static_cast<void>(grow(slab_class));
+  use = {0, now_ns};
 }
 
 Result<bool> OutLink::grow(std::size_t slab_class) {

@@ -3,6 +3,7 @@
 // and where the receiver is found.
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <string>
 #include <string_view>
@@ -99,7 +100,8 @@ class OutLink {
   void drop_receipts();
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
-  // one. Errors: kFull, kTooBig, kNoMemory.
+  // one; and a little more memory where the class is in use all the time. Errors: kFull, kTooBig,
+  // kNoMemory.
   [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
   [[nodiscard]] TakenSlab take_copy_slab(std::uint64_t bytes);
@@ -179,8 +181,12 @@ class OutLink {
   shm::Link view_;
   shm::LinkKey key_;
   std::uint32_t peer_;
-  std::vector<std::string> strings_;                          // number n at n - 1
-  std::array<std::uint32_t, shm::kSlabClasses> collected_{};  // how often, since memory was added
+  std::vector<std::string> strings_;  // number n at n - 1
+  struct Use {
+    std::uint32_t collected = 0;  // so often
+    std::int64_t since_ns = 0;    // since then, on the coarse clock
+  };
+  std::array<Use, shm::kSlabClasses> use_{};
 };
 
 }  // namespace beeline::send

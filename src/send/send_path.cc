@@ -14,7 +14,8 @@ namespace {
 // A line that the receiver has read comes back to us while those before it are written.
 constexpr std::uint64_t kSlotsAhead = 8;
 
-// Lines of a payload that are asked for ahead; what lies behind them comes while it is written.
+// Payloads of at most so many bytes are asked for ahead. Of longer ones the first lines are a small
+// part, or nobody touches them.
 constexpr std::size_t kBytesAhead = 4096;
 
 // The payload lies in its slot, and alone.

@@ -172,13 +172,13 @@ class SendPath {
   [[gnu::always_inline]] [[nodiscard]] Outcome publish(OutLink& link, shm::Lane lane,
                                                        const shm::MessageHeader& header,
                                                        std::uint64_t generation, const void* area);
-  // The payload is a loan, which the link takes over, and nothing else is to be said of it.
+  // The payload is a loan, which the link takes over, without a name or an extension.
   [[gnu::always_inline]] [[nodiscard]] Outcome lend(OutLink& link, shm::Lane lane,
                                                     const Parcel& parcel, const Envelope& envelope,
                                                     std::uint64_t id);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // What they need seldom: a look for receipts; the numbers of type and channel; a payload that is
-  // a loan, is too long for a slot, or lies behind an extension.
+  // copied into a slab, or lies behind an extension.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] Outcome send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
                                      std::uint64_t id, shm::Lane lane);

@@ -1,7 +1,9 @@
 #pragma once
 // The sleeper's half of the sleeping protocol (bell.h has the waker's).
 //
-//   look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last look ... block
+//   glances ... look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last
+//   look
+//   ... block
 //
 // Two ways to block, said in the status word: a futex on the own status page, or the own eventfds,
 // which a user may also wait on outside of the library. The futex is the faster one and forgets a
@@ -67,10 +69,13 @@ class Waiter {
   // something is followed by a look. False: nothing was seen, or this agent does not spin, or the
   // look has not found what it wants.
   template <typename Look, typename Glance>
-  [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) const {
+  [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) {
     if (!spins()) return false;
     for (int i = 0; i < kGlances; ++i) {
-      if (glance()) return look();
+      if (!glance()) continue;
+      const bool found = look();
+      if (found) adapt(true);
+      return found;
     }
     return false;
   }

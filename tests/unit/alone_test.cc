@@ -93,6 +93,30 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   EXPECT_LT(row.observe(), old.generation) << "its sender would write it over";
 }
 
+// What its sender says of the time is not believed beyond the time when its lane was empty.
+TEST_F(AloneTest, WhoHasForgottenTheTimeLooksAtTheClock) {
+  Peer& peer = join(100);
+  const std::int64_t before = os::coarse_ns();
+  const auto take_old = [&] {
+    shm::MessageHeader header = peer.sound();
+    header.sent_ns = 1;
+    peer.publish(header);
+    const std::uint32_t at = receiver_->take_alone();
+    EXPECT_NE(at, shm::kNoEntry);
+    return receiver_->entry(at).header.sent_ns;
+  };
+  receiver_->tell_time(before - 1'000'000'000);
+  static_cast<void>(take_old());
+  EXPECT_LT(peer.link->seen_empty_ns, before) << "what it was told counts";
+  receiver_->forget_time();
+  static_cast<void>(take_old());
+  EXPECT_GE(peer.link->seen_empty_ns, before);
+  EXPECT_GE(take_old(), before);
+  receiver_->tell_time(before - 1'000'000'000);
+  static_cast<void>(take_old());
+  EXPECT_GE(peer.link->seen_empty_ns, before) << "it was seen empty, whatever is told later";
+}
+
 TEST_F(AloneTest, OfTwoTheOrderDecides) {
   Peer& peer = join(100);
   peer.say_often(2);

@@ -97,20 +97,36 @@ TEST_F(OutLinkTest, ASlabThatTheReaderHasFinishedIsTakenAgain) {
 }
 
 TEST_F(OutLinkTest, AClassThatIsInUseAllTheTimeGetsAFewSlabs) {
-  const std::size_t slab_class = link_->slabs.class_for(shm::kMinMaxPayload);
-  const auto come_and_go = [&](int times) {
+  // So many slabs there are when so many payloads of this size have come and gone one by one.
+  const auto slabs_after = [this](send::OutLink& link, std::uint64_t bytes, int times) {
     for (int i = 0; i < times; ++i) {
-      const auto loan = link_->take_slab(shm::kMinMaxPayload);
-      ASSERT_TRUE(loan);
-      link_->slabs.mark_out(*loan);
+      const auto loan = link.take_slab(bytes);
+      EXPECT_TRUE(loan);
+      link.slabs.mark_out(*loan);
       show_stamp(loan->slab, loan->generation);
     }
+    return link.slabs.allocated(link.slabs.class_for(bytes));
   };
-  come_and_go(3);
-  EXPECT_EQ(link_->slabs.allocated(slab_class), 1U) << "a few of them need no more than one";
-  come_and_go(1000);
-  const auto most = std::min(link_->view().layout().classes[slab_class].count, 4U);
-  EXPECT_EQ(link_->slabs.allocated(slab_class), most);
+  constexpr std::uint64_t kBytes = 8192;  // of the second class, whose slabs come one by one
+  EXPECT_EQ(slabs_after(*link_, kBytes, 10), 1U) << "a few of them need no more than one";
+  EXPECT_EQ(slabs_after(*link_, kBytes, 1000), 4U);
+
+  constexpr std::uint64_t kLarge = 16ULL << 20;
+  auto large = send::OutLink::create("test", kFarPid, 1, link_->key(), {8, 4, kLarge});
+  ASSERT_TRUE(large);
+  large->receipts.opposite = &*shown_;
+  EXPECT_EQ(slabs_after(*large, kLarge, 1000), 1U) << "two of them would be too much memory";
+}
+
+TEST_F(OutLinkTest, SmallSlabsAreAddedInGrowingSteps) {
+  const std::uint32_t all = link_->view().layout().classes[0].count;
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t i = 0; i < all; ++i) {
+    ASSERT_TRUE(link_->take_slab(1));
+    const std::uint32_t now = link_->slabs.allocated(0);
+    if (steps.empty() || steps.back() != now) steps.push_back(now);
+  }
+  EXPECT_EQ(steps, (std::vector<std::uint32_t>{8, 16, 32, 64, 128}));
 }
 
 TEST_F(OutLinkTest, StringsAreInternedOnceAndSeldomTooMany) {
