@@ -345,7 +345,7 @@ class AgentCore {
   Result<void> make_timer();
   void set_timer();
   void disarm();
-  void wake_up();  // says that it is awake, empties its eventfds, looks at the control socket
+  void wake_up();  // says that it is awake, looks at the control socket where a clock has ticked
   void offer_room();
   void publish_pressure();
 

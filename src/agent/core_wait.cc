@@ -119,8 +119,7 @@ void AgentCore::wake_up() {
   armed_ = false;
   set_timer();
   waiter_->wake_up();
-  waiter_->drain_events();
-  poll_control();
+  poll_control_at(os::coarse_ns());
 }
 
 // Event mode: from here until the next call the agent counts as asleep. The caller looks once more

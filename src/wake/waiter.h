@@ -90,8 +90,12 @@ class Waiter {
   [[nodiscard]] bool uses_events() const { return events_; }
 
   // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more
-  // afterwards and calls signal_self() if there is something.
-  void fall_asleep() { say_asleep(shm::Sleep::kEvent); }
+  // afterwards and calls signal_self() if there is something. What rang before is over then, and
+  // until then the fd stays readable: who was woken loses no time with it.
+  void fall_asleep() {
+    drain_events();
+    say_asleep(shm::Sleep::kEvent);
+  }
   void wake_up();
   void signal_self();
   void drain_events();

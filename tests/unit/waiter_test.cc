@@ -124,6 +124,18 @@ TEST_F(WaiterTest, ASleepIsEndedOnceByEachWhoRings) {
   }
 }
 
+TEST_F(WaiterTest, ARingIsOverWhenItFallsAsleepAgain) {
+  Bell bell{&page_, bells_.own()};
+  waiter_.fall_asleep();
+  EXPECT_TRUE(ring(bell, kNow));
+  waiter_.wake_up();
+  EXPECT_TRUE(can_be_read(bells_.fd())) << "its user may look again";
+  waiter_.fall_asleep();
+  EXPECT_FALSE(can_be_read(bells_.fd())) << "its user would not sleep";
+  EXPECT_TRUE(ring(bell, kNow)) << "this is another sleep";
+  EXPECT_TRUE(can_be_read(bells_.fd()));
+}
+
 TEST_F(WaiterTest, ARingThatFoundNobodyIsMadeAgain) {
   const os::UniqueFd event = os::create_event_fd().value();
   Bell bell{&page_, event.get()};
