@@ -1,9 +1,8 @@
 #pragma once
 // The sleeper's half of the sleeping protocol (bell.h has the waker's).
 //
-//   glances ... look ... spin (bounded, adaptive) ... say that we sleep ... full fence ... last
-//   look
-//   ... block
+//   glances ... look ... spin (bounded, adaptive) ... say that we sleep ... full fence ...
+//   last look ... block
 //
 // Two ways to block, said in the status word: a futex on the own status page, or the own eventfds,
 // which a user may also wait on outside of the library. The futex is the faster one and forgets a
