@@ -151,14 +151,30 @@ struct VerifiedExtents {
   std::array<std::uint32_t, kSlabClasses> slabs{};
 };
 
+// Of the message of an id: it can be the owner's.
+[[nodiscard]] constexpr bool is_id_of(std::uint64_t id, std::uint32_t owner_pid) {
+  return pid_of_message(id) == owner_pid && counter_of_message(id) != 0;
+}
+
+// Of a payload in a slab.
+[[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint32_t length,
+                                          std::uint64_t generation, const LinkLayout& layout,
+                                          const VerifiedExtents& verified) {
+  if (slab >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
+  const std::size_t slab_class = layout.class_of(slab);
+  const SlabClass& size = layout.classes[slab_class];
+  if (slab - size.first >= verified.slabs[slab_class]) return SlotFault::kBadSlab;
+  return length <= size.slab_bytes ? SlotFault::kNone : SlotFault::kBadLength;
+}
+
 // Checks a private copy of what a slot says against the contract and the verified extents. kBadSlab
 // and kBadString may only mean that the sender has allocated more since: the caller verifies and
 // asks again, once.
 [[nodiscard]] inline SlotFault check_head(const MessageHeader& header, std::uint64_t generation,
                                           std::uint32_t owner_pid, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
-  const bool owners = pid_of_message(header.id) == owner_pid && counter_of_message(header.id) != 0;
-  if (!owners && !is_mutant(Mutant::kForeignIdAccepted)) return SlotFault::kForeignId;
+  if (!is_id_of(header.id, owner_pid) && !is_mutant(Mutant::kForeignIdAccepted))
+    return SlotFault::kForeignId;
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
   if ((header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0) {
     return SlotFault::kBadFlags;
@@ -172,30 +188,20 @@ struct VerifiedExtents {
                                                                           : SlotFault::kBadLength;
   }
   if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
-  if (header.slab >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
-  const std::size_t slab_class = layout.class_of(header.slab);
-  if (header.slab - layout.classes[slab_class].first >= verified.slabs[slab_class]) {
-    return SlotFault::kBadSlab;
-  }
-  return header.length <= layout.classes[slab_class].slab_bytes ? SlotFault::kNone
-                                                                : SlotFault::kBadLength;
+  return check_slab(header.slab, header.length, generation, layout, verified);
 }
 // The same of a plain message, where its words are to be found sound at once. False: check_head()
 // says whether it is.
 [[nodiscard]] inline bool is_sound_plain(const HeaderWords& words, std::uint32_t owner_pid,
                                          const LinkLayout& layout,
                                          const VerifiedExtents& verified) {
-  if (!words.is_plain() || pid_of_message(words.id()) != owner_pid ||
-      counter_of_message(words.id()) == 0 || words.sent_ns() < 0 ||
+  if (!words.is_plain() || !is_id_of(words.id(), owner_pid) || words.sent_ns() < 0 ||
       words.type() > verified.strings || words.channel() > verified.strings) {
     return false;
   }
   if (!words.in_slab()) return words.length() <= kInlineBytes && words.slab() == kNoSlab;
-  if (words.slab() >= layout.total_slabs() || words.generation() == 0) return false;
-  const std::size_t slab_class = layout.class_of(words.slab());
-  const SlabClass& size = layout.classes[slab_class];
-  return words.slab() - size.first < verified.slabs[slab_class] &&
-         words.length() <= size.slab_bytes;
+  return check_slab(words.slab(), words.length(), words.generation(), layout, verified) ==
+         SlotFault::kNone;
 }
 [[nodiscard]] inline SlotFault check_slot(const SlotCopy& copy, std::uint32_t owner_pid,
                                           const LinkLayout& layout,

@@ -116,13 +116,19 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
   return send_special(link, parcel, envelope, id, lane);
 }
 
+// The slab is out with the message of this header.
+inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
+                                shm::MessageHeader& header) {
+  link.slabs.mark_out(loan);
+  header.flags |= shm::kFlagSlab;
+  header.slab = loan.slab;
+}
+
 inline Outcome SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
                               const Envelope& envelope, std::uint64_t id) {
   const shm::SlabPool::Loan lent = std::exchange(*parcel.loan, {});
-  link.slabs.mark_out(lent);
   shm::MessageHeader header = head(parcel, envelope, id);
-  header.flags |= shm::kFlagSlab;
-  header.slab = lent.slab;
+  name_slab(link, lent, header);
   const Outcome outcome = publish(link, lane, header, lent.generation, nullptr);
   prefetch_next_slab(link, lent.slab, parcel.bytes.size());
   return outcome;
@@ -224,11 +230,9 @@ Outcome SendPath::place_elsewhere(OutLink& link, const Parcel& parcel,
 
 void SendPath::put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                            const shm::Extension* extension, Letter& letter) {
-  letter.header.flags |= shm::kFlagSlab;
-  letter.header.slab = loan.slab;
+  name_slab(link, loan, letter.header);
   letter.generation = loan.generation;
   letter.area = extension;
-  link.slabs.mark_out(loan);
 }
 
 // Nobody is rung, so nothing is looked at after the publish either: where the receiver has another

@@ -57,7 +57,6 @@ TEST_F(AloneTest, IsLeasedAndCommittedAndItsSenderHearsOfIt) {
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
 }
 
-// Its class has few slabs that the reader has seen until its first message was taken the usual way.
 TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   Peer& peer = join(100);
   constexpr char kText[] = "in a slab";
@@ -72,25 +71,26 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
     peer.publish(header, Lane::kNormal, nullptr, slab->generation);
     return *slab;
   };
+  const auto stamp_of = [&](const shm::SlabPool::Loan& loan) -> auto& {
+    return peer.back.view().stamp(peer.link->sink.bank, loan.slab);
+  };
   publish();
-  expect_left(1);
+  expect_left(1);  // the reader verifies the memory of its class, which the usual way does
   const shm::SlabPool::Loan lent = publish();
   const std::uint32_t at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
   const auto payload = receiver_->payload(at);
   EXPECT_EQ(std::memcmp(payload.data(), kText, payload.size()), 0);
   EXPECT_EQ(payload.size(), sizeof(kText));
-  const auto& stamp = peer.back.view().stamp(peer.link->sink.bank, lent.slab);
-  EXPECT_NE(stamp.observe(), lent.generation) << "it is being read";
+  EXPECT_NE(stamp_of(lent).observe(), lent.generation) << "it is being read";
   receiver_->done(at);
-  EXPECT_EQ(stamp.observe(), lent.generation);
+  EXPECT_EQ(stamp_of(lent).observe(), lent.generation);
 
   const shm::SlabPool::Loan old = publish();
-  const auto& row = peer.back.view().stamp(peer.link->sink.bank, old.slab);
   peer.link->has_old_stamps = true;  // and one of them says that this one is finished
-  peer.back.view().stamp(peer.link->sink.bank, old.slab).publish(old.generation);
+  stamp_of(old).publish(old.generation);
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
-  EXPECT_LT(row.observe(), old.generation) << "its sender would write it over";
+  EXPECT_LT(stamp_of(old).observe(), old.generation) << "its sender would write it over";
 }
 
 // What its sender says of the time is not believed beyond the time when its lane was empty.
