@@ -439,7 +439,6 @@ class AgentCore {
   std::vector<std::unique_ptr<send::OutLink>> out_;  // Peer::slot is the place; null = vacant
   std::unordered_map<Pid, std::uint32_t> slot_of_;
   SendQueue queue_;
-
   std::unique_ptr<receive::Receiver> receiver_;
   std::vector<std::uint32_t> leases_;    // being handled, in the order of handing out
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
@@ -486,6 +485,7 @@ class AgentCore {
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
   bool blocked_ = false;
   bool sleeping_ = false;  // the user said so
+  bool leaving_ = false;   // waits until what it has sent is taken
   bool down_ = false;      // the hive went down, or this life has ended
   bool stop_serving_ = false;
   bool shows_parent_ = false;  // something is to be sent to a sibling

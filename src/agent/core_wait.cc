@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kConnected = 10'000'000'000;   // nothing but the rare re-scan
 constexpr std::int64_t kUnconnected = 1'000'000'000;  // nobody would ring us for a dead sender
-constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor
+constexpr std::int64_t kBelt = 10'000'000;            // while senders still look for a successor,
+                                                      // or nobody may ring for a last receipt
 constexpr std::int64_t kBeltFor = 5'000'000'000;
 constexpr std::int64_t kShortest = 1'000'000;
 constexpr std::int64_t kOwing = 1'000'000'000;  // nobody rings when there is memory again
@@ -56,7 +57,7 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
-  std::int64_t longest = belt_ns_;
+  std::int64_t longest = leaving_ ? std::min(belt_ns_, kBelt) : belt_ns_;
   if (const std::int64_t next = next_payment_ns(); next != kNever) {
     longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
   }

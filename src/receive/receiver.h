@@ -64,6 +64,10 @@ inline constexpr std::size_t kActiveLinks = 8;
   return std::clamp(table_entries / 32, kLeast, kMost);
 }
 
+// Of so many messages that come alone one is followed by a fence, in lanes of at least as many
+// slots.
+inline constexpr std::uint32_t kUnfenced = 4;
+
 class Receiver {
  public:
   explicit Receiver(std::unique_ptr<HomeMemory> home);
@@ -299,6 +303,7 @@ class Receiver {
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void ring_for_space(InLink& link);
+  void ring_sometimes(InLink& link);
   [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
@@ -342,10 +347,11 @@ class Receiver {
   std::vector<Refused> refused_;
   std::uint64_t acks_unread_ = 0;
   std::size_t slice_ = 0;
-  std::uint32_t spare_ = 0;  // ordinary messages of the batch for which there is room
-  bool cut_short_ = false;   // see was_cut_short()
-  bool lacks_room_ = false;  // see lacks_room()
-  bool skipping_ = false;    // see is_skipping()
+  std::uint32_t unfenced_ = 0;  // receipts since the last fence
+  std::uint32_t spare_ = 0;     // ordinary messages of the batch for which there is room
+  bool cut_short_ = false;      // see was_cut_short()
+  bool lacks_room_ = false;     // see lacks_room()
+  bool skipping_ = false;       // see is_skipping()
   std::int64_t all_empty_ns_ = 0;
   static constexpr std::int64_t kNoTime = -1;  // every message was sent later
   std::int64_t clock_ns_ = kNoTime;            // coarse: when the last batch was begun, or later

@@ -70,7 +70,7 @@ class Waiter {
   template <typename Look, typename Glance>
   [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) {
     if (!spins()) return false;
-    for (int i = 0; i < kGlances; ++i) {
+    for (int i = 0; i < kGlances; ++i, await_loads()) {
       if (!glance()) continue;
       const bool found = look();
       if (found) adapt(true);
@@ -82,6 +82,14 @@ class Waiter {
   [[nodiscard]] bool spins() const { return policy_.spin_ns != 0; }
   // A moment in which another look would find nothing new.
   static void pause();
+  // Until what was loaded has come. SUBTLE: the CPU would run ahead into the glances that follow,
+  // and when the line changes throw away all that it has done since: on the way of each message
+  // that somebody spins for.
+  static void await_loads() {
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#endif
+  }
 
   // From now on the eventfds are signalled instead of the futex, between calls into the library
   // too.
@@ -119,14 +127,14 @@ class Waiter {
     return found;
   }
 
-  // Looks where a glance says so. An eager one does not pause between glances: a pause costs as
+  // Looks where a glance says so. An eager one does not pause between glances: a pause may cost as
   // much as a cache-line transfer.
   template <typename Look, typename Glance>
   static bool stare(Look&& look, Glance&& glance, bool eager) {
     for (int i = 0; i < kGlances; ++i) {
       const bool seen = glance();
       if (seen && look()) return true;
-      if (seen || !eager) pause();
+      seen || !eager ? pause() : await_loads();
     }
     return false;
   }

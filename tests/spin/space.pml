@@ -1,7 +1,7 @@
 /* Back-pressure with both ends asleep: AgentCore::wait_for_space() (src/agent/core_send.cc) over
    Waiter::wait() (src/wake/waiter.h), SendPath::check(), publish() and want_space()
-   (src/send/send_path.cc), Receiver::drain(), commit(), done() and ring_for_space()
-   (src/receive/receiver.cc), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).
+   (src/send/send_path.cc), Receiver::drain(), commit(), done(), ring_for_space() and
+   ring_sometimes() (src/receive), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).
 
    Modelled    two agents that send to each other and wait for space, both with one thread. Each has
                the store buffer of x86-TSO: slots, receipts, space word and status word leave it in
@@ -13,6 +13,8 @@
                (wake.pml). Receipts, stamps and slots are counts.
                With -DREMEMBER each bell remembers the sleep that it has ended, as in the code;
                without it, every ring is made, and more messages can be searched.
+               With -DUNFENCED=n most messages come alone in their lane: of n receipts one has a
+               fence (Receiver::ring_sometimes()), and lanes have n slots. One less is a mutant.
    No time     nothing ends a block but a ring. A deadline ends a wait only where the design says
                that nothing else can: both agents wait, and neither can drain or give back any more.
    Faults      kill of agent 1 at any step.
@@ -20,13 +22,24 @@
                its peer is dead, and has taken whatever its peer has published.
 
    Exhaustive: 992,793 states; with -DSLABS 311,687; with -DTABLE=1 -DMESSAGES=3, where tables fill
-   up, 2,606,038; with -DREMEMBER and -DSLABS 1,846,998, and -DTABLE=1 8,539,710. */
+   up, 2,606,038; with -DUNFENCED=3 -DMESSAGES=5 -DANSWERS=1 2,722,042; with -DREMEMBER and -DSLABS
+   1,846,998, and -DTABLE=1 8,539,710. */
 
 #ifndef MESSAGES
 #define MESSAGES 2
 #endif
+#ifndef ANSWERS
+#define ANSWERS MESSAGES /* of agent 1 */
+#endif
+#ifdef MUTANT_LANE_TOO_SHORT
+#define SLOTS (UNFENCED - 1)
+#endif
 #ifndef SLOTS
+#ifdef UNFENCED
+#define SLOTS UNFENCED
+#else
 #define SLOTS 1
+#endif
 #endif
 #ifndef TABLE
 #define TABLE 2 /* entries of each inbox */
@@ -74,6 +87,7 @@ end:
 
 #define FENCE empty(stores[me])
 #define PEER (1 - me)
+#define TO_SEND (me == 0 -> MESSAGES : ANSWERS)
 
 /* wake::ring() of somebody who sleeps on the eventfd. A sleep that can be seen no more is as good as
    none, and the states are fewer (wake.pml). */
@@ -136,12 +150,43 @@ inline give_back(count) {
   fi
 }
 
-/* Receiver::drain_all(): one message; `found` says that there was one and room for it. */
+#ifdef UNFENCED
+/* Receiver::ring_sometimes(), after the receipt for a message that was alone in its lane. */
+inline give_back_one() {
+  stores[me] ! RECEIPT, taken[me];
+  atomic {
+    unfenced++;
+    if
+    :: space[PEER] || unfenced == UNFENCED -> unfenced = 0; wanted = true
+    :: else
+    fi
+  }
+  if
+  :: wanted -> FENCE; wanted = space[PEER];
+     if
+     :: atomic { wanted -> wanted = false }; ring_peer(for_space[me])
+     :: else
+     fi
+  :: else
+  fi
+}
+#endif
+
+/* Receiver::drain_all(): one message; `found` says that there was one and room for it. With UNFENCED
+   Receiver::take_alone() too. */
 inline drain() {
   found = false;
   if
+#ifdef UNFENCED
+  :: atomic { lane[PEER] == taken[me] + 1 && held[me] < TABLE ->
+              taken[me]++; held[me]++; found = true }
+     give_back_one()
+  :: atomic { lane[PEER] > taken[me] + 1 && held[me] < TABLE ->
+              taken[me]++; held[me]++; found = true }
+#else
   :: atomic { lane[PEER] != taken[me] && held[me] < TABLE ->
               taken[me]++; held[me]++; found = true }
+#endif
 #ifndef SLABS
      give_back(taken[me])
 #endif
@@ -182,12 +227,15 @@ inline attempt() {
 
 proctype agent(byte me) {
   byte sent, finished, result;
+#ifdef UNFENCED
+  byte unfenced;
+#endif
   bool found, wanted;
   {
 sending:
     do
-    :: result == 2 || sent == MESSAGES -> break
-    :: result != 2 && sent < MESSAGES ->
+    :: result == 2 || sent == TO_SEND -> break
+    :: result != 2 && sent < TO_SEND ->
        if
        :: drain()
        :: held[me] > 0 -> finish_one()
