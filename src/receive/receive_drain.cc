@@ -433,10 +433,11 @@ void Receiver::ring_for_space(InLink& link) {
   static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
 }
 
-// After one message: a fence for the last of kUnfenced receipts, and the others may be seen late.
-// SUBTLE: whoever sleeps for want of space has seen fewer receipts than there are by less than
-// that, so of the messages in a lane that is not shorter one is taken later, with its space word in
-// sight (space.pml). Who leaves looks for the last receipt itself (AgentCore::detach).
+// SYNC(link.space), after one message: a fence for the last of kUnfenced receipts, whichever links
+// they are for. SUBTLE: whoever sleeps for want of space has missed fewer receipts than that. A
+// fence shows them all, and whoever takes from this lane after it sees the space word; a lane of
+// kUnfenced slots still holds such a message (space.pml). Who leaves looks for the last receipt
+// itself (AgentCore::detach).
 void Receiver::ring_sometimes(InLink& link) {
   const bool is_short = link.view.capacity(shm::Lane::kNormal) < kUnfenced;
   const bool is_wanted = link.view.control().space.relaxed_load() != 0;
