@@ -475,7 +475,7 @@ class AgentCore {
   std::int64_t next_report_ns_ = 0;      // when to say again what was not taken, 0 = nothing
   std::int64_t successor_since_ns_ = 0;  // 0: nobody has to find us
   bool flooded_ = false;                 // the last look found no end
-  std::int64_t belt_ns_ = 0;             // bound of the next block while senders still look for us
+  std::int64_t belt_ns_ = 0;             // bound of the next block where a ring may not come
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;

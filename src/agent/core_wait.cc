@@ -38,7 +38,7 @@ void AgentCore::last_look() {
     const bool early = os::monotonic_ns() - successor_since_ns_ < kBeltFor;
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
   }
-  if (!bells_.complete()) belt_ns_ = kBelt;
+  if (!bells_.complete() || leaving_) belt_ns_ = kBelt;
   const std::int64_t before = os::coarse_ns();
   flooded_ = !drain_fully(kLongestLook);
   receiver_->forget_time();  // it may be long until the next message
@@ -57,7 +57,7 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
-  std::int64_t longest = leaving_ ? std::min(belt_ns_, kBelt) : belt_ns_;
+  std::int64_t longest = belt_ns_;
   if (const std::int64_t next = next_payment_ns(); next != kNever) {
     longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
   }

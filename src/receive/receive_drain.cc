@@ -429,6 +429,7 @@ void Receiver::ring_for_space(InLink& link) {
   // SYNC(link.space): pairs with the fence of the sender between its space word and its last look
   // at the receipts.
   if (!shm::is_mutant(shm::Mutant::kReceiptFenceMissing)) shm::full_fence();
+  unfenced_ = 0;
   if (link.view.control().space.relaxed_load() == 0) return;
   static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
 }
@@ -441,9 +442,7 @@ void Receiver::ring_for_space(InLink& link) {
 void Receiver::ring_sometimes(InLink& link) {
   const bool is_short = link.view.capacity(shm::Lane::kNormal) < kUnfenced;
   const bool is_wanted = link.view.control().space.relaxed_load() != 0;
-  if (!is_short && !is_wanted && ++unfenced_ < kUnfenced) return;
-  unfenced_ = 0;
-  ring_for_space(link);
+  if (is_short || is_wanted || ++unfenced_ == kUnfenced) ring_for_space(link);
 }
 
 void Receiver::ring_all_for_space() {

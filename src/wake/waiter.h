@@ -70,8 +70,11 @@ class Waiter {
   template <typename Look, typename Glance>
   [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) {
     if (!spins()) return false;
-    for (int i = 0; i < kGlances; ++i, await_loads()) {
-      if (!glance()) continue;
+    for (int i = 0; i < kGlances; ++i) {
+      if (!glance()) {
+        await_loads();
+        continue;
+      }
       const bool found = look();
       if (found) adapt(true);
       return found;
@@ -82,14 +85,6 @@ class Waiter {
   [[nodiscard]] bool spins() const { return policy_.spin_ns != 0; }
   // A moment in which another look would find nothing new.
   static void pause();
-  // Until what was loaded has come. SUBTLE: the CPU would run ahead into the glances that follow,
-  // and when the line changes throw away all that it has done since: on the way of each message
-  // that somebody spins for.
-  static void await_loads() {
-#if defined(__x86_64__)
-    __builtin_ia32_lfence();
-#endif
-  }
 
   // From now on the eventfds are signalled instead of the futex, between calls into the library
   // too.
@@ -134,9 +129,21 @@ class Waiter {
     for (int i = 0; i < kGlances; ++i) {
       const bool seen = glance();
       if (seen && look()) return true;
-      seen || !eager ? pause() : await_loads();
+      if (seen || !eager) {
+        pause();
+      } else {
+        await_loads();
+      }
     }
     return false;
+  }
+  // Until what was loaded has come. SUBTLE: the CPU would run ahead into the glances that follow,
+  // and when the line changes throw away all that it has done since: on the way of each message
+  // that somebody spins for.
+  static void await_loads() {
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#endif
   }
   static constexpr int kGlances = 64;
   static constexpr int kEagerRounds = 32;

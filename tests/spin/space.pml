@@ -41,6 +41,11 @@
 #define SLOTS 1
 #endif
 #endif
+#ifdef UNFENCED
+#define ALONE 1 /* messages in a lane, for which there is a way of their own */
+#else
+#define ALONE 0
+#endif
 #ifndef TABLE
 #define TABLE 2 /* entries of each inbox */
 #endif
@@ -131,6 +136,13 @@ inline say_asleep() {
 #endif
 }
 
+inline ring_if_wanted() {
+  if
+  :: atomic { wanted -> wanted = false }; ring_peer(for_space[me])
+  :: else
+  fi
+}
+
 /* Receiver::ring_for_space(), after a receipt or a stamp. */
 inline give_back(count) {
 #ifdef MUTANT_SPACE_WORD_READ_FIRST
@@ -144,10 +156,7 @@ inline give_back(count) {
 #endif
   wanted = space[PEER];
 #endif
-  if
-  :: atomic { wanted -> wanted = false }; ring_peer(for_space[me])
-  :: else
-  fi
+  ring_if_wanted()
 }
 
 #ifdef UNFENCED
@@ -162,11 +171,7 @@ inline give_back_one() {
     fi
   }
   if
-  :: wanted -> FENCE; wanted = space[PEER];
-     if
-     :: atomic { wanted -> wanted = false }; ring_peer(for_space[me])
-     :: else
-     fi
+  :: wanted -> FENCE; wanted = space[PEER]; ring_if_wanted()
   :: else
   fi
 }
@@ -181,12 +186,9 @@ inline drain() {
   :: atomic { lane[PEER] == taken[me] + 1 && held[me] < TABLE ->
               taken[me]++; held[me]++; found = true }
      give_back_one()
-  :: atomic { lane[PEER] > taken[me] + 1 && held[me] < TABLE ->
-              taken[me]++; held[me]++; found = true }
-#else
-  :: atomic { lane[PEER] != taken[me] && held[me] < TABLE ->
-              taken[me]++; held[me]++; found = true }
 #endif
+  :: atomic { lane[PEER] > taken[me] + ALONE && held[me] < TABLE ->
+              taken[me]++; held[me]++; found = true }
 #ifndef SLABS
      give_back(taken[me])
 #endif
