@@ -4,6 +4,14 @@
 
 namespace beeline::bench {
 
+namespace {
+
+std::string_view text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
 std::string name_of(Side side) {
   if (side == Side::kPing) return "ping";
   return number_of(side) == 1 ? "pong" : "pong-" + std::to_string(number_of(side));
@@ -79,6 +87,27 @@ bool Player::try_send(std::uint64_t number) {
     sent = agent_.send(*loan);
   }
   return sent.status != SendStatus::kFull && note(sent);
+}
+
+bool Player::ask(std::uint64_t number) {
+  write_whole(spoken_, number);
+  Result<Message> answer = agent_.request(peer_, text_of(spoken_));
+  if (!answer) return note(answer.error().text);
+  const bool whole = is_whole(*answer, number);
+  answer->done();
+  return whole || note("an answer is not what was sent");
+}
+
+// As whoever must not lose a question does it: it is finished once it is answered.
+bool Player::answer(std::uint64_t number) {
+  Result<Message> question = next();
+  if (!question) return note(question.error().text);
+  const bool whole = is_whole(*question, number);
+  const bool end = question->payload().empty();
+  if (whole) write_whole(spoken_, number);
+  const bool answered = whole && note(agent_.reply(*question, text_of(spoken_)));
+  question->done();
+  return answered || (!end && !whole && note("a question is not what was sent"));
 }
 
 bool Player::note(const SendResult& result) {

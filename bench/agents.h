@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <vector>
 
 #include <beeline/agent.h>
 
@@ -68,6 +69,14 @@ class Player {
   /// The same, without waiting for space. False: there was none, or error() says why.
   [[nodiscard]] bool try_send(std::uint64_t number);
 
+  /// Asks with the payload of `number`, waits for the answer, reads it whole and finishes it.
+  /// False: none came, or not the one that was expected; error() says why.
+  [[nodiscard]] bool ask(std::uint64_t number);
+
+  /// Waits for the question of `number`, reads it whole, answers with the same and finishes it.
+  /// False: as of receive().
+  [[nodiscard]] bool answer(std::uint64_t number);
+
   /// Waits for the payload of `number`, reads it as the case says and finishes it. False: it was
   /// the end, or something else than expected; error() tells.
   [[nodiscard]] bool receive(std::uint64_t number) {
@@ -105,7 +114,10 @@ class Player {
 
  private:
   Player(Agent agent, Peer peer, const Case& what)
-      : agent_(std::move(agent)), peer_(peer), what_(what) {}
+      : agent_(std::move(agent)),
+        peer_(peer),
+        what_(what),
+        spoken_(what.carry == Carry::kRequest ? what.size : 0) {}
   /// A first message each way, after which both know both links.
   [[nodiscard]] Result<void> greet(Side side);
   /// The next message, waited for as the case says.
@@ -125,6 +137,7 @@ class Player {
   Case what_;
   std::string error_;
   alignas(64) std::array<std::byte, kLanePayload> buffer_{};
+  std::vector<std::byte> spoken_;  // of questions and answers, which are copied whatever their size
 };
 
 }  // namespace beeline::bench

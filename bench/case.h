@@ -20,6 +20,7 @@ enum class Carry : std::uint8_t {
   kLane,       ///< written whole, sent by send(), read whole
   kLoan,       ///< written whole in a loan, read whole in place
   kUntouched,  ///< a loan that neither side looks into
+  kRequest,    ///< written whole, copied by request() and by reply(), read whole
 };
 
 /// What the machine's own limit is measured with.
@@ -122,6 +123,8 @@ struct Outcome {
       return "loan";
     case Carry::kUntouched:
       return "untouched";
+    case Carry::kRequest:
+      return "request";
   }
   return "unknown";
 }

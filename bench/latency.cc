@@ -16,11 +16,13 @@ namespace {
 
 constexpr double kWarmUpSeconds = 0.02;
 
+bool asks(const Case& what) { return what.carry == Carry::kRequest; }
+
 Result<void> ping(Board& board, Player& player, const Case& what) {
   std::uint64_t number = 0;
   const auto round = [&](std::uint32_t) {
     ++number;
-    return player.send(number) && player.receive(number);
+    return asks(what) ? player.ask(number) : player.send(number) && player.receive(number);
   };
   time_rounds(kWarmUpSeconds, board.rounds, round);
   board.rounds.clear();
@@ -32,8 +34,11 @@ Result<void> ping(Board& board, Player& player, const Case& what) {
   return player.error();
 }
 
-Result<void> pong(Player& player) {
-  for (std::uint64_t number = 1; player.receive(number) && player.send(number);) ++number;
+Result<void> pong(Player& player, const Case& what) {
+  const auto round = [&](std::uint64_t number) {
+    return asks(what) ? player.answer(number) : player.receive(number) && player.send(number);
+  };
+  for (std::uint64_t number = 1; round(number);) ++number;
   return player.error();
 }
 
@@ -41,6 +46,7 @@ Result<void> pong(Player& player) {
 std::string how_text(const Case& what) {
   std::string text(to_string(what.mode));
   if (what.carry == Carry::kUntouched) text += ", untouched";
+  if (asks(what)) text += ", request";
   if (what.rate > 0.0) text += fmt::format(", {}/s", what.rate);
   return text;
 }
@@ -83,27 +89,45 @@ class Latency final : public Benchmark {
 
   void add_flags(CLI::App& command) override {
     add_footer(command,
-               "Without --size also a loan of 1M that is not touched. With neither --size nor\n"
-               "--mode all of them in mode sleep as well.");
+               "Without --size also a loan of 1M that is not touched, and 64 bytes by request.\n"
+               "With neither --size nor --mode all of them in mode sleep as well.");
     flags_.add_run(command, 0.3).add_attempts(command).add_modes(command, {WaitMode::kSpin});
     flags_.add_sizes(command, {16, 64, 1024}).add_carry(command).add_rate(command);
     flags_.add_hist(command);
+    command
+        .add_flag("--request", request_,
+                  "Each round is a request() and its answer, which is sent with reply() before the "
+                  "question is finished; payloads are copied")
+        ->excludes("--untouched", "--rate");
   }
 
   Result<void> run(Sink& out) override {
-    auto rows = flags_.sized();
-    if (!flags_.has_sizes()) {
-      rows.push_back(rows.back());
-      rows.back().size = 1 << 20;
-      rows.back().carry = Carry::kUntouched;
-    }
-    for (Case& row : rows) row.rate = flags_.rate();
-    auto cases = flags_.cases(rows);
+    auto cases = flags_.cases(rows());
     if (!flags_.has_sizes() && !flags_.has_modes()) {
-      cases = flags_.cases(rows, {WaitMode::kSpin, WaitMode::kSleep});
+      cases = flags_.cases(rows(), {WaitMode::kSpin, WaitMode::kSleep});
     }
     return run_rows_in_hive(out, flags_, cases, run_latency, fill);
   }
+
+ private:
+  [[nodiscard]] std::vector<Case> rows() const {
+    auto rows = flags_.sized();
+    for (Case& row : rows) {
+      row.rate = flags_.rate();
+      if (request_) row.carry = Carry::kRequest;
+    }
+    if (flags_.has_sizes() || request_) return rows;
+    Case more = rows.front();
+    more.size = 1 << 20;
+    more.carry = Carry::kUntouched;
+    rows.push_back(more);
+    if (flags_.rate() > 0.0) return rows;
+    more.size = kLanePayload;
+    more.carry = Carry::kRequest;
+    rows.push_back(more);
+    return rows;
+  }
+  bool request_ = false;
 };
 
 }  // namespace
@@ -114,7 +138,7 @@ Result<Outcome> run_latency(SharedBoard& board, const Case& what) {
     if (!joined) return tl::unexpected(joined.error());
     auto player = std::make_shared<Player>(std::move(*joined));
     return [player, &what](Board& own, Side plays) {
-      return plays == Side::kPing ? ping(own, *player, what) : pong(*player);
+      return plays == Side::kPing ? ping(own, *player, what) : pong(*player, what);
     };
   });
 }

@@ -82,24 +82,24 @@ class Inbox {
   }
 
   // The same for a message that is nothing but a payload: each word is copied once, from its slot.
-  // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_plain(words).
+  // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_simple(words).
   std::uint32_t put_plain(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
                           std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
-    const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank);
+    const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
     if (rank <= kRankCritical) ++critical_;
     const std::int64_t key = order_key(policy_, rank_step_us_, sent_ns, rank);
     index_.push(make_node(key, home_.entry(at).arrival, at));
     return at;
   }
   // The same without a place in the order: once it is committed take_only() is to take it, before
-  // anything else happens here.
+  // anything else happens here. `mark`: 0 or kFlagMatched.
   [[gnu::always_inline]] std::uint32_t put_alone(const HeaderWords& words, const Slot& slot,
                                                  std::uint16_t row, Lane lane,
                                                  std::uint64_t position, std::int64_t sent_ns,
-                                                 std::int32_t rank) {
+                                                 std::int32_t rank, std::uint16_t mark) {
     const std::uint32_t at = claim(row, lane, position);
     Entry& entry = home_.entry(at);
-    words.store(entry.header, sent_ns, rank, flag_of(lane));
+    words.store(entry.header, sent_ns, rank, static_cast<std::uint16_t>(flag_of(lane) | mark));
     if (words.in_slab()) {
       entry.generation = words.generation();
     } else {

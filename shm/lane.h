@@ -190,12 +190,12 @@ struct VerifiedExtents {
   if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
   return check_slab(header.slab, header.length, generation, layout, verified);
 }
-// The same of a plain message, where its words are to be found sound at once. False: check_head()
+// The same of a simple message, where its words are to be found sound at once. False: check_head()
 // says whether it is.
-[[nodiscard]] inline bool is_sound_plain(const HeaderWords& words, std::uint32_t owner_pid,
-                                         const LinkLayout& layout,
-                                         const VerifiedExtents& verified) {
-  if (!words.is_plain() || !is_id_of(words.id(), owner_pid) || words.sent_ns() < 0 ||
+[[nodiscard]] inline bool is_sound_simple(const HeaderWords& words, std::uint32_t owner_pid,
+                                          const LinkLayout& layout,
+                                          const VerifiedExtents& verified) {
+  if (!words.is_simple() || !is_id_of(words.id(), owner_pid) || words.sent_ns() < 0 ||
       words.type() > verified.strings || words.channel() > verified.strings) {
     return false;
   }

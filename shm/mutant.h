@@ -45,6 +45,7 @@ enum class Mutant : unsigned char {
   kLookSkipped,       // nothing is looked for while the inbox holds something
   kQueuedOverlooked,  // one message in all lanes goes before those that the inbox holds
   kUrgentOverlooked,  // an ordinary message by itself goes before an urgent one of another link
+  kAnswerUnmarked,    // an answer that goes the short way is one like any other message
   kReceiptsDropped,   // a drained link goes although a successor has to read the receipts in it
   // What a peer may not make us believe.
   kReceiptBelieved,     // a receipt beyond what was sent

@@ -151,6 +151,7 @@ class HeaderWords {
         generation_(slot.generation.relaxed_load()) {}
 
   [[nodiscard]] std::uint64_t id() const { return words_[0]; }
+  [[nodiscard]] std::uint64_t reply_to() const { return words_[1]; }
   [[nodiscard]] std::int64_t sent_ns() const { return static_cast<std::int64_t>(words_[2]); }
   [[nodiscard]] std::int32_t rank() const { return static_cast<std::int32_t>(words_[3] >> 32); }
   [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(words_[4]); }
@@ -164,11 +165,11 @@ class HeaderWords {
   [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
 
-  // It is nothing but a payload: it answers nothing, orders nothing and ends with nobody; no time
-  // to live, no flag but that it lies in a slab.
-  [[nodiscard]] bool is_plain() const {
+  // It is nothing but a payload, and perhaps an answer: it orders nothing and ends with nobody; no
+  // time to live, no flag but that it lies in a slab.
+  [[nodiscard]] bool is_simple() const {
     const bool lives_for_ever = static_cast<std::uint32_t>(words_[3]) == 0;
-    return words_[1] == 0 && lives_for_ever && (words_[5] & 0xffff & ~kFlagSlab) == 0;
+    return lives_for_ever && (words_[5] & 0xffff & ~kFlagSlab) == 0;
   }
 
   // The same in the memory of whoever has read it, with what the reader makes of three fields.

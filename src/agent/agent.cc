@@ -2,10 +2,16 @@
 
 #include "src/agent/core.h"
 #include "src/agent/status.h"
+#include "src/os/clock.h"
 
 namespace beeline {
 
 namespace {
+
+// The end of a wait of kRequestPatience, by the cheaper clock, which may be a tick behind.
+Deadline patience() {
+  return Deadline(std::chrono::nanoseconds(os::coarse_ns()) + kRequestPatience);
+}
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
@@ -162,13 +168,13 @@ Result<Message> Agent::request(Peer to, std::span<const std::byte> payload, Dead
 }
 
 Result<Message> Agent::request(Peer to, std::string_view payload, const SendOptions& options) {
-  return core_->request(to, bytes_of(payload), after(kRequestPatience), options);
+  return core_->request(to, bytes_of(payload), patience(), options);
 }
 Result<Message> Agent::request(std::string_view to, std::string_view payload,
                                const SendOptions& options) {
   const auto found = core_->peer(to);
   if (!found) return tl::unexpected(found.error());
-  return core_->request(*found, bytes_of(payload), after(kRequestPatience), options);
+  return core_->request(*found, bytes_of(payload), patience(), options);
 }
 Result<MessageId> Agent::request_then(Peer to, std::span<const std::byte> payload,
                                       Deadline deadline, AnswerHandler then,

@@ -16,6 +16,7 @@
 
 #include <beeline/agent.h>
 
+#include "src/agent/attempt.h"
 #include "src/agent/debt.h"
 #include "src/agent/escalations.h"
 #include "src/agent/fork_guard.h"
@@ -256,6 +257,8 @@ class AgentCore {
   // core_request.cc
   Result<void> ask(Question& question, std::span<const std::byte> payload,
                    const SendOptions& options, Deadline send_until);
+  [[nodiscard]] SendResult send_question(Question& question, std::span<const std::byte> payload,
+                                         const SendOptions& options, Deadline until);
   void begin(Question& question);
   void end(Question& question);
   // A look, for the predicates of waits: an answer, or none to be expected any more.
@@ -280,7 +283,11 @@ class AgentCore {
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
-  [[nodiscard]] std::uint32_t take_alone(const Filter& filter);  // see Receiver
+  // See Receiver.
+  [[nodiscard]] std::uint32_t take_alone(const Filter& filter);
+  [[nodiscard]] std::uint32_t take_alone(const receive::PendingReply& pending) {
+    return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
+  }
   // The next entry, leased, without waiting; kNoEntry if there is none.
   [[nodiscard]] std::uint32_t look_for(const Filter& filter);
   // The same with a look at all lanes.
@@ -373,17 +380,6 @@ class AgentCore {
   [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);
   [[nodiscard]] MessageId reserve_id();
   [[nodiscard]] bool look_for_receipts(Peer to);
-  // A message on its way, and what became of it.
-  struct Attempt {
-    SendResult& result;  // where the caller returns it: a copy of it would be loaded too soon
-    const send::Envelope& envelope;
-    const send::Parcel& parcel;
-    Peer to;
-    MessageId id = 0;  // 0: none yet
-    send::SentPlace* place = nullptr;
-    bool lost = false;  // nobody was rung: the receiver's new life is not known yet
-    std::int64_t sent_ns = 0;
-  };
   // One try; true when another one is of no use.
   [[gnu::always_inline]] [[nodiscard]] bool settle(Attempt& attempt);
   [[nodiscard]] bool settle_again(Attempt& attempt);
@@ -391,6 +387,9 @@ class AgentCore {
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
+  // With nothing but a payload.
+  SendResult send_plain(Peer to, const send::Parcel& parcel, Deadline deadline, MessageId id,
+                        send::SentPlace* place);
   SendResult send_parcel(Peer to, const send::Parcel& parcel, const SendOptions& options,
                          Deadline deadline, MessageId id);
   [[gnu::always_inline]] SendResult deliver(const send::Envelope& envelope, std::uint32_t hops,

@@ -69,13 +69,21 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
   question.cancel_on_timeout = options.cancel_on_timeout;
   // Registered before it is sent: the answer may be faster than we are.
   begin(question);
-  const Letterhead head(options, handled());
-  const SendResult sent =
-      send_as(head, question.to, payload, send_until, question.pending.request_id, &question.place);
+  const SendResult sent = send_question(question, payload, options, send_until);
   question.sent_here = static_cast<bool>(sent);
   if (sent) return {};
   end(question);
   return refused(sent);
+}
+
+SendResult AgentCore::send_question(Question& question, std::span<const std::byte> payload,
+                                    const SendOptions& options, Deadline until) {
+  const MessageId id = question.pending.request_id;
+  const shm::Entry* about = handled();
+  if (about == nullptr && &options == &kPlainSend) {
+    return send_plain(question.to, payload, until, id, &question.place);
+  }
+  return send_as(Letterhead(options, about), question.to, payload, until, id, &question.place);
 }
 
 void AgentCore::begin(Question& question) {
@@ -126,11 +134,21 @@ bool AgentCore::was_taken(const Question& question) {
 Result<std::uint32_t> AgentCore::await(Question& question) {
   const Blocked blocked(*this);
   question.pending.is_blocking = true;
-  wait_until(question.deadline.time_since_epoch().count(), [&] { return is_settled(question); });
-  return conclude(question);
+  std::uint32_t at = shm::kNoEntry;
+  const auto has_come = [&] { return (at = take_alone(question.pending)) != shm::kNoEntry; };
+  const auto glance = [this] { return receiver_->calls_for_turn(); };
+  if (armed_ || !waiter_->glimpse(has_come, glance)) {
+    question.since = std::chrono::steady_clock::now();
+    wait_with(
+        question.deadline.time_since_epoch().count(), has_come,
+        [&] { return is_settled(question); }, glance);
+  }
+  if (at == shm::kNoEntry) return conclude(question);
+  end(question);
+  return at;
 }
 
-// The same without waiting.
+// What is left of it where no answer came by itself.
 Result<std::uint32_t> AgentCore::conclude(Question& question) {
   const QuestionState state = find_out(question);
   if (state == QuestionState::kAnswered) {
@@ -183,6 +201,7 @@ Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> pa
   }
   auto question = std::make_unique<Question>(to, deadline);
   question->then = std::move(then);
+  question->since = std::chrono::steady_clock::now();
   if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {
     return tl::unexpected(asked.error());
   }

@@ -145,9 +145,7 @@ SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload
   const auto to = peer(message.from());
   if (!to) return {status_of(to.error().code), 0, 0};
   const shm::Entry& about = receiver_->entry(message.entry_);
-  SendOptions answer = options;
-  answer.reply_to = about.header.id;
-  const Letterhead head(answer, &about, step_from(about));
+  const Letterhead head(options, about.header.id, &about, step_from(about));
   const SendResult sent = send_as(head, *to, payload, deadline, 0);
   if (sent && is_deferred(message.entry_)) message.done();
   return sent;
@@ -213,6 +211,11 @@ inline SendResult AgentCore::deliver(const send::Envelope& envelope, std::uint32
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
   return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, place);
+}
+
+SendResult AgentCore::send_plain(Peer to, const send::Parcel& parcel, Deadline deadline,
+                                 MessageId id, send::SentPlace* place) {
+  return deliver(send::kPlainEnvelope, 0, to, parcel, deadline, id, place);
 }
 
 bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }

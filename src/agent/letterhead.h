@@ -26,11 +26,15 @@ class Letterhead {
   // letterhead. `step`: how much farther away from the origin it is than that.
   [[gnu::always_inline]] Letterhead(const SendOptions& options, const shm::Entry* handled,
                                     std::uint32_t step = 1)
+      : Letterhead(options, options.reply_to, handled, step) {}
+  // Of what answers this message, whatever the options say.
+  [[gnu::always_inline]] Letterhead(const SendOptions& options, MessageId reply_to,
+                                    const shm::Entry* handled, std::uint32_t step)
       : hops_(options.hops) {
     envelope_.rank = options.rank;
     if (!options.type.empty()) envelope_.type = options.type;
     if (!options.channel.empty()) envelope_.channel = options.channel;
-    envelope_.reply_to = options.reply_to;
+    envelope_.reply_to = reply_to;
     envelope_.ttl_ms = options.ttl_ms;
     if (options.requires_ack) envelope_.flags = shm::kFlagRequiresAck;
     const bool inherits = handled != nullptr && options.inherit;
@@ -79,7 +83,7 @@ class Letterhead {
       if (trace.empty()) trace = control::trace_of(handled->extension());
     }
     // The cause of an answer is what it answers.
-    if ((cause == options.reply_to || cause == 0) && trace.empty()) return;
+    if ((cause == envelope_.reply_to || cause == 0) && trace.empty()) return;
     shm::Extension& extension = extend();
     extension.cause = cause;
     control::set_trace(extension, trace);

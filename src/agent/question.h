@@ -14,7 +14,7 @@ namespace beeline {
 struct Question {
   Peer to;
   Deadline deadline{};
-  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point since{};  // when the wait began, if it was not over at once
   receive::PendingReply pending;
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies

@@ -2,14 +2,13 @@
 
 namespace beeline::receive {
 
-PendingReply* Answers::waiting_for(std::uint32_t from, const shm::MessageHeader& header) const {
-  const bool for_ack = is_ack(header);
+PendingReply* Answers::waiting_for(std::uint32_t from, std::uint64_t reply_to, bool is_ack) const {
   for (PendingReply* pending : pending_) {
-    if (pending->entry != shm::kNoEntry || pending->from != from || pending->for_ack != for_ack) {
+    if (pending->entry != shm::kNoEntry || pending->from != from || pending->for_ack != is_ack) {
       continue;
     }
-    if (pending->request_id == header.reply_to) return pending;
-    if (pending->alias != 0 && pending->alias == header.reply_to) return pending;
+    if (pending->request_id == reply_to) return pending;
+    if (pending->alias != 0 && pending->alias == reply_to) return pending;
   }
   return nullptr;
 }
@@ -58,14 +57,7 @@ bool Answers::close(std::uint64_t id, std::uint32_t from) {
 }
 
 void Answers::remember(std::uint64_t id, std::uint32_t from) {
-  if (id == 0 || !known_.insert({id, from}).second) return;
-  if (closed_.size() < kRemembered) {
-    closed_.emplace_back();
-  } else {
-    known_.erase(closed_[next_]);
-  }
-  closed_[next_] = {id, from};
-  next_ = (next_ + 1) % kRemembered;
+  if (id != 0) known_.add({id, from});
 }
 
 bool Answers::was_asked(std::uint64_t id, std::uint32_t from) const {

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include <beeline/types.h>
 
 #include "shm/index.h"
 #include "shm/slot.h"
+#include "src/receive/recent.h"
 
 namespace beeline::receive {
 
@@ -33,7 +33,11 @@ class Answers {
   [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
   // Whoever waits for this message of `from`, or null.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
-                                          const shm::MessageHeader& header) const;
+                                          const shm::MessageHeader& header) const {
+    return waiting_for(from, header.reply_to, is_ack(header));
+  }
+  [[nodiscard]] PendingReply* waiting_for(std::uint32_t from, std::uint64_t reply_to,
+                                          bool is_ack) const;
 
   // ---- What nobody waits for ----
   // `from` is asked: its first answer is welcome whenever it comes, by the id of the question or by
@@ -61,10 +65,11 @@ class Answers {
   };
   struct Hash {
     std::size_t operator()(const Name& name) const {
-      return std::hash<std::uint64_t>()(name.id ^ (std::uint64_t{name.from} << 40));
+      constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
+      return ((name.id ^ (std::uint64_t{name.from} << 40)) * kSpread) >> 32;
     }
   };
-  static constexpr std::size_t kRemembered = 1024;
+  static constexpr std::uint16_t kRemembered = 1024;
   using Open = std::unordered_map<Name, std::uint64_t, Hash>;
   [[nodiscard]] Open::iterator find_open(const Name& name);
   Open::iterator erase(Open::iterator question);
@@ -72,9 +77,7 @@ class Answers {
   std::vector<PendingReply*> pending_;
   Open open_;                                               // alias by id
   std::unordered_multimap<Name, std::uint64_t, Hash> ids_;  // id by alias
-  std::vector<Name> closed_;                                // a ring
-  std::size_t next_ = 0;                                    // place in it
-  std::unordered_set<Name, Hash> known_;                    // what is in it
+  Recent<Name, Hash, kRemembered> known_;
 };
 
 }  // namespace beeline::receive

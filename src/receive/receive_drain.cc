@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "src/os/clock.h"
-#include "src/receive/rank.h"
 #include "src/receive/receiver.h"
 
 namespace beeline::receive {
@@ -32,58 +31,6 @@ bool Receiver::drain_turn() {
     }
   }
   return taken;
-}
-
-// The link with the one message that lies in all lanes, if nothing is left of what was drained
-// before.
-inline InLink* Receiver::only_link() const {
-  if (!queue_.empty() || has_to_settle() || links_.size() > kActiveLinks) return nullptr;
-  InLink* only = nullptr;
-  for (const auto& link : links_) {
-    if (!link->may_send || link->quarantined()) continue;  // what lies there stays there
-    link->prefetch_payload();
-    if (link->has_message(shm::Lane::kNormal)) {
-      if (only != nullptr || !link->has_one_alone()) return nullptr;
-      only = link.get();
-    } else if (link->has_message(shm::Lane::kUrgent) &&
-               !shm::is_mutant(shm::Mutant::kUrgentOverlooked)) {
-      return nullptr;
-    }
-  }
-  return only;
-}
-
-// A conversation is made of these. The stores are those of put, commit and take, in their order;
-// what is left out is the order among messages, of which there is one.
-std::uint32_t Receiver::take_alone() {
-  InLink* const only = only_link();
-  if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
-  InLink& link = *only;
-  constexpr auto kNormal = shm::Lane::kNormal;
-  std::uint64_t& position = link.position[static_cast<std::size_t>(kNormal)];
-  shm::Inbox& inbox = home_->inbox();
-  if (inbox.plain_room() == 0) return shm::kNoEntry;
-  const shm::Slot& slot = link.view.slot(kNormal, position);
-  const shm::HeaderWords words(slot);
-  if (!is_plain(link, words) || words.hops() > home_->home().control().max_hops ||
-      !prepare(link, words)) {
-    return shm::kNoEntry;
-  }
-  if (words.sent_ns() > clock_ns_) {  // the clock has ticked since it was told
-    clock_ns_ = os::coarse_ns();
-    if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it
-  }
-  const std::uint32_t at =
-      inbox.put_alone(words, slot, link.row, kNormal, position, time_sent(link, words.sent_ns()),
-                      rank_of(link, words.rank(), words.type()));
-  ++link.live;
-  ++position;
-  commit(link, kNormal);
-  inbox.take_only(at);
-  ++link.received;
-  ring_sometimes(link);
-  note_empty(link);
-  return at;
 }
 
 // What is urgent waits for no turn.
@@ -270,34 +217,14 @@ Receiver::Verdict Receiver::look_closer(InLink& link, const shm::MessageHeader& 
   return Verdict::kBad;
 }
 
-// The relation decides how urgent a message may be.
-inline std::int32_t Receiver::rank_of(InLink& link, std::int32_t said, std::uint16_t type) const {
-  if (!ranks_by_relation_) return said;
-  return stored_rank(said, link.relation, link.known_type(type) == KnownType::kEscalation);
-}
-
-// And who may steer whom: whoever is above. Any sender may take back what it has sent.
+// The relation decides how urgent a message may be, see rank_of(), and who may steer whom: whoever
+// is above. Any sender may take back what it has sent.
 void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
   if (is_order(header) && !link.is_superior && link.known_type(header.type) != KnownType::kCancel) {
     header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
   }
   const bool is_shown = ranks_by_relation_ && is_copy(header);
   header.rank = is_shown ? kLow : rank_of(link, header.rank, header.type);
-}
-
-// When a message was sent: as it says, but neither before the lane was empty nor later than now. A
-// link that became known in the tick of the clock in which all were seen empty was not among them.
-inline std::int64_t Receiver::time_sent(const InLink& link, std::int64_t said_ns) const {
-  const bool was_known = link.known_since_ns < all_empty_ns_;
-  const std::int64_t earliest =
-      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
-  return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));
-}
-
-// It is sound, nothing but a payload, and no order can be about it.
-inline bool Receiver::is_plain(const InLink& link, const shm::HeaderWords& words) const {
-  return shm::is_sound_plain(words, link.owner_pid, link.view.layout(), link.verified) &&
-         orders_.empty();
 }
 
 // SUBTLE: by values, so that the words stay in registers.
@@ -323,7 +250,7 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
     return false;
   }
   const shm::HeaderWords words(slot);
-  if (is_plain(link, words)) [[likely]] {
+  if (words.reply_to() == 0 && is_simple(link, words)) [[likely]] {
     if (!prepare(link, words)) return false;
     home_->inbox().put_plain(words, slot, link.row, lane, position,
                              time_sent(link, words.sent_ns()),
@@ -432,17 +359,6 @@ void Receiver::ring_for_space(InLink& link) {
   unfenced_ = 0;
   if (link.view.control().space.relaxed_load() == 0) return;
   static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
-}
-
-// SYNC(link.space), after one message: a fence for the last of kUnfenced receipts, whichever links
-// they are for. SUBTLE: whoever sleeps for want of space has missed fewer receipts than that. A
-// fence shows them all, and whoever takes from this lane after it sees the space word; a lane of
-// kUnfenced slots still holds such a message (space.pml). Who leaves looks for the last receipt
-// itself (AgentCore::detach).
-void Receiver::ring_sometimes(InLink& link) {
-  const bool is_short = link.view.capacity(shm::Lane::kNormal) < kUnfenced;
-  const bool is_wanted = link.view.control().space.relaxed_load() != 0;
-  if (is_short || is_wanted || ++unfenced_ == kUnfenced) ring_for_space(link);
 }
 
 void Receiver::ring_all_for_space() {

@@ -15,6 +15,7 @@
 #include "src/receive/answers.h"
 #include "src/receive/home_memory.h"
 #include "src/receive/in_link.h"
+#include "src/receive/rank.h"
 #include "src/receive/stash.h"
 
 namespace beeline::receive {
@@ -127,9 +128,11 @@ class Receiver {
   // letters.
   [[nodiscard]] std::uint32_t take();
   // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
-  // or one that is more than a payload: drain_turn() and take() see to those.
-  // REQUIRES: nothing is queued.
+  // or one that is more than a payload or answers a question of ours: drain_turn() and take() see
+  // to those. REQUIRES: nothing is queued.
   [[nodiscard]] std::uint32_t take_alone();
+  // The same of the answer that this request waits for, whatever is queued; forget() it then.
+  [[nodiscard]] std::uint32_t take_alone(const PendingReply& pending);
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // All that match, in the order in which take_selected() would take them. Takes nothing.
   [[nodiscard]] std::vector<std::uint32_t> list(const Selection& selection) const;
@@ -226,7 +229,14 @@ class Receiver {
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
     counter.relaxed_store(counter.relaxed_load() + 1);
   }
+  // receive_alone.cc
   [[nodiscard]] InLink* only_link() const;
+  [[nodiscard]] bool answers_nothing(InLink& link, std::uint64_t reply_to,
+                                     std::uint16_t type) const;
+  template <typename Wanted>
+  [[nodiscard]] std::uint32_t take_alone_if(Wanted&& wanted, std::uint16_t mark);
+  void ring_sometimes(InLink& link);
+  // receive_drain.cc
   bool drain(InLink& link, std::uint32_t budget);
   bool drain_urgent();
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
@@ -237,7 +247,7 @@ class Receiver {
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
-  [[nodiscard]] bool is_plain(const InLink& link, const shm::HeaderWords& words) const;
+  [[nodiscard]] bool is_simple(const InLink& link, const shm::HeaderWords& words) const;
   bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::HeaderWords words);
   // Before a checked message is put, which may lie in a slab. False: it could not be finished.
   [[nodiscard]] static bool prepare(const InLink& link, const shm::HeaderWords& words) {
@@ -303,7 +313,6 @@ class Receiver {
   static void publish_receipt(const InLink& link, std::size_t lane);
   void note_empty(InLink& link);
   void ring_for_space(InLink& link);
-  void ring_sometimes(InLink& link);
   [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
   [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const;
   [[nodiscard]] bool drop_unfit(std::uint32_t entry);
@@ -413,6 +422,27 @@ inline void Receiver::done(std::uint32_t at) {
   // A sender may wait for a slab as it waits for a slot.
   if (stamp != nullptr) ring_for_space(*rows_[row]);
   unrefer(row);
+}
+
+// When a message was sent: as it says, but neither before the lane was empty nor later than now. A
+// link that became known in the tick of the clock in which all were seen empty was not among them.
+inline std::int64_t Receiver::time_sent(const InLink& link, std::int64_t said_ns) const {
+  const bool was_known = link.known_since_ns < all_empty_ns_;
+  const std::int64_t earliest =
+      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
+  return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));
+}
+
+// The relation decides how urgent a message may be.
+inline std::int32_t Receiver::rank_of(InLink& link, std::int32_t said, std::uint16_t type) const {
+  if (!ranks_by_relation_) return said;
+  return stored_rank(said, link.relation, link.known_type(type) == KnownType::kEscalation);
+}
+
+// It is sound, nothing but a payload and perhaps an answer, and no order can be about it.
+inline bool Receiver::is_simple(const InLink& link, const shm::HeaderWords& words) const {
+  return shm::is_sound_simple(words, link.owner_pid, link.view.layout(), link.verified) &&
+         orders_.empty();
 }
 
 inline void Receiver::unrefer(std::uint32_t row) {

@@ -110,8 +110,9 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
   if (!named && lies_inline(parcel, envelope)) {
     return publish(link, lane, head(parcel, envelope, id), 0, parcel.bytes.data());
   }
-  if (!named && parcel.loan != nullptr && envelope.extension == nullptr) {
-    return lend(link, lane, parcel, envelope, id);
+  if (!named && envelope.extension == nullptr) {
+    return parcel.loan != nullptr ? lend(link, lane, parcel, envelope, id)
+                                  : send_copied(link, parcel, envelope, id, lane);
   }
   return send_special(link, parcel, envelope, id, lane);
 }
@@ -151,6 +152,15 @@ void SendPath::follow(OutLink& link) { follow_place(link); }
 Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
   return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
+}
+
+Outcome SendPath::send_copied(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                              std::uint64_t id, shm::Lane lane) {
+  const TakenSlab taken = link.take_slab(parcel.bytes.size());
+  if (!taken) return outcome_of(taken.error());
+  std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), parcel.bytes.size());
+  shm::SlabPool::Loan loan = *taken;
+  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id);
 }
 
 Outcome SendPath::send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,

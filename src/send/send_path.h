@@ -178,6 +178,9 @@ class SendPath {
                                                     std::uint64_t id);
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                                                shm::MessageHeader& header);
+  // The payload is copied into a slab, which goes as a loan.
+  [[nodiscard]] Outcome send_copied(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                                    std::uint64_t id, shm::Lane lane);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // What they need seldom: a look for receipts; the numbers of type and channel; a payload that is
   // copied into a slab, or lies behind an extension.

@@ -52,6 +52,17 @@ class Script {
   }
 
  private:
+  // As an agent does that waits for an answer.
+  void drain() {
+    const std::uint32_t at = room_.victim().take_alone(asked_);
+    if (at != shm::kNoEntry) {
+      room_.look_at(at);
+      FUZZ_DEMAND(room_.victim().entry(at).header.reply_to == kAsked);
+      room_.victim().done(at);
+    }
+    static_cast<void>(room_.victim().drain_turn());
+  }
+
   void perform(Step step) {
     const shm::Link& own = room_.hostile().view();
     switch (step) {
@@ -64,8 +75,7 @@ class Script {
       case Step::kPublish:
         return publish();
       case Step::kDrain:
-        static_cast<void>(room_.victim().drain_turn());
-        return;
+        return drain();
       case Step::kFinish:
         static_cast<void>(room_.finish_one(feed_.take<std::uint8_t>()));
         return;

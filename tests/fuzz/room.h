@@ -59,14 +59,15 @@ class Room {
   void drain_and_finish();
   // The same for one message of the order. False when there was none.
   bool finish_one(std::uint8_t how);
+  // Reads all there is to read of a message that was taken, and demands that views lie inside of
+  // its link.
+  void look_at(std::uint32_t entry);
   // Nothing of the honest peer is left anywhere.
   void demand_all_honest();
   // All invariants of the home of the victim hold.
   void demand_sound_home();
 
  private:
-  void look_at(std::uint32_t entry);
-
   unsigned kind_;
   std::unique_ptr<receive::Receiver> victim_;
   send::OutLink hostile_;

@@ -274,6 +274,16 @@ std::vector<Operation> answering() {
           [](Rig& rig) { rig.at = rig.receiver().take_reply(rig.pending); }, note_taken,
           "empty mixed"),
       receiver_does(
+          "take-answer-alone", [=](Rig& rig) { expect(rig), rig.target = rig.send(answer); },
+          [](Rig& rig) {
+            receive::Receiver& receiver = rig.receiver();
+            rig.at = receiver.take_alone(rig.pending);
+            if (rig.at != shm::kNoEntry) return;  // else something has come beside it
+            static_cast<void>(receiver.drain_turn());
+            rig.at = receiver.take_reply(rig.pending);
+          },
+          note_taken, "empty mixed"),
+      receiver_does(
           "forget-answer", has_come, [](Rig& rig) { rig.receiver().forget(rig.pending); }, nothing,
           "empty mixed"),
       receiver_does(

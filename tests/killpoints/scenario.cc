@@ -81,6 +81,7 @@ const std::vector<Pair>& pairs() {
     for (const char* base : {"half", "handed-over"}) {
       found.push_back(pair_of("send-slab", "take-alone-slab", base));
     }
+    found.push_back(pair_of("send-inline", "take-answer-alone", "empty"));
     return found;
   }();
   return all;

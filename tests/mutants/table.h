@@ -59,6 +59,7 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kQueuedOverlooked, "queued_overlooked",
               "As?FlowOrder.C_03_WhatLiesAloneInItsLaneWaitsForWhatTheInboxHolds?Threads"},
     SeededBug{Mutant::kUrgentOverlooked, "urgent_overlooked", "AloneTest.OfTwoTheOrderDecides"},
+    SeededBug{Mutant::kAnswerUnmarked, "answer_unmarked", "AnswerAloneTest.PutBackItIsStashed"},
     SeededBug{Mutant::kReceiptsDropped, "receipts_dropped",
               "RestoreTest.AFadedLinkStaysForTheSuccessorOfItsOwner"},
     SeededBug{Mutant::kReceiptBelieved, "receipt_believed",

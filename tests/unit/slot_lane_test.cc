@@ -125,7 +125,7 @@ TEST_F(SlotFaults, AForeignPidInTheIdIsOne) {
 }
 
 // What is asked of whole words finds the same sound as what is asked of each field.
-TEST_F(SlotFaults, APlainMessageIsSoundAsAnyOther) {
+TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
   verified_.slabs[0] = 2;
   verified_.strings = 3;
   const std::uint32_t slabs[] = {0, 2, layout_.classes[1].first, layout_.total_slabs(), kNoSlab};
@@ -137,18 +137,17 @@ TEST_F(SlotFaults, APlainMessageIsSoundAsAnyOther) {
                                  kFlagSlab | kFlagCopy,
                                  kFlagUnasked,
                                  0x8000};
-  std::uint64_t plain = 0;
+  std::uint64_t simple = 0;
   const auto expect_same = [&](const MessageHeader& header, std::uint64_t generation) {
     Slot slot{};
     publish_slot(slot, 0, header, generation, kNoPayload);
     const HeaderWords words(slot);
-    const bool is_plain =
-        header.reply_to == 0 && header.ttl_ms == 0 && (header.flags & ~kFlagSlab) == 0;
+    const bool is_simple = header.ttl_ms == 0 && (header.flags & ~kFlagSlab) == 0;
     const bool is_sound =
         check_head(header, generation, kSenderPid, layout_, verified_) == SlotFault::kNone;
-    ASSERT_EQ(is_sound_plain(words, kSenderPid, layout_, verified_), is_plain && is_sound)
+    ASSERT_EQ(is_sound_simple(words, kSenderPid, layout_, verified_), is_simple && is_sound)
         << header.id << " " << header.length << " " << header.flags << " " << header.slab;
-    if (is_plain && is_sound) ++plain;
+    if (is_simple && is_sound) ++simple;
   };
   const auto try_payloads = [&](MessageHeader header) {
     for (const std::uint32_t slab : slabs) {
@@ -180,7 +179,7 @@ TEST_F(SlotFaults, APlainMessageIsSoundAsAnyOther) {
   with([](MessageHeader& header) { header.type = 4; });
   with([](MessageHeader& header) { header.channel = 3; });
   with([](MessageHeader& header) { header.channel = 4; });
-  EXPECT_GT(plain, 50U) << "some of them are";
+  EXPECT_GT(simple, 50U) << "some of them are";
 }
 
 TEST_F(SlotFaults, EveryFlagThatNoSenderMaySetIsOne) {

@@ -1,0 +1,97 @@
+// The short way of a message that waits alone in all lanes: a conversation is made of these.
+
+#include "src/os/clock.h"
+#include "src/receive/receiver.h"
+
+namespace beeline::receive {
+
+// The link with the one message that lies in all lanes, if nothing is left of what was drained
+// before.
+inline InLink* Receiver::only_link() const {
+  if (!queue_.empty() || has_to_settle() || links_.size() > kActiveLinks) return nullptr;
+  InLink* only = nullptr;
+  for (const auto& link : links_) {
+    if (!link->may_send || link->quarantined()) continue;  // what lies there stays there
+    link->prefetch_payload();
+    if (link->has_message(shm::Lane::kNormal)) {
+      if (only != nullptr || !link->has_one_alone()) return nullptr;
+      only = link.get();
+    } else if (link->has_message(shm::Lane::kUrgent) &&
+               !shm::is_mutant(shm::Mutant::kUrgentOverlooked)) {
+      return nullptr;
+    }
+  }
+  return only;
+}
+
+// What mark_for() makes an ordinary message of: nobody has asked for it. SUBTLE: by values, so that
+// the words of its header stay in registers.
+bool Receiver::answers_nothing(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
+  return answers_.waiting_for(link.owner_pid, reply_to, false) == nullptr &&
+         !answers_.was_asked(reply_to, link.owner_pid) &&
+         link.known_type(type) != KnownType::kTaskResponse;
+}
+
+// The stores are those of put, commit and take, in their order; what is left out is the order among
+// messages, of which there is one.
+template <typename Wanted>
+[[gnu::always_inline]] inline std::uint32_t Receiver::take_alone_if(Wanted&& wanted,
+                                                                    std::uint16_t mark) {
+  InLink* const only = only_link();
+  if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
+  InLink& link = *only;
+  constexpr auto kNormal = shm::Lane::kNormal;
+  std::uint64_t& position = link.position[static_cast<std::size_t>(kNormal)];
+  shm::Inbox& inbox = home_->inbox();
+  if (inbox.plain_room() == 0) return shm::kNoEntry;
+  const shm::Slot& slot = link.view.slot(kNormal, position);
+  const shm::HeaderWords words(slot);
+  if (!is_simple(link, words) || !wanted(link, words) ||
+      words.hops() > home_->home().control().max_hops || !prepare(link, words)) {
+    return shm::kNoEntry;
+  }
+  if (words.sent_ns() > clock_ns_) {  // the clock has ticked since it was told
+    clock_ns_ = os::coarse_ns();
+    if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it
+  }
+  const std::uint32_t at =
+      inbox.put_alone(words, slot, link.row, kNormal, position, time_sent(link, words.sent_ns()),
+                      rank_of(link, words.rank(), words.type()), mark);
+  ++link.live;
+  ++position;
+  commit(link, kNormal);
+  inbox.take_only(at);
+  ++link.received;
+  ring_sometimes(link);
+  note_empty(link);
+  return at;
+}
+
+std::uint32_t Receiver::take_alone() {
+  const auto is_ordinary = [this](InLink& link, const shm::HeaderWords& words) {
+    return words.reply_to() == 0 || answers_nothing(link, words.reply_to(), words.type());
+  };
+  return take_alone_if(is_ordinary, 0);
+}
+
+std::uint32_t Receiver::take_alone(const PendingReply& pending) {
+  const auto is_awaited = [&](InLink& link, const shm::HeaderWords& words) {
+    return words.reply_to() != 0 &&
+           answers_.waiting_for(link.owner_pid, words.reply_to(), false) == &pending;
+  };
+  const bool is_marked = !shm::is_mutant(shm::Mutant::kAnswerUnmarked);
+  return take_alone_if(is_awaited, is_marked ? shm::kFlagMatched : 0);
+}
+
+// SYNC(link.space), after one message: a fence for the last of kUnfenced receipts, whichever links
+// they are for. SUBTLE: whoever sleeps for want of space has missed fewer receipts than that. A
+// fence shows them all, and whoever takes from this lane after it sees the space word; a lane of
+// kUnfenced slots still holds such a message (space.pml). Who leaves looks for the last receipt
+// itself (AgentCore::detach).
+void Receiver::ring_sometimes(InLink& link) {
+  const bool is_short = link.view.capacity(shm::Lane::kNormal) < kUnfenced;
+  const bool is_wanted = link.view.control().space.relaxed_load() != 0;
+  if (is_short || is_wanted || ++unfenced_ == kUnfenced) ring_for_space(link);
+}
+
+}  // namespace beeline::receive
