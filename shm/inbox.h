@@ -81,7 +81,7 @@ class Inbox {
     return at;
   }
 
-  // The same for a message that is nothing but a payload: each word is copied once, from its slot.
+  // The same for a simple message: each word is copied once, from its slot.
   // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_simple(words).
   std::uint32_t put_plain(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
                           std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
@@ -100,7 +100,9 @@ class Inbox {
     const std::uint32_t at = claim(row, lane, position);
     Entry& entry = home_.entry(at);
     words.store(entry.header, sent_ns, rank, static_cast<std::uint16_t>(flag_of(lane) | mark));
-    if (words.in_slab()) {
+    if (words.extension_bytes() != 0) [[unlikely]] {
+      put_extended(words, slot, entry);
+    } else if (words.in_slab()) {
       entry.generation = words.generation();
     } else {
       slot.payload.load_bytes(entry.payload, std::min<std::size_t>(words.length(), kInlineBytes));
@@ -330,6 +332,17 @@ class Inbox {
     if (is_mutant(Mutant::kQueuedBeforeFields)) say_queued(entry, row, position);
     entry.arrival = next_arrival();
     return at;
+  }
+  // What lies in the payload area of a message with an extension.
+  static void put_extended(const HeaderWords& words, const Slot& slot, Entry& entry) {
+    const std::size_t front = words.extension_bytes();
+    if (words.in_slab()) {
+      entry.generation = words.generation();
+      slot.payload.load_bytes(entry.payload + sizeof(entry.generation), front);
+    } else {
+      slot.payload.load_bytes(entry.payload,
+                              std::min<std::size_t>(front + words.length(), kInlineBytes));
+    }
   }
   // It holds all of its message.
   static void say_queued(Entry& entry, std::uint16_t row, std::uint64_t position) {

@@ -199,7 +199,9 @@ struct VerifiedExtents {
       words.type() > verified.strings || words.channel() > verified.strings) {
     return false;
   }
-  if (!words.in_slab()) return words.length() <= kInlineBytes && words.slab() == kNoSlab;
+  if (!words.in_slab()) {
+    return words.length() <= kInlineBytes - words.extension_bytes() && words.slab() == kNoSlab;
+  }
   return check_slab(words.slab(), words.length(), words.generation(), layout, verified) ==
          SlotFault::kNone;
 }

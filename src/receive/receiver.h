@@ -439,7 +439,7 @@ inline std::int32_t Receiver::rank_of(InLink& link, std::int32_t said, std::uint
   return stored_rank(said, link.relation, link.known_type(type) == KnownType::kEscalation);
 }
 
-// It is sound, nothing but a payload and perhaps an answer, and no order can be about it.
+// It is sound and simple, and no order can be about it.
 inline bool Receiver::is_simple(const InLink& link, const shm::HeaderWords& words) const {
   return shm::is_sound_simple(words, link.owner_pid, link.view.layout(), link.verified) &&
          orders_.empty();

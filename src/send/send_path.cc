@@ -18,11 +18,22 @@ constexpr std::uint64_t kSlotsAhead = 8;
 // part, or nobody touches them.
 constexpr std::size_t kBytesAhead = 4096;
 
-// The payload lies in its slot, and alone.
+// The payload lies in its slot, behind the extension if there is one.
 bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
-  return parcel.loan == nullptr && envelope.extension == nullptr &&
-         parcel.bytes.size() <= shm::kInlineBytes;
+  const std::size_t front = envelope.extension != nullptr ? sizeof(shm::Extension) : 0;
+  return parcel.loan == nullptr && front + parcel.bytes.size() <= shm::kInlineBytes;
 }
+
+// The extension and what lies behind it.
+struct Joined {
+  Joined(const shm::Extension& extension, std::span<const std::byte> payload) {
+    std::memcpy(bytes, &extension, sizeof(extension));
+    if (!payload.empty()) {
+      std::memcpy(bytes + sizeof(extension), payload.data(), payload.size());
+    }
+  }
+  unsigned char bytes[shm::kInlineBytes];
+};
 
 Outcome outcome_of(ErrorCode code) {
   switch (code) {
@@ -56,7 +67,7 @@ inline Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
 }
 
 inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& envelope,
-                                         std::uint64_t id) {
+                                         std::uint64_t id, Names names) {
   const unsigned extended = envelope.extension != nullptr ? shm::kFlagExtended : 0U;
   return {.id = id,
           .reply_to = envelope.reply_to,
@@ -64,8 +75,8 @@ inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& e
           .ttl_ms = envelope.ttl_ms,
           .rank = envelope.rank,
           .length = static_cast<std::uint32_t>(parcel.bytes.size()),
-          .type = 0,
-          .channel = 0,
+          .type = names.type,
+          .channel = names.channel,
           .flags = static_cast<std::uint16_t>(envelope.flags | extended),
           .hops = envelope.hops,
           .slab = shm::kNoSlab};
@@ -106,15 +117,20 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
   const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
   const bool control = (envelope.flags & shm::kFlagControl) != 0;
   if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
-  const bool named = !envelope.type.empty() || !envelope.channel.empty();
-  if (!named && lies_inline(parcel, envelope)) {
-    return publish(link, lane, head(parcel, envelope, id), 0, parcel.bytes.data());
+  Names names;
+  if (!envelope.type.empty() || !envelope.channel.empty()) {
+    if (const Outcome outcome = name(link, envelope, names); outcome != Outcome::kOk) {
+      return outcome;
+    }
   }
-  if (!named && envelope.extension == nullptr) {
-    return parcel.loan != nullptr ? lend(link, lane, parcel, envelope, id)
-                                  : send_copied(link, parcel, envelope, id, lane);
+  if (parcel.loan != nullptr) return lend(link, lane, parcel, envelope, id, names);
+  if (!lies_inline(parcel, envelope)) {
+    return send_copied(link, lane, parcel, envelope, id, names);
   }
-  return send_special(link, parcel, envelope, id, lane);
+  if (envelope.extension != nullptr) {
+    return send_joined(link, lane, parcel, envelope, id, names);
+  }
+  return publish(link, lane, head(parcel, envelope, id, names), 0, parcel.bytes.data());
 }
 
 // The slab is out with the message of this header.
@@ -126,11 +142,11 @@ inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
 }
 
 inline Outcome SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                              const Envelope& envelope, std::uint64_t id) {
+                              const Envelope& envelope, std::uint64_t id, Names names) {
   const shm::SlabPool::Loan lent = std::exchange(*parcel.loan, {});
-  shm::MessageHeader header = head(parcel, envelope, id);
+  shm::MessageHeader header = head(parcel, envelope, id, names);
   name_slab(link, lent, header);
-  const Outcome outcome = publish(link, lane, header, lent.generation, nullptr);
+  const Outcome outcome = publish(link, lane, header, lent.generation, envelope.extension);
   prefetch_next_slab(link, lent.slab, parcel.bytes.size());
   return outcome;
 }
@@ -154,24 +170,19 @@ Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
   return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
 }
 
-Outcome SendPath::send_copied(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                              std::uint64_t id, shm::Lane lane) {
+Outcome SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                              const Envelope& envelope, std::uint64_t id, Names names) {
   const TakenSlab taken = link.take_slab(parcel.bytes.size());
   if (!taken) return outcome_of(taken.error());
   std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), parcel.bytes.size());
   shm::SlabPool::Loan loan = *taken;
-  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id);
+  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
 }
 
-Outcome SendPath::send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                               std::uint64_t id, shm::Lane lane) {
-  Letter letter;
-  letter.header = head(parcel, envelope, id);
-  const Outcome outcome = complete(link, parcel, envelope, letter);
-  if (outcome != Outcome::kOk) return outcome;
-  const Outcome sent = publish(link, lane, letter.header, letter.generation, letter.area);
-  if (letter.generation != 0) prefetch_next_slab(link, letter.header.slab, parcel.bytes.size());
-  return sent;
+Outcome SendPath::send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                              const Envelope& envelope, std::uint64_t id, Names names) {
+  const Joined joined(*envelope.extension, parcel.bytes);
+  return publish(link, lane, head(parcel, envelope, id, names), 0, joined.bytes);
 }
 
 // The next payload of such a length will be written into lines that the receiver has read: they are
@@ -186,63 +197,22 @@ void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::
   }
 }
 
-Outcome SendPath::complete(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                           Letter& letter) {
-  const Outcome named = name(link, envelope, letter.header);
-  if (named != Outcome::kOk) return named;
-  if (!lies_inline(parcel, envelope)) {
-    return place_elsewhere(link, parcel, envelope.extension, letter);
-  }
-  letter.area = parcel.bytes.data();
-  return Outcome::kOk;
-}
-
-Outcome SendPath::name(OutLink& link, const Envelope& envelope, shm::MessageHeader& header) {
+Outcome SendPath::name(OutLink& link, const Envelope& envelope, Names& names) {
   const auto intern = [&](std::string_view text) {
-    return is_copy(header) ? link.intern_for_copy(text) : link.intern(text);
+    const bool is_copy = (envelope.flags & shm::kFlagCopy) != 0;
+    return is_copy ? link.intern_for_copy(text) : link.intern(text);
   };
   if (!envelope.type.empty()) {
     const auto type = intern(envelope.type);
     if (!type) return outcome_of(type.error());
-    header.type = *type;
+    names.type = *type;
   }
   if (!envelope.channel.empty()) {
     const auto channel = intern(envelope.channel);
     if (!channel) return outcome_of(channel.error());
-    header.channel = *channel;
+    names.channel = *channel;
   }
   return Outcome::kOk;
-}
-
-Outcome SendPath::place_elsewhere(OutLink& link, const Parcel& parcel,
-                                  const shm::Extension* extension, Letter& letter) {
-  const std::span<const std::byte> payload = parcel.bytes;
-  if (parcel.loan != nullptr) {
-    put_in_slab(link, *parcel.loan, extension, letter);
-    *parcel.loan = {};
-    return Outcome::kOk;
-  }
-  if (payload.size() <= shm::inline_room(letter.header)) {
-    letter.area = letter.joined;
-    std::memcpy(letter.joined, extension, sizeof(shm::Extension));
-    if (!payload.empty()) {
-      std::memcpy(letter.joined + sizeof(shm::Extension), payload.data(), payload.size());
-    }
-    return Outcome::kOk;
-  }
-  const auto loan =
-      is_copy(letter.header) ? link.take_copy_slab(payload.size()) : link.take_slab(payload.size());
-  if (!loan) return outcome_of(loan.error());
-  std::memcpy(link.slab_bytes(*loan), payload.data(), payload.size());
-  put_in_slab(link, *loan, extension, letter);
-  return Outcome::kOk;
-}
-
-void SendPath::put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
-                           const shm::Extension* extension, Letter& letter) {
-  name_slab(link, loan, letter.header);
-  letter.generation = loan.generation;
-  letter.area = extension;
 }
 
 // Nobody is rung, so nothing is looked at after the publish either: where the receiver has another
@@ -265,17 +235,30 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
     copy.flags |= shm::kFlagCut;
     extension.full_length = static_cast<std::uint32_t>(original.payload.size());
   }
-  Letter letter;
   last_sent_ns_ = os::coarse_ns();
-  letter.header = head(payload, copy, 0);
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
-  if (!open || !parent.has_room(shm::Lane::kNormal, half) ||
-      complete(parent, payload, copy, letter) != Outcome::kOk) {
+  if (!open || !parent.has_room(shm::Lane::kNormal, half) || !put_copy(parent, payload, copy)) {
     ++parent.copies_dropped;
-    return;
   }
-  letter.header.id = reserve_id();
-  put(parent, shm::Lane::kNormal, letter.header, letter.generation, letter.area);
+}
+
+bool SendPath::put_copy(OutLink& parent, std::span<const std::byte> payload,
+                        const Envelope& envelope) {
+  Names names;
+  if (name(parent, envelope, names) != Outcome::kOk) return false;
+  const Parcel parcel(payload);
+  if (lies_inline(parcel, envelope)) {
+    const Joined joined(*envelope.extension, payload);
+    put(parent, shm::Lane::kNormal, head(parcel, envelope, reserve_id(), names), 0, joined.bytes);
+    return true;
+  }
+  const TakenSlab taken = parent.take_copy_slab(payload.size());
+  if (!taken) return false;
+  std::memcpy(parent.slab_bytes(*taken), payload.data(), payload.size());
+  shm::MessageHeader header = head(parcel, envelope, reserve_id(), names);
+  name_slab(parent, *taken, header);
+  put(parent, shm::Lane::kNormal, header, taken->generation, envelope.extension);
+  return true;
 }
 
 void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation) {

@@ -150,53 +150,44 @@ class SendPath {
   static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
-  // What goes into the slot of a message that is more than a payload.
-  struct Letter {
-    shm::MessageHeader header;
-    std::uint64_t generation = 0;
-    const void* area = nullptr;  // what lies in the payload area
-    unsigned char joined[shm::kInlineBytes];
+  // Type and channel as numbers in the table of the link; 0: none.
+  struct Names {
+    std::uint16_t type = 0;
+    std::uint16_t channel = 0;
   };
   // The steps of send(), and all of them.
   [[gnu::always_inline]] [[nodiscard]] Outcome pass(OutLink& link, const Parcel& parcel,
                                                     const Envelope& envelope, std::uint64_t id);
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
-  // The header, without the numbers of type and channel and without a slab; sent at last_sent_ns_.
+  // The header of what lies in its slot, sent at last_sent_ns_.
   [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Parcel& parcel,
                                                                const Envelope& envelope,
-                                                               std::uint64_t id);
+                                                               std::uint64_t id, Names names);
   [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane,
                                          const shm::MessageHeader& header, std::uint64_t generation,
                                          const void* area);
   [[gnu::always_inline]] [[nodiscard]] Outcome publish(OutLink& link, shm::Lane lane,
                                                        const shm::MessageHeader& header,
                                                        std::uint64_t generation, const void* area);
-  // The payload is a loan, which the link takes over, without a name or an extension.
+  // The payload is a loan, which the link takes over.
   [[gnu::always_inline]] [[nodiscard]] Outcome lend(OutLink& link, shm::Lane lane,
                                                     const Parcel& parcel, const Envelope& envelope,
-                                                    std::uint64_t id);
+                                                    std::uint64_t id, Names names);
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                                                shm::MessageHeader& header);
-  // The payload is copied into a slab, which goes as a loan.
-  [[nodiscard]] Outcome send_copied(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                                    std::uint64_t id, shm::Lane lane);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
-  // What they need seldom: a look for receipts; the numbers of type and channel; a payload that is
-  // copied into a slab, or lies behind an extension.
+  // What they need seldom: a look for receipts; the numbers of type and channel; a payload behind
+  // an extension, or one that is copied into a slab and goes as a loan.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
-  [[nodiscard]] Outcome send_special(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                                     std::uint64_t id, shm::Lane lane);
-  // Completes the header; copies the payload into the letter or into a slab, or takes its loan
-  // over.
-  [[nodiscard]] static Outcome complete(OutLink& link, const Parcel& parcel,
-                                        const Envelope& envelope, Letter& letter);
-  [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope,
-                                    shm::MessageHeader& header);
-  [[nodiscard]] static Outcome place_elsewhere(OutLink& link, const Parcel& parcel,
-                                               const shm::Extension* extension, Letter& letter);
-  static void put_in_slab(OutLink& link, const shm::SlabPool::Loan& loan,
-                          const shm::Extension* extension, Letter& letter);
+  [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope, Names& names);
+  [[nodiscard]] Outcome send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                    const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] Outcome send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                    const Envelope& envelope, std::uint64_t id, Names names);
+  // Of a copy for a parent, whose extension is the one of the envelope. False: no room is left.
+  [[nodiscard]] bool put_copy(OutLink& parent, std::span<const std::byte> payload,
+                              const Envelope& envelope);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.

@@ -93,6 +93,50 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   EXPECT_LT(stamp_of(old).observe(), old.generation) << "its sender would write it over";
 }
 
+// What led to it lies before its payload, or beside its slab.
+TEST_F(AloneTest, WhatLedToItComesWithIt) {
+  constexpr std::uint64_t kCause = 4711;
+  constexpr char kText[] = "sixteen bytes...";
+  constexpr std::uint32_t kLength = 16;
+  Peer& peer = join(100);
+  shm::Extension extension{};
+  extension.cause = kCause;
+  std::memset(extension.trace, 7, sizeof(extension.trace));
+  char area[shm::kInlineBytes];
+  std::memcpy(area, &extension, sizeof(extension));
+  std::memcpy(area + sizeof(extension), kText, kLength);
+  const auto publish = [&](bool in_slab) {
+    shm::MessageHeader header = peer.sound();
+    header.flags = shm::kFlagExtended;
+    header.length = kLength;
+    if (!in_slab) return peer.publish(header, Lane::kNormal, area);
+    const send::TakenSlab slab = peer.own.take_slab(kLength);
+    std::memcpy(peer.own.slab_bytes(*slab), kText, kLength);
+    header.flags |= shm::kFlagSlab;
+    header.slab = slab->slab;
+    peer.own.slabs.mark_out(*slab);
+    return peer.publish(header, Lane::kNormal, area, slab->generation);
+  };
+  const auto expect_whole = [&](std::uint32_t at) {
+    ASSERT_NE(at, shm::kNoEntry);
+    const auto payload = receiver_->payload(at);
+    EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(payload.data()), payload.size()),
+              kText);
+    const shm::Extension found = receiver_->entry(at).extension();
+    EXPECT_EQ(std::memcmp(&found, &extension, sizeof(found)), 0);
+    receiver_->done(at);
+  };
+  publish(true);
+  expect_left(1);  // the reader verifies the memory of its class, which the usual way does
+  for (const bool in_slab : {false, true}) {
+    publish(in_slab);
+    expect_whole(receiver_->take_alone());
+    publish(in_slab);
+    receiver_->drain_all();
+    expect_whole(receiver_->take());
+  }
+}
+
 // What its sender says of the time is not believed beyond the time when its lane was empty.
 TEST_F(AloneTest, WhoHasForgottenTheTimeLooksAtTheClock) {
   Peer& peer = join(100);

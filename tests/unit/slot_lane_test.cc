@@ -129,11 +129,12 @@ TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
   verified_.slabs[0] = 2;
   verified_.strings = 3;
   const std::uint32_t slabs[] = {0, 2, layout_.classes[1].first, layout_.total_slabs(), kNoSlab};
-  const std::uint32_t lengths[] = {0, 64, 65, 1024, 1025, 8192, 8193, 0xffffffff};
+  const std::uint32_t lengths[] = {0, 16, 17, 64, 65, 1024, 1025, 8192, 8193, 0xffffffff};
   const std::uint16_t flags[] = {0,
                                  kFlagSlab,
                                  kFlagSlab | kFlagRequiresAck,
                                  kFlagExtended,
+                                 kFlagExtended | kFlagSlab,
                                  kFlagSlab | kFlagCopy,
                                  kFlagUnasked,
                                  0x8000};
@@ -142,7 +143,7 @@ TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
     Slot slot{};
     publish_slot(slot, 0, header, generation, kNoPayload);
     const HeaderWords words(slot);
-    const bool is_simple = header.ttl_ms == 0 && (header.flags & ~kFlagSlab) == 0;
+    const bool is_simple = header.ttl_ms == 0 && (header.flags & ~(kFlagSlab | kFlagExtended)) == 0;
     const bool is_sound =
         check_head(header, generation, kSenderPid, layout_, verified_) == SlotFault::kNone;
     ASSERT_EQ(is_sound_simple(words, kSenderPid, layout_, verified_), is_simple && is_sound)
