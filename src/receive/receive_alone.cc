@@ -83,15 +83,15 @@ std::uint32_t Receiver::take_alone(const PendingReply& pending) {
   return take_alone_if(is_awaited, is_marked ? shm::kFlagMatched : 0);
 }
 
-// SYNC(link.space), after one message: a fence for the last of kUnfenced receipts, whichever links
-// they are for. SUBTLE: whoever sleeps for want of space has missed fewer receipts than that. A
-// fence shows them all, and whoever takes from this lane after it sees the space word; a lane of
-// kUnfenced slots still holds such a message (space.pml). Who leaves looks for the last receipt
-// itself (AgentCore::detach).
+// SYNC(link.space), after one message: a fence for the last of kReceiptsPerFence receipts,
+// whichever links they are for. SUBTLE: whoever sleeps for want of space has missed fewer receipts
+// than that. A fence shows them all, and whoever takes from this lane after it sees the space word;
+// a lane of kReceiptsPerFence slots still holds such a message (space.pml). Who leaves looks for
+// the last receipt itself (AgentCore::detach).
 void Receiver::ring_sometimes(InLink& link) {
-  const bool is_short = link.view.capacity(shm::Lane::kNormal) < kUnfenced;
+  const bool is_short = link.view.capacity(shm::Lane::kNormal) < kReceiptsPerFence;
   const bool is_wanted = link.view.control().space.relaxed_load() != 0;
-  if (is_short || is_wanted || ++unfenced_ == kUnfenced) ring_for_space(link);
+  if (is_short || is_wanted || ++unfenced_ == kReceiptsPerFence) ring_for_space(link);
 }
 
 }  // namespace beeline::receive

@@ -67,7 +67,7 @@ inline constexpr std::size_t kActiveLinks = 8;
 
 // Of so many messages that come alone one is followed by a fence, in lanes of at least as many
 // slots.
-inline constexpr std::uint32_t kUnfenced = 4;
+inline constexpr std::uint32_t kReceiptsPerFence = 4;
 
 class Receiver {
  public:

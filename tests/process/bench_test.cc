@@ -128,6 +128,17 @@ TEST_F(BenchTest, LatencyHasPercentilesTheLimitAndTheRatio) {
   EXPECT_NE(head.find("1/(1-Percentile)"), std::string::npos) << "not a histogram: " << head;
 }
 
+TEST_F(BenchTest, LatencyOfARequestIsThatOfAQuestionAndItsAnswer) {
+  for (const auto& [text, size] : {std::pair("64", 64), std::pair("1K", 1024)}) {
+    const json found =
+        row({"latency", "--size", text, "--request", "--mode", "adaptive", "--seconds", "0.02"});
+    expect_positive(found, {"/rtt_ns/p50", "/limit_rtt_ns/p50", "/ratio_p50"});
+    EXPECT_EQ(found.value("size", 0), size);
+    EXPECT_EQ(found.value("payload", ""), "request");
+    EXPECT_EQ(found.value("how", ""), "adaptive, request");
+  }
+}
+
 TEST_F(BenchTest, LatencyAtARateCountsEachMessageThatWasDue) {
   const json found =
       row({"latency", "--size", "16", "--mode", "adaptive", "--rate", "5000", "--seconds", "0.04"});
@@ -453,6 +464,11 @@ TEST_F(BenchTest, WhatHasNoLimitIsNotTriedAgain) {
 TEST_F(BenchTest, WrongUseIsExitCode2AndSaysWhatIsRight) {
   EXPECT_EQ(run({"beeline-bench"}).code, 2);
   EXPECT_EQ(run({"beeline-bench", "latency", "--mode", "fast"}).code, 2);
+  for (const char* const other : {"--untouched", "--rate=5"}) {
+    const Outcome both = run({"beeline-bench", "latency", "--request", other});
+    EXPECT_EQ(both.code, 2);
+    EXPECT_NE(both.err.find("--request"), std::string::npos) << both.err;
+  }
   std::ofstream(in_folder("bad.jsonl")) << "no row\n";
   const Outcome bad = run({"beeline-bench", "report", in_folder("bad.jsonl")});
   EXPECT_EQ(bad.code, 2);

@@ -1,5 +1,6 @@
 // The short way of a message that waits alone, and what does not go it.
 
+#include "src/os/event_fd.h"
 #include "tests/unit/receiver_peers.h"
 
 namespace beeline::receive {
@@ -159,6 +160,23 @@ TEST_F(AloneTest, WhoHasForgottenTheTimeLooksAtTheClock) {
   receiver_->tell_time(before - 1'000'000'000);
   static_cast<void>(take_old());
   EXPECT_GE(peer.link->seen_empty_ns, before) << "it was seen empty, whatever is told later";
+}
+
+// Not every receipt has a fence behind it, but whoever is seen to wait for room is rung at once.
+TEST_F(AloneTest, WhoeverWaitsForRoomIsRungByTheNextReceipt) {
+  Peer& peer = join(100);
+  shm::StatusPage page{};
+  page.sleep.publish(shm::next_sleep(0, shm::Sleep::kEvent));
+  const os::UniqueFd event = test::must(os::create_event_fd());
+  peer.link->bell = {&page, event.get()};
+  const auto is_rung = [&] {
+    peer.say();
+    receiver_->done(receiver_->take_alone());
+    return os::wait_readable(event.get(), std::chrono::nanoseconds::zero());
+  };
+  for (std::uint32_t i = 0; i < 2 * kReceiptsPerFence; ++i) EXPECT_FALSE(is_rung());
+  peer.own.view().control().space.relaxed_store(1);
+  EXPECT_TRUE(is_rung());
 }
 
 TEST_F(AloneTest, OfTwoTheOrderDecides) {
