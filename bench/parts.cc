@@ -183,8 +183,8 @@ void pass_inbox(benchmark::State& state, std::size_t depth) {
   const auto put = [&] {
     const shm::MessageHeader header = header_of(number);
     slot.header.store(shm::to_words(header));
-    inbox.put_plain(shm::HeaderWords(slot), slot, 0, Lane::kNormal, number, header.sent_ns,
-                    header.rank);
+    inbox.put_simple(shm::HeaderWords(slot), slot, 0, Lane::kNormal, number, header.sent_ns,
+                     header.rank);
     inbox.commit(0, Lane::kNormal, ++number);
   };
   while (number < depth) put();

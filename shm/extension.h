@@ -1,6 +1,6 @@
 #pragma once
-// What few messages carry: it lies in front of the payload, behind kFlagExtended. In a slot it is
-// always in the payload area, also where the payload itself lies in a slab.
+// What not every message carries: it lies in front of the payload, behind kFlagExtended. In a slot
+// it is always in the payload area, also where the payload itself lies in a slab.
 //
 // Written by: the sender. Read by: the one receiver of the link. Zero means: not given.
 

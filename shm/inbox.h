@@ -83,8 +83,8 @@ class Inbox {
 
   // The same for a simple message: each word is copied once, from its slot.
   // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_simple(words).
-  std::uint32_t put_plain(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
-                          std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
+  std::uint32_t put_simple(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
+                           std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
     const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
     if (rank <= kRankCritical) ++critical_;
     const std::int64_t key = order_key(policy_, rank_step_us_, sent_ns, rank);
@@ -100,8 +100,8 @@ class Inbox {
     const std::uint32_t at = claim(row, lane, position);
     Entry& entry = home_.entry(at);
     words.store(entry.header, sent_ns, rank, static_cast<std::uint16_t>(flag_of(lane) | mark));
-    if (words.extension_bytes() != 0) [[unlikely]] {
-      put_extended(words, slot, entry);
+    if (words.is_extended()) [[unlikely]] {
+      put_extended(entry, slot, words.generation());
     } else if (words.in_slab()) {
       entry.generation = words.generation();
     } else {
@@ -333,15 +333,15 @@ class Inbox {
     entry.arrival = next_arrival();
     return at;
   }
-  // What lies in the payload area of a message with an extension.
-  static void put_extended(const HeaderWords& words, const Slot& slot, Entry& entry) {
-    const std::size_t front = words.extension_bytes();
-    if (words.in_slab()) {
-      entry.generation = words.generation();
-      slot.payload.load_bytes(entry.payload + sizeof(entry.generation), front);
+  // What lies in the payload area of a message with an extension. SUBTLE: by values, so that the
+  // words of its header stay in registers.
+  [[gnu::noinline, gnu::cold]] static void put_extended(Entry& entry, const Slot& slot,
+                                                        std::uint64_t generation) {
+    if (entry.in_slab()) {
+      entry.generation = generation;
+      slot.payload.load_bytes(entry.area(), sizeof(Extension));
     } else {
-      slot.payload.load_bytes(entry.payload,
-                              std::min<std::size_t>(front + words.length(), kInlineBytes));
+      slot.payload.load_bytes(entry.payload, used_bytes(entry.header));
     }
   }
   // It holds all of its message.

@@ -200,7 +200,8 @@ struct VerifiedExtents {
     return false;
   }
   if (!words.in_slab()) {
-    return words.length() <= kInlineBytes - words.extension_bytes() && words.slab() == kNoSlab;
+    const std::size_t room = words.is_extended() ? kInlineBytes - sizeof(Extension) : kInlineBytes;
+    return words.length() <= room && words.slab() == kNoSlab;
   }
   return check_slab(words.slab(), words.length(), words.generation(), layout, verified) ==
          SlotFault::kNone;

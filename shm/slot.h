@@ -165,16 +165,14 @@ class HeaderWords {
   [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
 
-  // It says no more than what it carries, what led to it and what it answers: it orders nothing and
-  // ends with nobody; no time to live, no flag but of where its payload and extension lie.
+  // It says no more than what it carries, what led to it and what it answers: it orders nothing,
+  // asks for no acknowledgement and lives for ever; no flag but of where its payload and extension
+  // lie.
   [[nodiscard]] bool is_simple() const {
     const bool lives_for_ever = static_cast<std::uint32_t>(words_[3]) == 0;
     return lives_for_ever && (words_[5] & 0xffff & ~(kFlagSlab | kFlagExtended)) == 0;
   }
-  // Bytes that the extension takes of the payload area.
-  [[nodiscard]] std::size_t extension_bytes() const {
-    return (words_[5] & kFlagExtended) != 0 ? sizeof(Extension) : 0;
-  }
+  [[nodiscard]] bool is_extended() const { return (words_[5] & kFlagExtended) != 0; }
 
   // The same in the memory of whoever has read it, with what the reader makes of three fields.
   // SUBTLE: whole words, see to_words().

@@ -285,7 +285,7 @@ class AgentCore {
   [[nodiscard]] std::uint32_t take(const Filter& filter);
   // See Receiver.
   [[nodiscard]] std::uint32_t take_alone(const Filter& filter);
-  [[nodiscard]] std::uint32_t take_alone(const receive::PendingReply& pending) {
+  [[nodiscard]] std::uint32_t take_alone(receive::PendingReply& pending) {
     return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
   }
   // The next entry, leased, without waiting; kNoEntry if there is none.

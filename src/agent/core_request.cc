@@ -148,7 +148,7 @@ Result<std::uint32_t> AgentCore::await(Question& question) {
   return at;
 }
 
-// What is left of it where no answer came by itself.
+// How it ends, unless its answer was taken alone: the entry, leased, or why there is none.
 Result<std::uint32_t> AgentCore::conclude(Question& question) {
   const QuestionState state = find_out(question);
   if (state == QuestionState::kAnswered) {

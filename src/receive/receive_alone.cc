@@ -24,8 +24,8 @@ inline InLink* Receiver::only_link() const {
   return only;
 }
 
-// What mark_for() makes an ordinary message of: nobody has asked for it. SUBTLE: by values, so that
-// the words of its header stay in registers.
+// What mark_for() makes an ordinary message of, of the simple ones: nobody has asked for it.
+// SUBTLE: by values, so that the words of its header stay in registers.
 bool Receiver::answers_nothing(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
   return answers_.waiting_for(link.owner_pid, reply_to, false) == nullptr &&
          !answers_.was_asked(reply_to, link.owner_pid) &&
@@ -74,13 +74,16 @@ std::uint32_t Receiver::take_alone() {
   return take_alone_if(is_ordinary, 0);
 }
 
-std::uint32_t Receiver::take_alone(const PendingReply& pending) {
+// Whatever answers the request from now on is late, as after mark_for(), and nobody waits any more.
+std::uint32_t Receiver::take_alone(PendingReply& pending) {
   const auto is_awaited = [&](InLink& link, const shm::HeaderWords& words) {
     return words.reply_to() != 0 &&
            answers_.waiting_for(link.owner_pid, words.reply_to(), false) == &pending;
   };
   const bool is_marked = !shm::is_mutant(shm::Mutant::kAnswerUnmarked);
-  return take_alone_if(is_awaited, is_marked ? shm::kFlagMatched : 0);
+  const std::uint32_t at = take_alone_if(is_awaited, is_marked ? shm::kFlagMatched : 0);
+  if (at != shm::kNoEntry) forget(pending);
+  return at;
 }
 
 // SYNC(link.space), after one message: a fence for the last of kReceiptsPerFence receipts,

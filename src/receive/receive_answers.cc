@@ -10,7 +10,7 @@ namespace beeline::receive {
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-// What has expired answers nothing.
+// What has expired answers nothing. (Of a simple message answers_nothing() decides the same.)
 std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::int64_t sent_ns,
                                  PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;

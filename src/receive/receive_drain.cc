@@ -252,9 +252,9 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const shm::HeaderWords words(slot);
   if (words.reply_to() == 0 && is_simple(link, words)) [[likely]] {
     if (!prepare(link, words)) return false;
-    home_->inbox().put_plain(words, slot, link.row, lane, position,
-                             time_sent(link, words.sent_ns()),
-                             rank_of(link, words.rank(), words.type()));
+    home_->inbox().put_simple(words, slot, link.row, lane, position,
+                              time_sent(link, words.sent_ns()),
+                              rank_of(link, words.rank(), words.type()));
   } else if (!put_special(link, lane, slot, words)) {
     return false;
   }

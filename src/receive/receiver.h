@@ -128,11 +128,12 @@ class Receiver {
   // letters.
   [[nodiscard]] std::uint32_t take();
   // The message that waits alone in all lanes, leased; kNoEntry where there is none, more than one,
-  // or one that is more than a payload or answers a question of ours: drain_turn() and take() see
-  // to those. REQUIRES: nothing is queued.
+  // or one that is not simple (shm::HeaderWords) or answers a question of ours: drain_turn() and
+  // take() see to those. REQUIRES: nothing is queued.
   [[nodiscard]] std::uint32_t take_alone();
-  // The same of the answer that this request waits for, whatever is queued; forget() it then.
-  [[nodiscard]] std::uint32_t take_alone(const PendingReply& pending);
+  // The same of the answer that this request waits for, whatever is queued. The request is
+  // forgotten then.
+  [[nodiscard]] std::uint32_t take_alone(PendingReply& pending);
   [[nodiscard]] std::uint32_t take_selected(const Selection& selection);
   // All that match, in the order in which take_selected() would take them. Takes nothing.
   [[nodiscard]] std::vector<std::uint32_t> list(const Selection& selection) const;
@@ -392,7 +393,7 @@ inline bool Receiver::calls_for_turn() const {
 }
 
 inline bool Receiver::has_to_settle() const {
-  return !unwanted_.empty() || !newly_stashed_.empty() || !orders_.empty() || stash_.size() != 0;
+  return !unwanted_.empty() || !newly_stashed_.empty() || !orders_.empty();
 }
 
 // None of the reasons of drop_unfit() can hold.

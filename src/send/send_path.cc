@@ -21,7 +21,7 @@ constexpr std::size_t kBytesAhead = 4096;
 // The payload lies in its slot, behind the extension if there is one.
 bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
   const std::size_t front = envelope.extension != nullptr ? sizeof(shm::Extension) : 0;
-  return parcel.loan == nullptr && front + parcel.bytes.size() <= shm::kInlineBytes;
+  return parcel.loan == nullptr && parcel.bytes.size() <= shm::kInlineBytes - front;
 }
 
 // The extension and what lies behind it.
@@ -123,14 +123,13 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
       return outcome;
     }
   }
-  if (parcel.loan != nullptr) return lend(link, lane, parcel, envelope, id, names);
-  if (!lies_inline(parcel, envelope)) {
-    return send_copied(link, lane, parcel, envelope, id, names);
+  if (lies_inline(parcel, envelope)) {
+    return envelope.extension == nullptr
+               ? publish(link, lane, head(parcel, envelope, id, names), 0, parcel.bytes.data())
+               : send_joined(link, lane, parcel, envelope, id, names);
   }
-  if (envelope.extension != nullptr) {
-    return send_joined(link, lane, parcel, envelope, id, names);
-  }
-  return publish(link, lane, head(parcel, envelope, id, names), 0, parcel.bytes.data());
+  return parcel.loan != nullptr ? lend(link, lane, parcel, envelope, id, names)
+                                : send_copied(link, lane, parcel, envelope, id, names);
 }
 
 // The slab is out with the message of this header.

@@ -56,14 +56,92 @@ TEST_F(AnswerAloneTest, GoesToWhoeverWaitsForItWhateverIsQueued) {
   EXPECT_EQ(inbox.queued(), 3U);
   EXPECT_EQ(inbox.leased(), 1U);
   EXPECT_EQ(inbox.index().count_nodes(), 3U);
-  receiver_->forget(pending);
   receiver_->done(at);
   EXPECT_EQ(finish_all(), 3U);
+}
+
+// Before its request has ended as well: whoever counts as asleep outside of the library looks once
+// more before that.
+TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
+  Peer& peer = join(100);
+  PendingReply& pending = expect(100);
   answer(peer);
-  EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry) << "it is one answer too many";
+  const std::uint32_t at = receiver_->take_alone(pending);
+  ASSERT_NE(at, shm::kNoEntry);
+  answer(peer);
+  EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
+  EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
   receiver_->drain_all();
-  EXPECT_EQ(finish_all(), 0U);
+  receiver_->forget(pending);
   EXPECT_EQ(counters().late_replies.relaxed_load(), 1U);
+  const std::uint32_t late = receiver_->take_stashed_answer();
+  ASSERT_NE(late, shm::kNoEntry);
+  EXPECT_NE(receiver_->entry(late).header.flags & shm::kFlagUnasked, 0);
+  receiver_->done(late);
+  receiver_->done(at);
+}
+
+// What nobody has fetched lies aside, and in nobody's way.
+TEST_F(AnswerAloneTest, ComesAloneThoughOthersLieAside) {
+  Peer& peer = join(100);
+  ASSERT_TRUE(receiver_->stash_answers_to(kQuestion + 1, 0, 100));
+  answer(peer, kQuestion + 1);
+  receiver_->drain_all();
+  PendingReply& pending = expect(100);
+  answer(peer);
+  EXPECT_NE(receiver_->take_alone(pending), shm::kNoEntry);
+  peer.say();
+  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
+  EXPECT_NE(receiver_->take_stashed_answer(), shm::kNoEntry);
+}
+
+TEST_F(AnswerAloneTest, MayLieInASlabAndSayWhatLedToIt) {
+  constexpr char kText[] = "an answer";
+  Peer& peer = join(100);
+  shm::Extension extension{};
+  extension.cause = 4711;
+  char area[shm::kInlineBytes] = {};
+  std::memcpy(area, &extension, sizeof(extension));
+  const auto publish = [&] {
+    const send::TakenSlab slab = peer.own.take_slab(sizeof(kText));
+    std::memcpy(peer.own.slab_bytes(*slab), kText, sizeof(kText));
+    peer.own.slabs.mark_out(*slab);
+    shm::MessageHeader header = peer.sound();
+    header.reply_to = kQuestion;
+    header.flags = shm::kFlagSlab | shm::kFlagExtended;
+    header.length = sizeof(kText);
+    header.slab = slab->slab;
+    peer.publish(header, Lane::kNormal, area, slab->generation);
+  };
+  PendingReply& first = expect(100);
+  publish();
+  expect_the_usual_way(first);  // the reader verifies the memory of its class, which that does
+  receiver_->forget(first);
+  PendingReply& pending = expect(100);
+  publish();
+  const std::uint32_t at = receiver_->take_alone(pending);
+  ASSERT_NE(at, shm::kNoEntry);
+  EXPECT_EQ(receiver_->entry(at).cause(), 4711U);
+  EXPECT_EQ(std::memcmp(receiver_->payload(at).data(), kText, sizeof(kText)), 0);
+  receiver_->done(at);
+}
+
+// The usual way has more room for it, and hears of no hops.
+TEST_F(AnswerAloneTest, WithoutAnOrdinaryPlaceOrFromAfarItGoesTheUsualWay) {
+  Peer& peer = join(100);
+  PendingReply& far = expect(100);
+  shm::MessageHeader header = peer.sound();
+  header.reply_to = kQuestion;
+  header.hops = static_cast<std::uint16_t>(receiver_->home().home().control().max_hops + 1);
+  peer.publish(header);
+  expect_the_usual_way(far);
+  receiver_->forget(far);
+  peer.say_often(test::kOrdinaryRoom);
+  receiver_->drain_all();
+  PendingReply& pending = expect(100);
+  pending.is_blocking = true;
+  answer(peer);
+  expect_the_usual_way(pending);
 }
 
 // Whoever puts it back has no further use for it as an answer: it is stashed, as after any other
@@ -74,7 +152,6 @@ TEST_F(AnswerAloneTest, PutBackItIsStashed) {
   const std::uint64_t id = answer(peer);
   const std::uint32_t at = receiver_->take_alone(pending);
   ASSERT_NE(at, shm::kNoEntry);
-  receiver_->forget(pending);
   receiver_->requeue(at);
   EXPECT_EQ(receiver_->take(), shm::kNoEntry) << "it is no ordinary message";
   const std::uint32_t stashed = receiver_->take_stashed_answer();
