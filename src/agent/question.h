@@ -14,8 +14,8 @@ namespace beeline {
 struct Question {
   Peer to;
   Deadline deadline{};
-  std::chrono::steady_clock::time_point
-      since{};  // it is waited for; unset where no wait was needed
+  // It is waited for; unset where no wait was needed.
+  std::chrono::steady_clock::time_point since{};
   receive::PendingReply pending;
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies

@@ -106,6 +106,7 @@ TEST_F(AloneTest, WhatLedToItComesWithIt) {
   char area[shm::kInlineBytes];
   std::memcpy(area, &extension, sizeof(extension));
   std::memcpy(area + sizeof(extension), kText, kLength);
+  shm::SlabPool::Loan lent{};
   const auto publish = [&](bool in_slab) {
     shm::MessageHeader header = peer.sound();
     header.flags = shm::kFlagExtended;
@@ -116,7 +117,11 @@ TEST_F(AloneTest, WhatLedToItComesWithIt) {
     header.flags |= shm::kFlagSlab;
     header.slab = slab->slab;
     peer.own.slabs.mark_out(*slab);
+    lent = *slab;
     return peer.publish(header, Lane::kNormal, area, slab->generation);
+  };
+  const auto expect_finished = [&] {
+    EXPECT_EQ(peer.back.view().stamp(peer.link->sink.bank, lent.slab).observe(), lent.generation);
   };
   const auto expect_whole = [&](std::uint32_t at) {
     ASSERT_NE(at, shm::kNoEntry);
@@ -132,9 +137,11 @@ TEST_F(AloneTest, WhatLedToItComesWithIt) {
   for (const bool in_slab : {false, true}) {
     publish(in_slab);
     expect_whole(receiver_->take_alone());
+    if (in_slab) expect_finished();
     publish(in_slab);
     receiver_->drain_all();
     expect_whole(receiver_->take());
+    if (in_slab) expect_finished();
   }
 }
 
