@@ -24,14 +24,6 @@ inline InLink* Receiver::only_link() const {
   return only;
 }
 
-// What mark_for() makes an ordinary message of, of the simple ones: nobody has asked for it.
-// SUBTLE: by values, so that the words of its header stay in registers.
-bool Receiver::answers_nothing(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
-  return answers_.waiting_for(link.owner_pid, reply_to, false) == nullptr &&
-         !answers_.was_asked(reply_to, link.owner_pid) &&
-         link.known_type(type) != KnownType::kTaskResponse;
-}
-
 // The stores are those of put, commit and take, in their order; what is left out is the order among
 // messages, of which there is one.
 template <typename Wanted>
@@ -69,7 +61,9 @@ template <typename Wanted>
 
 std::uint32_t Receiver::take_alone() {
   const auto is_ordinary = [this](InLink& link, const shm::HeaderWords& words) {
-    return words.reply_to() == 0 || answers_nothing(link, words.reply_to(), words.type());
+    const std::uint64_t id = words.reply_to();
+    return id == 0 || (answers_.waiting_for(link.owner_pid, id, false) == nullptr &&
+                       nobody_asked(link, id, words.type()));
   };
   return take_alone_if(is_ordinary, 0);
 }

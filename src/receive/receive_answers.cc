@@ -10,7 +10,7 @@ namespace beeline::receive {
 // An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
 // something that was asked, or says that it is an answer; so is an acknowledgement. An order to
 // cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-// What has expired answers nothing. (Of a simple message answers_nothing() decides the same.)
+// What has expired answers nothing.
 std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::int64_t sent_ns,
                                  PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;
@@ -23,11 +23,17 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::i
     return shm::kFlagMatched;
   }
   if (is_ack(header)) return shm::kFlagStashed;
-  const bool known = answers_.was_asked(header.reply_to, link.owner_pid);
-  if (!known && link.known_type(header.type) != KnownType::kTaskResponse) return 0;
+  if (nobody_asked(link, header.reply_to, header.type)) return 0;
   if (answers_.close(header.reply_to, link.owner_pid)) return shm::kFlagStashed;
   add_one(home_->home().control().counters.late_replies);
   return shm::kFlagStashed | shm::kFlagUnasked;
+}
+
+// Nobody has ever asked for it, nor does it say that it is an answer. SUBTLE: by values, so that
+// whoever has the words of its header in registers keeps them there.
+bool Receiver::nobody_asked(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
+  return !answers_.was_asked(reply_to, link.owner_pid) &&
+         link.known_type(type) != KnownType::kTaskResponse;
 }
 
 // An answer is in the stash at once, so that an order to cancel finds it there.

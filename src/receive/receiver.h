@@ -232,8 +232,6 @@ class Receiver {
   }
   // receive_alone.cc
   [[nodiscard]] InLink* only_link() const;
-  [[nodiscard]] bool answers_nothing(InLink& link, std::uint64_t reply_to,
-                                     std::uint16_t type) const;
   template <typename Wanted>
   [[nodiscard]] std::uint32_t take_alone_if(Wanted&& wanted, std::uint16_t mark);
   void ring_sometimes(InLink& link);
@@ -275,6 +273,7 @@ class Receiver {
   // What the receiver makes of a message that it has checked: rank, who may control whom.
   [[nodiscard]] std::int32_t rank_of(InLink& link, std::int32_t said, std::uint16_t type) const;
   void judge(InLink& link, shm::MessageHeader& header) const;
+  [[nodiscard]] bool nobody_asked(InLink& link, std::uint64_t reply_to, std::uint16_t type) const;
   // Which of kUnindexedFlags it gets, and kFlagUnasked. `waiting` is set when somebody waits for
   // it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,

@@ -61,17 +61,7 @@ TEST_F(AloneTest, IsLeasedAndCommittedAndItsSenderHearsOfIt) {
 TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   Peer& peer = join(100);
   constexpr char kText[] = "in a slab";
-  const auto publish = [&] {
-    const send::TakenSlab slab = peer.own.take_slab(sizeof(kText));
-    std::memcpy(peer.own.slab_bytes(*slab), kText, sizeof(kText));
-    shm::MessageHeader header = peer.sound();
-    header.flags = shm::kFlagSlab;
-    header.length = sizeof(kText);
-    header.slab = slab->slab;
-    peer.own.slabs.mark_out(*slab);
-    peer.publish(header, Lane::kNormal, nullptr, slab->generation);
-    return *slab;
-  };
+  const auto publish = [&] { return peer.publish_in_slab(peer.sound(), {kText, sizeof(kText)}); };
   const auto stamp_of = [&](const shm::SlabPool::Loan& loan) -> auto& {
     return peer.back.view().stamp(peer.link->sink.bank, loan.slab);
   };
@@ -111,14 +101,11 @@ TEST_F(AloneTest, WhatLedToItComesWithIt) {
     shm::MessageHeader header = peer.sound();
     header.flags = shm::kFlagExtended;
     header.length = kLength;
-    if (!in_slab) return peer.publish(header, Lane::kNormal, area);
-    const send::TakenSlab slab = peer.own.take_slab(kLength);
-    std::memcpy(peer.own.slab_bytes(*slab), kText, kLength);
-    header.flags |= shm::kFlagSlab;
-    header.slab = slab->slab;
-    peer.own.slabs.mark_out(*slab);
-    lent = *slab;
-    return peer.publish(header, Lane::kNormal, area, slab->generation);
+    if (in_slab) {
+      lent = peer.publish_in_slab(header, kText, area);
+    } else {
+      peer.publish(header, Lane::kNormal, area);
+    }
   };
   const auto expect_finished = [&] {
     EXPECT_EQ(peer.back.view().stamp(peer.link->sink.bank, lent.slab).observe(), lent.generation);

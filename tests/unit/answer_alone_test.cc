@@ -101,15 +101,10 @@ TEST_F(AnswerAloneTest, MayLieInASlabAndSayWhatLedToIt) {
   char area[shm::kInlineBytes] = {};
   std::memcpy(area, &extension, sizeof(extension));
   const auto publish = [&] {
-    const send::TakenSlab slab = peer.own.take_slab(sizeof(kText));
-    std::memcpy(peer.own.slab_bytes(*slab), kText, sizeof(kText));
-    peer.own.slabs.mark_out(*slab);
     shm::MessageHeader header = peer.sound();
     header.reply_to = kQuestion;
-    header.flags = shm::kFlagSlab | shm::kFlagExtended;
-    header.length = sizeof(kText);
-    header.slab = slab->slab;
-    peer.publish(header, Lane::kNormal, area, slab->generation);
+    header.flags = shm::kFlagExtended;
+    peer.publish_in_slab(header, {kText, sizeof(kText)}, area);
   };
   PendingReply& first = expect(100);
   publish();
@@ -169,15 +164,16 @@ TEST_F(AnswerAloneTest, OfAnotherAgentOrToAnotherQuestionIsNoAnswer) {
   Peer& peer = join(100);
   Peer& other = join(101);
   PendingReply& pending = expect(100);
+  const auto expect_ordinary = [&] {
+    EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
+    EXPECT_NE(receiver_->take_alone(), shm::kNoEntry) << "nobody has asked for it";
+  };
   answer(other);
-  EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
-  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry) << "nobody has asked it";
+  expect_ordinary();
   answer(peer, kQuestion + 1);
-  EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
-  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
+  expect_ordinary();
   peer.say();
-  EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
-  EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
+  expect_ordinary();
   answer(peer);
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry) << "somebody waits for it";
   EXPECT_NE(receiver_->take_alone(pending), shm::kNoEntry);

@@ -60,6 +60,19 @@ struct Peer {
     ++counter;
     return header.id;
   }
+  // The same with a payload that lies in a slab.
+  shm::SlabPool::Loan publish_in_slab(shm::MessageHeader header, std::string_view payload,
+                                      const void* area = nullptr) {
+    const send::TakenSlab slab = own.take_slab(payload.size());
+    if (!slab) throw std::runtime_error("no slab is free");
+    std::memcpy(own.slab_bytes(*slab), payload.data(), payload.size());
+    header.flags |= shm::kFlagSlab;
+    header.length = static_cast<std::uint32_t>(payload.size());
+    header.slab = slab->slab;
+    own.slabs.mark_out(*slab);
+    publish(header, shm::Lane::kNormal, area, slab->generation);
+    return *slab;
+  }
   std::uint64_t say(shm::Lane lane = shm::Lane::kNormal) { return publish(sound(), lane); }
   void say_often(std::uint32_t times) {
     for (std::uint32_t i = 0; i < times; ++i) say();
