@@ -249,6 +249,13 @@ std::vector<Operation> answering() {
     rig.target = rig.send(answer);
     rig.drain();
   };
+  const auto take_awaited = [](Rig& rig) {
+    receive::Receiver& receiver = rig.receiver();
+    rig.at = receiver.take_alone(rig.pending);
+    if (rig.at != shm::kNoEntry) return;  // else something has come beside it
+    static_cast<void>(receiver.drain_turn());
+    rig.at = receiver.take_reply(rig.pending);
+  };
   const auto ask = [](Rig& rig) {
     rig.finish_lanes();
     static_cast<void>(rig.receiver().stash_answers_to(kQuestion, 0, kSenderPid));
@@ -275,14 +282,14 @@ std::vector<Operation> answering() {
           "empty mixed"),
       receiver_does(
           "take-answer-alone", [=](Rig& rig) { expect(rig), rig.target = rig.send(answer); },
-          [](Rig& rig) {
-            receive::Receiver& receiver = rig.receiver();
-            rig.at = receiver.take_alone(rig.pending);
-            if (rig.at != shm::kNoEntry) return;  // else something has come beside it
-            static_cast<void>(receiver.drain_turn());
-            rig.at = receiver.take_reply(rig.pending);
+          take_awaited, note_taken, "empty mixed"),
+      receiver_does(
+          "take-answer-alone-slab",
+          [=](Rig& rig) {
+            expect(rig);
+            rig.target = rig.send({.length = 400, .reply_to = kQuestion});
           },
-          note_taken, "empty mixed"),
+          take_awaited, note_taken, "half wrapped handed-over"),
       receiver_does(
           "forget-answer", has_come, [](Rig& rig) { rig.receiver().forget(rig.pending); }, nothing,
           "empty mixed"),
