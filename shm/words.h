@@ -32,6 +32,9 @@ inline void prefetch_for_write(T& pair) {
 template <typename T>
 inline void prefetch(const T& word) {
   __builtin_prefetch(&word);
+  // SUBTLE: GCC takes a function that does nothing else for one without effect, and leaves out the
+  // calls to it that it has not taken into their callers.
+  asm volatile("");
 }
 
 template <std::size_t kCount>

@@ -89,10 +89,16 @@ struct InLink {
   void prefetch_payload() const {
     shm::prefetch(view.slot(shm::Lane::kNormal, position[0]).payload);
   }
-  // The same of a payload in a slab, up to a KiB: what lies behind that comes while it is read.
+  // Asks for both lines of the slot that is so many places behind the next one.
+  void prefetch_slot(shm::Lane lane, std::uint32_t ahead) const {
+    const shm::Slot& slot = view.slot(lane, position[static_cast<std::size_t>(lane)] + ahead);
+    shm::prefetch(slot);
+    shm::prefetch(slot.payload);
+  }
+  // Asks for a payload in a slab, up to a page: what lies behind that comes while it is read.
   // REQUIRES: slab and length were checked.
   void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
-    constexpr std::uint32_t kMost = 1024;
+    constexpr std::uint32_t kMost = 4096;
     const std::byte* const lines = view.slab(slab);
     const std::uint32_t end = std::min(length, kMost);
     for (std::uint32_t at = 0; at < end; at += shm::kCacheLine) shm::prefetch(lines[at]);

@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
 
+// Of a lane that has held so many messages more are asked for while these are put: from far CPUs
+// their lines take as long as several messages do. Earlier it would take the lines from a sender
+// that is about to write them.
+constexpr std::uint32_t kBacklog = 4;
+constexpr std::uint32_t kSlotsAhead = 16;
+
 }  // namespace
 
 bool Receiver::drain_turn() {
@@ -133,7 +139,9 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
   const bool has_turn = queue_.empty() || served_ == &link;
   spare_ = lane == shm::Lane::kNormal && has_turn ? home_->inbox().plain_room() : 0;
   std::uint32_t count = 0;
-  while (count < budget && put_next(link, lane)) ++count;
+  while (count < budget && put_next(link, lane)) {
+    if (++count >= kBacklog) link.prefetch_slot(lane, kSlotsAhead);
+  }
   spare_ = 0;
   if (count != 0) commit(link, lane);
   return count;
@@ -229,8 +237,8 @@ void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
 
 // SUBTLE: by values, so that the words stay in registers.
 bool Receiver::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation,
-                            std::uint32_t length) {
-  link.prefetch_slab(slab, length);
+                            std::uint32_t length) const {
+  if (home_->inbox().queued() == 0) link.prefetch_slab(slab, length);  // it is the next to be read
   if (!link.sink.valid()) return true;
   if (!ensure_stamps(link.sink)) return false;
   if (link.has_old_stamps) {
