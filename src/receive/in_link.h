@@ -95,13 +95,13 @@ struct InLink {
     shm::prefetch(slot);
     shm::prefetch(slot.payload);
   }
-  // Asks for a payload in a slab, up to a page: what lies behind that comes while it is read.
-  // REQUIRES: slab and length were checked.
+  // Asks for the lines of a payload in a slab, where they are few: of a longer one the first are a
+  // small part, or nobody touches them. REQUIRES: slab and length were checked.
   void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
     constexpr std::uint32_t kMost = 4096;
+    if (length > kMost) return;
     const std::byte* const lines = view.slab(slab);
-    const std::uint32_t end = std::min(length, kMost);
-    for (std::uint32_t at = 0; at < end; at += shm::kCacheLine) shm::prefetch(lines[at]);
+    for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);
   }
   // What the engine knows a string as. REQUIRES: number <= verified.strings.
   [[nodiscard]] KnownType known_type(std::uint32_t number) {
