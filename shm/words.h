@@ -11,6 +11,10 @@
 
 namespace beeline::shm {
 
+// Payloads of at most so many bytes are asked for ahead, by either side. Of longer ones the first
+// lines are a small part, or nobody touches them.
+inline constexpr std::size_t kBytesAhead = 4096;
+
 // Asks for the line of a word and the one behind it, to be written soon: what another CPU has read
 // is fetched while other work goes on. A hint; says and changes nothing.
 template <typename T>
@@ -25,6 +29,7 @@ inline void prefetch_for_write(T& pair) {
 #else
   __builtin_prefetch(lines, 1);
   __builtin_prefetch(lines + 64, 1);
+  asm volatile("");  // see prefetch()
 #endif
 }
 

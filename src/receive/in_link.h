@@ -1,7 +1,6 @@
 #pragma once
 // A link that another agent owns and this one reads: the receiver's private half.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -95,11 +94,10 @@ struct InLink {
     shm::prefetch(slot);
     shm::prefetch(slot.payload);
   }
-  // Asks for the lines of a payload in a slab, where they are few: of a longer one the first are a
-  // small part, or nobody touches them. REQUIRES: slab and length were checked.
-  void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
-    constexpr std::uint32_t kMost = 4096;
-    if (length > kMost) return;
+  // Asks for the lines of a payload in a slab, where they are few. REQUIRES: slab and length were
+  // checked.
+  [[gnu::noinline]] void prefetch_slab(std::uint32_t slab, std::uint32_t length) const {
+    if (length > shm::kBytesAhead) return;
     const std::byte* const lines = view.slab(slab);
     for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);
   }

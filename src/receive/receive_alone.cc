@@ -42,6 +42,7 @@ template <typename Wanted>
       words.hops() > home_->home().control().max_hops || !prepare(link, words)) {
     return shm::kNoEntry;
   }
+  if (words.in_slab()) link.prefetch_slab(words.slab(), words.length());
   if (words.sent_ns() > clock_ns_) {  // the clock has ticked since it was told
     clock_ns_ = os::coarse_ns();
     if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it

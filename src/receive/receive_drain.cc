@@ -13,11 +13,13 @@ namespace {
 constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
 
-// Of a lane that has held so many messages more are asked for while these are put: from far CPUs
-// their lines take as long as several messages do. Earlier it would take the lines from a sender
-// that is about to write them.
+// Whoever has taken so many messages of a lane probably finds more, and asks for those ahead: from
+// far CPUs their lines take as long as many messages do. Where there are none, these are lines that
+// the sender writes next, and has asked for itself, half as far ahead (send_path.cc). With nearer
+// ones, or if the sender asks as far ahead, both wait for each other; see
+// docs/performance-steps.md.
 constexpr std::uint32_t kBacklog = 4;
-constexpr std::uint32_t kSlotsAhead = 16;
+constexpr std::uint32_t kAskedAhead = 16;
 
 }  // namespace
 
@@ -140,7 +142,7 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
   spare_ = lane == shm::Lane::kNormal && has_turn ? home_->inbox().plain_room() : 0;
   std::uint32_t count = 0;
   while (count < budget && put_next(link, lane)) {
-    if (++count >= kBacklog) link.prefetch_slot(lane, kSlotsAhead);
+    if (++count >= kBacklog) link.prefetch_slot(lane, kAskedAhead);
   }
   spare_ = 0;
   if (count != 0) commit(link, lane);
@@ -236,9 +238,7 @@ void Receiver::judge(InLink& link, shm::MessageHeader& header) const {
 }
 
 // SUBTLE: by values, so that the words stay in registers.
-bool Receiver::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation,
-                            std::uint32_t length) const {
-  if (home_->inbox().queued() == 0) link.prefetch_slab(slab, length);  // it is the next to be read
+bool Receiver::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation) {
   if (!link.sink.valid()) return true;
   if (!ensure_stamps(link.sink)) return false;
   if (link.has_old_stamps) {
@@ -260,6 +260,7 @@ bool Receiver::put_next(InLink& link, shm::Lane lane) {
   const shm::HeaderWords words(slot);
   if (words.reply_to() == 0 && is_simple(link, words)) [[likely]] {
     if (!prepare(link, words)) return false;
+    prefetch_first(link, words);
     home_->inbox().put_simple(words, slot, link.row, lane, position,
                               time_sent(link, words.sent_ns()),
                               rank_of(link, words.rank(), words.type()));
@@ -284,6 +285,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
     if (!has_room_for_order(link)) return false;
   }
   if (!prepare(link, words)) return false;
+  prefetch_first(link, words);
   const std::int64_t sent = time_sent(link, copy.header.sent_ns);
   judge(link, copy.header);
   PendingReply* waiting = nullptr;

@@ -249,11 +249,18 @@ class Receiver {
   [[nodiscard]] bool is_simple(const InLink& link, const shm::HeaderWords& words) const;
   bool put_special(InLink& link, shm::Lane lane, const shm::Slot& slot, shm::HeaderWords words);
   // Before a checked message is put, which may lie in a slab. False: it could not be finished.
-  [[nodiscard]] bool prepare(const InLink& link, const shm::HeaderWords& words) const {
-    return !words.in_slab() || prepare_slab(link, words.slab(), words.generation(), words.length());
+  [[nodiscard]] static bool prepare(const InLink& link, const shm::HeaderWords& words) {
+    return !words.in_slab() || prepare_slab(link, words.slab(), words.generation());
   }
-  [[nodiscard]] bool prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation,
-                                  std::uint32_t length) const;
+  [[nodiscard]] static bool prepare_slab(const InLink& link, std::uint32_t slab,
+                                         std::uint64_t generation);
+  // Of a message that is put where nothing is queued, and so is read next unless what comes with it
+  // is more urgent.
+  void prefetch_first(const InLink& link, const shm::HeaderWords& words) const {
+    if (words.in_slab() && home_->inbox().queued() == 0) {
+      link.prefetch_slab(words.slab(), words.length());
+    }
+  }
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::MessageHeader& header,

@@ -14,10 +14,6 @@ namespace {
 // A line that the receiver has read comes back to us while those before it are written.
 constexpr std::uint64_t kSlotsAhead = 8;
 
-// Payloads of at most so many bytes are asked for ahead. Of longer ones the first lines are a small
-// part, or nobody touches them.
-constexpr std::size_t kBytesAhead = 4096;
-
 // The payload lies in its slot, behind the extension if there is one.
 bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
   const std::size_t front = envelope.extension != nullptr ? sizeof(shm::Extension) : 0;
@@ -187,7 +183,7 @@ Outcome SendPath::send_joined(OutLink& link, shm::Lane lane, const Parcel& parce
 // The next payload of such a length will be written into lines that the receiver has read: they are
 // on their way back while this one is on its way.
 void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length) {
-  if (length > kBytesAhead) return;
+  if (length > shm::kBytesAhead) return;
   const std::uint32_t next = link.slabs.next(link.view().layout().class_of(slab));
   if (next == shm::kNoSlab) return;
   const std::byte* const lines = link.view().slab(next);

@@ -1,51 +1,69 @@
 #!/usr/bin/env python3
-"""That what the engine asks for ahead is asked for in the program that is delivered: a compiler may
-leave a prefetch out, and no other test would notice. GCC 12 did so wherever a function did nothing
-else, which cost a round trip of a KiB a sixth.
+"""Looks whether the engine, as it is compiled to be delivered, asks for lines ahead: a compiler may
+leave a prefetch out, and no other test would notice. GCC 12 does so where a function does nothing
+else; see shm::prefetch().
 
-usage: prefetches.py PROGRAM
+Usage: prefetches.py PROGRAM. Exits with 77 where objdump is missing.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 
-# A function of the engine, and how many prefetches its code has at least.
+READ = "prefetcht0"
+WRITE = "prefetchw"
+# Of a function of the engine: which prefetches its code has, and how many at least.
 EXPECTED = {
-    "receive::Receiver::only_link": 1,  # the payload of the next message, with its header
-    "receive::Receiver::drain_lane": 2,  # both lines of a slot behind it, in a backlog
-    "receive::Receiver::prepare_slab": 1,  # the lines of a payload in a slab
-    "send::SendPath::send_plain": 2,  # a slot ahead, to be written
-    "send::SendPath::prefetch_next_slab": 2,  # the lines of the next slab, to be written
+    "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
+    "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
+    "receive::Receiver::drain_lane": (READ, 2),  # both lines of a slot ahead, in a backlog
+    "receive::Receiver::only_link": (READ, 1),  # the payload, with the header
+    "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
+    "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
+    "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
 }
 
 
-def count_prefetches(program):
-    """How many prefetch instructions the code of each function has."""
-    code = subprocess.run(
-        ["objdump", "--disassemble", "--demangle", "--no-show-raw-insn", program],
-        check=True, capture_output=True, text=True).stdout
-    counts = {}
+def disassemble(program):
+    command = ["objdump", "--disassemble", "--demangle", "--no-show-raw-insn", program]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"prefetches: {' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+def prefetches_of(code):
+    """Of each function, with what the compiler cut off from it: its prefetch instructions."""
+    found = {}
     function = ""
     for line in code.splitlines():
         head = re.match(r"[0-9a-f]+ <(.*)>:$", line)
         if head:
-            # What was cut off from a function counts with it.
             function = head[1].split("(")[0].removeprefix("beeline::")
-        elif re.match(r"\s+[0-9a-f]+:\s+prefetch", line):
-            counts[function] = counts.get(function, 0) + 1
-    return counts
+            found.setdefault(function, [])
+        elif prefetch := re.match(r"\s+[0-9a-f]+:\s+(prefetch\w*)", line):
+            found[function].append(prefetch[1])
+    return found
+
+
+def finding(name, kind, least, found):
+    if name not in found:
+        return f"the program has no {name}: say in EXPECTED into which function it was taken"
+    count = found[name].count(kind)
+    return f"{name}: {count} times {kind}, expected {least} or more" if count < least else None
 
 
 def main():
-    counts = count_prefetches(sys.argv[1])
-    missing = [f"{name}: {counts.get(name, 0)} prefetches, expected at least {least}; see "
-               "shm::prefetch(), or say here into which function it was taken"
-               for name, least in EXPECTED.items() if counts.get(name, 0) < least]
-    for line in missing:
-        print(line)
-    return 1 if missing else 0
+    if not shutil.which("objdump"):
+        print("prefetches: skipped: there is no objdump; install binutils")
+        sys.exit(77)
+    found = prefetches_of(disassemble(sys.argv[1]))
+    findings = [finding(name, kind, least, found) for name, (kind, least) in EXPECTED.items()]
+    for text in filter(None, findings):
+        print(f"prefetches: {text}", file=sys.stderr)
+    sys.exit(1 if any(findings) else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
