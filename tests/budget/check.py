@@ -83,4 +83,5 @@ def main():
              "where they go")
 
 
-main()
+if __name__ == "__main__":
+    main()

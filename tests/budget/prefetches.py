@@ -8,8 +8,9 @@ Usage: prefetches.py PROGRAM. Exits with 77 where objdump is missing.
 
 import re
 import shutil
-import subprocess
 import sys
+
+from check import fail, run, skip
 
 READ = "prefetcht0"
 WRITE = "prefetchw"
@@ -23,14 +24,6 @@ EXPECTED = {
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
     "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
 }
-
-
-def disassemble(program):
-    command = ["objdump", "--disassemble", "--demangle", "--no-show-raw-insn", program]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"prefetches: {' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
-    return done.stdout
 
 
 def prefetches_of(code):
@@ -55,14 +48,13 @@ def finding(name, kind, least, found):
 
 
 def main():
-    if not shutil.which("objdump"):
-        print("prefetches: skipped: there is no objdump; install binutils")
-        sys.exit(77)
-    found = prefetches_of(disassemble(sys.argv[1]))
+    if shutil.which("objdump") is None:
+        skip("objdump is not installed; run scripts/setup")
+    found = prefetches_of(run(["objdump", "--disassemble", "--demangle", "--no-show-raw-insn",
+                               sys.argv[1]]))
     findings = [finding(name, kind, least, found) for name, (kind, least) in EXPECTED.items()]
-    for text in filter(None, findings):
-        print(f"prefetches: {text}", file=sys.stderr)
-    sys.exit(1 if any(findings) else 0)
+    if any(findings):
+        fail("\n".join(filter(None, findings)))
 
 
 if __name__ == "__main__":
