@@ -21,6 +21,13 @@ constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may l
 constexpr std::uint32_t kBacklog = 4;
 constexpr std::uint32_t kAskedAhead = 16;
 
+// Asks for so many slots, of which the last is that far ahead: of each message one, by the first
+// that shows a backlog also those of the messages before it, which the turn before has not asked
+// for.
+void ask_ahead(const InLink& link, shm::Lane lane, std::uint32_t slots) {
+  for (std::uint32_t i = 0; i < slots; ++i) link.prefetch_slot(lane, kAskedAhead - i);
+}
+
 }  // namespace
 
 bool Receiver::drain_turn() {
@@ -142,7 +149,7 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
   spare_ = lane == shm::Lane::kNormal && has_turn ? home_->inbox().plain_room() : 0;
   std::uint32_t count = 0;
   while (count < budget && put_next(link, lane)) {
-    if (++count >= kBacklog) link.prefetch_slot(lane, kAskedAhead);
+    if (++count >= kBacklog) ask_ahead(link, lane, count == kBacklog ? kBacklog : 1);
   }
   spare_ = 0;
   if (count != 0) commit(link, lane);
