@@ -95,6 +95,7 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   last_place_ = {lane, link.lanes[index].tail()};
   put(link, lane, header, generation, area);
   link.awaited[index] = link.lanes[index].tail();
+  next_slot_of_thread = &link.view().slot(lane, link.lanes[index].tail());
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands

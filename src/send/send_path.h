@@ -68,6 +68,15 @@ using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarna
 // (SharedSender). A receiver that puts off a look at its lanes does not put off one at what its own
 // thread has sent, through whichever agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
+// The slot behind the last message that this thread has sent, null before the first. Its link may be
+// gone: for hints alone, which may name any address.
+inline thread_local shm::Slot* next_slot_of_thread = nullptr;
+
+// Asks for that slot, to be written: whoever has got a message is probably about to answer it, and
+// who waits for that has taken the lines of the slot away by looking at it.
+inline void prefetch_next_slot() {
+  if (next_slot_of_thread != nullptr) shm::prefetch_for_write(*next_slot_of_thread);
+}
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
 // above all of them.

@@ -16,13 +16,16 @@ READ = "prefetcht0"
 WRITE = "prefetchw"
 # Of a function of the engine: which prefetches its code has, and how many at least.
 EXPECTED = {
+    "AgentCore::receive": (WRITE, 2),  # the slot of an answer, as in the next two
+    "AgentCore::receive_later": (WRITE, 2),
+    "AgentCore::serve": (WRITE, 2),
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
     "receive::Receiver::drain_lane": (READ, 2),  # both lines of a slot ahead, in a backlog
     "receive::Receiver::only_link": (READ, 1),  # the payload, with the header
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
-    "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
+    "send::SendPath::send_plain": (WRITE, 4),  # a slot ahead, inline or a loan
 }
 
 
