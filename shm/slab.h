@@ -42,7 +42,7 @@ class SlabPool {
     for (std::uint32_t i = 0; i < allocated_[slab_class]; ++i) {
       std::uint32_t& hint = next_[slab_class];
       const std::uint32_t slab = first + hint;
-      hint = hint + 1 < allocated_[slab_class] ? hint + 1 : 0;
+      hint = turn_after(hint, allocated_[slab_class]);
       if (state_[slab] == State::kFree) {
         state_[slab] = State::kLoaned;
         ++loaned_;
@@ -152,6 +152,16 @@ class SlabPool {
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
+
+  // Whose turn it is next among `count` slabs: every third first, then those behind them. A CPU that
+  // reads the lines of a slab runs ahead into the slab behind it, and would take the lines of the
+  // next payload away from whoever is about to write it.
+  [[nodiscard]] static std::uint32_t turn_after(std::uint32_t turn, std::uint32_t count) {
+    constexpr std::uint32_t kStride = 3;
+    if (turn + kStride < count) return turn + kStride;
+    const std::uint32_t next = turn % kStride + 1;
+    return next < std::min(kStride, count) ? next : 0;
+  }
 
   [[nodiscard]] bool is_void(std::uint32_t slab, std::uint64_t stamped) const {
     return stamped != 0 && void_[slab] == stamped;

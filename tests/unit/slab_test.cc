@@ -85,6 +85,34 @@ TEST_F(SlabPoolTest, EverySlabOfAClassIsTakenOnceThenNone) {
   }
 }
 
+// However many a class has, also after it has grown in the middle of a turn: each gets its turn.
+TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
+  const std::uint32_t most = pool_layout_.classes[0].count;
+  for (std::uint32_t count = 1; count <= most; ++count) {
+    pool_.set_allocated(0, count);
+    std::set<std::uint32_t> taken;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      const SlabPool::Loan loan = pool_.take(0);
+      taken.insert(loan.slab);
+      pool_.put_back(loan);
+    }
+    EXPECT_EQ(taken.size(), count);
+  }
+}
+
+// Who reads one runs ahead into the one behind it, which is not to be the one that is written next.
+TEST_F(SlabPoolTest, WhatIsTakenNextDoesNotLieBehindWhatWasTaken) {
+  pool_.set_allocated(0, 8);
+  std::uint32_t last = pool_.take(0).slab;
+  for (int i = 1; i < 8; ++i) {
+    const std::uint32_t promised = pool_.next(0);
+    const SlabPool::Loan loan = pool_.take(0);
+    EXPECT_EQ(loan.slab, promised);
+    EXPECT_NE(loan.slab, last + 1);
+    last = loan.slab;
+  }
+}
+
 TEST_F(SlabPoolTest, EachLoanOfASlabHasAHigherGeneration) {
   pool_.set_allocated(0, 1);
   std::uint64_t last = 0;
