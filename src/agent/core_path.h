@@ -69,7 +69,6 @@ inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
 }
 
 inline Message AgentCore::hand_out(std::uint32_t entry) {
-  send::prefetch_next_slot();
   leases_.push_back(entry);
   show_activity();
   return Message(this, entry);

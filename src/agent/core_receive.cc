@@ -103,6 +103,7 @@ Relation AgentCore::relation_of(std::uint32_t entry) const {
 // A message of the parent process ends with that, not with ours.
 void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   if (is_forked_) return;
+  send::prefetch_next_slot();
   const bool tell = end_lease(entry);
   const MessageId id = tell ? receiver_->entry(entry).header.id : 0;
   receiver_->done(entry);

@@ -142,6 +142,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
 SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline deadline) {
   if (has_left() || !message.valid()) return {SendStatus::kNoRoute, 0, 0};
+  send::prefetch_next_slot();
   const auto to = peer(message.from());
   if (!to) return {status_of(to.error().code), 0, 0};
   const shm::Entry& about = receiver_->entry(message.entry_);

@@ -16,9 +16,8 @@ READ = "prefetcht0"
 WRITE = "prefetchw"
 # Of a function of the engine: which prefetches its code has, and how many at least.
 EXPECTED = {
-    "AgentCore::receive": (WRITE, 2),  # the slot of an answer, as in the next two
-    "AgentCore::receive_later": (WRITE, 2),
-    "AgentCore::serve": (WRITE, 2),
+    "AgentCore::done": (WRITE, 2),  # the slot of what is sent next
+    "AgentCore::reply": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
     "receive::Receiver::drain_lane": (READ, 2),  # both lines of a slot ahead, in a backlog
