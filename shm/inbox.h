@@ -127,6 +127,12 @@ class Inbox {
     return at;
   }
 
+  // The one that it would return now. It stays queued.
+  [[nodiscard]] std::uint32_t next() {
+    const IndexNode* const first = index_.front();
+    return first == nullptr ? kNoEntry : first->entry();
+  }
+
   // The first entry in delivery order that `matches(entry)`, or kNoEntry. Linear in the queue. It
   // stays queued.
   template <typename Matches>
@@ -293,8 +299,7 @@ class Inbox {
   // The entries of an inbox as deep as this one lie in no near cache, in whatever order.
   static constexpr std::uint32_t kDeep = 256;
   void prefetch_next() {
-    const IndexNode* const next = index_.front();
-    if (next != nullptr) prefetch_for_write(home_.entry(next->entry()));
+    if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(home_.entry(at));
   }
 
   [[nodiscard]] IndexNode node_of(std::uint32_t at, const Entry& entry) const {

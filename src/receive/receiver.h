@@ -261,6 +261,8 @@ class Receiver {
       link.prefetch_slab(words.slab(), words.length());
     }
   }
+  // Of the message that is next in the order.
+  void prefetch_next_payload() const;
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
   enum class Verdict : std::uint8_t { kGood, kNotNow, kBad };
   [[nodiscard]] Verdict check(InLink& link, const shm::MessageHeader& header,
@@ -417,6 +419,7 @@ inline std::uint32_t Receiver::take() {
     if (shm::is_mutant(shm::Mutant::kStampBeforeUse) && entry(at).in_slab()) {
       shm::stamp(*stamp_word(at), entry(at).generation);
     }
+    if (entry(at).in_slab()) prefetch_next_payload();
     if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
 }

@@ -195,6 +195,18 @@ TEST_F(InboxTest, LowerRanksComeFirstAndEqualOnesInOrderOfArrival) {
   EXPECT_EQ(take_best(), kNoEntry);
 }
 
+TEST_F(InboxTest, TheNextOneIsWhatIsTakenNextAndStaysQueued) {
+  EXPECT_EQ(inbox_.next(), kNoEntry);
+  for (const std::int32_t rank : {3, 2, 1, 3}) receive(rank);
+  while (inbox_.next() != kNoEntry) {
+    const std::uint32_t queued = inbox_.queued();
+    const std::uint32_t next = inbox_.next();
+    EXPECT_EQ(inbox_.queued(), queued);
+    EXPECT_EQ(take_best(), next);
+  }
+  EXPECT_EQ(take_best(), kNoEntry);
+}
+
 TEST_F(InboxTest, FindingSelectsTheFirstMatchAndLeavesTheRest) {
   const std::uint32_t first = receive(3);
   const std::uint32_t second = receive(1);
