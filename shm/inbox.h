@@ -46,11 +46,13 @@ class Inbox {
   // Room for one more message. Entries that are not allocated yet count as room, so a caller that
   // sees room and no free entry grows the table first.
   [[nodiscard]] bool has_room(Room room) const { return missing(room) == 0; }
-  // How many ordinary messages can be put before the next question for room.
-  [[nodiscard]] std::uint32_t plain_room() const {
-    const std::uint32_t reserve = home_.control().critical_reserve;
-    return places() > reserve ? std::min(free_count_, places() - reserve) : 0;
+  // How many ordinary messages find room, if the table grows as far as it may.
+  [[nodiscard]] std::uint32_t plain_places() const {
+    const std::uint32_t all = places();
+    return all - std::min(all, home_.control().critical_reserve);
   }
+  // How many can be put before the next question for room.
+  [[nodiscard]] std::uint32_t plain_room() const { return std::min(free_count_, plain_places()); }
   // How many entries have to become free until there is room.
   [[nodiscard]] std::uint32_t missing(Room room) const {
     const std::uint32_t critical_reserve = home_.control().critical_reserve;

@@ -22,6 +22,7 @@
 #include "src/agent/fork_guard.h"
 #include "src/agent/known_name.h"
 #include "src/agent/lives.h"
+#include "src/agent/look_pace.h"
 #include "src/agent/question.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
@@ -296,6 +297,7 @@ class AgentCore {
   [[nodiscard]] std::uint32_t try_take(const Filter& filter);
   [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
   [[nodiscard]] bool has_just_looked() const;
+  void put_off_look();
   void let_gather();
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.
   template <typename Stop>
@@ -478,9 +480,8 @@ class AgentCore {
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;
-  std::uint64_t looked_ticks_ = 0;       // when a call of the user looked last and left something
-  bool found_ = false;                   // that took something
-  std::uint32_t sends_before_look_ = 0;  // of this thread
+  LookPace look_pace_;  // since a call of the user looked last and left something
+  bool found_ = false;  // that took something
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
   bool blocked_ = false;
   bool sleeping_ = false;  // the user said so

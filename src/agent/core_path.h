@@ -37,9 +37,6 @@ inline void AgentCore::show_activity() {
 
 // ---- Take ---------------------------------------------------------------------------------------
 
-// A microsecond at 2 GHz, and never more than two.
-inline constexpr std::uint64_t kLookTicks = 2'000;
-
 inline std::uint32_t AgentCore::take(const Filter& filter) {
   return filter.empty() ? receiver_->take() : receiver_->take_selected(selection_of(filter));
 }
@@ -51,9 +48,8 @@ inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
   return may ? receiver_->take_alone() : shm::kNoEntry;
 }
 
-// While the inbox holds something, the ordinary lanes are looked at once in kLookTicks: a look
-// takes the next line away from whoever is about to write it, and is most of what a message costs.
-// What is urgent, and what this thread has sent, is looked for each time.
+// While the inbox holds something, the ordinary lanes are looked at now and then (LookPace). What
+// is urgent, and what this thread has sent, is looked for each time.
 [[gnu::always_inline]] inline std::uint32_t AgentCore::look_for(const Filter& filter) {
   if (has_ended()) return shm::kNoEntry;
   if (receiver_->home().inbox().queued() != 0 && filter.empty() &&
@@ -64,8 +60,7 @@ inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
 }
 
 [[gnu::always_inline]] inline bool AgentCore::has_just_looked() const {
-  return sends_before_look_ == send::sends_of_thread && os::ticks() - looked_ticks_ < kLookTicks &&
-         receiver_->urgent_lanes_are_empty();
+  return look_pace_.may_wait() && receiver_->urgent_lanes_are_empty();
 }
 
 inline Message AgentCore::hand_out(std::uint32_t entry) {

@@ -35,17 +35,18 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
 }
 
+inline void AgentCore::put_off_look() {
+  const std::uint64_t ticks = receiver_->is_crowded() ? kCrowdedLookTicks : kLookTicks;
+  look_pace_.put_off(receiver_->was_cut_short() ? 0 : ticks);  // what lies behind is as old
+}
+
 std::uint32_t AgentCore::look_now(const Filter& filter) {
   const std::int64_t now_ns = os::coarse_ns();
   poll_control_at(now_ns);
   receiver_->tell_time(now_ns);
   const std::uint32_t alone = take_alone(filter);
   found_ = alone != shm::kNoEntry || drain_turn();
-  if (found_ || receiver_->home().inbox().queued() != 0) {
-    looked_ticks_ = os::ticks();
-    if (receiver_->was_cut_short()) looked_ticks_ -= kLookTicks;  // what lies behind is as old
-    sends_before_look_ = send::sends_of_thread;
-  }
+  if (found_ || receiver_->home().inbox().queued() != 0) put_off_look();
   if (alone != shm::kNoEntry) return alone;
   return has_ended() ? shm::kNoEntry : take(filter);
 }

@@ -23,7 +23,9 @@ constexpr std::uint32_t kMostSkipped = 1024;
 }  // namespace
 
 Receiver::Receiver(std::unique_ptr<HomeMemory> home)
-    : home_(std::move(home)), budget_(drain_budget(home_->home().capacity())) {
+    : home_(std::move(home)),
+      budget_(drain_budget(home_->home().capacity())),
+      few_places_(std::min(budget_, home_->home().capacity() / 8) / 2) {
   const shm::HomeControl& control = home_->home().control();
   fifo_ = control.policy == static_cast<std::uint32_t>(shm::OrderPolicy::kFifo);
   ranks_by_relation_ = control.rank_rule == static_cast<std::uint32_t>(shm::RankRule::kByRelation);

@@ -105,6 +105,9 @@ class Receiver {
   [[nodiscard]] bool all_empty() const;
   // A lane holds a message that found no room in the table. True may be out of date.
   [[nodiscard]] bool lacks_room() const { return lacks_room_; }
+  // The table has room for less than half of what a turn takes out of one lane; in a small one, for
+  // less than a sixteenth of it.
+  [[nodiscard]] bool is_crowded() const { return home_->inbox().plain_places() < few_places_; }
   [[nodiscard]] bool has_urgent() const;
   // False where a look at the lanes may find something urgent, or cannot be quick.
   [[nodiscard]] bool urgent_lanes_are_empty() const;
@@ -376,6 +379,7 @@ class Receiver {
   std::int64_t first_expiry_ns_ = kNever;      // nothing that waits is over before
   std::int64_t next_burial_ns_ = 0;            // see bury_expired_sometimes(), coarse
   std::uint32_t budget_;
+  std::uint32_t few_places_;  // see is_crowded()
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };

@@ -82,6 +82,29 @@ TEST_F(DrainTest, ALinkThatWasQuietComesToTheFrontWithItsFirstMessage) {
   EXPECT_EQ(receiver_->links().front().get(), second.link);
 }
 
+TEST_F(DrainTest, ATableIsCrowdedWhileItHasRoomForLessThanHalfOfATurn) {
+  constexpr std::uint32_t kPlaces = 256 - 256 / 16;  // without the reserve
+  constexpr std::uint32_t kHalf = 16;
+  start({}, 256);
+  Peer& peer = join(100);
+  for (std::uint32_t i = 0; i < kPlaces - kHalf; ++i) {
+    peer.say();
+    EXPECT_TRUE(receiver_->drain_turn());
+  }
+  EXPECT_FALSE(receiver_->is_crowded());
+  peer.say();
+  EXPECT_TRUE(receiver_->drain_turn());
+  EXPECT_TRUE(receiver_->is_crowded());
+  EXPECT_NE(finish_one(), 0U);
+  EXPECT_FALSE(receiver_->is_crowded());
+}
+
+TEST_F(DrainTest, ASmallTableIsCrowdedWhenItIsFull) {
+  EXPECT_FALSE(receiver_->is_crowded());
+  fill_table();
+  EXPECT_TRUE(receiver_->is_crowded());
+}
+
 TEST_F(DrainTest, TheLinksOfOneAgentCanBeDrainedAlone) {
   Peer& wanted = join(100);
   Peer& other = join(101);

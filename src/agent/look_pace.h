@@ -1,0 +1,38 @@
+#pragma once
+// How often a busy agent looks at its ordinary lanes. A look takes the next line away from whoever
+// is about to write it, and is most of what a message costs.
+
+#include <cstdint>
+
+#include "src/os/clock.h"
+#include "src/send/send_path.h"
+
+namespace beeline {
+
+// A microsecond at 2 GHz, and never more than two.
+inline constexpr std::uint64_t kLookTicks = 2'000;
+// The same where the table has hardly any room for what a look would find.
+inline constexpr std::uint64_t kCrowdedLookTicks = 4 * kLookTicks;
+
+// One thread.
+class LookPace {
+ public:
+  // A look is over, and the next one may come so many ticks later.
+  void put_off(std::uint64_t ticks) {
+    looked_ticks_ = os::ticks();
+    every_ticks_ = ticks;
+    sends_before_ = send::sends_of_thread;
+  }
+  // The next one may still wait: it is not time, and this thread has sent nothing since, which is
+  // looked for each time.
+  [[nodiscard]] bool may_wait() const {
+    return sends_before_ == send::sends_of_thread && os::ticks() - looked_ticks_ < every_ticks_;
+  }
+
+ private:
+  std::uint64_t looked_ticks_ = 0;
+  std::uint64_t every_ticks_ = 0;
+  std::uint32_t sends_before_ = 0;
+};
+
+}  // namespace beeline
