@@ -351,6 +351,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
 
 // REQUIRES: a valid loan. SUBTLE: there is one result, so it is written where the caller wants it.
 SendResult AgentCore::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
+  send::prefetch_next_slot();
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
   const send::Parcel parcel({loan.data_, loan.size_}, &slab);
   const SendResult result = send_parcel(loan.peer_, parcel, options, deadline, 0);
