@@ -57,16 +57,6 @@ bool Player::receive_end() {
   return error_.empty();
 }
 
-bool Player::receive_sampled(Board& board, std::uint64_t number) {
-  if (number % kLooksPerSample != 0) return receive(number);
-  const std::uint64_t before = agent_.counters().drained;
-  const bool good = receive(number);
-  const std::uint64_t taken = agent_.counters().drained - before;
-  board.looks += taken != 0 ? 1 : 0;
-  board.looked_at += taken;
-  return good;
-}
-
 bool Player::lend(std::uint64_t number) {
   const auto sent = send_loan(agent_, peer_, what_.size, [&](std::span<std::byte> payload) {
     if (what_.carry == Carry::kLoan) write_whole(payload, number);

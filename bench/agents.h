@@ -20,8 +20,21 @@ inline constexpr std::size_t kLanePayload = 64;
 /// The clock is read once for so many messages of a stream.
 inline constexpr std::uint64_t kMessagesPerClock = 64;
 
-/// Of so many looks into the lanes one is looked at itself.
-inline constexpr std::uint64_t kLooksPerSample = 512;
+/// Of so many messages of a stream one is a sample, see sample_look().
+inline constexpr std::uint64_t kMessagesPerSample = 512;
+
+/// Calls `receive()`, which takes message `number` of a stream, and returns what it does. Of a
+/// sample it is noted how many messages were taken out of the lanes for it, see Board::looks.
+template <typename Receive>
+auto sample_look(Board& board, Agent& agent, std::uint64_t number, const Receive& receive) {
+  if (number % kMessagesPerSample != 0) return receive();
+  const std::uint64_t before = agent.counters().drained;
+  auto result = receive();
+  const std::uint64_t taken = agent.counters().drained - before;
+  board.looks += taken != 0 ? 1 : 0;
+  board.looked_at += taken;
+  return result;
+}
 
 /// The name of a side as an agent: "ping", "pong", "pong-2" and so on.
 [[nodiscard]] std::string name_of(Side side);
@@ -94,9 +107,10 @@ class Player {
            (what_.carry == Carry::kUntouched || read_whole(payload, number));
   }
 
-  /// The same for the stream of throughput: one look of kLooksPerSample is a sample of how many
-  /// messages it takes from the lane, see Board::looks.
-  [[nodiscard]] bool receive_sampled(Board& board, std::uint64_t number);
+  /// The same for the stream of throughput.
+  [[nodiscard]] bool receive_sampled(Board& board, std::uint64_t number) {
+    return sample_look(board, agent_, number, [&] { return receive(number); });
+  }
 
   /// An empty payload: the other side's receive() returns false.
   [[nodiscard]] bool send_end() {

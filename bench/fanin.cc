@@ -57,13 +57,9 @@ template <typename Over>
 Result<void> take_until(Board& board, Hub& hub, Sorter& sorter, const Over& over) {
   while (!over()) {
     for (std::uint64_t i = 0; i < kMessagesPerClock; ++i) {
-      const bool is_sample = sorter.messages() % kLooksPerSample == 0;
-      const std::uint64_t before = is_sample ? hub.agent().counters().drained : 0;
-      if (auto taken = sorter.take_one(); !taken) return taken;
-      if (!is_sample) continue;
-      const std::uint64_t taken = hub.agent().counters().drained - before;
-      board.looks += taken != 0 ? 1 : 0;
-      board.looked_at += taken;
+      auto taken =
+          sample_look(board, hub.agent(), sorter.messages(), [&] { return sorter.take_one(); });
+      if (!taken) return taken;
     }
   }
   return {};

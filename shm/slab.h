@@ -153,9 +153,10 @@ class SlabPool {
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
 
-  // Whose turn it is next among `count` slabs: every third first, then those behind them. A CPU
-  // that reads the lines of a slab runs ahead into the slab behind it, and would take the lines of
-  // the next payload away from whoever is about to write it.
+  // Whose turn it is next among `count` slabs: every third first, then those behind them, so that
+  // of five and more none follows its neighbour. A CPU that reads the lines of a slab runs ahead
+  // into the slab behind it, and would take the lines of the next payload away from whoever is
+  // about to write it.
   [[nodiscard]] static std::uint32_t turn_after(std::uint32_t turn, std::uint32_t count) {
     constexpr std::uint32_t kStride = 3;
     if (turn + kStride < count) return turn + kStride;

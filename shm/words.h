@@ -15,22 +15,25 @@ namespace beeline::shm {
 // lines are a small part, or nobody touches them.
 inline constexpr std::size_t kBytesAhead = 4096;
 
-// Asks for the line of a word and the one behind it, to be written soon: what another CPU has read
-// is fetched while other work goes on. A hint; says and changes nothing.
-template <typename T>
-inline void prefetch_for_write(T& pair) {
-  const auto* const lines = reinterpret_cast<const unsigned char*>(&pair);
+// Asks for the line at an address and the one behind it, to be written soon: what another CPU has
+// read is fetched while other work goes on. A hint; says and changes nothing, whatever lies there.
+inline void prefetch_address_for_write(const void* pair) {
 #if defined(__x86_64__)
   // SUBTLE: without -mprfchw compilers make a prefetch for reading of the builtin. AMD's processors
   // have had the instruction from their first one of 64 bits on, Intel's since Broadwell; those
   // before take it for no operation (but the very first, of 2004).
-  asm volatile("prefetchw %0" : : "m"(lines[0]));
-  asm volatile("prefetchw %0" : : "m"(lines[64]));
+  asm volatile("prefetchw (%0)" : : "r"(pair));
+  asm volatile("prefetchw 64(%0)" : : "r"(pair));
 #else
-  __builtin_prefetch(lines, 1);
-  __builtin_prefetch(lines + 64, 1);
+  __builtin_prefetch(pair, 1);
+  __builtin_prefetch(static_cast<const unsigned char*>(pair) + 64, 1);
   asm volatile("");  // see prefetch()
 #endif
+}
+// The same of a word or a struct.
+template <typename T>
+inline void prefetch_for_write(T& pair) {
+  prefetch_address_for_write(&pair);
 }
 
 // Asks for the line of a word, to be read soon. A hint as well.

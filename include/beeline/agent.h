@@ -124,9 +124,9 @@ class Agent {
   /// The same, but waits for a message.
   ///
   /// What both of them may hand out late: while the inbox holds something, ordinary
-  /// messages are fetched from the links once in about a microsecond, four where it is full, so one
-  /// that was sent less than that before the call may come behind what lay in the inbox already,
-  /// whatever its rank.
+  /// messages are fetched from the links once in about a microsecond, in about four while it has
+  /// hardly any room, so one that was sent less than that before the call may come behind what lay
+  /// in the inbox already, whatever its rank.
   /// What is critical, and what this thread has sent, is fetched at each call.
   ///
   /// Errors: kTimeout, kClosed (the hive went down, or this life of the agent has ended: see

@@ -296,7 +296,7 @@ class AgentCore {
   // The same as a call of the user: in event mode the agent counts as asleep after it found none.
   [[nodiscard]] std::uint32_t try_take(const Filter& filter);
   [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
-  [[nodiscard]] bool has_just_looked() const;
+  [[nodiscard]] bool has_just_looked(std::uint64_t within_ticks) const;
   void put_off_look();
   void let_gather();
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.

@@ -53,14 +53,14 @@ inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
 [[gnu::always_inline]] inline std::uint32_t AgentCore::look_for(const Filter& filter) {
   if (has_ended()) return shm::kNoEntry;
   if (receiver_->home().inbox().queued() != 0 && filter.empty() &&
-      (has_just_looked() || shm::is_mutant(shm::Mutant::kLookSkipped))) {
+      (has_just_looked(LookPace::kNoLimit) || shm::is_mutant(shm::Mutant::kLookSkipped))) {
     if (const std::uint32_t at = receiver_->take(); at != shm::kNoEntry) return at;
   }
   return look_now(filter);
 }
 
-[[gnu::always_inline]] inline bool AgentCore::has_just_looked() const {
-  return look_pace_.may_wait() && receiver_->urgent_lanes_are_empty();
+[[gnu::always_inline]] inline bool AgentCore::has_just_looked(std::uint64_t within_ticks) const {
+  return look_pace_.may_wait(within_ticks) && receiver_->urgent_lanes_are_empty();
 }
 
 inline Message AgentCore::hand_out(std::uint32_t entry) {

@@ -52,9 +52,10 @@ std::uint32_t AgentCore::look_now(const Filter& filter) {
 }
 
 // Before a look that may as well come a little later: who has just taken what lay in its lanes, and
-// has answered nothing, is in a stream, and leaves the sender its lines until there is more.
+// has answered nothing, is in a stream, and leaves the sender its lines until there is more. Not
+// for longer where the table was crowded: it is not any more.
 void AgentCore::let_gather() {
-  while (found_ && receiver_->home().inbox().queued() == 0 && has_just_looked())
+  while (found_ && receiver_->home().inbox().queued() == 0 && has_just_looked(kLookTicks))
     wake::Waiter::pause();
 }
 
@@ -104,7 +105,8 @@ Relation AgentCore::relation_of(std::uint32_t entry) const {
 // A message of the parent process ends with that, not with ours.
 void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   if (is_forked_) return;
-  send::prefetch_next_slot();
+  // Whoever finishes an answer asks again, if anything: see request().
+  if (receiver_->entry(entry).header.reply_to == 0) send::prefetch_next_slot();
   const bool tell = end_lease(entry);
   const MessageId id = tell ? receiver_->entry(entry).header.id : 0;
   receiver_->done(entry);

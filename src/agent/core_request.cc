@@ -182,6 +182,7 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
                                    const SendOptions& options) {
+  send::prefetch_next_slot();
   Question question(to, deadline);
   if (auto asked = ask(question, payload, options, deadline); !asked) {
     return tl::unexpected(asked.error());

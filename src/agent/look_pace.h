@@ -2,6 +2,7 @@
 // How often a busy agent looks at its ordinary lanes. A look takes the next line away from whoever
 // is about to write it, and is most of what a message costs.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/os/clock.h"
@@ -11,22 +12,26 @@ namespace beeline {
 
 // A microsecond at 2 GHz, and never more than two.
 inline constexpr std::uint64_t kLookTicks = 2'000;
-// The same where the table has hardly any room for what a look would find.
+// Four microseconds, and never more than eight: while messages wait in a table that has hardly any
+// room for what a look would find.
 inline constexpr std::uint64_t kCrowdedLookTicks = 4 * kLookTicks;
 
 // One thread.
 class LookPace {
  public:
+  static constexpr std::uint64_t kNoLimit = ~0ULL;
   // A look is over, and the next one may come so many ticks later.
   void put_off(std::uint64_t ticks) {
     looked_ticks_ = os::ticks();
     every_ticks_ = ticks;
     sends_before_ = send::sends_of_thread;
   }
-  // The next one may still wait: it is not time, and this thread has sent nothing since, which is
-  // looked for each time.
-  [[nodiscard]] bool may_wait() const {
-    return sends_before_ == send::sends_of_thread && os::ticks() - looked_ticks_ < every_ticks_;
+  // The next one may still wait, until `most` ticks after the last one (kNoLimit: as long as it was
+  // put off): it is not time, and this thread has sent nothing since, which is looked for each
+  // time.
+  [[nodiscard]] bool may_wait(std::uint64_t most) const {
+    return sends_before_ == send::sends_of_thread &&
+           os::ticks() - looked_ticks_ < std::min(every_ticks_, most);
   }
 
  private:

@@ -21,9 +21,9 @@ constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may l
 constexpr std::uint32_t kBacklog = 4;
 constexpr std::uint32_t kAskedAhead = 16;
 
-// Asks for so many slots, of which the last is that far ahead: of each message one, by the first
-// that shows a backlog also those of the messages before it, which the turn before has not asked
-// for.
+// Asks for so many slots, the farthest of them that far ahead. Each message asks for one; the first
+// that shows a backlog makes up for those before it in its turn, so each slot is asked for once. (A
+// lane of no more slots has none ahead: these have just been read.)
 void ask_ahead(const InLink& link, shm::Lane lane, std::uint32_t slots) {
   for (std::uint32_t i = 0; i < slots; ++i) link.prefetch_slot(lane, kAskedAhead - i);
 }

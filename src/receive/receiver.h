@@ -423,7 +423,7 @@ inline std::uint32_t Receiver::take() {
     if (shm::is_mutant(shm::Mutant::kStampBeforeUse) && entry(at).in_slab()) {
       shm::stamp(*stamp_word(at), entry(at).generation);
     }
-    if (entry(at).in_slab()) prefetch_next_payload();
+    if (entry(at).in_slab()) prefetch_next_payload();  // so does the next one, probably
     if (is_surely_fit(home_->home().entry(at)) || !drop_unfit(at)) return at;
   }
 }

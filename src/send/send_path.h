@@ -68,15 +68,15 @@ using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarna
 // (SharedSender). A receiver that puts off a look at its lanes does not put off one at what its own
 // thread has sent, through whichever agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
-// The slot behind the last message that this thread has sent, null before the first. Its link may
-// be gone: for hints alone, which may name any address.
-inline thread_local shm::Slot* next_slot_of_thread = nullptr;
+// Where the slot lies behind that of the last message which this thread has sent or flushed, copies
+// for a parent left out; null before the first. Its link may be gone: for hints alone.
+inline thread_local const void* next_slot_of_thread = nullptr;
 
 // Asks for that slot, to be written. For calls after which probably something is sent at once: who
 // waits for it has taken the lines of the slot away by looking at them, and looks again and again,
 // so what is asked for earlier is gone when it is needed.
 inline void prefetch_next_slot() {
-  if (next_slot_of_thread != nullptr) shm::prefetch_for_write(*next_slot_of_thread);
+  if (next_slot_of_thread != nullptr) shm::prefetch_address_for_write(next_slot_of_thread);
 }
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts

@@ -18,6 +18,7 @@ WRITE = "prefetchw"
 EXPECTED = {
     "AgentCore::done": (WRITE, 2),  # the slot of what is sent next
     "AgentCore::reply": (WRITE, 2),  # the same
+    "AgentCore::request": (WRITE, 2),  # the same
     "AgentCore::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
@@ -25,12 +26,19 @@ EXPECTED = {
     "receive::Receiver::only_link": (READ, 1),  # the payload, with the header
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
-    "send::SendPath::send_plain": (WRITE, 4),  # a slot ahead, inline or a loan
+    "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
+}
+
+# And which calls one that asks for lines.
+CALLS = {
+    "receive::Receiver::take": "receive::Receiver::prefetch_next_payload",
+    "receive::Receiver::prefetch_next_payload": "receive::InLink::prefetch_slab",
 }
 
 
 def prefetches_of(code):
-    """Of each function, with what the compiler cut off from it: its prefetch instructions."""
+    """Of each function, with what the compiler cut off from it: its prefetch instructions, and what
+    it calls or jumps to."""
     found = {}
     function = ""
     for line in code.splitlines():
@@ -40,6 +48,8 @@ def prefetches_of(code):
             found.setdefault(function, [])
         elif prefetch := re.match(r"\s+[0-9a-f]+:\s+(prefetch\w*)", line):
             found[function].append(prefetch[1])
+        elif call := re.match(r"\s+[0-9a-f]+:\s+(?:call|jmp)\s+[0-9a-f]+ <([^(]*)\(", line):
+            found[function].append(call[1].removeprefix("beeline::"))
     return found
 
 
@@ -56,6 +66,7 @@ def main():
     found = prefetches_of(run(["objdump", "--disassemble", "--demangle", "--no-show-raw-insn",
                                sys.argv[1]]))
     findings = [finding(name, kind, least, found) for name, (kind, least) in EXPECTED.items()]
+    findings += [finding(name, called, 1, found) for name, called in CALLS.items()]
     if any(findings):
         fail("\n".join(filter(None, findings)))
 

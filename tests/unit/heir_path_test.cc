@@ -53,6 +53,22 @@ class HeirPathTest : public HeirTest {
   send::SendPath path_;
 };
 
+TEST_F(HeirPathTest, WhatIsSentNextIsExpectedBehindWhatWasSentLast) {
+  send::OutLink& own = peer_->own;
+  path_.set_place(own, 0, kReaderLife);
+  for (std::uint32_t i = 0; i < 2 * kContract.normal_slots; ++i) {
+    for (const std::int32_t rank : {shm::kRankNormal, shm::kRankCritical}) {
+      const auto sent =
+          path_.send(own, std::span<const std::byte>(), {.rank = rank}, path_.reserve_id());
+      ASSERT_EQ(sent, send::Outcome::kOk);
+      const auto [lane, position] = path_.last_place();
+      EXPECT_EQ(send::next_slot_of_thread, &own.view().slot(lane, position + 1));
+    }
+    receiver_->drain_all();
+    EXPECT_EQ(finish_all(), 2U);
+  }
+}
+
 TEST_F(HeirPathTest, WhatAFencedLifeFinishesWhileItsSuccessorLooksIsNotHeard) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);

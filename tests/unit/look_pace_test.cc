@@ -2,30 +2,29 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 namespace beeline {
 namespace {
 
-constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kForEver = LookPace::kNoLimit;
 
-TEST(LookPace, TheFirstLookWaitsForNothing) { EXPECT_FALSE(LookPace().may_wait()); }
+TEST(LookPace, TheFirstLookWaitsForNothing) { EXPECT_FALSE(LookPace().may_wait(kForEver)); }
 
 TEST(LookPace, ALookWaitsForAsLongAsItWasPutOff) {
   LookPace pace;
   pace.put_off(kForEver);
-  EXPECT_TRUE(pace.may_wait());
+  EXPECT_TRUE(pace.may_wait(kForEver));
+  EXPECT_FALSE(pace.may_wait(0)) << "but no longer than whoever asks will have it";
   pace.put_off(0);
-  EXPECT_FALSE(pace.may_wait());
+  EXPECT_FALSE(pace.may_wait(kForEver));
 }
 
 TEST(LookPace, WhatThisThreadHasSentIsLookedForAtOnce) {
   LookPace pace;
   pace.put_off(kForEver);
   ++send::sends_of_thread;
-  EXPECT_FALSE(pace.may_wait());
+  EXPECT_FALSE(pace.may_wait(kForEver));
   pace.put_off(kForEver);
-  EXPECT_TRUE(pace.may_wait());
+  EXPECT_TRUE(pace.may_wait(kForEver));
 }
 
 }  // namespace

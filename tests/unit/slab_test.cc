@@ -97,19 +97,24 @@ TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
       pool_.put_back(loan);
     }
     EXPECT_EQ(taken.size(), count);
+    for (std::uint32_t n = 0; n < count / 2; ++n) pool_.put_back(pool_.take(0));
   }
 }
 
 // Who reads one runs ahead into the one behind it, which is not to be the one that is written next.
-TEST_F(SlabPoolTest, WhatIsTakenNextDoesNotLieBehindWhatWasTaken) {
-  pool_.set_allocated(0, 8);
-  std::uint32_t last = pool_.take(0).slab;
-  for (int i = 1; i < 8; ++i) {
-    const std::uint32_t promised = pool_.next(0);
-    const SlabPool::Loan loan = pool_.take(0);
-    EXPECT_EQ(loan.slab, promised);
-    EXPECT_NE(loan.slab, last + 1);
-    last = loan.slab;
+TEST_F(SlabPoolTest, OfFiveAndMoreWhatIsTakenNextDoesNotLieBehindWhatWasTaken) {
+  for (std::uint32_t count = 5; count <= pool_layout_.classes[0].count; ++count) {
+    pool_.set_allocated(0, count);
+    std::uint32_t last = pool_.take(0).slab;
+    pool_.put_back({last, 0});
+    for (std::uint32_t n = 0; n < 2 * count; ++n) {
+      const std::uint32_t promised = pool_.next(0);
+      const SlabPool::Loan loan = pool_.take(0);
+      pool_.put_back(loan);
+      EXPECT_EQ(loan.slab, promised);
+      EXPECT_NE(loan.slab, last + 1) << "of " << count;
+      last = loan.slab;
+    }
   }
 }
 
