@@ -105,7 +105,7 @@ Relation AgentCore::relation_of(std::uint32_t entry) const {
 // A message of the parent process ends with that, not with ours.
 void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   if (is_forked_) return;
-  // Whoever finishes an answer asks again, if anything: see request().
+  // Whoever finishes an answer asks again, if anything: see ask().
   if (receiver_->entry(entry).header.reply_to == 0) send::prefetch_next_slot();
   const bool tell = end_lease(entry);
   const MessageId id = tell ? receiver_->entry(entry).header.id : 0;

@@ -57,6 +57,7 @@ std::string no_answer(const Question& question) {
 
 Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline send_until) {
+  send::prefetch_next_slot();
   if (auto good = check(question); !good) return good;
   const auto refused = [&](const SendResult& sent) {
     return fail(error_of(sent.status),
@@ -182,7 +183,6 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
                                    const SendOptions& options) {
-  send::prefetch_next_slot();
   Question question(to, deadline);
   if (auto asked = ask(question, payload, options, deadline); !asked) {
     return tl::unexpected(asked.error());

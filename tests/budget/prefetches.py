@@ -18,7 +18,7 @@ WRITE = "prefetchw"
 EXPECTED = {
     "AgentCore::done": (WRITE, 2),  # the slot of what is sent next
     "AgentCore::reply": (WRITE, 2),  # the same
-    "AgentCore::request": (WRITE, 2),  # the same
+    "AgentCore::ask": (WRITE, 2),  # the same
     "AgentCore::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
