@@ -301,7 +301,7 @@ class Inbox {
   // The entries of an inbox as deep as this one lie in no near cache, in whatever order.
   static constexpr std::uint32_t kDeep = 256;
   void prefetch_next() {
-    if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(home_.entry(at));
+    if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(&home_.entry(at));
   }
 
   [[nodiscard]] IndexNode node_of(std::uint32_t at, const Entry& entry) const {

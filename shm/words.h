@@ -17,7 +17,7 @@ inline constexpr std::size_t kBytesAhead = 4096;
 
 // Asks for the line at an address and the one behind it, to be written soon: what another CPU has
 // read is fetched while other work goes on. A hint; says and changes nothing, whatever lies there.
-inline void prefetch_address_for_write(const void* pair) {
+inline void prefetch_for_write(const void* pair) {
 #if defined(__x86_64__)
   // SUBTLE: without -mprfchw compilers make a prefetch for reading of the builtin. AMD's processors
   // have had the instruction from their first one of 64 bits on, Intel's since Broadwell; those
@@ -29,11 +29,6 @@ inline void prefetch_address_for_write(const void* pair) {
   __builtin_prefetch(static_cast<const unsigned char*>(pair) + 64, 1);
   asm volatile("");  // see prefetch()
 #endif
-}
-// The same of a word or a struct.
-template <typename T>
-inline void prefetch_for_write(T& pair) {
-  prefetch_address_for_write(&pair);
 }
 
 // Asks for the line of a word, to be read soon. A hint as well.

@@ -82,7 +82,7 @@ inline void SendPath::put(OutLink& link, shm::Lane lane, const shm::MessageHeade
                           std::uint64_t generation, const void* area) {
   shm::LaneWriter& writer = link.lanes[static_cast<std::size_t>(lane)];
   const std::uint64_t position = writer.tail();
-  shm::prefetch_for_write(link.view().slot(lane, position + kSlotsAhead));
+  shm::prefetch_for_write(&link.view().slot(lane, position + kSlotsAhead));
   shm::publish_slot(link.view().slot(lane, position), position, header, generation, area);
   writer.advance();
   ++link.sent;
@@ -189,7 +189,7 @@ void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::
   if (next == shm::kNoSlab) return;
   const std::byte* const lines = link.view().slab(next);
   for (std::size_t at = 0; at < length; at += shm::kLinePair) {
-    shm::prefetch_for_write(lines[at]);
+    shm::prefetch_for_write(lines + at);
   }
 }
 

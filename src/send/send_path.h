@@ -76,7 +76,7 @@ inline thread_local const void* next_slot_of_thread = nullptr;
 // waits for it has taken the lines of the slot away by looking at them, and looks again and again,
 // so what is asked for earlier is gone when it is needed.
 inline void prefetch_next_slot() {
-  if (next_slot_of_thread != nullptr) shm::prefetch_address_for_write(next_slot_of_thread);
+  if (next_slot_of_thread != nullptr) shm::prefetch_for_write(next_slot_of_thread);
 }
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
