@@ -26,7 +26,13 @@ class Message {
   Message() = default;
   Message(Message&& other) noexcept
       : core_(std::exchange(other.core_, nullptr)), entry_(other.entry_) {}
-  Message& operator=(Message&& other) noexcept;
+  Message& operator=(Message&& other) noexcept {
+    if (this == &other) return *this;
+    if (valid()) requeue();
+    core_ = std::exchange(other.core_, nullptr);
+    entry_ = other.entry_;
+    return *this;
+  }
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
   ~Message() {

@@ -137,6 +137,26 @@ SendResult Agent::send_until(Loan& loan, Deadline deadline, const SendOptions& o
   return core_->send_loan(loan, options, deadline);
 }
 
+std::size_t Agent::try_receive_batch(std::span<Message> into, const Filter& filter) {
+  for (Message& message : into) message = Message();
+  if (into.empty()) return 0;
+  auto first = core_->try_receive(filter);
+  if (!first) return 0;
+  into[0] = std::move(*first);
+  return core_->fill_batch(into, filter);
+}
+Result<std::size_t> Agent::receive_batch(std::span<Message> into, const ReceiveOptions& options) {
+  if (into.empty()) {
+    return fail(ErrorCode::kInvalid,
+                "receive_batch: there is room for 0 messages, at least 1 is needed: give it more");
+  }
+  for (Message& message : into) message = Message();
+  auto first = core_->receive(options);
+  if (!first) return tl::unexpected(first.error());
+  into[0] = std::move(*first);
+  return core_->fill_batch(into, options.filter);
+}
+
 std::optional<Message> Agent::try_receive(const Filter& filter) {
   return core_->try_receive(filter);
 }

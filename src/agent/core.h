@@ -66,13 +66,14 @@ class AgentCore {
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
   SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
   void give_back(const Loan& loan);
-  void share() {
-    shared_.store(true, std::memory_order_relaxed);
-  }  // relaxed: before other threads know us
+  // relaxed: before other threads know us
+  void share() { shared_.store(true, std::memory_order_relaxed); }
 
   // ---- Receive (core_receive.cc) ----
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter);
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options);
+  // The first one was just handed out; adds those behind it. They are handled in that order.
+  [[nodiscard]] std::size_t fill_batch(std::span<Message> batch, const Filter& filter);
   [[nodiscard]] bool urgent() { return receiver_->has_urgent(); }
   [[nodiscard]] int event_fd();
   [[nodiscard]] const receive::Receiver& receiver() const { return *receiver_; }
@@ -284,7 +285,6 @@ class AgentCore {
   // core_receive.cc, core_look.cc
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
-  // See Receiver.
   [[nodiscard]] std::uint32_t take_alone(const Filter& filter);
   [[nodiscard]] std::uint32_t take_alone(receive::PendingReply& pending) {
     return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
@@ -441,7 +441,7 @@ class AgentCore {
   std::unordered_map<Pid, std::uint32_t> slot_of_;
   SendQueue queue_;
   std::unique_ptr<receive::Receiver> receiver_;
-  std::vector<std::uint32_t> leases_;    // being handled, in the order of handing out
+  std::vector<std::uint32_t> leases_;    // being handled, what is sent now inherits from the last
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
   std::vector<Message> held_;            // deferred, and left by their handlers
   Escalations escalations_{*this};

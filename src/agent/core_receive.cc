@@ -22,6 +22,12 @@ std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   return timeout.count() >= most - now ? most : now + timeout.count();
 }
 
+// Whoever looks for a certain message looks at all of them, and so does who may have sent one.
+receive::Reach reach_of(const Filter& filter, const LookPace& pace) {
+  using enum receive::Reach;
+  return filter.empty() && pace.has_not_sent() ? kShortOfTheEnd : kToTheEnd;
+}
+
 std::string no_message(const ReceiveOptions& options) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(options.timeout).count();
   const char* which = options.filter.empty() ? "no message" : "no message that the filter matches";
@@ -45,7 +51,8 @@ std::uint32_t AgentCore::look_now(const Filter& filter) {
   poll_control_at(now_ns);
   receiver_->tell_time(now_ns);
   const std::uint32_t alone = take_alone(filter);
-  found_ = alone != shm::kNoEntry || drain_turn();
+  found_ = alone != shm::kNoEntry ||
+           (still_counts() && receiver_->drain_turn(reach_of(filter, look_pace_)));
   if (found_ || receiver_->home().inbox().queued() != 0) put_off_look();
   if (alone != shm::kNoEntry) return alone;
   return has_ended() ? shm::kNoEntry : take(filter);
@@ -95,6 +102,18 @@ Result<Message> AgentCore::receive_later(const ReceiveOptions& options) {
   if (is_told()) return fail(ErrorCode::kNotice, "receive: a notice waits; read it: next_notice()");
   if (down_) return fail(ErrorCode::kClosed, why_down());
   return fail(ErrorCode::kTimeout, no_message(options));
+}
+
+std::size_t AgentCore::fill_batch(std::span<Message> batch, const Filter& filter) {
+  std::size_t count = 1;
+  for (; count < batch.size(); ++count) {
+    const std::uint32_t at = take(filter);
+    if (at == shm::kNoEntry) break;
+    batch[count] = Message(this, at);
+  }
+  leases_.pop_back();
+  for (std::size_t i = count; i != 0; --i) leases_.push_back(batch[i - 1].entry_);
+  return count;
 }
 
 Relation AgentCore::relation_of(std::uint32_t entry) const {

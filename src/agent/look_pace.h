@@ -30,9 +30,10 @@ class LookPace {
   // put off): it is not time, and this thread has sent nothing since, which is looked for each
   // time.
   [[nodiscard]] bool may_wait(std::uint64_t most) const {
-    return sends_before_ == send::sends_of_thread &&
-           os::ticks() - looked_ticks_ < std::min(every_ticks_, most);
+    return has_not_sent() && os::ticks() - looked_ticks_ < std::min(every_ticks_, most);
   }
+  // This thread has sent nothing since the last look.
+  [[nodiscard]] bool has_not_sent() const { return sends_before_ == send::sends_of_thread; }
 
  private:
   std::uint64_t looked_ticks_ = 0;

@@ -7,15 +7,6 @@
 
 namespace beeline {
 
-Message& Message::operator=(Message&& other) noexcept {
-  if (this != &other) {
-    if (valid()) requeue();
-    core_ = std::exchange(other.core_, nullptr);
-    entry_ = other.entry_;
-  }
-  return *this;
-}
-
 MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }
 Pid Message::from() const { return shm::pid_of_message(id()); }
 std::string_view Message::from_name() const { return core_->receiver().sender_name(entry_); }

@@ -53,6 +53,8 @@ struct InLink {
   std::uint64_t taken_by_others[shm::kLanes] = {0, 0};
   std::int64_t seen_empty_ns = 0;  // when all taken was all there was; its opening at first
   std::int64_t known_since_ns = 0;
+  // From then on a look goes to the end of the ordinary lane, see Reach. Ticks of the CPU.
+  std::uint64_t end_due_ticks = 0;
   shm::VerifiedExtents verified;
   ReceiptSink sink;
   wake::Bell bell;              // of the owner, to ring when it waits for space

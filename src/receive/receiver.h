@@ -55,6 +55,10 @@ struct Selection {
   bool oldest_first = false;  // of one agent in the order in which it sent, else by arrival
 };
 
+// How far a look goes in an ordinary lane. kShortOfTheEnd: of many messages it may leave the last
+// few, which came in the last microseconds, so as not to get in the way of whoever writes the next.
+enum class Reach : std::uint8_t { kToTheEnd, kShortOfTheEnd };
+
 // Links that are looked at in every turn.
 inline constexpr std::size_t kActiveLinks = 8;
 // Messages of one lane that are drained at a time, for one store of each cursor: at most a 32nd of
@@ -90,7 +94,7 @@ class Receiver {
   // ---- Drain ----
   // One turn over the links: recently active ones, those where something urgent lies, and a slice
   // of the others. True when something was taken.
-  bool drain_turn();
+  bool drain_turn(Reach reach = Reach::kToTheEnd);
   // False where a turn would hardly find anything: a few loads, for whoever looks all the time.
   [[nodiscard]] bool calls_for_turn() const;
   // All links.
@@ -239,9 +243,10 @@ class Receiver {
   [[nodiscard]] std::uint32_t take_alone_if(Wanted&& wanted, std::uint16_t mark);
   void ring_sometimes(InLink& link);
   // receive_drain.cc
-  bool drain(InLink& link, std::uint32_t budget);
+  bool drain(InLink& link, std::uint32_t budget, Reach reach = Reach::kToTheEnd);
   bool drain_urgent();
-  std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget);
+  std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget, Reach reach);
+  std::uint32_t put_run(InLink& link, shm::Lane lane, std::uint32_t run);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
   [[nodiscard]] static std::uint32_t tokens_of(InLink& link, std::uint32_t budget);
   // Something urgent lies in a lane that is open.

@@ -22,8 +22,8 @@ EXPECTED = {
     "AgentCore::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
-    "receive::Receiver::drain_lane": (READ, 2),  # both lines of a slot ahead, in a backlog
     "receive::Receiver::only_link": (READ, 1),  # the payload, with the header
+    "receive::Receiver::put_run": (READ, 4),  # both lines of the first slots, and of one ahead
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
     "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead

@@ -23,8 +23,10 @@ TEST(LookPace, WhatThisThreadHasSentIsLookedForAtOnce) {
   pace.put_off(kForEver);
   ++send::sends_of_thread;
   EXPECT_FALSE(pace.may_wait(kForEver));
+  EXPECT_FALSE(pace.has_not_sent());
   pace.put_off(kForEver);
   EXPECT_TRUE(pace.may_wait(kForEver));
+  EXPECT_TRUE(pace.has_not_sent());
 }
 
 }  // namespace

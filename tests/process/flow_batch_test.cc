@@ -1,0 +1,156 @@
+// Several messages for one call: in delivery order, each a lease of its own.
+
+#include <array>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tests/support/hive_test.h"
+
+namespace beeline::test {
+namespace {
+
+struct BatchBoard {
+  Event sent;
+  Event go;
+};
+
+class FlowBatch : public HiveTest {};
+BEELINE_BOTH_WORLDS(FlowBatch);
+
+std::vector<std::string> texts_of(std::span<const Message> messages) {
+  std::vector<std::string> texts;
+  for (const Message& message : messages) texts.emplace_back(message.text());
+  return texts;
+}
+using Texts = std::vector<std::string>;
+
+// Sends three of each of two ranks, and one more when it may.
+BEELINE_ROLE(batch_sender) {
+  auto& board = context.board<BatchBoard>();
+  auto agent = attach("sender");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(agent->send(to, text, {.rank = kNormal}));
+  for (const char* text : {"A", "B", "C"}) ASSERT_TRUE(agent->send(to, text, {.rank = kHigh}));
+  board.sent.raise();
+  ASSERT_TRUE(board.go.await(1, patience()));
+  ASSERT_TRUE(agent->send(to, "last"));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowBatch, HoldsWhatIsNextInDeliveryOrderAndNoMoreThanThereIs) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  const std::size_t sender = troupe().start("batch_sender");
+  await_drained(*agent, 6);
+  std::array<Message, 4> batch;
+  auto count = agent->receive_batch(batch, {.timeout = kPatience});
+  ASSERT_TRUE(count) << count.error().text;
+  ASSERT_EQ(*count, 4U);
+  EXPECT_EQ(texts_of(batch), (Texts{"A", "B", "C", "a"})) << "HK-010";
+  EXPECT_EQ(agent->counters().leased, 4U);
+  for (Message& message : batch) message.done();
+  EXPECT_EQ(agent->try_receive_batch(batch), 2U);
+  EXPECT_EQ(texts_of(std::span(batch).first(2)), (Texts{"b", "c"}));
+  EXPECT_FALSE(batch[2].valid());
+  batch[1].done();  // in any order
+  batch[0].done();
+  EXPECT_EQ(agent->try_receive_batch(batch), 0U);
+  board<BatchBoard>().go.raise();
+  count = agent->receive_batch(batch, {.timeout = kPatience});
+  ASSERT_TRUE(count) << "it waits for the first: " << count.error().text;
+  EXPECT_EQ(*count, 1U);
+  EXPECT_EQ(batch[0].text(), "last");
+  batch[0].done();
+  EXPECT_EQ(agent->counters().done, 7U);
+  troupe().wait(sender, patience());
+}
+
+TEST_P(FlowBatch, TheFirstThatHasNotEndedIsTheOneThatIsHandled) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*other, "receiver");
+  const Peer back = peer_of(*agent, "other");
+  std::vector<MessageId> ids;
+  for (int i = 0; i < 3; ++i) {
+    const SendResult sent = other->send(to, "x");
+    ASSERT_TRUE(sent);
+    ids.push_back(sent.id);
+  }
+  await_drained(*agent, 3);
+  std::array<Message, 3> batch;
+  ASSERT_EQ(agent->try_receive_batch(batch), 3U);
+  const auto cause_of_next = [&] {
+    EXPECT_TRUE(agent->send(back, "y"));
+    auto message = other->receive({.timeout = kPatience});
+    const MessageId cause = message ? message->cause() : 0;
+    if (message) message->done();
+    return cause;
+  };
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    EXPECT_EQ(cause_of_next(), ids[i]);
+    batch[i].done();
+  }
+  EXPECT_EQ(cause_of_next(), 0U);
+}
+
+TEST_P(FlowBatch, WhatHasNotEndedGoesBackBeforeTheNextIsFilled) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*other, "receiver");
+  for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(other->send(to, text));
+  await_drained(*agent, 3);
+  std::array<Message, 2> batch;
+  ASSERT_EQ(agent->try_receive_batch(batch), 2U);
+  batch[0].done();
+  ASSERT_EQ(agent->try_receive_batch(batch), 2U);
+  EXPECT_EQ(texts_of(batch), (Texts{"b", "c"})) << "in its old place";
+  EXPECT_EQ(batch[0].attempts(), 1U);
+  EXPECT_EQ(batch[1].attempts(), 0U);
+  for (Message& message : batch) message.done();
+}
+
+TEST_P(FlowBatch, TakesWhatAFilterMatches) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*other, "receiver");
+  for (const char* text : {"a", "b", "c"}) {
+    ASSERT_TRUE(other->send(to, text, {.type = text[0] == 'b' ? "odd" : "even"}));
+  }
+  std::array<Message, 3> batch;
+  const auto count =
+      agent->receive_batch(batch, {.timeout = kPatience, .filter = {.type = "even"}});
+  ASSERT_TRUE(count) << count.error().text;
+  ASSERT_GE(*count, 1U);
+  EXPECT_EQ(batch[0].text(), "a");
+  for (Message& message : std::span(batch).first(*count)) {
+    EXPECT_EQ(message.type(), "even");
+    message.done();
+  }
+}
+
+TEST_P(FlowBatch, RoomForNoneAndNoMessageAreErrors) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  const auto nothing = agent->receive_batch({});
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, ErrorCode::kInvalid);
+  EXPECT_NE(nothing.error().text.find("room for 0 messages"), std::string::npos)
+      << nothing.error().text;
+  EXPECT_EQ(agent->try_receive_batch({}), 0U);
+  std::array<Message, 1> batch;
+  const auto late = agent->receive_batch(batch, {.timeout = std::chrono::milliseconds(1)});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+}
+
+}  // namespace
+}  // namespace beeline::test
