@@ -8,6 +8,7 @@
 #include <beeline/agent.h>
 
 #include "bench/case.h"
+#include "bench/intake.h"
 #include "bench/pair.h"
 #include "bench/payload.h"
 #include "src/os/event_fd.h"
@@ -21,7 +22,8 @@ inline constexpr std::size_t kLanePayload = 64;
 inline constexpr std::uint64_t kMessagesPerClock = 64;
 
 /// Of so many messages of a stream one is a sample, see sample_look().
-inline constexpr std::uint64_t kMessagesPerSample = 512;
+/// A prime, so that it meets every place of a batch.
+inline constexpr std::uint64_t kMessagesPerSample = 509;
 
 /// Calls `receive()`, which takes message `number` of a stream, and returns what it does. Of a
 /// sample it is noted how many messages were taken out of the lanes for it, see Board::looks.
@@ -131,12 +133,13 @@ class Player {
       : agent_(std::move(agent)),
         peer_(peer),
         what_(what),
+        intake_(what.batch),
         spoken_(what.carry == Carry::kRequest ? what.size : 0) {}
   /// A first message each way, after which both know both links.
   [[nodiscard]] Result<void> greet(Side side);
   /// The next message, waited for as the case says.
   [[nodiscard]] Result<Message> next() {
-    if (!what_.events) return agent_.receive();
+    if (!what_.events) return intake_.next(agent_);
     for (;;) {
       if (auto message = agent_.try_receive()) return std::move(*message);
       static_cast<void>(os::wait_readable(agent_.fd(), std::chrono::nanoseconds::max()));
@@ -149,6 +152,7 @@ class Player {
   Agent agent_;
   Peer peer_;
   Case what_;
+  Intake intake_;
   std::string error_;
   alignas(64) std::array<std::byte, kLanePayload> buffer_{};
   std::vector<std::byte> spoken_;  // of questions and answers, which are copied whatever their size

@@ -60,6 +60,7 @@ struct Case {
   bool events = false;      ///< the agents wait on Agent::fd()
   bool broadcast = false;   ///< fan-out by Agent::broadcast()
   std::size_t depth = 0;    ///< of the inbox
+  std::size_t batch = 1;    ///< messages that a receiver takes for one call, at most
   std::size_t members = 2;  ///< processes
   Cpus cpus{};
 

@@ -19,14 +19,15 @@ constexpr std::uint32_t kStop = 1;
 /// What ping has seen of each sender.
 class Sorter {
  public:
-  Sorter(Hub& hub, const Case& what) : hub_(hub), what_(what), last_(hub.peers().size()) {}
+  Sorter(Hub& hub, const Case& what)
+      : hub_(hub), what_(what), intake_(what.batch), last_(hub.peers().size()) {}
 
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   [[nodiscard]] std::size_t ended() const { return ended_; }
 
   /// Takes a message, which must be the next of its sender, or its end.
   [[nodiscard]] Result<void> take_one() {
-    auto message = hub_.agent().receive();
+    auto message = intake_.next(hub_.agent());
     if (!message) return tl::unexpected(message.error());
     const std::size_t sender = hub_.index_of(message->from());
     const auto payload = message->payload();
@@ -47,6 +48,7 @@ class Sorter {
  private:
   Hub& hub_;
   const Case& what_;
+  Intake intake_;
   std::vector<std::uint64_t> last_;
   std::uint64_t messages_ = 0;
   std::size_t ended_ = 0;
@@ -117,14 +119,15 @@ class FanIn final : public Benchmark {
                    .columns = with_rates({{"senders", "/senders"},
                                           {"size", "/size", 8, 1.0, 0, true},
                                           {"payload", "/payload"},
-                                          {"mode", "/mode", 8}},
+                                          {"mode", "/mode", 8},
+                                          {"batch", "/batch", 6}},
                                          {{"ns each", "/ns_each", 9, 1.0, 1},
                                           {"per look", "/messages_per_look", 9, 1.0, 1},
                                           {"limit", "/limit_rtt_ns/p50"}})}) {}
 
   void add_flags(CLI::App& command) override {
     flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});
-    flags_.add_sizes(command, {64});
+    flags_.add_sizes(command, {64}).add_batches(command);
     command.add_option("--senders", senders_, "How many send")
         ->capture_default_str()
         ->check(CLI::Range(std::size_t{1}, kMostMembers - 1));

@@ -91,6 +91,18 @@ Flags& Flags::add_carry(CLI::App& command) {
   return *this;
 }
 
+Flags& Flags::add_batches(CLI::App& command) {
+  constexpr std::size_t kMost = 4096;
+  command
+      .add_option("--batch", batches_,
+                  "Messages that the receiver takes for one call, at most; 1: receive(), more: "
+                  "receive_batch()")
+      ->delimiter(',')
+      ->capture_default_str()
+      ->check(CLI::Range(std::size_t{1}, kMost));
+  return *this;
+}
+
 Flags& Flags::add_rate(CLI::App& command) {
   command
       .add_option("--rate", rate_,
@@ -132,7 +144,10 @@ std::vector<Case> Flags::sized(const std::vector<std::uint64_t>& sizes) const {
     row.size = static_cast<std::size_t>(size);
     row.carry = size <= kLanePayload ? Carry::kLane : Carry::kLoan;
     if (untouched_) row.carry = Carry::kUntouched;
-    rows.push_back(row);
+    for (const std::size_t batch : batches_) {
+      row.batch = batch;
+      rows.push_back(row);
+    }
   }
   return rows;
 }

@@ -29,6 +29,8 @@ class Flags {
   Flags& add_sizes(CLI::App& command, std::vector<std::uint64_t> sizes);
   /// --untouched.
   Flags& add_carry(CLI::App& command);
+  /// --batch: 1 by default.
+  Flags& add_batches(CLI::App& command);
   Flags& add_rate(CLI::App& command);
   Flags& add_hist(CLI::App& command);
 
@@ -39,7 +41,7 @@ class Flags {
   [[nodiscard]] double seconds() const { return seconds_; }
   [[nodiscard]] Cpus cpus() const;
 
-  /// A case for each size, with the measuring time; lane, loan or untouched.
+  /// A case for each batch of each size, with the measuring time; lane, loan or untouched.
   [[nodiscard]] std::vector<Case> sized() const { return sized(sizes_); }
   [[nodiscard]] std::vector<Case> sized(const std::vector<std::uint64_t>& sizes) const;
   /// True where --size says what to measure.
@@ -57,6 +59,7 @@ class Flags {
  private:
   std::vector<std::uint64_t> sizes_;
   std::vector<WaitMode> modes_;
+  std::vector<std::size_t> batches_{1};
   CLI::Option* has_sizes_ = nullptr;  // owned by the sub-command
   CLI::Option* has_modes_ = nullptr;
   std::vector<int> pin_;

@@ -138,13 +138,16 @@ void add_messages(std::vector<Target>& all) {
   loan.high = kNone;
   loan.base = awake(64, "untouched");
   all.push_back(std::move(loan));
-  all.push_back(streamed("one way, 64 B (40 next, 60 the aim)", 25.0,
-                         {"throughput", {{"size", 64}, {"mode", "spin"}, {"payload", "lane"}}}));
+  constexpr std::size_t kBatch = 32;
+  all.push_back(streamed(
+      "one way, 64 B, up to 32 a call (40 next, 60 the aim)", 25.0,
+      {"throughput", {{"size", 64}, {"mode", "spin"}, {"payload", "lane"}, {"batch", kBatch}}}));
   all.back().where_limit = 120.0;
   all.push_back(
       beside_iceoryx("one way, 64 B, times iceoryx", 10.0, {{"kind", "throughput"}, {"size", 64}}));
-  all.push_back(streamed("three senders to one, 64 B", 20.0,
-                         {"fanin", {{"size", 64}, {"mode", "spin"}, {"senders", 3}}}));
+  all.push_back(
+      streamed("three senders to one, 64 B, up to 32 a call", 20.0,
+               {"fanin", {{"size", 64}, {"mode", "spin"}, {"senders", 3}, {"batch", kBatch}}}));
   all.push_back(beside_iceoryx("three senders to one, 64 B, times iceoryx", 8.0,
                                {{"kind", "fanin"}, {"size", 64}}));
   const Row filled{{"kind", "fill"}, {"size", kMiB}};

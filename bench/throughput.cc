@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "bench/agents.h"
 #include "src/os/clock.h"
 
@@ -55,7 +57,8 @@ class Throughput final : public Benchmark {
                        "same run, ns",
                    .columns = with_rates({{"size", "/size", 8, 1.0, 0, true},
                                           {"payload", "/payload"},
-                                          {"mode", "/mode", 8}},
+                                          {"mode", "/mode", 8},
+                                          {"batch", "/batch", 6}},
                                          {{"ns each", "/ns_each", 9, 1.0, 1},
                                           {"per look", "/messages_per_look", 9, 1.0, 1},
                                           {"limit", "/limit_rtt_ns/p50"}}),
@@ -63,12 +66,12 @@ class Throughput final : public Benchmark {
                               .x = "/size",
                               .x_label = "bytes of payload",
                               .y_label = "million/s",
-                              .group = "/mode",
+                              .group = "/how",
                               .lines = {{"messages", "/messages_per_s", 1e-6}}}}}) {}
 
   void add_flags(CLI::App& command) override {
     flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});
-    flags_.add_sizes(command, {64, 1024}).add_carry(command);
+    flags_.add_sizes(command, {64, 1024}).add_carry(command).add_batches(command);
   }
 
   Result<void> run(Sink& out) override {
@@ -81,6 +84,9 @@ class Throughput final : public Benchmark {
 void fill_stream(Row& row, const Case& what, const Outcome& outcome) {
   row["size"] = what.size;
   row["payload"] = to_string(what.carry);
+  row["batch"] = what.batch;
+  row["how"] = what.batch == 1 ? std::string(to_string(what.mode))
+                               : fmt::format("{}, {} a call", to_string(what.mode), what.batch);
   add_rate(row, outcome);
   row["messages_per_look"] = rounded(outcome.messages_per_look);
 }

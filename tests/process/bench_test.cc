@@ -168,6 +168,18 @@ TEST_F(BenchTest, ThroughputHasMessagesASecondAndALook) {
   expect_windows(found);
 }
 
+TEST_F(BenchTest, StreamsAreReceivedOneByOneAndInBatches) {
+  for (const char* test : {"throughput", "fanin"}) {
+    const auto found = rows({test, "--size", "64", "--batch", "1,32", "--seconds", "0.05"});
+    ASSERT_EQ(found.size(), 2U) << test;
+    EXPECT_EQ(found[0].value("batch", 0), 1);
+    EXPECT_EQ(found[0].value("how", ""), "spin");
+    EXPECT_EQ(found[1].value("batch", 0), 32);
+    EXPECT_EQ(found[1].value("how", ""), "spin, 32 a call");
+    for (const json& each : found) expect_positive(each, {"/messages_per_s"});
+  }
+}
+
 TEST_F(BenchTest, FanInHasSeveralSenders) {
   const json found = row({"fanin", "--mode", "adaptive", "--seconds", "0.05"});
   expect_all(found, kConditions);

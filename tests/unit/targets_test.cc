@@ -37,6 +37,7 @@ Row stream(double per_s, double limit) {
   return {{"size", 64},
           {"mode", "spin"},
           {"payload", "lane"},
+          {"batch", 32},
           {"messages_per_s", per_s},
           {"window_messages_per_s", {{"min", per_s / 2}, {"p50", per_s}, {"max", per_s * 2}}},
           {"limit_rtt_ns", {{"p50", limit}}}};
@@ -92,7 +93,8 @@ TEST(Targets, of_two_rows_the_less_favourable_one_counts) {
       {"latency", {latency(64, "lane", 120, 100), latency(64, "lane", 180, 100)}}};
   EXPECT_EQ(cell(target(round_trips, "round trip, 64 B"), "result"), "1.80") << "at most";
   const RowsByTest streams{{"throughput", {stream(30e6, 100), stream(20e6, 100)}}};
-  EXPECT_EQ(cell(target(streams, "one way, 64 B ("), "result"), "20.00 million/s") << "at least";
+  EXPECT_EQ(cell(target(streams, "one way, 64 B, up to 32 a call ("), "result"), "20.00 million/s")
+      << "at least";
   const auto idle = [](double ms) {
     return Row{{"agents", 50}, {"mode", "adaptive"}, {"cpu_ms_per_10s", ms}};
   };
@@ -117,7 +119,7 @@ TEST(Targets, a_loan_of_1_MiB_stands_over_a_small_one_on_the_same_machine) {
 
 TEST(Targets, a_stream_has_its_windows_and_is_asked_for_where_the_limit_is_low) {
   const auto one_way = [](double per_s, double limit) {
-    return target({{"throughput", {stream(per_s, limit)}}}, "one way, 64 B (");
+    return target({{"throughput", {stream(per_s, limit)}}}, "one way, 64 B, up to 32 a call (");
   };
   const Row good = one_way(25e6, 120);
   EXPECT_EQ(cell(good, "target"), "at least 25 million/s");
@@ -136,11 +138,11 @@ TEST(Targets, a_stream_is_judged_by_the_rows_at_a_limit_that_it_is_asked_for_at)
   Row unstable = stream(26e6, 110);
   unstable["stable"] = false;
   RowsByTest rows{{"throughput", {stream(5e6, 500), unstable, stream(6e6, 400)}}};
-  EXPECT_EQ(cell(target(rows, "one way, 64 B ("), "result"), "26.00 million/s");
-  EXPECT_EQ(cell(target(rows, "one way, 64 B ("), "reached"), "yes");
+  EXPECT_EQ(cell(target(rows, "one way, 64 B, up to 32 a call ("), "result"), "26.00 million/s");
+  EXPECT_EQ(cell(target(rows, "one way, 64 B, up to 32 a call ("), "reached"), "yes");
   rows["throughput"].push_back(stream(24e6, 120));
-  EXPECT_EQ(cell(target(rows, "one way, 64 B ("), "result"), "24.00 million/s");
-  EXPECT_EQ(cell(target(rows, "one way, 64 B ("), "reached"), "no");
+  EXPECT_EQ(cell(target(rows, "one way, 64 B, up to 32 a call ("), "result"), "24.00 million/s");
+  EXPECT_EQ(cell(target(rows, "one way, 64 B, up to 32 a call ("), "reached"), "no");
 }
 
 TEST(Targets, iceoryx_is_compared_where_there_is_a_ratio) {
