@@ -171,11 +171,16 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   return account;
 }
 
+/// The keeper holds a home of it, or is about to.
+bool keeps_home(const control::ListedAgent& agent) {
+  return agent.state == shm::AgentState::kRunning || agent.state == shm::AgentState::kAway;
+}
+
 /// Whether the coordinator knows of a segment that the look has not found: the keeper may not yet
 /// have taken what it was handed.
 bool has_overlooked(const control::ListedAgent& agent, const Look& look,
                     const std::vector<shm::LinkKey>& in_links) {
-  if (agent.state == shm::AgentState::kRunning && !look.homes.contains(agent.pid)) return true;
+  if (keeps_home(agent) && !look.homes.contains(agent.pid)) return true;
   const auto tails = look.tails.find(agent.pid);
   return std::any_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
     return tails == look.tails.end() || !tails->second.contains({key.incarnation, key.serial});
@@ -193,7 +198,10 @@ Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
     const bool has_home = look.homes.contains(agent.pid);
     const bool takes_mail = look.tails.contains(agent.pid) && agent.state != shm::AgentState::kDead;
     const bool runs = agent.state == shm::AgentState::kRunning;
-    if (!has_home && !takes_mail && !runs) continue;
+    if (!has_home && !takes_mail && !runs) {
+      look.whole = look.whole && !keeps_home(agent);  // on its way, where no search finds it
+      continue;
+    }
     // Asked after the copies were taken: a row is closed only after the coordinator has recorded
     // that its link may be forgotten, so a link without a row that may not be even now was not
     // known to the home.
