@@ -126,20 +126,21 @@ class Agent {
   /// What both of them may hand out late: while the inbox holds something, ordinary messages are
   /// fetched from the links once in about a microsecond, in about four while it has hardly any
   /// room; of many that come through one link the last few, fewer than 16, are fetched with the
-  /// next ones, and after about four microseconds in any case. So one that was sent less than that
-  /// before the call may come behind what lay in the inbox already, whatever its rank. What is
-  /// critical, and what this thread has sent, is fetched at each call.
+  /// next ones, and after about four microseconds (eight, where there is hardly any room) in any
+  /// case. So one that was sent less than that before the call may come behind what lay in the
+  /// inbox already, whatever its rank. What is critical, and what this thread has sent, is fetched
+  /// at each call.
   ///
   /// Errors: kTimeout, kClosed (the hive went down, or this life of the agent has ended: see
   /// detach()), kNotice (only if asked for).
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = kPlainReceive);
-  /// Fills `into` from its front with the messages that are next in delivery order, as many as
-  /// there are, and says how many. One look and one reading of the clock serve for all of them, so
-  /// of many messages each costs its receiver about two thirds. Each is a lease of its own, to be
-  /// ended in any order; all of them count as handed out, so a kill is an attempt of each. The
-  /// first of them that has not ended is the one that is being handled. What comes meanwhile,
-  /// critical or not, waits for the next call. Messages in `into` that have not ended are requeued
-  /// first.
+  /// Fills `into` from its front with the messages that are next in delivery order, as many as the
+  /// inbox holds after one look, and says how many. Fewer than there is room for do not mean that
+  /// no more wait: 0 does. One look and one reading of the clock serve for all of them, so of many
+  /// messages each costs its receiver about two thirds. Each is a lease of its own, to be ended in
+  /// any order; all of them count as handed out, so a kill is an attempt of each. The first of them
+  /// that has not ended is the one that is being handled. What comes meanwhile, critical or not,
+  /// waits for the next call. Messages in `into` that have not ended are requeued first.
   [[nodiscard]] std::size_t try_receive_batch(std::span<Message> into,
                                               const Filter& filter = kAnyMessage);
   /// The same, but waits until there is one. Errors: those of receive(), and kInvalid (`into` is
@@ -241,8 +242,8 @@ class Agent {
 
   /// A descriptor for epoll, asyncio, libuv: readable when something may have arrived. From the
   /// first call on, whenever try_receive() has found nothing the agent counts as asleep and peers
-  /// signal the fd; call try_receive() until it is empty, and next_notice(), after each readiness.
-  /// Owned by the Agent; do not read or close it.
+  /// signal the fd; call try_receive() until it is empty (or try_receive_batch() until it says 0),
+  /// and next_notice(), after each readiness. Owned by the Agent; do not read or close it.
   [[nodiscard]] int fd();
 
   /// What waits in the inbox, in the order in which receive() with this filter would deliver it,

@@ -106,7 +106,7 @@ Result<Message> AgentCore::receive_later(const ReceiveOptions& options) {
 
 std::size_t AgentCore::fill_batch(std::span<Message> batch, const Filter& filter) {
   std::size_t count = 1;
-  for (; count < batch.size(); ++count) {
+  for (; count < batch.size() && !has_ended(); ++count) {
     const std::uint32_t at = take(filter);
     if (at == shm::kNoEntry) break;
     batch[count] = Message(this, at);

@@ -171,7 +171,8 @@ std::uint32_t Receiver::drain_lane(InLink& link, shm::Lane lane, std::uint32_t b
   const bool had_run = count != 0;
   if (goes_on && (!had_run || reach == Reach::kToTheEnd || os::ticks() >= link.end_due_ticks)) {
     while (count < budget && put_next(link, lane)) ++count;
-    if (had_run && count < budget) link.end_due_ticks = os::ticks() + kEndTicks;
+    const bool is_its_end = had_run && lane == shm::Lane::kNormal && !link.has_message(lane);
+    if (is_its_end) link.end_due_ticks = os::ticks() + kEndTicks;
   }
   spare_ = 0;
   if (count != 0) commit(link, lane);

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "src/os/event_fd.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
 namespace {
 
 struct BatchBoard {
-  Event sent;
   Event go;
 };
 
@@ -34,7 +34,6 @@ BEELINE_ROLE(batch_sender) {
   const Peer to = peer_of(*agent, "receiver");
   for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(agent->send(to, text, {.rank = kNormal}));
   for (const char* text : {"A", "B", "C"}) ASSERT_TRUE(agent->send(to, text, {.rank = kHigh}));
-  board.sent.raise();
   ASSERT_TRUE(board.go.await(1, patience()));
   ASSERT_TRUE(agent->send(to, "last"));
   EXPECT_EQ(agent->detach(patience()), 0U);
@@ -129,12 +128,71 @@ TEST_P(FlowBatch, TakesWhatAFilterMatches) {
   const auto count =
       agent->receive_batch(batch, {.timeout = kPatience, .filter = {.type = "even"}});
   ASSERT_TRUE(count) << count.error().text;
-  ASSERT_GE(*count, 1U);
-  EXPECT_EQ(batch[0].text(), "a");
-  for (Message& message : std::span(batch).first(*count)) {
-    EXPECT_EQ(message.type(), "even");
-    message.done();
+  ASSERT_EQ(*count, 2U);
+  EXPECT_EQ(texts_of(std::span(batch).first(2)), (Texts{"a", "c"}));
+}
+
+TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*other, "receiver");
+  const Peer back = peer_of(*agent, "other");
+  const MessageId older = other->send(to, "a").id;
+  auto held = agent->receive({.timeout = kPatience});
+  ASSERT_TRUE(held);
+  const MessageId newer = other->send(to, "b").id;
+  std::array<Message, 2> batch;
+  ASSERT_EQ(agent->try_receive_batch(batch), 1U);
+  for (const MessageId handled : {newer, older}) {
+    ASSERT_TRUE(agent->send(back, "y"));
+    auto message = other->receive({.timeout = kPatience});
+    ASSERT_TRUE(message);
+    EXPECT_EQ(message->cause(), handled);
+    message->done();
+    batch[0].done();
   }
+  held->done();
+}
+
+// What this thread has sent is fetched at each call, however much came through that link before.
+TEST_P(FlowBatch, WhatTheSameThreadHasSentIsNeverLeftInItsLane) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  const Peer to = peer_of(*other, "receiver");
+  std::array<Message, 32> batch;
+  ASSERT_TRUE(other->send(to, "first"));
+  ASSERT_TRUE(agent->receive_batch(batch, {.timeout = kPatience}))
+      << "the link is known from then on";
+  batch[0].done();
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(other->send(to, "low", {.rank = kLow}));
+    ASSERT_TRUE(other->send(to, "high", {.rank = kHigh}));
+    ASSERT_EQ(agent->try_receive_batch(batch), 21U);
+    ASSERT_EQ(batch[0].text(), "high");
+    for (Message& message : batch) message.done();
+  }
+}
+
+// Outside of the library, nothing but a ring wakes it.
+TEST_P(FlowBatch, WhoeverHasEmptiedItCanWaitForItsFd) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  const int fd = agent->fd();
+  const std::size_t sender = troupe().start("batch_sender");
+  board<BatchBoard>().go.raise();
+  std::array<Message, 4> batch;
+  for (std::size_t taken = 0; taken < 7;) {
+    const std::size_t count = agent->try_receive_batch(batch);
+    for (Message& message : batch) message.done();
+    taken += count;
+    if (count != 0) continue;
+    ASSERT_TRUE(os::wait_readable(fd, kPatience)) << "nobody rings";
+  }
+  troupe().wait(sender, patience());
 }
 
 TEST_P(FlowBatch, RoomForNoneAndNoMessageAreErrors) {

@@ -10,13 +10,15 @@ namespace {
 using test::Peer;
 
 constexpr std::uint64_t kNotDue = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNotLong = 1'000'000'000'000;  // ticks, minutes
 constexpr std::uint32_t kRun = 16;
+constexpr shm::LinkContract kLongLanes{64, 32, shm::kMinMaxPayload};
 
 class DrainedRunTest : public test::ReceiverTest {
  protected:
   DrainedRunTest() {
     start({}, 4096);
-    peer_ = &join(100);
+    peer_ = &join(100, 1000, kLongLanes);
     peer_->link->end_due_ticks = kNotDue;
   }
   bool look_short() { return receiver_->drain_turn(Reach::kShortOfTheEnd); }
@@ -41,9 +43,9 @@ TEST_F(DrainedRunTest, WhatWasLeftIsTheStartOfTheNextRun) {
 }
 
 TEST_F(DrainedRunTest, RunsThatLieBehindEachOtherAreTakenInOneLook) {
-  peer_->say_often(2 * kRun);  // all of the lane
+  peer_->say_often(3 * kRun + 4);
   EXPECT_TRUE(look_short());
-  EXPECT_EQ(peer_->receipt(), 2 * kRun);
+  EXPECT_EQ(peer_->receipt(), 3 * kRun) << "one of 32 and one of 16";
 }
 
 TEST_F(DrainedRunTest, AFewAreTakenAsTheyCame) {
@@ -58,7 +60,18 @@ TEST_F(DrainedRunTest, ALookGoesToTheEndWhereThatIsDueAndOnceMoreLater) {
   peer_->say_often(kRun + 4);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(), kRun + 4);
-  EXPECT_GT(peer_->link->end_due_ticks, 0U);
+  const std::uint64_t due = peer_->link->end_due_ticks;
+  EXPECT_GT(due, os::ticks() - kNotLong) << "some microseconds from when it was seen";
+  EXPECT_LT(due, os::ticks() + kNotLong);
+}
+
+TEST_F(DrainedRunTest, ATableWithoutRoomShowsNoEnd) {
+  start({}, 32);
+  Peer& peer = join(100, 1000, kLongLanes);
+  peer.say_often(40);
+  EXPECT_TRUE(look_short());
+  EXPECT_EQ(peer.receipt(), 30U);
+  EXPECT_EQ(peer.link->end_due_ticks, 0U);
 }
 
 TEST_F(DrainedRunTest, WhoeverLooksAtAllLeavesNothing) {
@@ -95,12 +108,14 @@ TEST_F(DrainedRunTest, OfARunWithAGapNothingBehindTheGapIsTaken) {
   EXPECT_EQ(peer_->receipt(), kRun);
 }
 
-TEST_F(DrainedRunTest, OfUrgentMessagesNoneIsLeft) {
-  for (std::uint32_t i = 0; i < kRun; ++i) peer_->say(shm::Lane::kUrgent);
+TEST_F(DrainedRunTest, OfUrgentMessagesNoneIsLeftAndTheySayNothingOfTheOthersEnd) {
+  for (std::uint32_t i = 0; i < kRun + 4; ++i) peer_->say(shm::Lane::kUrgent);
   EXPECT_TRUE(look_short());
-  for (std::uint32_t i = 0; i < 3; ++i) peer_->say(shm::Lane::kUrgent);
+  EXPECT_EQ(peer_->receipt(shm::Lane::kUrgent), kRun + 4);
+  peer_->link->end_due_ticks = 0;
+  for (std::uint32_t i = 0; i < kRun + 4; ++i) peer_->say(shm::Lane::kUrgent);
   EXPECT_TRUE(look_short());
-  EXPECT_EQ(peer_->receipt(shm::Lane::kUrgent), kRun + 3);
+  EXPECT_EQ(peer_->link->end_due_ticks, 0U);
 }
 
 }  // namespace

@@ -31,14 +31,16 @@ template <typename T>
 }
 
 [[nodiscard]] inline send::OutLink make_link(std::uint32_t owner, std::uint32_t reader,
-                                             const shm::LinkKey& key) {
-  return must(send::OutLink::create("test", owner, reader, key, kContract));
+                                             const shm::LinkKey& key,
+                                             const shm::LinkContract& contract = kContract) {
+  return must(send::OutLink::create("test", owner, reader, key, contract));
 }
 
 struct Peer {
-  Peer(std::uint32_t pid_of_it, std::uint64_t life, std::uint32_t serial)
+  Peer(std::uint32_t pid_of_it, std::uint64_t life, std::uint32_t serial,
+       const shm::LinkContract& contract = kContract)
       : pid(pid_of_it),
-        own(make_link(pid, kReaderPid, {life, 1})),
+        own(make_link(pid, kReaderPid, {life, 1}, contract)),
         back(make_link(kReaderPid, pid, {kReaderLife, serial})) {}
 
   [[nodiscard]] shm::MessageHeader sound() const {
@@ -130,9 +132,10 @@ class ReceiverTest : public testing::Test {
   }
 
   // A peer whose link is open.
-  Peer& join(std::uint32_t pid, std::uint64_t life = 1000) {
-    peers_.push_back(
-        std::make_unique<Peer>(pid, life, static_cast<std::uint32_t>(peers_.size() + 1)));
+  Peer& join(std::uint32_t pid, std::uint64_t life = 1000,
+             const shm::LinkContract& contract = kContract) {
+    const auto serial = static_cast<std::uint32_t>(peers_.size() + 1);
+    peers_.push_back(std::make_unique<Peer>(pid, life, serial, contract));
     Peer& peer = *peers_.back();
     peer.link = must(beeline::test::add_in_link(*receiver_, peer.own, pid));
     peer.link->relation = Relation::kChild;

@@ -171,9 +171,10 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   return account;
 }
 
-/// The keeper holds a home of it, or is about to.
+/// The keeper holds a home of it, or is about to: not of one that never was ready.
 bool keeps_home(const control::ListedAgent& agent) {
-  return agent.state == shm::AgentState::kRunning || agent.state == shm::AgentState::kAway;
+  const bool is_away = agent.state == shm::AgentState::kAway && agent.incarnation != 0;
+  return agent.state == shm::AgentState::kRunning || is_away;
 }
 
 /// Whether the coordinator knows of a segment that the look has not found: the keeper may not yet
