@@ -136,11 +136,12 @@ class Agent {
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options = kPlainReceive);
   /// Fills `into` from its front with the messages that are next in delivery order, as many as the
   /// inbox holds after one look, and says how many. Fewer than there is room for do not mean that
-  /// no more wait: 0 does. One look and one reading of the clock serve for all of them, so of many
-  /// messages each costs its receiver about two thirds. Each is a lease of its own, to be ended in
-  /// any order; all of them count as handed out, so a kill is an attempt of each. The first of them
-  /// that has not ended is the one that is being handled. What comes meanwhile, critical or not,
-  /// waits for the next call. Messages in `into` that have not ended are requeued first.
+  /// no more wait: 0 says that there is nothing to hand out now. One look and one reading of the
+  /// clock serve for all of them, so of many messages each costs its receiver about two thirds.
+  /// Each is a lease of its own, to be ended in any order; all of them count as handed out, so a
+  /// kill is an attempt of each. The first of them that has not ended is the one that is being
+  /// handled. What comes meanwhile, critical or not, waits for the next call. Messages in `into`
+  /// that have not ended are requeued first.
   [[nodiscard]] std::size_t try_receive_batch(std::span<Message> into,
                                               const Filter& filter = kAnyMessage);
   /// The same, but waits until there is one. Errors: those of receive(), and kInvalid (`into` is

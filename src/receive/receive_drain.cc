@@ -23,7 +23,7 @@ constexpr std::array<std::uint32_t, 3> kRuns{16, 32, 64};
 // for so many slots ahead.
 constexpr std::uint32_t kAskedAhead = 16;
 // Where runs come, the end of a lane is looked for this often: in four microseconds at 2 GHz, and
-// never more than eight.
+// never more than eight, or at the next look after that.
 constexpr std::uint64_t kEndTicks = 8'000;
 
 // How many messages, `most` at most, surely wait in a lane; 0: hardly any.

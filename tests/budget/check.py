@@ -15,10 +15,10 @@ import tempfile
 
 # Only what it does where a clock has ticked: whether one has is asked in its callers, and counts.
 LEFT_OUT = "beeline::AgentCore::poll_control_now(long)"
-# Instructions for one message of 64 bytes, 5 to 6 % more than measured with GCC 12; see
+# Instructions for one message of 64 bytes, a few more than measured with GCC 12; see
 # docs/performance.md. Who makes a path dearer on purpose says in docs/performance-steps.md why, and
 # raises it here.
-BUDGET = {"send": 332, "receive": 780, "done": 142}
+BUDGET = {"send": 332, "receive": 790, "done": 142}
 
 
 def skip(why):

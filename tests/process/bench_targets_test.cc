@@ -45,8 +45,8 @@ TEST_F(BenchTargets, are_read_from_the_rows_of_the_measurements) {
   const std::string once = "1";
   measure({"latency", "--size", "16,64,1K", "--mode", "spin", "--attempts", once});
   measure({"latency", "--size", "64,1M", "--untouched", "--mode", "spin", "--attempts", once});
-  measure({"throughput", "--size", "64", "--batch", "32", "--attempts", once});
-  measure({"fanin", "--batch", "32", "--attempts", once});
+  measure({"throughput", "--size", "64", "--batch", "1,32", "--attempts", once});
+  measure({"fanin", "--batch", "1,32", "--attempts", once});
   measure({"wake", "--attempts", once});
   measure({"inbox", "--depth", "100,10000,100000", "--attempts", once});
   measure({"scale", "--agents", "3", "--attempts", once});

@@ -174,7 +174,7 @@ void pin_to_usable(int nth) {
 
 // How long both play. The first of them ends it early when the time is over, before it comes to
 // what is the last round then: so the other knows when they have met. Where others take the CPUs
-// few rounds are played in that time, and it goes on until either has found the other asleep.
+// few rounds are played in that time, and it goes on until each has found the other asleep.
 struct Match {
   std::atomic<std::uint32_t> last_round;
   std::chrono::steady_clock::time_point time_over;
