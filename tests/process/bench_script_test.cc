@@ -38,7 +38,7 @@ TEST_F(BenchScript, measures_what_each_target_asks_for) {
                 lines_with("targets.md", "| at least ").size() +
                 lines_with("targets.md", "| under ").size() +
                 lines_with("targets.md", "| reported ").size(),
-            20U)
+            22U)
       << text.str();
   const bool has_iceoryx = lines_with("95-peers.jsonl", "\"iceoryx\",\"skipped\"").empty();
   for (const std::string& line : lines_with("targets.md", "not measured")) {
