@@ -2,8 +2,10 @@
 
 #include <array>
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/os/event_fd.h"
@@ -25,6 +27,33 @@ std::vector<std::string> texts_of(std::span<const Message> messages) {
   return texts;
 }
 using Texts = std::vector<std::string>;
+
+// Two agents of this thread, and the receiver as the other one sees it.
+struct Pair {
+  std::optional<Agent> agent;
+  std::optional<Agent> other;
+  Peer to;
+};
+
+void attach_pair(Pair& pair) {
+  auto agent = attach("receiver");
+  ASSERT_TRUE(agent);
+  auto other = attach("other");
+  ASSERT_TRUE(other);
+  pair.to = peer_of(*other, "receiver");
+  pair.agent = std::move(*agent);
+  pair.other = std::move(*other);
+}
+
+// The cause of what the one sends to the other now; 0 if nothing comes.
+MessageId cause_of_next(Agent& from, Peer to, Agent& receiver) {
+  EXPECT_TRUE(from.send(to, "y"));
+  auto message = receiver.receive({.timeout = kPatience});
+  EXPECT_TRUE(message);
+  const MessageId cause = message ? message->cause() : 0;
+  if (message) message->done();
+  return cause;
+}
 
 // Sends three of each of two ranks, and one more when it may.
 BEELINE_ROLE(batch_sender) {
@@ -68,11 +97,9 @@ TEST_P(FlowBatch, HoldsWhatIsNextInDeliveryOrderAndNoMoreThanThereIs) {
 }
 
 TEST_P(FlowBatch, TheFirstThatHasNotEndedIsTheOneThatIsHandled) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  auto other = attach("other");
-  ASSERT_TRUE(other);
-  const Peer to = peer_of(*other, "receiver");
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
+  auto& [agent, other, to] = pair;
   const Peer back = peer_of(*agent, "other");
   std::vector<MessageId> ids;
   for (int i = 0; i < 3; ++i) {
@@ -83,26 +110,17 @@ TEST_P(FlowBatch, TheFirstThatHasNotEndedIsTheOneThatIsHandled) {
   await_drained(*agent, 3);
   std::array<Message, 3> batch;
   ASSERT_EQ(agent->try_receive_batch(batch), 3U);
-  const auto cause_of_next = [&] {
-    EXPECT_TRUE(agent->send(back, "y"));
-    auto message = other->receive({.timeout = kPatience});
-    const MessageId cause = message ? message->cause() : 0;
-    if (message) message->done();
-    return cause;
-  };
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    EXPECT_EQ(cause_of_next(), ids[i]);
+    EXPECT_EQ(cause_of_next(*agent, back, *other), ids[i]);
     batch[i].done();
   }
-  EXPECT_EQ(cause_of_next(), 0U);
+  EXPECT_EQ(cause_of_next(*agent, back, *other), 0U);
 }
 
 TEST_P(FlowBatch, WhatHasNotEndedGoesBackBeforeTheNextIsFilled) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  auto other = attach("other");
-  ASSERT_TRUE(other);
-  const Peer to = peer_of(*other, "receiver");
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
+  auto& [agent, other, to] = pair;
   for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(other->send(to, text));
   await_drained(*agent, 3);
   std::array<Message, 2> batch;
@@ -116,11 +134,9 @@ TEST_P(FlowBatch, WhatHasNotEndedGoesBackBeforeTheNextIsFilled) {
 }
 
 TEST_P(FlowBatch, TakesWhatAFilterMatches) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  auto other = attach("other");
-  ASSERT_TRUE(other);
-  const Peer to = peer_of(*other, "receiver");
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
+  auto& [agent, other, to] = pair;
   for (const char* text : {"a", "b", "c"}) {
     ASSERT_TRUE(other->send(to, text, {.type = text[0] == 'b' ? "odd" : "even"}));
   }
@@ -133,11 +149,9 @@ TEST_P(FlowBatch, TakesWhatAFilterMatches) {
 }
 
 TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  auto other = attach("other");
-  ASSERT_TRUE(other);
-  const Peer to = peer_of(*other, "receiver");
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
+  auto& [agent, other, to] = pair;
   const Peer back = peer_of(*agent, "other");
   const MessageId older = other->send(to, "a").id;
   auto held = agent->receive({.timeout = kPatience});
@@ -146,11 +160,7 @@ TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
   std::array<Message, 2> batch;
   ASSERT_EQ(agent->try_receive_batch(batch), 1U);
   for (const MessageId handled : {newer, older}) {
-    ASSERT_TRUE(agent->send(back, "y"));
-    auto message = other->receive({.timeout = kPatience});
-    ASSERT_TRUE(message);
-    EXPECT_EQ(message->cause(), handled);
-    message->done();
+    EXPECT_EQ(cause_of_next(*agent, back, *other), handled);
     batch[0].done();
   }
   held->done();
@@ -158,11 +168,9 @@ TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
 
 // What this thread has sent is fetched at each call, however much came through that link before.
 TEST_P(FlowBatch, WhatTheSameThreadHasSentIsNeverLeftInItsLane) {
-  auto agent = attach("receiver");
-  ASSERT_TRUE(agent);
-  auto other = attach("other");
-  ASSERT_TRUE(other);
-  const Peer to = peer_of(*other, "receiver");
+  Pair pair;
+  ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
+  auto& [agent, other, to] = pair;
   std::array<Message, 32> batch;
   ASSERT_TRUE(other->send(to, "first"));
   ASSERT_TRUE(agent->receive_batch(batch, {.timeout = kPatience}))
