@@ -54,8 +54,8 @@ class Segment {
 
 struct LinkSegment {
   Segment memory{shm::LinkLayout(kContract).bytes};
-  shm::Link link{memory.base(), kContract};
-  shm::LinkView view{memory.base(), kContract};
+  shm::Link link{memory.base(), kContract, shm::WholeLink{}};
+  shm::LinkView view{memory.base(), kContract, shm::WholeLink{}};
 
   LinkSegment() { shm::init_link(link, shm::link_identity(kContract, kOwner, kReader, kKey)); }
 };

@@ -5,22 +5,30 @@
 //   page 1   normal lane (128 slots by default)        <- end of the first extent
 //            strings   255 x 32 bytes                  <- allocated with the first interned string
 //            stamps    one row of 256 words per bank   <- allocated when the opposite has slabs
-//            slabs     six size classes                <- allocated slab by slab
+//            slabs     nine size classes               <- allocated slab by slab
 //
 // Everything beyond the first extent is announced by a word in `control` after it was allocated: a
 // reader that finds an index beyond what it has verified looks at that word, verifies, and only
 // then touches the memory. The geometry follows from the contract alone. A reader computes it from
 // the contract that the coordinator gave it.
+//
+// The file grows with what is allocated, and a process maps what it uses: the first part, up to the
+// slabs, from the beginning, and slabs by windows. A class of small slabs is one window, each large
+// slab is a window of its own.
 
 #include <array>
+#include <utility>
 
 #include "shm/slot.h"
 
 namespace beeline::shm {
 
-inline constexpr std::size_t kSlabClasses = 6;
+inline constexpr std::size_t kSlabClasses = 9;
 inline constexpr std::uint32_t kMaxSlabs =
     256;  // of all classes together; stamps of one bank fill half a page
+// A class is mapped as a whole up to this size.
+inline constexpr std::uint64_t kMaxWindowBytes = 2ULL << 20;
+inline constexpr std::size_t kMaxWindows = 35;
 inline constexpr std::size_t kBanks = 4;  // incarnations of the peer whose slabs we may still hold
 inline constexpr std::uint32_t kMaxStrings = 255;
 inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
@@ -41,33 +49,42 @@ struct LinkContract {
 struct SlabClass {
   std::uint64_t slab_bytes;
   std::uint32_t count;
-  std::uint32_t first;  // number of its first slab
+  std::uint32_t first;         // number of its first slab
+  std::uint32_t first_window;  // number of the window that its first slab lies in
+  bool in_one_window;          // false: each slab has its own
 };
 
-// The size classes of a contract: five fixed ones as far as they are below the largest payload, and
-// two slabs of it.
+// The size classes of a contract: eight fixed ones as far as they are below the largest payload,
+// and two slabs of it. No class has slabs more than eight times as large as the one before, so a
+// payload takes no more than eight times the memory that it needs.
 [[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(
     const LinkContract& contract) {
-  std::array<SlabClass, kSlabClasses> classes{{{1ULL << 10, 128, 0},
-                                               {8ULL << 10, 64, 0},
-                                               {64ULL << 10, 32, 0},
-                                               {512ULL << 10, 16, 0},
-                                               {4ULL << 20, 8, 0},
-                                               {0, 2, 0}}};
+  constexpr std::array<std::pair<std::uint64_t, std::uint32_t>, kSlabClasses> kSizes{
+      {{1ULL << 10, 128},
+       {8ULL << 10, 64},
+       {64ULL << 10, 32},
+       {512ULL << 10, 16},
+       {4ULL << 20, 8},
+       {16ULL << 20, 2},
+       {64ULL << 20, 2},
+       {256ULL << 20, 2},
+       {~0ULL, 2}}};
   const std::uint64_t largest = round_up(contract.max_payload_bytes, kPage);
+  std::array<SlabClass, kSlabClasses> classes{};
   std::uint32_t first = 0;
+  std::uint32_t window = 0;
   for (std::size_t i = 0; i < kSlabClasses; ++i) {
-    if (i + 1 == kSlabClasses) {
-      classes[i].slab_bytes = largest;
-    } else if (classes[i].slab_bytes >= largest) {
-      classes[i].count = 0;
-    }
-    classes[i].first = first;
-    first += classes[i].count;
+    const bool is_last = i + 1 == kSlabClasses;
+    const std::uint64_t bytes = is_last ? largest : kSizes[i].first;
+    const std::uint32_t count = is_last || bytes < largest ? kSizes[i].second : 0;
+    const bool in_one = count * bytes <= kMaxWindowBytes;
+    classes[i] = {bytes, count, first, window, in_one};
+    first += count;
+    window += in_one ? 1 : count;
   }
   return classes;
 }
-static_assert(128 + 64 + 32 + 16 + 8 + 2 <= kMaxSlabs);
+static_assert(128 + 64 + 32 + 16 + 8 + 2 + 2 + 2 + 2 <= kMaxSlabs);
 
 // Null when the contract is legal, otherwise what is wrong with it.
 [[nodiscard]] constexpr const char* contract_error(const LinkContract& contract) {
@@ -92,8 +109,8 @@ struct LinkControl {
   Atomic<std::uint32_t> string_count;  // interned strings, numbered from 1
   Atomic<std::uint64_t> watching;      // incarnation of the reader that the owner rings
   Atomic<std::uint32_t> slabs_allocated[kSlabClasses];
-  std::uint32_t reserved0[2];
-  std::uint64_t reserved[10];
+  std::uint32_t reserved0[3];
+  std::uint64_t reserved[8];
 };
 static_assert(sizeof(LinkControl) == kLinePair);
 static_assert(offsetof(LinkControl, watching) == 8);
@@ -113,6 +130,16 @@ struct ReceiptBank {
 };
 static_assert(sizeof(ReceiptBank) == kLinePair);
 static_assert(offsetof(ReceiptBank, cursors) == 16);
+
+// A part of a link that is mapped by itself.
+struct Window {
+  std::uint32_t number;
+  std::uint64_t offset;  // in the segment
+  std::uint64_t bytes;
+};
+
+// Says that a view has all of a link in one mapping.
+struct WholeLink {};
 
 // Where everything lies, from the contract.
 struct LinkLayout {
@@ -158,28 +185,46 @@ struct LinkLayout {
     const std::size_t i = class_of(slab);
     return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
   }
+  // Bytes from the start that a process maps before there is a slab.
+  [[nodiscard]] constexpr std::uint64_t first_part() const { return slabs[0]; }
+  // The window that a slab lies in. REQUIRES: slab < total_slabs().
+  [[nodiscard]] constexpr Window window_of(std::uint32_t slab) const {
+    const std::size_t i = class_of(slab);
+    const SlabClass& of = classes[i];
+    if (of.in_one_window) return {of.first_window, slabs[i], of.count * of.slab_bytes};
+    return {of.first_window + slab - of.first, slab_offset(slab), of.slab_bytes};
+  }
   [[nodiscard]] constexpr std::uint64_t stamp_offset(std::size_t bank) const {
     return stamps + bank * kStampRowBytes;
   }
 };
 static_assert(LinkLayout(LinkContract{}).first_extent == 5 * kPage);
 static_assert(LinkLayout(LinkContract{}).slabs[0] % kPage == 0);
+static_assert(slab_classes({.max_payload_bytes = kMaxMaxPayload}).back().first_window + 2 ==
+              kMaxWindows);
 
-// A view of a mapped link. Does not own the mapping. `T` is std::byte for the owner, const
-// std::byte for its reader.
+// A view of a mapped link. Does not own the mappings: those of windows are shown to it when they
+// are made. `T` is std::byte for the owner, const std::byte for its reader.
 template <typename T>
 class BasicLink {
   template <typename U>
   using Like = std::conditional_t<std::is_const_v<T>, const U, U>;
 
  public:
-  // REQUIRES: `base` maps LinkLayout(contract).bytes bytes.
+  // A view without windows. REQUIRES: `base` maps LinkLayout(contract).first_part() bytes.
   BasicLink(T* base, const LinkContract& contract)
       : base_(base),
         layout_(contract),
         contract_(contract),
         rings_{{layout_.normal, contract.normal_slots - std::uint64_t{1}},
                {layout_.urgent, contract.urgent_slots - std::uint64_t{1}}} {}
+  // REQUIRES: `base` maps LinkLayout(contract).bytes bytes.
+  BasicLink(T* base, const LinkContract& contract, WholeLink) : BasicLink(base, contract) {
+    for (std::uint32_t slab = 0; slab < layout_.total_slabs(); ++slab) {
+      const Window window = layout_.window_of(slab);
+      windows_[window.number] = base + window.offset;
+    }
+  }
 
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<LinkControl>& control() const { return at<LinkControl>(layout_.control); }
@@ -200,8 +245,16 @@ class BasicLink {
   [[nodiscard]] Like<WordArray<4>>& string(std::uint32_t number) const {
     return at<WordArray<4>>(layout_.strings + number * kStringBytes);
   }
-  // REQUIRES: slab < layout().total_slabs().
-  [[nodiscard]] T* slab(std::uint32_t number) const { return base_ + layout_.slab_offset(number); }
+  // REQUIRES: number < layout().total_slabs(), and its window was shown.
+  [[nodiscard]] T* slab(std::uint32_t number) const {
+    const SlabClass& of = layout_.classes[layout_.class_of(number)];
+    const std::uint32_t index = number - of.first;
+    if (!of.in_one_window) return windows_[of.first_window + index];
+    return windows_[of.first_window] + index * of.slab_bytes;
+  }
+  // Where a window is mapped, null while it is not.
+  [[nodiscard]] T* window(std::uint32_t number) const { return windows_[number]; }
+  void show_window(std::uint32_t number, T* at) { windows_[number] = at; }
 
   [[nodiscard]] const LinkLayout& layout() const { return layout_; }
   [[nodiscard]] const LinkContract& contract() const { return contract_; }
@@ -235,6 +288,7 @@ class BasicLink {
   LinkLayout layout_;
   LinkContract contract_;
   Ring rings_[kLanes];  // by Lane
+  std::array<T*, kMaxWindows> windows_{};
 };
 
 using Link = BasicLink<std::byte>;

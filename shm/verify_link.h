@@ -84,9 +84,12 @@ struct LaneShape {
       return finding;
     }
   }
-  const std::uint64_t reserved = layout.control + offsetof(LinkControl, reserved0);
-  return all_zero("link.reserved", bytes, reserved,
-                  sizeof(LinkControl) - offsetof(LinkControl, reserved0));
+  for (std::uint64_t at = layout.control + offsetof(LinkControl, reserved0);
+       at < layout.control + offsetof(LinkControl, reserved); at += 4) {
+    if (auto finding = equal("link.reserved", at, bytes.u32(at), 0)) return finding;
+  }
+  return all_zero("link.reserved", bytes, layout.control + offsetof(LinkControl, reserved),
+                  sizeof(LinkControl::reserved));
 }
 
 [[nodiscard]] inline Finding verify_strings(ByteView bytes, const LinkLayout& layout) {

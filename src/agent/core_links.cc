@@ -137,9 +137,8 @@ std::int64_t AgentCore::opened_at(const control::AnnouncedLink& announced) {
 // Takes the descriptor, but from one that cannot be mapped.
 Result<segment::Foreign> AgentCore::map_link(control::AnnouncedLink& announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
-  return segment::Foreign::accept(std::move(announced.link),
-                                  shm::link_identity(announced.contract, announced.pid, pid_, key),
-                                  shm::LinkLayout(announced.contract).first_extent);
+  return segment::Foreign::accept_link(std::move(announced.link), announced.contract, announced.pid,
+                                       pid_, key);
 }
 
 // Without a row.

@@ -6,6 +6,7 @@
 
 #include "shm/link.h"
 #include "shm/strings.h"
+#include "src/send/shortage.h"
 
 namespace beeline {
 
@@ -32,6 +33,12 @@ std::string too_big(const SendResult& result, std::size_t bytes, const SendOptio
       shm::kMaxStrings);
 }
 
+std::string no_memory(std::size_t bytes) {
+  const std::string& reason = send::shortage_of_thread;
+  return fmt::format("the system has no memory for {} bytes of payload: {}", bytes,
+                     reason.empty() ? "try later" : reason);
+}
+
 }  // namespace
 
 std::string why_not_sent(const SendResult& result, std::size_t bytes, const SendOptions& options,
@@ -54,7 +61,7 @@ std::string why_not_sent(const SendResult& result, std::size_t bytes, const Send
       return "the rules of the tree forbid it, and `beeline route` names the rule; or the link was "
              "ended because of what was found in it, and the log of the coordinator says so";
     case SendStatus::kNoMemory:
-      return fmt::format("the system has no memory for {} bytes of payload; try later", bytes);
+      return no_memory(bytes);
     case SendStatus::kPeerDead:
       return "the receiver is finally dead; ask Agent::peer() who has its name now";
     case SendStatus::kNoAgent:

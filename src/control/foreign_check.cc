@@ -15,7 +15,12 @@ namespace {
 
 Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
                            std::uint64_t first_bytes) {
-  if (auto good = os::check_foreign(fd, promised.size_bytes, first_bytes); !good) return good;
+  const bool grows = promised.kind == shm::SegmentKind::kLink;
+  if (auto good = os::check_foreign(fd, grows ? first_bytes : promised.size_bytes, first_bytes,
+                                    grows ? os::Growth::kAllowed : os::Growth::kNone);
+      !good) {
+    return good;
+  }
   alignas(shm::SegmentHeader) std::array<std::byte, sizeof(shm::SegmentHeader)> bytes{};
   if (!read_whole(fd, 0, bytes)) {
     return fail(ErrorCode::kBadSegment, "a segment that cannot be read: open it for reading too");

@@ -75,6 +75,14 @@ Result<void> probe_growth(const Probe& probe) {
   return allocate(probe.fd.get(), {kBlockBytes, kBlockBytes});
 }
 
+// Its owner may write it through one more mapping, which it makes of the first.
+Result<void> probe_windows(const Probe& probe) {
+  auto window = probe.mapping.duplicate(0, 0, kBlockBytes);
+  if (!window) return tl::unexpected(window.error());
+  window->data()[0] = std::byte{0};
+  return {};
+}
+
 Result<Mapping> read_only_mapping(const Probe& probe) {
   const auto again = open_again(probe, O_RDONLY);
   if (!again) return tl::unexpected(again.error());
@@ -133,6 +141,7 @@ std::vector<KernelFact> probe_kernel() {
   constexpr std::array kQuestions = {
       Question{"memfd_seals", "segments that their readers cannot write (Linux 5.1)", probe_seals},
       Question{"memfd_growth", "more memory for a segment that is sealed", probe_growth},
+      Question{"memfd_windows", "slabs of a link, mapped when they are used", probe_windows},
       Question{"memfd_reopen", "descriptors for reading alone (/proc)", probe_reopen},
       Question{"futex_read_only", "waking a receiver through its status page", probe_futex},
       Question{"pidfd", "learning of the death of a process (Linux 5.3)", probe_pidfd},

@@ -4,19 +4,16 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <limits>
-#include <optional>
 #include <string_view>
 
 #include "shm/mutant.h"
 #include "src/os/error.h"
+#include "src/os/memory_limit.h"
 #include "src/os/uninterrupted.h"
 
 namespace beeline::os {
@@ -56,37 +53,14 @@ std::uint64_t bytes_in(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes;
 }
 
-// The number of bytes in a line of /proc/meminfo, nothing if the line is not there.
-std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_view field) {
-  const auto at = text.find(field);
-  if (at == std::string_view::npos) return std::nullopt;
-  const auto digits = text.find_first_not_of(' ', at + field.size());
-  if (digits == std::string_view::npos) return std::nullopt;
-  std::uint64_t kilobytes = 0;
-  const auto parsed = std::from_chars(text.data() + digits, text.data() + text.size(), kilobytes);
-  if (parsed.ec != std::errc()) return std::nullopt;
-  return kilobytes * 1024;
+// Made at the first extent and never destroyed: threads may send while the process ends.
+const MemoryLimit& memory_limit() {
+  static const auto* const limit = new MemoryLimit;
+  return *limit;
 }
 
-// All memory of the machine, free or not.
-std::uint64_t total_memory_bytes() {
-  struct sysinfo info {};
-  if (::sysinfo(&info) != 0) return 0;
-  return (std::uint64_t{info.totalram} + info.totalswap) * info.mem_unit;
-}
-
-// What can be allocated before the kernel kills somebody, as it estimates it itself. Where there is
-// no /proc to tell, the whole machine.
-std::uint64_t available_memory_bytes() {
-  const UniqueFd file(::open("/proc/meminfo", O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return total_memory_bytes();
-  std::array<char, 4096> buffer{};
-  const ssize_t length = ::read(file.get(), buffer.data(), buffer.size());
-  if (length <= 0) return total_memory_bytes();
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(length));
-  const auto memory = meminfo_bytes(text, "MemAvailable:");
-  if (!memory) return total_memory_bytes();
-  return *memory + meminfo_bytes(text, "SwapFree:").value_or(0);
+constexpr int seals_of(Growth growth) {
+  return growth == Growth::kAllowed ? kSeals & ~F_SEAL_GROW : kSeals;
 }
 
 Result<void> check_file_system(int fd) {
@@ -100,7 +74,7 @@ Result<void> check_file_system(int fd) {
 }
 
 Result<void> check_status(int fd, const struct stat& status, std::uint64_t size_bytes,
-                          std::uint64_t least_allocated_bytes) {
+                          std::uint64_t least_allocated_bytes, Growth growth) {
   if (!S_ISREG(status.st_mode)) {
     return bad_segment(fd, "a regular file", "file mode " + hex(status.st_mode));
   }
@@ -110,8 +84,10 @@ Result<void> check_status(int fd, const struct stat& status, std::uint64_t size_
                            " (huge pages: /sys/kernel/mm/transparent_hugepage/shmem_enabled must "
                            "not be 'always' or 'force')");
   }
-  if (static_cast<std::uint64_t>(status.st_size) != size_bytes) {
-    return bad_segment(fd, std::to_string(size_bytes) + " bytes", std::to_string(status.st_size));
+  const auto length = static_cast<std::uint64_t>(status.st_size);
+  if (growth == Growth::kAllowed ? length < size_bytes : length != size_bytes) {
+    const std::string least = growth == Growth::kAllowed ? "at least " : "";
+    return bad_segment(fd, least + std::to_string(size_bytes) + " bytes", std::to_string(length));
   }
   if (bytes_in(status) < least_allocated_bytes && !shm::is_mutant(shm::Mutant::kHolesAccepted)) {
     return bad_segment(fd, "at least " + std::to_string(least_allocated_bytes) + " bytes allocated",
@@ -133,6 +109,10 @@ Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes)
                                          std::to_string(kMaxLabelBytes) + " bytes, has " +
                                          std::to_string(name.size()));
   }
+  if (const auto refused = file_size_refusal(size_bytes)) {
+    return system_failure(ErrorCode::kNoMemory, EFBIG,
+                          "create segment '" + name + "': " + *refused);
+  }
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   UniqueFd fd(::memfd_create(name.c_str(), kFlags | kNoExecSeal));
   if (!fd.valid() && errno == EINVAL) fd.reset(::memfd_create(name.c_str(), kFlags));
@@ -144,24 +124,25 @@ Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes)
   return fd;
 }
 
-Result<void> allocate(int fd, Extent extent) {
+Result<void> allocate(int fd, Extent extent, Growth growth) {
   const std::string what = "allocate " + std::to_string(extent.length_bytes) + " bytes at offset " +
                            std::to_string(extent.offset_bytes) + " of segment (fd " +
                            std::to_string(fd) + ")";
   const auto status = status_of(fd);
   if (!status) return tl::unexpected<Error>(status.error());
-  const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
-  if (extent.length_bytes == 0 || extent.offset_bytes > size_bytes ||
-      extent.length_bytes > size_bytes - extent.offset_bytes) {
-    return fail(ErrorCode::kInvalid,
-                what + ": not inside its " + std::to_string(size_bytes) + " bytes");
+  const auto length_bytes = static_cast<std::uint64_t>(status->st_size);
+  const std::uint64_t most = growth == Growth::kAllowed ? kMaxSizeBytes : length_bytes;
+  if (extent.length_bytes == 0 || extent.offset_bytes > most ||
+      extent.length_bytes > most - extent.offset_bytes) {
+    return fail(ErrorCode::kInvalid, what + ": not inside its " + std::to_string(most) + " bytes");
   }
-  const std::uint64_t available_bytes = available_memory_bytes();
-  if (available_bytes < kReserveBytes || extent.length_bytes > available_bytes - kReserveBytes) {
+  const std::uint64_t end = extent.offset_bytes + extent.length_bytes;
+  if (const auto refused = file_size_refusal(end); refused && end > length_bytes) {
+    return system_failure(ErrorCode::kNoMemory, EFBIG, what + ": " + *refused);
+  }
+  if (const auto refused = memory_limit().refusal(extent.length_bytes)) {
     return system_failure(ErrorCode::kNoMemory, ENOMEM,
-                          what + ": the machine has " + std::to_string(available_bytes) +
-                              " bytes left, of which " + std::to_string(kReserveBytes) +
-                              " stay free; " + std::string(kMemoryRemedy));
+                          what + ": " + *refused + "; " + std::string(kMemoryRemedy));
   }
   const int outcome = uninterrupted([&] {
     return ::fallocate(fd, 0, static_cast<off_t>(extent.offset_bytes),
@@ -175,25 +156,30 @@ Result<void> allocate(int fd, Extent extent) {
   return system_failure(ErrorCode::kNoMemory, sys_errno, what + ": " + std::string(kMemoryRemedy));
 }
 
-Result<void> seal(int fd) {
+Result<void> seal(int fd, Growth growth) {
   const bool open = shm::is_mutant(shm::Mutant::kSealMissing);
-  if (::fcntl(fd, F_ADD_SEALS, open ? kSeals & ~F_SEAL_FUTURE_WRITE : kSeals) == 0) return {};
+  const int seals = seals_of(growth);
+  if (::fcntl(fd, F_ADD_SEALS, open ? seals & ~F_SEAL_FUTURE_WRITE : seals) == 0) return {};
   return system_failure("seal segment, fd " + std::to_string(fd));
 }
 
-Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t allocated_bytes) {
+Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t allocated_bytes,
+                           Growth growth) {
   if (auto checked = check_file_system(fd); !checked) return checked;
 
-  // Seals before sizes: once SHRINK and GROW are on, what fstat says stays true.
+  // Seals before sizes: once they are on, what fstat says stays true, or becomes more.
   const int seals = ::fcntl(fd, F_GET_SEALS);
-  if ((seals < 0 || (seals & kSeals) != kSeals) && !shm::is_mutant(shm::Mutant::kSealsUnchecked)) {
-    return bad_segment(fd, "seals " + hex(kSeals) + " (shrink, grow, future write, seal)",
+  const int wanted = seals_of(growth);
+  if ((seals < 0 || (seals & wanted) != wanted) && !shm::is_mutant(shm::Mutant::kSealsUnchecked)) {
+    const char* const names = growth == Growth::kAllowed ? " (shrink, future write, seal)"
+                                                         : " (shrink, grow, future write, seal)";
+    return bad_segment(fd, "seals " + hex(static_cast<std::uint64_t>(wanted)) + names,
                        seals < 0 ? "a file that cannot be sealed"
                                  : "seals " + hex(static_cast<std::uint64_t>(seals)));
   }
   const auto status = status_of(fd);
   if (!status) return tl::unexpected<Error>(status.error());
-  return check_status(fd, *status, size_bytes, allocated_bytes);
+  return check_status(fd, *status, size_bytes, allocated_bytes, growth);
 }
 
 Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes, std::span<std::byte> to) {
@@ -223,10 +209,10 @@ Result<void> write_at(int fd, std::uint64_t offset_bytes, std::span<const std::b
   return {};
 }
 
-Result<std::uint64_t> allocated_bytes(int fd) {
+Result<FileSize> file_size(int fd) {
   const auto status = status_of(fd);
   if (!status) return tl::unexpected<Error>(status.error());
-  return bytes_in(*status);
+  return FileSize{bytes_in(*status), static_cast<std::uint64_t>(status->st_size)};
 }
 
 }  // namespace beeline::os

@@ -5,6 +5,8 @@
 //   create_memfd (full size, all holes) -> allocate (first extent) -> Mapping::map_writable -> seal
 //   ... later: allocate (next extent) as often as needed; memory is never given back.
 //
+// A link grows: its file is as long as what has been allocated, and the seals leave that open.
+//
 // On the side of a peer that is given the descriptor: check_foreign -> Mapping::map_readable.
 
 #include <cstddef>
@@ -14,47 +16,42 @@
 
 #include <beeline/result.h>
 
+#include "src/os/extent.h"
 #include "src/os/fd.h"
 
 namespace beeline::os {
 
-/// A range of a segment, in bytes from its start.
-struct Extent {
-  std::uint64_t offset_bytes = 0;
-  std::uint64_t length_bytes = 0;
-};
-
-/// The block size that segments count in; offsets and lengths of extents are multiples of it.
-inline constexpr std::uint64_t kBlockBytes = 4096;
-
-/// What allocate() leaves to the rest of the machine.
-inline constexpr std::uint64_t kReserveBytes = 32 << 20;
+/// Whether a segment has its full length from the start, or grows with what is allocated of it.
+enum class Growth : std::uint8_t { kNone, kAllowed };
 
 /// Makes an anonymous file of `size_bytes` (larger than 0), all holes: it takes no memory yet.
 /// `name` (at most 249 bytes) is shown in /proc/PID/maps and means nothing else. The caller owns
-/// the result. Errors: kInvalid (size or name), kSystem.
+/// the result. Errors: kInvalid (size or name), kNoMemory (the text names RLIMIT_FSIZE: beyond it
+/// the kernel would send SIGXFSZ), kSystem.
 [[nodiscard]] Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes);
 
 /// Takes memory for an extent, filled with zeros where it was a hole; works before and after
-/// sealing. What lies in the extent already stays. Where memory runs out the kernel seldom refuses:
-/// it kills processes. So we look first (30 us) and refuse an extent that would leave the machine
-/// less than kReserveBytes. That is a guess, not a promise, and it does not know the limit of a
-/// container. Errors: kNoMemory (the text names the bytes; the extent is as before), kInvalid
-/// (outside of the file), kSystem.
-[[nodiscard]] Result<void> allocate(int fd, Extent extent);
+/// sealing. What lies in the extent already stays. The file becomes longer where it may grow. Where
+/// memory runs out the kernel seldom refuses: it kills processes. So we look first (50 us), see
+/// MemoryLimit, and refuse an extent that would leave too little. That is a guess, not a promise.
+/// Errors: kNoMemory (the text names bytes and limit; the extent is as before), kInvalid (outside
+/// of the file), kSystem.
+[[nodiscard]] Result<void> allocate(int fd, Extent extent, Growth growth = Growth::kNone);
 
 /// Seals size and future writable mappings, and the seals themselves: from here on nobody, the
-/// owner included, can map it writable, write, truncate or punch a hole. Mappings that exist stay
-/// writable. REQUIRES: the owner's writable mapping exists. Errors: kSystem (EPERM: sealed before).
-[[nodiscard]] Result<void> seal(int fd);
+/// owner included, can map it writable, write, truncate or punch a hole; nor make it longer, unless
+/// it may grow. Mappings that exist stay writable. REQUIRES: the owner's writable mapping exists.
+/// Errors: kSystem (EPERM: sealed before).
+[[nodiscard]] Result<void> seal(int fd, Growth growth = Growth::kNone);
 
 /// Accepts a descriptor that a peer sent only if no mapping of it can ever fault or be shrunk: it
-/// lies on tmpfs with 4 KiB blocks, is exactly `size_bytes` long, carries at least the four seals
-/// of seal(), and has `allocated_bytes` of memory or more. The kernel says how many bytes are
-/// allocated, not where: Mapping::populate_read proves a range. Errors: kBadSegment, naming what
-/// was expected and what was found; kSystem.
+/// lies on tmpfs with 4 KiB blocks, is exactly `size_bytes` long (where it may grow, at least),
+/// carries at least the seals of seal(), and has `allocated_bytes` of memory or more. The kernel
+/// says how many bytes are allocated, not where: Mapping::populate_read proves a range. Errors:
+/// kBadSegment, naming what was expected and what was found; kSystem.
 [[nodiscard]] Result<void> check_foreign(int fd, std::uint64_t size_bytes,
-                                         std::uint64_t allocated_bytes);
+                                         std::uint64_t allocated_bytes,
+                                         Growth growth = Growth::kNone);
 
 /// Copies bytes of the file and returns how many: fewer than `to` has where the file ends. Holes
 /// read as zero. Errors: kSystem.
@@ -65,7 +62,11 @@ inline constexpr std::uint64_t kReserveBytes = 32 << 20;
 [[nodiscard]] Result<void> write_at(int fd, std::uint64_t offset_bytes,
                                     std::span<const std::byte> from);
 
-/// How many bytes of memory the file has now. Errors: kSystem.
-[[nodiscard]] Result<std::uint64_t> allocated_bytes(int fd);
+/// How many bytes of memory the file has now, and how long it is. Errors: kSystem.
+struct FileSize {
+  std::uint64_t allocated_bytes = 0;
+  std::uint64_t length_bytes = 0;
+};
+[[nodiscard]] Result<FileSize> file_size(int fd);
 
 }  // namespace beeline::os

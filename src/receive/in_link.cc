@@ -4,10 +4,31 @@ namespace beeline::receive {
 
 namespace {
 
-Extents verify(InLink& link, std::uint64_t offset, std::uint64_t length) {
-  const auto done = link.memory.verify(offset, length);
+Extents extents_of(const Result<void>& done) {
   if (done) return Extents::kVerified;
   return segment::is_lie(done.error()) ? Extents::kLie : Extents::kNotNow;
+}
+
+Extents verify(InLink& link, std::uint64_t offset, std::uint64_t length) {
+  return extents_of(link.memory.verify(offset, length));
+}
+
+// Verifies the slabs of a class up to `now`, each window by itself: what was verified is counted,
+// should the next window fail.
+Extents verify_slabs(InLink& link, std::size_t slab_class, std::uint32_t now) {
+  const shm::LinkLayout& layout = link.view.layout();
+  const shm::SlabClass& of = layout.classes[slab_class];
+  std::uint32_t& known = link.verified.slabs[slab_class];
+  while (known < now) {
+    const std::uint32_t until = of.in_one_window ? now : known + 1;
+    const auto opened = link.memory.open_window(link.view, of.first + known);
+    if (!opened) return extents_of(opened);
+    const Extents found = verify(link, layout.slabs[slab_class] + known * of.slab_bytes,
+                                 (until - known) * of.slab_bytes);
+    if (found != Extents::kVerified) return found;
+    known = until;
+  }
+  return Extents::kVerified;
 }
 
 }  // namespace
@@ -18,13 +39,9 @@ Extents verify_extents(InLink& link) {
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) {
     // SYNC(link.extents): acquire, pairs with the owner's publish after it allocated.
     const std::uint32_t now = control.slabs_allocated[c].observe();
-    const std::uint32_t known = link.verified.slabs[c];
-    if (now <= known) continue;
     if (now > layout.classes[c].count) return Extents::kLie;
-    const std::uint64_t size = layout.classes[c].slab_bytes;
-    const Extents found = verify(link, layout.slabs[c] + known * size, (now - known) * size);
+    const Extents found = verify_slabs(link, c, now);
     if (found != Extents::kVerified) return found;
-    link.verified.slabs[c] = now;
   }
   // SYNC(link.strings): acquire, pairs with append_string().
   const std::uint32_t strings = control.string_count.observe();

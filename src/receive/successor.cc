@@ -127,9 +127,8 @@ bool OldHome::read_row(shm::InheritedLink& link) const {
 
 Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {
   if (!old.fd.valid()) return OldBank();
-  auto memory = segment::Foreign::accept(
-      std::move(old.fd), shm::link_identity(old.contract, pid, inherited.owner_pid, old.key),
-      shm::LinkLayout(old.contract).first_extent);
+  auto memory = segment::Foreign::accept_link(std::move(old.fd), old.contract, pid,
+                                              inherited.owner_pid, old.key);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) return OldBank();
   OldBank found{std::move(*memory), old.contract};

@@ -1,13 +1,16 @@
 #pragma once
-// A segment of another process, mapped read-only after it was checked.
+// A segment of another process, mapped read-only after it was checked. Of a link the first part is
+// mapped, and further windows when they are needed.
 
 #include <cstdint>
+#include <vector>
 
 #include <beeline/result.h>
 
-#include "shm/segment.h"
+#include "shm/link.h"
 #include "src/os/fd.h"
 #include "src/os/mapping.h"
+#include "src/os/memfd.h"
 
 namespace beeline::segment {
 
@@ -32,18 +35,45 @@ class Foreign {
                                               const shm::SegmentIdentity& promised,
                                               std::uint64_t first_bytes);
 
-  // Proves that a further range can be read without a fault; counts it as allocated. Errors:
-  // kBadSegment: the owner announced memory that it has not allocated; kNoMemory, kSystem.
+  // The same of a link that `owner` was said to have made for `peer`.
+  [[nodiscard]] static Result<Foreign> accept_link(os::UniqueFd&& fd,
+                                                   const shm::LinkContract& contract,
+                                                   std::uint32_t owner, std::uint32_t peer,
+                                                   const shm::LinkKey& key);
+
+  // Proves that a further range can be read without a fault; counts it as allocated. REQUIRES: it
+  // lies in one window, which is open, or in no window. Errors: kBadSegment: the owner announced
+  // memory that it has not allocated; kNoMemory, kSystem.
   [[nodiscard]] Result<void> verify(std::uint64_t offset_bytes, std::uint64_t length_bytes);
 
+  // Maps the window of a slab, where it is not mapped, and shows it to the view. REQUIRES: the view
+  // is of this memory. Errors: kNoMemory (address space), kSystem.
+  [[nodiscard]] Result<void> open_window(shm::LinkView& view, std::uint32_t slab);
+
   [[nodiscard]] const std::byte* data() const { return mapping_.data(); }
+  // Bytes from data() on: all of it, or the first part of a link.
   [[nodiscard]] std::uint64_t size() const { return mapping_.size(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] bool valid() const { return mapping_.data() != nullptr; }
 
  private:
+  struct MappedWindow {
+    os::Extent extent;
+    os::Mapping mapping;
+  };
+  static Result<Foreign> accept(os::UniqueFd&& fd, const shm::SegmentIdentity& promised,
+                                std::uint64_t first_bytes, std::uint64_t mapped_bytes,
+                                os::Growth growth);
+  // What is mapped from the start of the range on, and where in it that is; null: nothing.
+  struct Place {
+    const os::Mapping* mapping = nullptr;
+    std::uint64_t offset_bytes = 0;
+  };
+  [[nodiscard]] Place find(std::uint64_t offset_bytes) const;
+
   os::UniqueFd fd_;
   os::Mapping mapping_;
+  std::vector<MappedWindow> windows_;
   std::uint64_t verified_bytes_ = 0;
 };
 

@@ -1,11 +1,13 @@
 #pragma once
 // A segment that this process created: sealed memfd, one writable mapping for life, memory added by
-// extents.
+// extents. A link has more mappings, one for each window in use; none of them ever moves.
 
 #include <string>
+#include <vector>
 
 #include <beeline/result.h>
 
+#include "shm/link.h"
 #include "src/os/fd.h"
 #include "src/os/mapping.h"
 #include "src/os/memfd.h"
@@ -21,19 +23,47 @@ class Owned {
   [[nodiscard]] static Result<Owned> create(const std::string& name, std::uint64_t size_bytes,
                                             std::uint64_t first_bytes);
 
+  // The same of a link: the file is as long as its first extent and grows, its first part is
+  // mapped. Errors: kNoMemory, kSystem.
+  [[nodiscard]] static Result<Owned> create_link(const std::string& name,
+                                                 const shm::LinkLayout& layout);
+
   // Adds memory; widened to whole pages. Errors: kNoMemory; then nothing has changed.
   [[nodiscard]] Result<void> allocate(std::uint64_t offset_bytes, std::uint64_t length_bytes) const;
 
+  // Maps the window of a slab, where it is not mapped, and shows it to the view. REQUIRES: the view
+  // is of this memory. Errors: kNoMemory (address space), kSystem.
+  [[nodiscard]] Result<void> open_window(shm::Link& view, std::uint32_t slab);
+
   // See os::Mapping.
-  void hold_addresses_in_child() const noexcept { mapping_.hold_addresses_in_child(); }
+  void hold_addresses_in_child() const noexcept;
 
   [[nodiscard]] std::byte* data() const { return mapping_.data(); }
-  [[nodiscard]] std::uint64_t size() const { return mapping_.size(); }
+  // Bytes from data() on: all of it, or the first part of a link.
+  [[nodiscard]] std::uint64_t size() const { return parts_.front().length_bytes; }
   [[nodiscard]] int fd() const { return fd_.get(); }
 
+  // Bytes from data() on that are mapped: windows that are mapped later are duplicates of the last.
+  [[nodiscard]] std::uint64_t mapped_bytes() const { return mapping_.size(); }
+
  private:
+  struct MappedWindow {
+    os::Extent extent;
+    os::Mapping mapping;
+  };
+  static Result<Owned> create(const std::string& name, std::uint64_t length_bytes,
+                              std::uint64_t first_bytes, std::vector<os::Extent> parts,
+                              os::Growth growth);
+  [[nodiscard]] Result<os::Mapping> map_window(const os::Extent& extent) const;
+
   os::UniqueFd fd_;
   os::Mapping mapping_;
+  // What lies in it one behind the other. Behind the first part of a link follows the first page of
+  // each class of slabs: no new writable mapping can be made once it is sealed, but these can be
+  // duplicated.
+  std::vector<os::Extent> parts_{1};
+  os::Growth growth_ = os::Growth::kNone;
+  std::vector<MappedWindow> windows_;
 };
 
 }  // namespace beeline::segment

@@ -6,6 +6,7 @@
 #include "shm/strings.h"
 #include "src/os/clock.h"
 #include "src/segment/names.h"
+#include "src/send/shortage.h"
 
 namespace beeline::send {
 
@@ -38,9 +39,11 @@ OutLink::OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t p
 Result<OutLink> OutLink::create(const std::string& hive, std::uint32_t owner, std::uint32_t peer,
                                 const shm::LinkKey& key, const shm::LinkContract& contract) {
   const shm::LinkLayout layout(contract);
-  auto memory = segment::Owned::create(segment::link_name(hive, owner, key, peer), layout.bytes,
-                                       layout.first_extent);
-  if (!memory) return tl::unexpected(memory.error());
+  auto memory = segment::Owned::create_link(segment::link_name(hive, owner, key, peer), layout);
+  if (!memory) {
+    note_shortage(memory.error());
+    return tl::unexpected(memory.error());
+  }
   OutLink link(std::move(*memory), key, peer, contract);
   shm::init_link(link.view_, shm::link_identity(contract, owner, peer, key));
   return link;
@@ -191,9 +194,18 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
   const std::uint64_t most = std::max<std::uint64_t>(1, kStepBytes / size.slab_bytes);
   const auto step = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(have, least, most));
   const std::uint32_t want = std::min(size.count, have + step);
-  const auto done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,
-                                     (want - have) * size.slab_bytes);
-  if (!done) return tl::unexpected(done.error());
+  Result<void> done;
+  for (std::uint32_t slab = have; done && slab < want; ++slab) {
+    done = memory_.open_window(view_, size.first + slab);
+  }
+  if (done) {
+    done = memory_.allocate(view_.layout().slabs[slab_class] + have * size.slab_bytes,
+                            (want - have) * size.slab_bytes);
+  }
+  if (!done) {
+    note_shortage(done.error());
+    return tl::unexpected(done.error());
+  }
   slabs.set_allocated(slab_class, want);
   // SYNC(link.extents): release, pairs with the receiver's observe before it verifies the memory.
   view_.control().slabs_allocated[slab_class].publish(want);
@@ -217,7 +229,10 @@ tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text, st
   }
   if (strings_.empty()) {
     const auto done = memory_.allocate(view_.layout().strings, shm::LinkLayout::kStringsBytes);
-    if (!done) return tl::unexpected(ErrorCode::kNoMemory);
+    if (!done) {
+      note_shortage(done.error());
+      return tl::unexpected(ErrorCode::kNoMemory);
+    }
   }
   const std::uint32_t number = shm::append_string(view_, text);
   strings_.emplace_back(text);

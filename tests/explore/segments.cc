@@ -52,7 +52,7 @@ shm::Link fresh_link(const char* name, const shm::LinkContract& contract) {
   const shm::LinkLayout layout(contract);
   std::byte* base = segment(name, layout.bytes);
   std::memset(base, 0, layout.slabs[0]);
-  return {base, contract};
+  return {base, contract, shm::WholeLink{}};
 }
 
 shm::StatusPage& fresh_status(const char* name) {

@@ -31,7 +31,7 @@ inline constexpr shm::LinkKey kLinkA{kLifeA, 1};  // A's link to B
 // A link, cleared but for its slabs.
 [[nodiscard]] shm::Link fresh_link(const char* name, const shm::LinkContract& contract);
 [[nodiscard]] inline shm::LinkView view_of(const shm::Link& link) {
-  return {link.base(), link.contract()};
+  return {link.base(), link.contract(), shm::WholeLink{}};
 }
 [[nodiscard]] shm::StatusPage& fresh_status(const char* name);
 // A home of 16 entries, all of them allocated, cleared and initialised.

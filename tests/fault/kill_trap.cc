@@ -55,7 +55,7 @@ namespace beeline::test {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100;
-constexpr std::size_t kMostSegments = 256;
+constexpr std::size_t kMostSegments = 2048;  // a link is mapped in parts
 
 struct Segment {
   std::uintptr_t begin = 0;  // 0: a free place
@@ -106,7 +106,17 @@ void meet_event(const Segment* segment, long number_or_offset) {
   (void)call(SYS_kill, self, SIGKILL);
 }
 
-// Remembers and protects what was mapped if it is a segment.
+// Remembers and protects what was mapped of a segment.
+void note_segment(std::uintptr_t begin, std::size_t size, const std::array<char, 128>& name) {
+  for (Segment& place : g_segments) {
+    if (place.begin != 0) continue;
+    place = {begin, size, false, name};
+    return protect(place, PROT_READ);
+  }
+  give_up("kill_trap: too many segments\n");
+}
+
+// The same if it is one.
 void note_mapping(std::uintptr_t begin, std::size_t size, int fd) {
   std::array<char, 32> path{};
   std::array<char, 128> name{};
@@ -117,17 +127,28 @@ void note_mapping(std::uintptr_t begin, std::size_t size, int fd) {
   }
   const std::string_view text(name.data());
   if (!text.starts_with("/memfd:beeline-") || text.starts_with("/memfd:beeline-test-board")) return;
-  for (Segment& place : g_segments) {
-    if (place.begin != 0) continue;
-    place = {begin, size, false, name};
-    return protect(place, PROT_READ);
+  note_segment(begin, size, name);
+}
+
+// A second mapping of a part of a segment (os::Mapping::duplicate).
+void note_duplicate(std::uintptr_t of, std::uintptr_t begin, std::size_t size) {
+  for (const Segment& each : g_segments) {
+    if (each.begin == 0 || of < each.begin || of - each.begin >= each.size) continue;
+    return note_segment(begin, size, each.name);
   }
-  give_up("kill_trap: too many segments\n");
 }
 
 void forget_mapping(std::uintptr_t begin, std::size_t size) {
+  const std::uintptr_t end = begin + size;
   for (Segment& each : g_segments) {
-    if (each.begin != 0 && each.begin < begin + size && begin < each.begin + each.size) each = {};
+    if (each.begin == 0 || each.begin >= end || begin >= each.begin + each.size) continue;
+    const std::uintptr_t each_end = each.begin + each.size;
+    if (begin <= each.begin && end < each_end) {
+      each.begin = end;  // its head alone
+      each.size = each_end - end;
+    } else {
+      each = {};
+    }
   }
 }
 
@@ -142,6 +163,9 @@ void on_call(int /*signal*/, siginfo_t* /*info*/, void* context) {
   if (number == SYS_mmap && !failed && is_shared_write && static_cast<int>(r[REG_R8]) >= 0) {
     note_mapping(static_cast<std::uintptr_t>(result), static_cast<std::size_t>(r[REG_RSI]),
                  static_cast<int>(r[REG_R8]));
+  } else if (number == SYS_mremap && !failed && r[REG_RSI] == 0) {
+    note_duplicate(static_cast<std::uintptr_t>(r[REG_RDI]), static_cast<std::uintptr_t>(result),
+                   static_cast<std::size_t>(r[REG_RDX]));
   } else if (number == SYS_munmap && !failed) {
     forget_mapping(static_cast<std::uintptr_t>(r[REG_RDI]), static_cast<std::size_t>(r[REG_RSI]));
   }

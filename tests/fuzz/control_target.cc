@@ -169,7 +169,7 @@ class World {
   }
   os::UniqueFd link(const Caller& caller) {
     const shm::LinkLayout layout(kContract);
-    auto made = need(segment::Owned::create("link", layout.bytes, layout.first_extent));
+    auto made = need(segment::Owned::create_link("link", layout));
     const shm::LinkKey key{caller.incarnation, feed_.take<std::uint8_t>() % 8U};
     shm::init_link(shm::Link(made.data(), kContract),
                    shm::link_identity(kContract, caller.pid, feed_.take<std::uint8_t>() % 8U, key));

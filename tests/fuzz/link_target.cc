@@ -17,7 +17,7 @@ BEELINE_FUZZ_TARGET(link) {
                                                layout.slabs[1] - layout.strings + 8 * 8192));
   if (feed.take<std::uint8_t>() % 8 == 0) {
     const Bytes raw = feed.rest();
-    std::memcpy(bytes.data(), raw.data(), std::min<std::size_t>(raw.size(), layout.slabs[1]));
+    std::memcpy(bytes.data(), raw.data(), std::min(raw.size(), bytes.size()));
   } else {
     // Four messages, one of them in a slab.
     const shm::Link& link = room.hostile().view();
@@ -35,7 +35,7 @@ BEELINE_FUZZ_TARGET(link) {
     }
     const auto places = feed.take<std::uint8_t>();
     if (places % 2 == 0) scribble(feed, bytes.first(layout.first_extent), 32);
-    scribble(feed, bytes.subspan(sizeof(shm::SegmentHeader), layout.slabs[0]), 32);
+    scribble(feed, bytes.subspan(sizeof(shm::SegmentHeader)), 32);
     if (places % 4 == 1) scribble(feed, bytes, 32);
   }
   room.honest_sends();

@@ -40,9 +40,13 @@ void write(Feed& feed, unsigned where, DeadAgent& agent, Sender& hostile) {
     scribble(feed,
              bytes_of(*hostile.back).subspan(layout.banks, shm::kBanks * sizeof(shm::ReceiptBank)),
              4);
+    FUZZ_DEMAND(hostile.back->memory().allocate(layout.stamps, shm::LinkLayout::kStampsBytes));
     scribble(feed, bytes_of(*hostile.back).subspan(layout.stamps, 64), 4);
   }
-  if ((where & kSlabs) != 0) scribble(feed, link.subspan(layout.slabs[0], 1024), 2);
+  const shm::Link& lanes = hostile.own->view();
+  if ((where & kSlabs) != 0 && lanes.window(0) != nullptr) {
+    scribble(feed, {lanes.slab(0), 1024}, 2);
+  }
   if ((where & kAnywhere) != 0) scribble(feed, link.first(layout.first_extent), 8);
 }
 

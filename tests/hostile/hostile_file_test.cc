@@ -191,7 +191,7 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
   request.to = victim->pid();
   request.serial = 1;
   const shm::LinkLayout layout(request.contract);
-  auto files = foreign_files(layout.bytes);
+  auto files = foreign_files(layout.first_extent);
   files.push_back({"a home", *os::duplicate(home.fd())});
   // Sound, but somebody else's: the header names another owner, reader, life or serial.
   const shm::LinkKey key{villain.attached.incarnation, 1};
@@ -201,11 +201,11 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
         shm::link_identity(request.contract, pid, pid, key),
         shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation - 1, 1}),
         shm::link_identity(request.contract, pid, victim->pid(), {key.incarnation, 2})}) {
-    auto made = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+    auto made = *segment::Owned::create_link("link", layout);
     shm::init_link(shm::Link(made.data(), request.contract), identity);
     files.push_back({"another's link", *os::duplicate(made.fd())});
   }
-  auto sound = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+  auto sound = *segment::Owned::create_link("link", layout);
   shm::init_link(shm::Link(sound.data(), request.contract),
                  shm::link_identity(request.contract, pid, victim->pid(), key));
   files.push_back(open_for_writing_alone(sound.fd()));
@@ -239,7 +239,7 @@ class HostileNewcomer : public HostileFile {
     request.to = to;
     request.serial = 1;
     const shm::LinkLayout layout(request.contract);
-    liar.link = *segment::Owned::create("link", layout.bytes, layout.first_extent);
+    liar.link = *segment::Owned::create_link("link", layout);
     const shm::Link link(liar.link.data(), request.contract);
     shm::init_link(link, shm::link_identity(request.contract, liar.villain.attached.pid, to,
                                             {liar.villain.attached.incarnation, 1}));

@@ -43,6 +43,7 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
   // Memory that the victim may look at; the rest of the segment is not allocated.
   const auto done = villain.memory().allocate(layout.strings, layout.slabs[1] - layout.strings);
   ASSERT_TRUE(done) << done.error().text;
+  std::byte* const slabs = villain.map_slabs();
   villain.link().control().slabs_allocated[0].publish(layout.classes[0].count);
   static_cast<void>(villain.open_receipts());
   for (std::uint32_t i = 0; i < 4000; ++i) {
@@ -53,8 +54,9 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
                                       layout.slabs[1]};
     const std::size_t section = random() % (std::size(sections) - 1);
     const std::uint64_t length = sections[section + 1] - sections[section];
-    auto* byte = reinterpret_cast<volatile std::uint8_t*>(villain.memory().data()) +
-                 sections[section] + random() % length;
+    std::byte* const start =
+        sections[section] == layout.slabs[0] ? slabs : villain.memory().data() + sections[section];
+    auto* byte = reinterpret_cast<volatile std::uint8_t*>(start) + random() % length;
     *byte = static_cast<std::uint8_t>(random());
     // A link that rings a later life of its reader is not read, and nothing in it would be hit.
     villain.link().control().watching.relaxed_store(0);

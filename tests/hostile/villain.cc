@@ -61,7 +61,7 @@ void Villain::open_link(const std::string& victim) {
   const shm::LinkContract contract;
   const shm::LinkLayout layout(contract);
   key_ = {attached_.incarnation, 1};
-  memory_ = *segment::Owned::create("villain-link", layout.bytes, layout.first_extent);
+  memory_ = *segment::Owned::create_link("villain-link", layout);
   link_ = shm::Link(memory_.data(), contract);
   shm::init_link(link_, shm::link_identity(contract, pid(), victim_, key_));
   control::OpenRequest request;
@@ -77,6 +77,12 @@ void Villain::open_link(const std::string& victim) {
   victim_event_ = std::move(opened->event);
 }
 
+std::byte* Villain::map_slabs() {
+  const auto opened = memory_.open_window(link_, 0);
+  EXPECT_TRUE(opened) << opened.error().text;
+  return link_.slab(0);
+}
+
 void Villain::await_link_back() {
   const Deadline deadline = patience();
   while (shown_memory_.data() == nullptr) {
@@ -85,8 +91,8 @@ void Villain::await_link_back() {
     while (auto next = client_.try_next()) {
       auto* announced = std::get_if<control::AnnouncedLink>(&*next);
       if (announced == nullptr || announced->pid != victim_) continue;
-      auto mapping = os::Mapping::map_readable(announced->link.get(),
-                                               shm::LinkLayout(announced->contract).bytes);
+      auto mapping = os::Mapping::map_part_readable(
+          announced->link.get(), {0, shm::LinkLayout(announced->contract).first_part()});
       ASSERT_TRUE(mapping) << mapping.error().text;
       shown_memory_ = std::move(*mapping);
       shown_ = shm::LinkView(shown_memory_.data(), announced->contract);

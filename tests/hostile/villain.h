@@ -29,6 +29,8 @@ class Villain {
   // Its link to the victim: all of it may be written.
   [[nodiscard]] const shm::Link& link() const { return link_; }
   [[nodiscard]] const segment::Owned& memory() const { return memory_; }
+  // Maps its slabs of the smallest class, which it must have allocated before it writes them.
+  [[nodiscard]] std::byte* map_slabs();
   // Its own home, which nobody but its next life reads.
   [[nodiscard]] shm::Home home() const;
   // The victim's link to it.

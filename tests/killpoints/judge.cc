@@ -29,10 +29,10 @@ std::string verify(const char* what, const std::byte* base, std::size_t bytes, s
 // What can be said of the segments of one life without anybody's help.
 std::string verify_life(const Life& life, shm::Taken taken) {
   const segment::Owned& home = life.receiver->home().memory();
-  const segment::Owned& link = life.out->memory();
   const std::string who = fmt::format("agent {} life {}", life.pid, life.incarnation);
   auto found = verify((who + " home").c_str(), home.data(), home.size(), taken);
-  if (found.empty()) found = verify((who + " link").c_str(), link.data(), link.size(), taken);
+  if (found.empty())
+    found = verify((who + " link").c_str(), life.whole.data(), life.whole.size(), taken);
   return found;
 }
 

@@ -82,7 +82,8 @@ Image Life::image() const {
   constexpr std::uint32_t kWatched[] = {kWatchedSlabs, kWatchedLargeSlabs};
   for (std::size_t c = 0; c < std::size(kWatched); ++c) {
     if (out->slabs.allocated(c) == 0) continue;
-    image.add(link + places.slabs[c], kWatched[c] * places.classes[c].slab_bytes);
+    image.add(out->view().slab(places.classes[c].first),
+              kWatched[c] * places.classes[c].slab_bytes);
   }
   return image;
 }
@@ -148,7 +149,15 @@ Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnatio
   life->shown.emplace(life->out->memory().data(), kContract);
   share_with_children(life->receiver->home().memory().data(),
                       life->receiver->home().memory().size());
-  share_with_children(life->out->memory().data(), life->out->memory().size());
+  const segment::Owned& link = life->out->memory();
+  const shm::LinkLayout layout(kContract);
+  // Stamps are looked at before there are any.
+  if (!link.allocate(layout.strings, layout.first_part() - layout.strings)) {
+    throw RigError{"no memory for strings and stamps"};
+  }
+  life->whole = need(os::Mapping::map_part_readable(link.fd(), {0, layout.bytes}));
+  // With the first pages of its slabs behind it: windows that are mapped later are shared as these.
+  share_with_children(link.data(), link.mapped_bytes());
   make_path(*life);
   lives_.push_back(std::move(life));
   return *lives_.back();

@@ -41,6 +41,7 @@ struct Life {
   std::unique_ptr<receive::Receiver> receiver;
   std::optional<send::OutLink> out;
   std::optional<shm::LinkView> shown;  // `out` as its reader sees it
+  os::Mapping whole;                   // `out` from end to end, for the tools
   send::SendPath path;
   bool lies = false;        // its segments are not what they should be
   bool takes_back = false;  // and it has told its sender that it took what it says nothing of now

@@ -63,8 +63,9 @@ class CliDoctor : public CliTest {
 
 TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingIsStarted) {
   const json checks = good_json({"doctor"});
-  for (const char* check : {"memfd_seals", "memfd_growth", "memfd_reopen", "futex_read_only",
-                            "pidfd", "packet_sockets", "open_files", "directory"}) {
+  for (const char* check :
+       {"memfd_seals", "memfd_growth", "memfd_windows", "memfd_reopen", "futex_read_only", "pidfd",
+        "packet_sockets", "open_files", "directory"}) {
     EXPECT_TRUE(holds(checks, check)) << checks;
   }
   EXPECT_TRUE(contains(good({"doctor"}), directory_));
@@ -83,13 +84,14 @@ const std::array kLacks = {
     Lack{"growing", {"memfd_seals"}, "can be made larger"},
     Lack{"further seals", {"memfd_seals"}, "takes further seals"},
     Lack{"the second extent", {"memfd_growth"}, "not permitted"},
+    Lack{"mremap", {"memfd_windows"}, "not permitted"},
     Lack{"mapping for reading", {"memfd_reopen", "futex_read_only"}, "not permitted"},
     Lack{"futex wait", {"futex_read_only"}, "nobody can sleep"},
     Lack{"futex wake", {"futex_read_only"}, "cannot wake"},
     Lack{"pidfd_open", {"pidfd"}, "not implemented"},
     Lack{"sendmsg", {"packet_sockets"}, "not permitted"},
     Lack{"memfd_create",
-         {"memfd_seals", "memfd_growth", "memfd_reopen", "futex_read_only"},
+         {"memfd_seals", "memfd_growth", "memfd_windows", "memfd_reopen", "futex_read_only"},
          "not implemented"},
 };
 

@@ -133,7 +133,7 @@ struct TestAgent {
     if (!old) {
       ++next_serial;
       const shm::LinkLayout layout(contract);
-      links[serial] = *segment::Owned::create("test-link", layout.bytes, layout.first_extent);
+      links[serial] = *segment::Owned::create_link("test-link", layout);
       shm::init_link(shm::Link(links[serial].data(), contract),
                      shm::link_identity(contract, pid(), to, {attached.incarnation, serial}));
     }

@@ -75,10 +75,8 @@ class RestartTest : public CoordinatorTest {
 };
 
 void expect_message(AnnouncedLink& link, Pid reader) {
-  const auto identity =
-      shm::link_identity(link.contract, link.pid, reader, {link.incarnation, link.serial});
-  auto mapped = segment::Foreign::accept(std::move(link.link), identity,
-                                         shm::LinkLayout(link.contract).first_extent);
+  auto mapped = segment::Foreign::accept_link(std::move(link.link), link.contract, link.pid, reader,
+                                              {link.incarnation, link.serial});
   ASSERT_TRUE(is_ok(mapped));
   const shm::LinkView view(mapped->data(), link.contract);
   EXPECT_TRUE(shm::is_published(view.slot(shm::Lane::kNormal, 0), 0));

@@ -123,10 +123,8 @@ TEST_F(CoordinatorTest, ALinkReachesItsReaderWithTheBellOfItsOwner) {
   os::signal_event(link->event.get());
   EXPECT_TRUE(os::drain_event(a.event.get()));
   a.publish(1, 0);
-  const auto identity =
-      shm::link_identity(link->contract, a.pid(), b.pid(), {link->incarnation, link->serial});
-  auto mapped = segment::Foreign::accept(std::move(link->link), identity,
-                                         shm::LinkLayout(link->contract).first_extent);
+  auto mapped = segment::Foreign::accept_link(std::move(link->link), link->contract, a.pid(),
+                                              b.pid(), {link->incarnation, link->serial});
   ASSERT_TRUE(is_ok(mapped));
   const shm::LinkView view(mapped->data(), link->contract);
   EXPECT_TRUE(shm::is_published(view.slot(shm::Lane::kNormal, 0), 0));

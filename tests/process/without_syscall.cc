@@ -46,6 +46,7 @@ const std::array kKnown = {
     Known{"shrinking", SYS_ftruncate, kPretends, {{1, kBlockBytes}}},
     Known{"growing", SYS_ftruncate, kPretends, {{1, kProbeBytes + kBlockBytes}}},
     Known{"the second extent", SYS_fallocate, EPERM, {{2, kBlockBytes}}},
+    Known{"mremap", SYS_mremap, EPERM},
     Known{"mapping for reading", SYS_mmap, EPERM, {{2, PROT_READ}, {3, MAP_SHARED}}},
     Known{"futex wait", SYS_futex, EPERM, {{1, FUTEX_WAIT}}},
     Known{"futex wake", SYS_futex, EPERM, {{1, FUTEX_WAKE}}},

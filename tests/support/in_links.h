@@ -16,9 +16,7 @@ namespace beeline::test {
   auto fd = os::duplicate(link.memory().fd());
   if (!fd) return tl::unexpected(fd.error());
   const shm::LinkContract& contract = link.view().contract();
-  return segment::Foreign::accept(std::move(*fd),
-                                  shm::link_identity(contract, owner, link.peer(), link.key()),
-                                  shm::LinkLayout(contract).first_extent);
+  return segment::Foreign::accept_link(std::move(*fd), contract, owner, link.peer(), link.key());
 }
 
 // Maps a link and adds it; its row starts at the cursors. Its receipts are still shown to nobody.

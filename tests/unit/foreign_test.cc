@@ -25,14 +25,15 @@ const shm::SegmentIdentity kPromised =
 class ForeignTest : public testing::Test {
  protected:
   ForeignTest() {
-    memory_ = must(segment::Owned::create("foreign", layout_.bytes, layout_.first_extent));
+    memory_ = must(segment::Owned::create_link("foreign", layout_));
     shm::init_link(shm::Link(memory_.data(), kContract), kPromised);
   }
   [[nodiscard]] shm::SegmentHeader& header() const {
     return *reinterpret_cast<shm::SegmentHeader*>(memory_.data());
   }
   [[nodiscard]] Result<Foreign> accept() const {
-    return Foreign::accept(must(os::duplicate(memory_.fd())), kPromised, layout_.first_extent);
+    return Foreign::accept_link(must(os::duplicate(memory_.fd())), kContract, kOwner,
+                                test::kReaderPid, kKey);
   }
   // The coordinator looks at the same header, and says the same.
   void expect_refused(ErrorCode code, std::string_view reason) const {
@@ -60,7 +61,7 @@ TEST_F(ForeignTest, ASoundSegmentIsAccepted) {
   const auto accepted = accept();
   ASSERT_TRUE(accepted) << accepted.error().text;
   EXPECT_TRUE(accepted->valid());
-  EXPECT_EQ(accepted->size(), layout_.bytes);
+  EXPECT_EQ(accepted->size(), layout_.first_part());
   EXPECT_FALSE(Foreign().valid());
   EXPECT_TRUE(check());
 }
@@ -79,7 +80,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
   refused(it.peer_pid, kOwner, ErrorCode::kBadSegment, "owner");
   refused(it.owner_incarnation, kKey.incarnation + 1, ErrorCode::kBadSegment, "owner");
   refused(it.serial, kKey.serial + 1, ErrorCode::kBadSegment, "owner");
-  refused(it.layout_major, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 9.0");
+  refused(it.layout_major, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 9.1");
   refused(it.layout_minor, std::uint16_t{9}, ErrorCode::kWrongVersion, "layout 1.9");
   EXPECT_TRUE(accept()) << "and nothing else is wrong with it";
   for (const std::uint32_t ready : {0U, 2U}) {
@@ -93,7 +94,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
 TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
   os::UniqueFd fd = must(os::duplicate(memory_.fd()));
   const auto accept_it = [&] {
-    return Foreign::accept(std::move(fd), kPromised, layout_.first_extent);
+    return Foreign::accept_link(std::move(fd), kContract, kOwner, test::kReaderPid, kKey);
   };
   header().ready.publish(0);
   EXPECT_FALSE(accept_it());
@@ -105,8 +106,8 @@ TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
 
 // Another version has other sizes: what is wrong with it is its version.
 TEST_F(ForeignTest, TheVersionIsABetterReasonThanTheSize) {
-  const std::uint64_t bytes = layout_.bytes + shm::kPage;
-  memory_ = must(segment::Owned::create("foreign", bytes, layout_.first_extent));
+  const std::uint64_t bytes = layout_.first_extent - shm::kPage;
+  memory_ = must(segment::Owned::create("foreign", bytes, bytes));
   shm::init_link(shm::Link(memory_.data(), kContract), kPromised);
   expect_refused(ErrorCode::kBadSegment, std::to_string(bytes));
   header().layout_major = 2;

@@ -98,6 +98,46 @@ TEST(KernelContract, WhatSealsForbidThroughAMapping) {
           ::fcntl(closed.get(), F_ADD_SEALS, F_SEAL_GROW), {EPERM});
 }
 
+// A link: it grows, and its owner maps more of it when that is used.
+TEST(KernelContract, ASealedFileThatMayGrowAndItsOwnersFurtherMappings) {
+  constexpr std::size_t kFar = 64 * kContractPage;
+  Memory memory;
+  void* const seed =
+      ::mmap(nullptr, kContractPage, PROT_READ | PROT_WRITE, MAP_SHARED, memory.fd.get(), kFar);
+  fact("a mapping may begin beyond the end of the file", seed != MAP_FAILED);
+  EXPECT_EQ(::madvise(seed, kContractPage, MADV_DONTFORK), 0);
+  EXPECT_EQ(::madvise(seed, kContractPage, MADV_DONTDUMP), 0);
+  ASSERT_EQ(::fcntl(memory.fd.get(), F_ADD_SEALS, kAllSeals & ~F_SEAL_GROW), 0);
+  refused("sealed but for growth: no new writable mapping",
+          tries_to_map(memory.fd.get(), PROT_READ | PROT_WRITE, MAP_SHARED), {EPERM});
+  refused("sealed but for growth: no shrinking", ::ftruncate(memory.fd.get(), kContractPage),
+          {EPERM});
+  void* const window = ::mremap(seed, 0, 2 * kContractPage, MREMAP_MAYMOVE);
+  fact(
+      "mremap from a length of 0 is one mapping more, longer than the first, at the same place in "
+      "the file",
+      window != MAP_FAILED && window != seed);
+  ASSERT_NE(window, MAP_FAILED);
+  fact("touched beyond the end of the file it is SIGBUS", dies_of(SIGBUS, [&] {
+         void* const again =
+             ::mmap(nullptr, kContractPage, PROT_READ, MAP_SHARED, memory.fd.get(), kFar);
+         (void)*static_cast<volatile std::byte*>(again);
+       }));
+  const long before = memory.blocks();
+  fact("fallocate makes the sealed file longer and leaves a hole before the extent",
+       ::fallocate(memory.fd.get(), 0, kFar, 2 * kContractPage) == 0 &&
+           memory.blocks() - before <= static_cast<long>(4 * kContractPage / 512));
+  std::memcpy(static_cast<std::byte*>(window) + kContractPage, "seen", 4);
+  std::array<char, 4> bytes{};
+  fact("what is written to the second mapping lies in the file",
+       ::pread(memory.fd.get(), bytes.data(), 4, kFar + kContractPage) == 4 &&
+           std::memcmp(bytes.data(), "seen", 4) == 0);
+  fact("a child does not get it, as the first",
+       dies_of(SIGSEGV, [&] { (void)*static_cast<volatile std::byte*>(window); }));
+  ::munmap(window, 2 * kContractPage);
+  ::munmap(seed, kContractPage);
+}
+
 TEST(KernelContract, HolesAndMemoryThatRunsOut) {
   Memory memory;
   const long before = memory.blocks();

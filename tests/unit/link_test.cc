@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/unit/segment_memory.h"
 
 namespace beeline::shm {
@@ -81,6 +83,40 @@ TEST(LinkLayout, TheLargestPayloadAlwaysHasTwoSlabsAndNoClassIsLarger) {
       if (classes[i].count == 0) continue;
       EXPECT_LT(classes[i].slab_bytes, classes[kSlabClasses - 1].slab_bytes);
     }
+  }
+}
+
+TEST(LinkLayout, NoPayloadTakesMoreThanEightTimesItsMemory) {
+  for (const LinkContract& contract : contracts()) {
+    std::uint64_t below = 128;
+    for (const SlabClass& of : slab_classes(contract)) {
+      if (of.count == 0) continue;
+      EXPECT_LE(of.slab_bytes, 8 * below);
+      below = of.slab_bytes;
+    }
+  }
+}
+
+TEST(LinkLayout, EverySlabLiesInOneWindowAndEachWindowIsThere) {
+  for (const LinkContract& contract : contracts()) {
+    const LinkLayout layout(contract);
+    std::uint64_t end = layout.first_part();
+    std::optional<std::uint32_t> last;
+    for (std::uint32_t slab = 0; slab < layout.total_slabs(); ++slab) {
+      const Window window = layout.window_of(slab);
+      ASSERT_LT(window.number, kMaxWindows);
+      EXPECT_GE(layout.slab_offset(slab), window.offset);
+      EXPECT_LE(layout.slab_offset(slab) + layout.classes[layout.class_of(slab)].slab_bytes,
+                window.offset + window.bytes);
+      if (window.number == last) continue;
+      EXPECT_TRUE(!last || window.number > *last);
+      last = window.number;
+      EXPECT_GE(window.offset, end) << "windows overlap";
+      EXPECT_EQ(window.offset % kPage, 0U);
+      EXPECT_EQ(window.bytes % kPage, 0U);
+      end = window.offset + window.bytes;
+    }
+    EXPECT_EQ(end, layout.bytes);
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -26,9 +29,9 @@ namespace {
 TEST(MemfdTest, IsSparseUntilAllocated) {
   auto fd = create_memfd("sparse", kSize);
   ASSERT_TRUE(is_ok(fd));
-  EXPECT_EQ(allocated_bytes(fd->get()).value(), 0U);
+  EXPECT_EQ(file_size(fd->get()).value().allocated_bytes, 0U);
   ASSERT_TRUE(is_ok(allocate(fd->get(), {0, kFirstExtent})));
-  EXPECT_EQ(allocated_bytes(fd->get()).value(), kFirstExtent);
+  EXPECT_EQ(file_size(fd->get()).value().allocated_bytes, kFirstExtent);
   EXPECT_TRUE((::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
@@ -46,7 +49,7 @@ TEST(MemfdTest, AllocationGoesOnAfterSealingAndKeepsWhatWasWritten) {
   segment->mapping.data()[0] = std::byte{7};
   ASSERT_TRUE(is_ok(allocate(segment->fd.get(), {kFirstExtent, kFirstExtent})));
   ASSERT_TRUE(is_ok(allocate(segment->fd.get(), {0, kFirstExtent})));
-  EXPECT_EQ(allocated_bytes(segment->fd.get()).value(), 2 * kFirstExtent);
+  EXPECT_EQ(file_size(segment->fd.get()).value().allocated_bytes, 2 * kFirstExtent);
   EXPECT_EQ(segment->mapping.data()[0], std::byte{7});
   segment->mapping.data()[2 * kFirstExtent - 1] = std::byte{8};
 }
@@ -60,7 +63,7 @@ TEST(MemfdTest, AllocationOutsideOfTheFileIsRefused) {
   EXPECT_TRUE(has_error(allocate(fd->get(), {4096, kMax}), ErrorCode::kInvalid));
   EXPECT_TRUE(has_error(allocate(fd->get(), {kMax, 4096}), ErrorCode::kInvalid));
   EXPECT_TRUE(has_error(allocate(fd->get(), {0, 0}), ErrorCode::kInvalid));
-  EXPECT_EQ(allocated_bytes(fd->get()).value(), 0U);
+  EXPECT_EQ(file_size(fd->get()).value().allocated_bytes, 0U);
 }
 
 TEST(MemfdTest, MemoryThatCannotBeHadIsAnErrorThatNamesTheBytes) {
@@ -71,7 +74,7 @@ TEST(MemfdTest, MemoryThatCannotBeHadIsAnErrorThatNamesTheBytes) {
   const auto outcome = allocate(fd->get(), {0, kHuge});
   EXPECT_TRUE(has_error(outcome, ErrorCode::kNoMemory));
   EXPECT_NE(outcome.error().text.find(std::to_string(kHuge)), std::string::npos);
-  EXPECT_EQ(allocated_bytes(fd->get()).value(), 0U);
+  EXPECT_EQ(file_size(fd->get()).value().allocated_bytes, 0U);
 }
 
 TEST(SealTest, NobodyCanWriteShrinkOrGrowAfterwards) {
@@ -129,6 +132,8 @@ TEST(CheckForeignTest, RefusesEverySubsetOfTheSeals) {
     }
     ASSERT_EQ(::fcntl(fd->get(), F_ADD_SEALS, seals), 0);
     EXPECT_EQ(check_foreign(fd->get(), kSize, kFirstExtent).has_value(), mask == 15) << mask;
+    const auto grows = check_foreign(fd->get(), kSize, kFirstExtent, Growth::kAllowed);
+    EXPECT_EQ(grows.has_value(), (mask | 2U) == 15) << mask;
   }
 }
 
@@ -162,7 +167,7 @@ TEST(MemfdTest, WhatIsNoFileIsAnErrorOfTheKernel) {
   EXPECT_TRUE(has_error(check_foreign(-1, 4096, 0), ErrorCode::kSystem));
   EXPECT_TRUE(has_error(read_at(-1, 0, {&byte, 1}), ErrorCode::kSystem));
   EXPECT_TRUE(has_error(write_at(-1, 0, {&byte, 1}), ErrorCode::kSystem));
-  EXPECT_TRUE(has_error(allocated_bytes(-1), ErrorCode::kSystem));
+  EXPECT_TRUE(has_error(file_size(-1), ErrorCode::kSystem));
 }
 
 TEST(MappingTest, TouchesNoPage) {
@@ -173,7 +178,7 @@ TEST(MappingTest, TouchesNoPage) {
   auto readable = Mapping::map_readable(fd->get(), kSize);
   ASSERT_TRUE(is_ok(readable));
   EXPECT_EQ(writable->size(), kSize);
-  EXPECT_EQ(allocated_bytes(fd->get()).value(), 0U);
+  EXPECT_EQ(file_size(fd->get()).value().allocated_bytes, 0U);
 }
 
 TEST(MappingTest, RefusesNothingAndMoreThanTheFile) {
@@ -210,6 +215,86 @@ TEST(MappingTest, PopulateAllocatesARangeAndRefusesWhatWouldFault) {
   // Without the seals a peer can do this at any time.
   ASSERT_EQ(::ftruncate(fd->get(), 4096), 0);
   EXPECT_TRUE(has_error(mapping->populate_read(4096, 4096), ErrorCode::kBadSegment));
+}
+
+// ---- What grows ---------------------------------------------------------------------------------
+
+TEST(GrowthTest, TheFileBecomesLongerAndItsOwnerWritesItThroughDuplicates) {
+  constexpr std::uint64_t kFar = 64 * kBlockBytes;
+  auto fd = create_memfd("grows", kBlockBytes);
+  ASSERT_TRUE(is_ok(fd));
+  ASSERT_TRUE(is_ok(allocate(fd->get(), {0, kBlockBytes}, Growth::kAllowed)));
+  const Extent parts[] = {{0, 2 * kBlockBytes}, {kFar, kBlockBytes}};
+  auto mapping = Mapping::map_parts_writable(fd->get(), parts);
+  ASSERT_TRUE(is_ok(mapping));
+  EXPECT_EQ(mapping->size(), 3 * kBlockBytes);
+  ASSERT_TRUE(is_ok(seal(fd->get(), Growth::kAllowed)));
+  EXPECT_TRUE(is_ok(check_foreign(fd->get(), kBlockBytes, kBlockBytes, Growth::kAllowed)));
+  EXPECT_TRUE(has_error(check_foreign(fd->get(), 2 * kBlockBytes, 0, Growth::kAllowed),
+                        ErrorCode::kBadSegment));
+
+  auto first = mapping->duplicate(2 * kBlockBytes, 0, 4 * kBlockBytes);
+  ASSERT_TRUE(is_ok(first));
+  auto second = first->duplicate(3 * kBlockBytes, kBlockBytes, 4 * kBlockBytes);
+  ASSERT_TRUE(is_ok(second));
+  EXPECT_TRUE(has_error(mapping->duplicate(3 * kBlockBytes, 0, 1), ErrorCode::kInvalid));
+  ASSERT_TRUE(is_ok(allocate(fd->get(), {kFar + 4 * kBlockBytes, kBlockBytes}, Growth::kAllowed)));
+  const auto size = file_size(fd->get());
+  ASSERT_TRUE(is_ok(size));
+  EXPECT_EQ(size->length_bytes, kFar + 5 * kBlockBytes);
+  EXPECT_EQ(size->allocated_bytes, 2 * kBlockBytes);
+  second->data()[7] = std::byte{9};
+  auto reader = Mapping::map_part_readable(fd->get(), {kFar + 4 * kBlockBytes, kBlockBytes});
+  ASSERT_TRUE(is_ok(reader));
+  EXPECT_EQ(reader->data()[7], std::byte{9});
+}
+
+// SIGXFSZ would end the process.
+TEST(GrowthTest, ALimitOnTheSizeOfFilesIsNamedAndNeverASignal) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_DFL);
+    const struct rlimit limit { 4 * kBlockBytes, 4 * kBlockBytes };
+    const auto names_it = [](const auto& refused) {
+      return has_error(refused, ErrorCode::kNoMemory) &&
+             refused.error().text.find("ulimit -f") != std::string::npos &&
+             refused.error().text.find("16384") != std::string::npos;
+    };
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    if (!names_it(create_memfd("too-long", 5 * kBlockBytes))) ::_exit(3);
+    auto fd = create_memfd("fits", 4 * kBlockBytes);
+    if (!fd || !allocate(fd->get(), {0, 4 * kBlockBytes}, Growth::kAllowed)) ::_exit(4);
+    const auto grown = allocate(fd->get(), {4 * kBlockBytes, kBlockBytes}, Growth::kAllowed);
+    if (!names_it(grown)) ::_exit(5);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "wait status";
+}
+
+// The kernel would read the holes of each segment for a core dump, and so allocate them.
+TEST(MappingTest, NoMappingIsInACoreDump) {
+  auto segment = make_segment();
+  ASSERT_TRUE(is_ok(segment));
+  auto reader = Mapping::map_readable(segment->fd.get(), kSize);
+  ASSERT_TRUE(is_ok(reader));
+  auto again = segment->mapping.duplicate(0, 0, kSize);
+  ASSERT_TRUE(is_ok(again));
+  std::ifstream smaps("/proc/self/smaps");
+  int mappings = 0;
+  bool is_ours = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.find(" rw-s ") != std::string::npos || line.find(" r--s ") != std::string::npos) {
+      is_ours = line.find("/memfd:os-test") != std::string::npos;
+      mappings += is_ours ? 1 : 0;
+    }
+    if (!is_ours || !line.starts_with("VmFlags:")) continue;
+    EXPECT_NE(line.find(" dd"), std::string::npos) << line;
+    is_ours = false;
+  }
+  EXPECT_GE(mappings, 2);
 }
 
 TEST(MappingTest, AChildDoesNotInheritTheWritableMapping) {

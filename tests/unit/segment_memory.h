@@ -44,8 +44,8 @@ struct LinkMemory {
 
   explicit LinkMemory(const LinkContract& contract = kSmallContract)
       : memory(LinkLayout(contract).bytes),
-        link(memory.base(), contract),
-        view(memory.base(), contract) {}
+        link(memory.base(), contract, WholeLink{}),
+        view(memory.base(), contract, WholeLink{}) {}
 };
 
 struct HomeMemory {

@@ -93,10 +93,34 @@ Result<void> copy_data(int from, int to, std::uint64_t size_bytes, const std::st
   return {};
 }
 
+// How long the whole segment may become: the file of a link ends where its memory ends, or where
+// one of its readers has made it end.
+Result<std::uint64_t> whole_bytes(int fd, std::uint64_t file_bytes, const std::string& name) {
+  shm::SegmentHeader header{};
+  const auto got = read_at(fd, reinterpret_cast<std::byte*>(&header), sizeof(header), 0, name);
+  if (!got) return tl::unexpected(got.error());
+  const bool grows = *got == sizeof(header) && header.magic == shm::kMagic &&
+                     header.kind == static_cast<std::uint32_t>(shm::SegmentKind::kLink) &&
+                     header.size_bytes >= sizeof(header) && header.size_bytes <= kMaxSegmentBytes;
+  return grows ? header.size_bytes : file_bytes;
+}
+
+// Where that ends which the owner of a link says is allocated.
+std::uint64_t announced_end(shm::ByteView view, const shm::LinkLayout& layout) {
+  const auto extents = shm::extents_of(view, layout);
+  std::uint64_t end = layout.first_extent;
+  if (extents.strings != 0) end = layout.stamps;
+  for (std::size_t i = 0; i < shm::kSlabClasses; ++i) {
+    if (extents.slabs[i] == 0) continue;
+    end = layout.slabs[i] + extents.slabs[i] * layout.classes[i].slab_bytes;
+  }
+  return end;
+}
+
 }  // namespace
 
 Capture::~Capture() {
-  if (base_ != nullptr) ::munmap(base_, size_bytes_);
+  if (base_ != nullptr) ::munmap(base_, mapped_bytes_);
 }
 
 Result<void> Capture::read_range(int fd, std::uint64_t from, std::uint64_t to,
@@ -128,24 +152,40 @@ Result<void> Capture::read_slabs(int fd, const shm::LinkLayout& layout, const st
   return {};
 }
 
+Result<void> Capture::read_link(int fd, std::uint64_t file_bytes, const std::string& name) {
+  const shm::LinkLayout layout(shm::contract_of(shm::ByteView(bytes())));
+  if (auto done = read_data(fd, std::min(layout.slabs[0], file_bytes), name); !done) return done;
+  // Its owner may have made it longer since we looked.
+  const auto found = look_at(fd, name);
+  if (!found) return tl::unexpected(found.error());
+  const auto now_bytes = static_cast<std::uint64_t>(found->st_size);
+  if (now_bytes < announced_end(shm::ByteView(bytes()), layout)) {
+    size_bytes_ = std::min(now_bytes, size_bytes_);  // it was cut, and is shown so
+    return {};
+  }
+  return read_slabs(fd, layout, name);
+}
+
 Result<Capture> Capture::take(int fd, const std::string& name) {
   const auto found = look_at(fd, name);
   if (!found) return tl::unexpected(found.error());
   const auto size = static_cast<std::uint64_t>(found->st_size);
-  if (size < sizeof(shm::SegmentHeader) || size > kMaxSegmentBytes) {
+  const auto whole = whole_bytes(fd, size, name);
+  if (!whole) return tl::unexpected(whole.error());
+  if (size < sizeof(shm::SegmentHeader) || *whole > kMaxSegmentBytes) {
     return fail(ErrorCode::kBadSegment,
                 fmt::format("{} is no Beeline segment: it has {} bytes, a segment has {} to {}",
                             name, size, sizeof(shm::SegmentHeader), kMaxSegmentBytes));
   }
-  void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+  void* base = ::mmap(nullptr, *whole, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED) {
     return os::system_failure(ErrorCode::kNoMemory, errno,
-                              fmt::format("no address space of {} bytes to copy {}", size, name));
+                              fmt::format("no address space of {} bytes to copy {}", *whole, name));
   }
   Capture capture;
   capture.base_ = static_cast<std::byte*>(base);
-  capture.size_bytes_ = size;
+  capture.mapped_bytes_ = capture.size_bytes_ = *whole;
   capture.allocated_bytes_ = static_cast<std::uint64_t>(found->st_blocks) * 512;
   constexpr std::uint64_t kHeaderBytes = sizeof(shm::SegmentHeader);
   if (auto done = capture.read_range(fd, 0, kHeaderBytes, name); !done) {
@@ -153,17 +193,11 @@ Result<Capture> Capture::take(int fd, const std::string& name) {
   }
   const shm::ByteView view(capture.bytes());
   // Only a link with a header in order has slabs that can be left out.
-  if (shm::kind_of(view) == shm::SegmentKind::kLink && !shm::verify_header(view)) {
-    const shm::LinkLayout layout(shm::contract_of(view));
-    if (auto done = capture.read_data(fd, layout.slabs[0], name); !done) {
-      return tl::unexpected(done.error());
-    }
-    if (auto done = capture.read_slabs(fd, layout, name); !done) {
-      return tl::unexpected(done.error());
-    }
-  } else if (auto done = capture.read_data(fd, size, name); !done) {
-    return tl::unexpected(done.error());
-  }
+  const bool is_link = shm::kind_of(view) == shm::SegmentKind::kLink && !shm::verify_header(view);
+  if (!is_link) capture.size_bytes_ = std::min(size, *whole);
+  const auto done = is_link ? capture.read_link(fd, size, name)
+                            : capture.read_data(fd, capture.size_bytes_, name);
+  if (!done) return tl::unexpected(done.error());
   return capture;
 }
 

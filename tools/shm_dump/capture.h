@@ -2,7 +2,7 @@
 
 // A private copy of a segment, taken without mapping it: reading a hole through a mapping would
 // allocate it. Only what holds data is read (SEEK_DATA, pread) into an anonymous mapping whose
-// other pages stay untouched, so a link of 150 MiB costs what it really holds. Of slabs, only the
+// other pages stay untouched, so a link costs what it really holds. Of slabs, only the
 // first bytes are read: a preview.
 
 #include <cstddef>
@@ -41,7 +41,8 @@ class Capture {
   /// have that size), kNoMemory, kSystem.
   [[nodiscard]] static Result<Capture> take(int fd, const std::string& name);
 
-  /// The whole segment, as long as the file was.
+  /// The whole segment, as long as the file was; of a link, as long as it may become, unless the
+  /// file lacks memory that is announced.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {base_, size_bytes_}; }
   /// How much memory or disk the file takes.
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_bytes_; }
@@ -50,14 +51,17 @@ class Capture {
   void swap(Capture& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(size_bytes_, other.size_bytes_);
+    std::swap(mapped_bytes_, other.mapped_bytes_);
     std::swap(allocated_bytes_, other.allocated_bytes_);
   }
   Result<void> read_range(int fd, std::uint64_t from, std::uint64_t to, const std::string& name);
   Result<void> read_data(int fd, std::uint64_t to, const std::string& name);
+  Result<void> read_link(int fd, std::uint64_t file_bytes, const std::string& name);
   Result<void> read_slabs(int fd, const shm::LinkLayout& layout, const std::string& name);
 
   std::byte* base_ = nullptr;
   std::uint64_t size_bytes_ = 0;
+  std::uint64_t mapped_bytes_ = 0;
   std::uint64_t allocated_bytes_ = 0;
 };
 
