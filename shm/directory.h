@@ -1,7 +1,7 @@
 #pragma once
 // The directory: the coordinator's segment, readable by all.
 //
-//   header | control: {epoch, index} word, counts, limits | word per agent
+//   header | control: {epoch, index} word, counts, limits | word per agent | packets per agent
 //   records, buffer 0 | records, buffer 1
 //
 // Written by: the coordinator alone. Read by: every agent and tool.
@@ -55,18 +55,29 @@ struct DirectoryControl {
 };
 static_assert(sizeof(DirectoryControl) == 128);
 
+// The packets that the coordinator has for the agent of a place, whichever of its lives: so an
+// agent sees with one load that there is something to read. A count rises for as long as the
+// directory lasts, whoever the tenant is.
+struct PacketCounts {
+  Atomic<std::uint64_t> due;    // counted before the packet is tried to be sent
+  Atomic<std::uint64_t> taken;  // of them, what a socket has taken or lost
+};
+static_assert(sizeof(PacketCounts) == 16);
+static_assert(offsetof(PacketCounts, taken) == 8);
+
 struct DirectoryLayout {
   static constexpr std::uint64_t kControl = sizeof(SegmentHeader);
   static constexpr std::uint64_t kWords = kPage;
-  static constexpr std::uint64_t kRecords0 = kWords + kMaxAgents * 8;
+  static constexpr std::uint64_t kPackets = kWords + kMaxAgents * 8;
+  static constexpr std::uint64_t kRecords0 = kPackets + kMaxAgents * sizeof(PacketCounts);
   static constexpr std::uint64_t kRecordsBytes = kMaxAgents * sizeof(AgentRecord);
   static constexpr std::uint64_t kRecords1 = kRecords0 + kRecordsBytes;
   static constexpr std::uint64_t kBytes = kRecords1 + kRecordsBytes;
-  // The first extent: header, control and all agent words. Records follow in steps.
+  // The first extent: header, control, all agent words and counts. Records follow in steps.
   static constexpr std::uint64_t kFirstExtent = kRecords0;
 };
 static_assert(DirectoryLayout::kRecords0 % kPage == 0);
-static_assert(DirectoryLayout::kBytes == 4096 + 32768 + 2 * 524288);
+static_assert(DirectoryLayout::kBytes == 4096 + 32768 + 65536 + 2 * 524288);
 
 // A view of a mapped directory. Does not own the mapping. Reading is safe from any thread.
 class DirectoryView {
@@ -89,6 +100,10 @@ class DirectoryView {
   // SYNC(directory.word): acquire, pairs with DirectoryWriter::set_word.
   [[nodiscard]] AgentWord agent(std::uint32_t index) const {
     return AgentWord::unpack(word(index).observe());
+  }
+  // REQUIRES: index < kMaxAgents.
+  [[nodiscard]] const PacketCounts& packets(std::uint32_t index) const {
+    return reinterpret_cast<const PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
   }
   // Rises with each round of records. Acquire: who keeps what it reads below the count under this
   // number may miss nothing that was published before the round.
@@ -135,6 +150,8 @@ class DirectoryWriter {
     add_section(header, SectionKind::kControl, DirectoryLayout::kControl, 1,
                 sizeof(DirectoryControl));
     add_section(header, SectionKind::kAgentWords, DirectoryLayout::kWords, kMaxAgents, 8);
+    add_section(header, SectionKind::kPackets, DirectoryLayout::kPackets, kMaxAgents,
+                sizeof(PacketCounts));
     add_section(header, SectionKind::kRecords, DirectoryLayout::kRecords0, kMaxAgents,
                 sizeof(AgentRecord));
     add_section(header, SectionKind::kRecords, DirectoryLayout::kRecords1, kMaxAgents,
@@ -150,6 +167,10 @@ class DirectoryWriter {
   void set_word(std::uint32_t index, AgentWord word) {
     reinterpret_cast<Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index].publish(
         word.pack());
+  }
+  // REQUIRES: index < kMaxAgents.
+  [[nodiscard]] PacketCounts& packets(std::uint32_t index) {
+    return reinterpret_cast<PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
   }
   void set_agent_count(std::uint32_t count) { control().agent_count.publish(count); }
 

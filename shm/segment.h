@@ -51,6 +51,7 @@ enum class SectionKind : std::uint32_t {
   kSleep = 12,       // status
   kAgentWords = 13,  // directory
   kRecords = 14,     // directory: two buffers
+  kPackets = 15,     // directory: what each agent was sent
 };
 
 struct Section {

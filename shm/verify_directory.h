@@ -4,7 +4,9 @@
 //
 //   directory  the word `current` follows from the epoch at creation and the number of
 //   publications; agent words have
-//              legal states, lives and no life twice; records of the current buffer have names,
+//              legal states, lives and no life twice; at rest no more packets were taken
+//              than were due;
+//              records of the current buffer have names,
 //              pids that are unique, and parents that are older (at rest: that are there)
 //   status     legal sleep word, counts within the capacity
 
@@ -16,6 +18,10 @@ namespace beeline::shm {
 
 [[nodiscard]] inline std::uint64_t agent_word_at(std::uint64_t index) {
   return DirectoryLayout::kWords + index * 8;
+}
+
+[[nodiscard]] inline std::uint64_t packets_at(std::uint64_t index) {
+  return DirectoryLayout::kPackets + index * sizeof(PacketCounts);
 }
 
 // The record of an agent in the buffer that is current.
@@ -81,6 +87,19 @@ namespace beeline::shm {
   return std::nullopt;
 }
 
+// A packet is counted as due before it is counted as taken. A copy is taken in steps, between which
+// both counts may rise.
+[[nodiscard]] inline Finding verify_packets(ByteView bytes) {
+  for (std::uint32_t i = 0; i < agent_count_of(bytes); ++i) {
+    const std::uint64_t at = packets_at(i);
+    const std::uint64_t taken = at + offsetof(PacketCounts, taken);
+    if (auto finding = at_most("packets.taken", taken, bytes.u64(taken), bytes.u64(at))) {
+      return finding;
+    }
+  }
+  return std::nullopt;
+}
+
 // A name is 1 to 64 bytes, and zero after its end.
 [[nodiscard]] inline Finding verify_name(std::uint64_t at, const AgentRecord& record) {
   const std::uint64_t where = at + offsetof(AgentRecord, name);
@@ -141,6 +160,9 @@ namespace beeline::shm {
 [[nodiscard]] inline Finding verify_directory(ByteView bytes, Taken taken) {
   if (auto finding = verify_directory_control(bytes)) return finding;
   if (auto finding = verify_agent_words(bytes)) return finding;
+  if (taken == Taken::kAtRest) {
+    if (auto finding = verify_packets(bytes)) return finding;
+  }
   return verify_records(bytes, taken);
 }
 

@@ -23,6 +23,7 @@
 #include "src/agent/known_name.h"
 #include "src/agent/lives.h"
 #include "src/agent/look_pace.h"
+#include "src/agent/news.h"
 #include "src/agent/question.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
@@ -74,7 +75,7 @@ class AgentCore {
   [[nodiscard]] Result<Message> receive(const ReceiveOptions& options);
   // The first one was just handed out; adds those behind it. They are handled in that order.
   [[nodiscard]] std::size_t fill_batch(std::span<Message> batch, const Filter& filter);
-  [[nodiscard]] bool urgent() { return receiver_->has_urgent(); }
+  [[nodiscard]] bool urgent();
   [[nodiscard]] int event_fd();
   [[nodiscard]] const receive::Receiver& receiver() const { return *receiver_; }
   [[nodiscard]] std::string_view type_of(std::uint32_t entry);
@@ -144,7 +145,7 @@ class AgentCore {
   // core_attach.cc
   Result<void> join();
   Result<void> make_segments(const shm::HomeOptions& options);
-  Result<void> map_directory(os::UniqueFd fd);
+  Result<void> map_directory(os::UniqueFd fd, std::uint32_t index);
   Result<void> take_over(control::Attached& attached);
   Result<std::vector<control::AnnouncedLink>> await_links(std::uint32_t count);
   Result<void> inherit_link(control::AnnouncedLink& announced, receive::Predecessor& predecessor);
@@ -155,9 +156,10 @@ class AgentCore {
   // The same unless it was done a moment ago. `now_ns`: coarse clock.
   void poll_control_at(std::int64_t now_ns);
   void poll_control_now(std::int64_t now_ns);  // what is left of it where it is time
-  // For loops that look all the time and at no clock.
-  void poll_control_sometimes();
+  void poll_control_sometimes();               // for loops that look all the time and at no clock
   void handle_announcements();
+  void hear();  // what was announced is known from now on
+  void hear_news();
   void handle(control::Announcement announcement);
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
@@ -286,19 +288,17 @@ class AgentCore {
   [[nodiscard]] static receive::Selection selection_of(const Filter& filter);
   [[nodiscard]] std::uint32_t take(const Filter& filter);
   [[nodiscard]] std::uint32_t take_alone(const Filter& filter);
-  [[nodiscard]] std::uint32_t take_alone(receive::PendingReply& pending) {
-    return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
-  }
-  // The next entry, leased, without waiting; kNoEntry if there is none.
+  [[nodiscard]] std::uint32_t take_alone(receive::PendingReply& pending);
+  // The next entry, leased, without waiting; kNoEntry if no lane holds any.
   [[nodiscard]] std::uint32_t look_for(const Filter& filter);
-  // The same with a look at all lanes.
   [[nodiscard]] std::uint32_t look_now(const Filter& filter);
   // The same as a call of the user: in event mode the agent counts as asleep after it found none.
   [[nodiscard]] std::uint32_t try_take(const Filter& filter);
   [[nodiscard]] Result<Message> receive_later(const ReceiveOptions& options);
   [[nodiscard]] bool has_just_looked(std::uint64_t within_ticks) const;
-  void put_off_look();
   void let_gather();
+  void look_at_all();
+  void look_at_all_if_due();
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.
   template <typename Stop>
   [[nodiscard]] std::uint32_t wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop);
@@ -426,6 +426,7 @@ class AgentCore {
   control::Client client_;
   segment::Foreign directory_;
   shm::DirectoryView directory_view_;
+  News news_;  // of our place in it
   segment::Owned status_;
   wake::BellSet bells_;
   os::UniqueFd timer_;  // once it was needed: it is behind the fd of the user too
@@ -481,7 +482,6 @@ class AgentCore {
   std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
   std::uint32_t turns_ = 0;
   LookPace look_pace_;  // since a call of the user looked last and left something
-  bool found_ = false;  // that took something
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;
   bool blocked_ = false;
   bool sleeping_ = false;  // the user said so

@@ -158,8 +158,8 @@ Result<void> AgentCore::join() {
   parent_ = attached->parent_pid;
   name_ = attached->name;
   incarnation_ = attached->incarnation;
-  index_ = attached->index;
-  if (auto done = map_directory(std::move(attached->directory)); !done) return done;
+  auto mapped = map_directory(std::move(attached->directory), attached->index);
+  if (!mapped) return mapped;
   const auto contract = contract_of(options_, directory_view_.control().max_payload_bytes);
   if (!contract) return tl::unexpected(contract.error());
   contract_ = *contract;
@@ -176,7 +176,7 @@ Result<void> AgentCore::join() {
   return {};
 }
 
-Result<void> AgentCore::map_directory(os::UniqueFd fd) {
+Result<void> AgentCore::map_directory(os::UniqueFd fd, std::uint32_t index) {
   auto header_fd = os::duplicate(fd.get());
   if (!header_fd) return tl::unexpected(header_fd.error());
   // The epoch in the header is not promised: the directory is the coordinator's, whom we trust for
@@ -201,6 +201,8 @@ Result<void> AgentCore::map_directory(os::UniqueFd fd) {
   }
   directory_ = std::move(*directory);
   directory_view_ = shm::DirectoryView(directory_.data());
+  index_ = index;
+  news_.watch(directory_view_.packets(index_));
   send_path_.set_directory(directory_view_);
   return {};
 }

@@ -6,6 +6,7 @@
 #include "src/agent/core.h"
 #include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
+#include "src/os/event_fd.h"
 
 namespace beeline {
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::uint32_t kTurnsPerClock = 256;
 constexpr std::size_t kMostNotices = 256;
+constexpr std::int64_t kNewsPatience = 5'000'000;  // for what the coordinator is about to say
 
 }  // namespace
 
@@ -52,7 +54,23 @@ void AgentCore::poll_control() {
 }
 
 void AgentCore::handle_announcements() {
+  const News::Taken taken = news_.taken();
   while (auto next = client_.try_next()) handle(std::move(*next));
+  news_.note_read(taken);
+}
+
+// What our socket had no room for comes as soon as it has: the coordinator is waited for once, and
+// looked for in each call after that.
+void AgentCore::hear_news() {
+  if (!client_.closed()) handle_announcements();
+  if (client_.closed()) return news_.note_all_read();  // all is announced again after a resume
+  if (!news_.any() || !news_.may_wait()) return;
+  const std::int64_t end = os::monotonic_ns() + kNewsPatience;
+  for (std::int64_t left = kNewsPatience; left > 0 && news_.any() && !client_.closed();
+       left = end - os::monotonic_ns()) {
+    static_cast<void>(os::wait_readable(client_.fd(), std::chrono::nanoseconds(left)));
+    handle_announcements();
+  }
 }
 
 void AgentCore::handle(control::Announcement announcement) {

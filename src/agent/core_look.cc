@@ -8,6 +8,7 @@
 namespace beeline {
 
 std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter) {
+  if (!has_ended()) hear();
   static_cast<void>(drain_fully());
   bury_expired();
   const shm::Home& home = receiver_->home().home();

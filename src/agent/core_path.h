@@ -12,6 +12,11 @@ inline void AgentCore::poll_control_at(std::int64_t now_ns) {
   if (now_ns - control_tick_ns_ >= kControlTick) poll_control_now(now_ns);
 }
 
+[[gnu::always_inline]] inline void AgentCore::hear() {
+  if (news_.any()) [[unlikely]]
+    hear_news();
+}
+
 inline const shm::Entry* AgentCore::handled() const {
   return leases_.empty() || is_forked_ ? nullptr : &receiver_->entry(leases_.back());
 }
@@ -48,10 +53,20 @@ inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
   return may ? receiver_->take_alone() : shm::kNoEntry;
 }
 
+inline std::uint32_t AgentCore::take_alone(receive::PendingReply& pending) {
+  return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
+}
+
+// Before a message is handed out: the best of all is to go first.
+inline void AgentCore::look_at_all_if_due() {
+  if (receiver_->home().inbox().queued() != 0 && look_pace_.is_whole_due()) look_at_all();
+}
+
 // While the inbox holds something, the ordinary lanes are looked at now and then (LookPace). What
 // is urgent, and what this thread has sent, is looked for each time.
 [[gnu::always_inline]] inline std::uint32_t AgentCore::look_for(const Filter& filter) {
   if (has_ended()) return shm::kNoEntry;
+  hear();
   if (receiver_->home().inbox().queued() != 0 && filter.empty() &&
       (has_just_looked(LookPace::kNoLimit) || shm::is_mutant(shm::Mutant::kLookSkipped))) {
     if (const std::uint32_t at = receiver_->take(); at != shm::kNoEntry) return at;

@@ -41,9 +41,11 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
 }
 
-inline void AgentCore::put_off_look() {
-  const std::uint64_t ticks = receiver_->is_crowded() ? kCrowdedLookTicks : kLookTicks;
-  look_pace_.put_off(receiver_->was_cut_short() ? 0 : ticks);  // what lies behind is as old
+// What lies in the lanes now, as far as the table has room for it.
+[[gnu::noinline]] void AgentCore::look_at_all() {
+  if (!still_counts()) return;
+  receiver_->drain_whole();
+  look_pace_.note_whole(receiver_->links().size());
 }
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {
@@ -51,10 +53,19 @@ std::uint32_t AgentCore::look_now(const Filter& filter) {
   poll_control_at(now_ns);
   receiver_->tell_time(now_ns);
   const std::uint32_t alone = take_alone(filter);
-  found_ = alone != shm::kNoEntry ||
-           (still_counts() && receiver_->drain_turn(reach_of(filter, look_pace_)));
-  if (found_ || receiver_->home().inbox().queued() != 0) put_off_look();
+  const bool found = alone != shm::kNoEntry ||
+                     (still_counts() && receiver_->drain_turn(reach_of(filter, look_pace_)));
+  look_pace_.note_found(found);
+  if (found || receiver_->home().inbox().queued() != 0) {
+    const std::uint64_t ticks = receiver_->is_crowded() ? kCrowdedLookTicks : kLookTicks;
+    look_pace_.put_off(receiver_->was_cut_short() ? 0 : ticks);  // what lies behind is as old
+  }
   if (alone != shm::kNoEntry) return alone;
+  look_at_all_if_due();
+  if (has_ended()) return shm::kNoEntry;
+  const std::uint32_t at = take(filter);
+  if (at != shm::kNoEntry || !(found || receiver_->has_many_links())) return at;
+  look_at_all();  // the turn has not seen all, or what it found was nothing for the caller
   return has_ended() ? shm::kNoEntry : take(filter);
 }
 
@@ -62,7 +73,8 @@ std::uint32_t AgentCore::look_now(const Filter& filter) {
 // has answered nothing, is in a stream, and leaves the sender its lines until there is more. Not
 // for longer where the table was crowded: it is not any more.
 void AgentCore::let_gather() {
-  while (found_ && receiver_->home().inbox().queued() == 0 && has_just_looked(kLookTicks))
+  while (look_pace_.found() && receiver_->home().inbox().queued() == 0 &&
+         has_just_looked(kLookTicks))
     wake::Waiter::pause();
 }
 
@@ -81,6 +93,11 @@ std::optional<Message> AgentCore::try_receive(const Filter& filter) {
   const std::uint32_t at = try_take(filter);
   if (at == shm::kNoEntry) return std::nullopt;
   return hand_out(at);
+}
+
+bool AgentCore::urgent() {
+  if (!has_ended()) hear();
+  return receiver_->has_urgent();
 }
 
 Message AgentCore::hand_over(std::uint32_t entry) {

@@ -260,6 +260,7 @@ std::vector<Message> AgentCore::drain_pending_results() {
   std::vector<Message> results;
   if (has_ended()) return results;
   poll_control_at(os::coarse_ns());
+  hear();
   static_cast<void>(drain_fully());
   for (;;) {
     const std::uint32_t at = receiver_->take_stashed_answer();

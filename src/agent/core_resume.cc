@@ -78,8 +78,8 @@ Result<void> AgentCore::register_again() {
   all_known_of_ = resumed->all_known_of;
   asks_for_owners_ = true;
   // Nobody's place in the new directory is known before the coordinator has named it.
-  if (auto done = map_directory(std::move(resumed->directory)); !done) return done;
-  index_ = resumed->index;
+  auto mapped = map_directory(std::move(resumed->directory), resumed->index);
+  if (!mapped) return mapped;
   for (const auto& link : receiver_->links()) {
     link->owner_place = nullptr;
     link->fading = false;    // asked again

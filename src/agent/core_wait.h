@@ -34,6 +34,7 @@ bool AgentCore::wait_with(std::int64_t deadline_ns, First&& first, Ready&& ready
       deadline_ns,
       [&] {
         if (first()) return true;
+        hear();
         drain_turn();
         poll_control_sometimes();
         return ready();
@@ -57,6 +58,7 @@ template <typename Stop>
 std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
   std::uint32_t at = shm::kNoEntry;
   const auto is_over = [&] {
+    look_at_all_if_due();
     if (!has_ended()) at = take(filter);
     return at != shm::kNoEntry || down_ || stop();
   };

@@ -3,6 +3,7 @@
 // is about to write it, and is most of what a message costs.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "src/os/clock.h"
@@ -15,6 +16,13 @@ inline constexpr std::uint64_t kLookTicks = 2'000;
 // Four microseconds, and never more than eight: while messages wait in a table that has hardly any
 // room for what a look would find.
 inline constexpr std::uint64_t kCrowdedLookTicks = 4 * kLookTicks;
+
+// An order is right again this long after it was: fifty microseconds at 2 GHz, and never more than
+// a hundred. Who handles for longer than that between two messages looks to the end of all lanes
+// before each; a stream does so once in a while.
+inline constexpr std::uint64_t kWholeLookTicks = 100'000;
+// Of many links each is worth so many: a look at all of them is a small part of that.
+inline constexpr std::uint64_t kLinkTicks = 1'500;
 
 // One thread.
 class LookPace {
@@ -32,6 +40,18 @@ class LookPace {
   [[nodiscard]] bool may_wait(std::uint64_t most) const {
     return has_not_sent() && os::ticks() - looked_ticks_ < std::min(every_ticks_, most);
   }
+  // A look has gone to the end of all lanes, of so many links.
+  void note_whole(std::size_t links) {
+    whole_ticks_ = os::ticks();
+    whole_every_ticks_ = std::max(kWholeLookTicks, links * kLinkTicks);
+  }
+  // It was long ago: what came since is compared before a message is handed out.
+  [[nodiscard]] bool is_whole_due() const {
+    return os::ticks() - whole_ticks_ >= whole_every_ticks_;
+  }
+  // The last look found something, or nothing.
+  void note_found(bool found) { found_ = found; }
+  [[nodiscard]] bool found() const { return found_; }
   // This thread has sent nothing since the last look.
   [[nodiscard]] bool has_not_sent() const { return sends_before_ == send::sends_of_thread; }
 
@@ -39,6 +59,9 @@ class LookPace {
   std::uint64_t looked_ticks_ = 0;
   std::uint64_t every_ticks_ = 0;
   std::uint32_t sends_before_ = 0;
+  bool found_ = false;
+  std::uint64_t whole_ticks_ = 0;
+  std::uint64_t whole_every_ticks_ = 0;
 };
 
 }  // namespace beeline

@@ -115,6 +115,19 @@ void DirectorySegment::set_word(std::uint32_t index, shm::AgentWord word) {
   writer_->set_word(index, word);
 }
 
+// relaxed: nobody else writes it.
+// SYNC(directory.packets): release, pairs with News. Who sees the count before it reads its socket
+// finds there all packets that were counted as taken.
+void DirectorySegment::count_due(std::uint32_t index) {
+  auto& due = writer_->packets(index).due;
+  due.publish(due.relaxed_load() + 1);
+}
+
+void DirectorySegment::count_taken(std::uint32_t index) {
+  auto& taken = writer_->packets(index).taken;
+  taken.publish(taken.relaxed_load() + 1);
+}
+
 void DirectorySegment::set_gone(std::uint32_t index, std::uint64_t incarnation) {
   if (index >= shm::kMaxAgents) return;
   const bool taken = index < taken_.size() && taken_[index];

@@ -37,6 +37,10 @@ class DirectorySegment {
   /// Visible at once. The incarnation in a place never falls, whoever its tenant is: a reader that
   /// finds a higher one than that of a link knows that the owner of the link has gone.
   void set_word(std::uint32_t index, shm::AgentWord word);
+  /// Counts a packet for the agent in this place before it is sent, and again once its socket has
+  /// taken or lost it. Visible at once.
+  void count_due(std::uint32_t index);
+  void count_taken(std::uint32_t index);
   /// Says in its former place, which may be somebody else's now, that this life has ended.
   void set_gone(std::uint32_t index, std::uint64_t incarnation);
 

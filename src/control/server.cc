@@ -259,8 +259,10 @@ void Server::send(std::uint64_t session_id, std::string text, std::vector<Shared
   const auto found = sessions_.find(session_id);
   if (found == sessions_.end() || found->second->doomed) return;
   Session& session = *found->second;
+  const std::uint32_t place = place_of(session);
+  count_due(place);
   session.queued_bytes += text.size();
-  session.queue.push_back({std::move(text), std::move(fds)});
+  session.queue.push_back({std::move(text), std::move(fds), place});
   flush(session);
   if (session.queue.size() > kMaxQueuedPackets || session.queued_bytes > kMaxQueuedBytes) {
     doom(session, {ErrorCode::kFull, 0,
@@ -268,6 +270,19 @@ void Server::send(std::uint64_t session_id, std::string text, std::vector<Shared
                                session.queue.size(), session.queued_bytes, kMaxQueuedPackets,
                                kMaxQueuedBytes)});
   }
+}
+
+std::uint32_t Server::place_of(const Session& session) const {
+  const Agent* agent = hive_->registry.agent(session.caller.pid);
+  return agent != nullptr && agent->placed ? agent->index : kNoPlace;
+}
+
+void Server::count_due(std::uint32_t place) {
+  if (place != kNoPlace) hive_->directory.count_due(place);
+}
+
+void Server::count_taken(std::uint32_t place) {
+  if (place != kNoPlace) hive_->directory.count_taken(place);
 }
 
 void Server::flush(Session& session) {
@@ -283,6 +298,7 @@ void Server::flush(Session& session) {
     if (!sent) return doom(session, std::move(sent.error()));
     if (!*sent) return want_write(session, true);
     session.queued_bytes -= next.text.size();
+    count_taken(next.place);
     session.queue.pop_front();
   }
   want_write(session, session.owes_deaths);
@@ -293,7 +309,10 @@ bool Server::send_now(std::uint64_t session_id, const std::string& text) {
   if (found == sessions_.end() || found->second->doomed) return false;
   Session& session = *found->second;
   if (session.queue.empty()) {
+    const std::uint32_t place = place_of(session);
+    count_due(place);
     auto sent = session.socket.try_send(text);
+    count_taken(place);  // or not sent at all: it is made anew
     if (!sent) {
       doom(session, std::move(sent.error()));
       return false;
@@ -350,6 +369,7 @@ void Server::close_doomed() {
     }
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
     session->socket.close();
+    for (const Outgoing& lost : session->queue) count_taken(lost.place);
     forget_session(*hive_, id);
     if (session->caller.pid != kNoPid) {
       lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);

@@ -50,9 +50,11 @@ class Server final : public Outbox {
   [[nodiscard]] std::uint64_t dropped_clients() const override { return dropped_clients_; }
 
  private:
+  static constexpr std::uint32_t kNoPlace = shm::kMaxAgents;
   struct Outgoing {
     std::string text;
     std::vector<SharedFd> fds;
+    std::uint32_t place = kNoPlace;  // in the directory, of the agent that it is counted for
   };
   struct Session {
     Caller caller;
@@ -78,6 +80,10 @@ class Server final : public Outbox {
   /// Handles one packet; false if none waits or the connection has ended.
   bool read_client(Session& session);
   void flush(Session& session);
+  /// The place of its agent, where the packets that are due to it are counted.
+  [[nodiscard]] std::uint32_t place_of(const Session& session) const;
+  void count_due(std::uint32_t place);
+  void count_taken(std::uint32_t place);
   /// The socket has room again.
   void go_on(Session& session);
   void want_write(Session& session, bool wanted);

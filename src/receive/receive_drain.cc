@@ -11,7 +11,6 @@ namespace beeline::receive {
 
 namespace {
 
-constexpr std::size_t kSliceLinks = 32;   // of the others, each turn
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
 
 // Of so many messages of a lane all have come if the last one has, since their sender publishes one
@@ -89,6 +88,16 @@ bool Receiver::drain_all() {
   }
   if (!orders_.empty()) taken |= obey_orders(kScanned);
   return taken;
+}
+
+// Each link in turn, so that none takes all places. Of a sender that goes on meanwhile it takes no
+// more than its lane holds.
+void Receiver::drain_whole() {
+  cut_short_ = false;
+  std::uint32_t rounds = most_slots_ / budget_ + 1;
+  do {
+    static_cast<void>(drain_all());
+  } while (was_cut_short() && --rounds != 0);
 }
 
 bool Receiver::drain_from(std::uint32_t pid) {

@@ -43,6 +43,7 @@ InLink& Receiver::add(std::unique_ptr<InLink> link) {
     urgent_.resize(link->row + 1U);
   }
   rows_[link->row] = link.get();
+  most_slots_ = std::max(most_slots_, link->view.capacity(shm::Lane::kNormal));
   watch_urgent(*link);
   links_.insert(links_.begin(), std::move(link));
   return *links_.front();

@@ -52,7 +52,7 @@ struct Selection {
   std::string_view type{};
   std::string_view channel{};
   std::uint64_t reply_to = 0;
-  bool oldest_first = false;  // of one agent in the order in which it sent, else by arrival
+  bool oldest_first = false;  // of one agent in the order in which it sent, else by the clock
 };
 
 // How far a look goes in an ordinary lane. kShortOfTheEnd: of many messages it may leave the last
@@ -61,6 +61,7 @@ enum class Reach : std::uint8_t { kToTheEnd, kShortOfTheEnd };
 
 // Links that are looked at in every turn.
 inline constexpr std::size_t kActiveLinks = 8;
+inline constexpr std::size_t kSliceLinks = 32;  // of the others, each turn
 // Messages of one lane that are drained at a time, for one store of each cursor: at most a 32nd of
 // a large table, so that the other lanes get their turn.
 [[nodiscard]] constexpr std::uint32_t drain_budget(std::uint32_t table_entries) {
@@ -99,6 +100,10 @@ class Receiver {
   [[nodiscard]] bool calls_for_turn() const;
   // All links.
   bool drain_all();
+  // The same to where their lanes end now, as far as the table has room.
+  void drain_whole();
+  // More than a turn looks at.
+  [[nodiscard]] bool has_many_links() const { return links_.size() > kActiveLinks + kSliceLinks; }
   // Those of one agent, whichever of its lives owns them.
   bool drain_from(std::uint32_t pid);
   // Orders to cancel are still looking for their messages: the next turns go on with it.
@@ -384,7 +389,8 @@ class Receiver {
   std::int64_t first_expiry_ns_ = kNever;      // nothing that waits is over before
   std::int64_t next_burial_ns_ = 0;            // see bury_expired_sometimes(), coarse
   std::uint32_t budget_;
-  std::uint32_t few_places_;  // see is_crowded()
+  std::uint32_t most_slots_ = 0;  // of an ordinary lane
+  std::uint32_t few_places_;      // see is_crowded()
   bool fifo_ = false;
   bool ranks_by_relation_ = false;
 };

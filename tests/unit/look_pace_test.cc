@@ -29,5 +29,15 @@ TEST(LookPace, WhatThisThreadHasSentIsLookedForAtOnce) {
   EXPECT_TRUE(pace.has_not_sent());
 }
 
+TEST(LookPace, TheFirstWholeLookIsDueAndTheNextOneLaterWhereThereAreManyLinks) {
+  LookPace pace;
+  EXPECT_TRUE(pace.is_whole_due());
+  pace.note_whole(std::size_t{1} << 40);
+  EXPECT_FALSE(pace.is_whole_due());
+  pace.note_whole(1);
+  while (!pace.is_whole_due()) {
+  }
+}
+
 }  // namespace
 }  // namespace beeline

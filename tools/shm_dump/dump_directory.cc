@@ -16,6 +16,8 @@ struct Agent {
   std::uint32_t index = 0;
   shm::AgentRecord record{};
   shm::AgentWord word;
+  std::uint64_t due = 0;    // packets that the coordinator has for it
+  std::uint64_t taken = 0;  // of them
   std::string name;
 };
 
@@ -26,6 +28,8 @@ std::vector<Agent> read_agents(shm::ByteView view) {
     agent.index = i;
     agent.record = view.load<shm::AgentRecord>(shm::record_at(view, i));
     agent.word = shm::AgentWord::unpack(view.u64(shm::agent_word_at(i)));
+    agent.due = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, due));
+    agent.taken = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, taken));
     if (agent.record.pid == 0 && agent.word == shm::AgentWord{}) continue;
     const std::string_view whole(agent.record.name, shm::kNameBytes);
     agent.name = escape(whole.substr(0, whole.find('\0')));
@@ -52,6 +56,8 @@ Json dump_agent(const Agent& agent) {
           {"os_pid", agent.record.os_pid},
           {"temporary", (agent.record.flags & shm::kRecordTemporary) != 0},
           {"restarts", agent.record.restarts},
+          {"packets_due", agent.due},
+          {"packets_taken", agent.taken},
           {"attached", time_text(agent.record.attached_ns)}};
 }
 

@@ -208,6 +208,8 @@ void add_public_structs(std::string& out) {
       {BEELINE_FIELD(DirectoryControl, current), BEELINE_FIELD(DirectoryControl, agent_count),
        BEELINE_FIELD(DirectoryControl, max_payload_bytes),
        BEELINE_FIELD(DirectoryControl, created_ns), BEELINE_FIELD(DirectoryControl, reserved)});
+  add_struct(out, "PacketCounts", sizeof(shm::PacketCounts),
+             {BEELINE_FIELD(PacketCounts, due), BEELINE_FIELD(PacketCounts, taken)});
   add_struct(out, "AgentRecord", sizeof(shm::AgentRecord),
              {BEELINE_FIELD(AgentRecord, pid), BEELINE_FIELD(AgentRecord, parent_pid),
               BEELINE_FIELD(AgentRecord, role), BEELINE_FIELD(AgentRecord, flags),
@@ -254,6 +256,7 @@ void add_layouts(std::string& out) {
   add_places(out, "a directory",
              {{"control", Directory::kControl},
               {"words", Directory::kWords},
+              {"packets", Directory::kPackets},
               {"records0", Directory::kRecords0},
               {"records1", Directory::kRecords1},
               {"first_extent", Directory::kFirstExtent},

@@ -1,0 +1,66 @@
+// A look to the end of all lanes, before which nothing is handed out that was not compared.
+
+#include "tests/unit/receiver_peers.h"
+
+namespace beeline::receive {
+namespace {
+
+using test::kOrdinaryRoom;
+using test::Peer;
+
+class WholeLookTest : public test::ReceiverTest {};
+
+TEST_F(WholeLookTest, AWholeLookTakesAllThatLiesInAllLanesWhateverATurnTakes) {
+  constexpr shm::LinkContract kLong{512, 16, shm::kMinMaxPayload};
+  start({}, 2048);
+  EXPECT_FALSE(receiver_->has_many_links());
+  std::uint32_t said = 0;
+  for (std::uint32_t pid = 100; pid < 145; ++pid) {
+    const std::uint32_t times = pid < 103 ? 512 : 1;
+    join(pid, 1000, kLong).say_often(times);
+    said += times;
+  }
+  EXPECT_TRUE(receiver_->has_many_links());
+  receiver_->drain_whole();
+  EXPECT_EQ(finish_all(), said);
+}
+
+// What lies deeper in a lane than the table has room for is not compared before it is in there.
+TEST_F(WholeLookTest, BehindMoreThanTheTableHasRoomForTheHighestComesAsSoonAsThereIsRoomForIt) {
+  constexpr std::uint32_t kBefore = 30;
+  Peer& peer = join(100);
+  peer.say_often(kBefore);
+  shm::MessageHeader high = peer.sound();
+  high.rank = kHigh;
+  const std::uint64_t id = peer.publish(high);
+  std::uint32_t handed_out = 0;
+  do {
+    receiver_->drain_whole();
+    ++handed_out;
+  } while (finish_one() != id);
+  EXPECT_EQ(handed_out, kBefore + 1 - kOrdinaryRoom + 1);
+}
+
+// Each link that waits for room gets one place in turn.
+TEST_F(WholeLookTest, WhereSeveralLinksWaitForRoomTheHighestWaitsForItsTurns) {
+  constexpr std::uint32_t kLinks = 5;
+  constexpr std::uint32_t kBefore = 20;
+  std::uint64_t id = 0;
+  for (std::uint32_t pid = 100; pid < 100 + kLinks; ++pid) {
+    Peer& peer = join(pid);
+    peer.say_often(kBefore);
+    shm::MessageHeader high = peer.sound();
+    high.rank = kHigh;
+    if (pid == 100) id = peer.publish(high);
+    peer.say_often(5);
+  }
+  std::uint32_t handed_out = 0;
+  do {
+    receiver_->drain_whole();
+    ++handed_out;
+  } while (finish_one() != id);
+  EXPECT_LE(handed_out, kLinks * (kBefore + 1) + 1);
+}
+
+}  // namespace
+}  // namespace beeline::receive
