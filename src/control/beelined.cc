@@ -18,7 +18,7 @@
 #include <beeline/result.h>
 #include <beeline/version.h>
 
-#include "src/control/hive_lock.h"
+#include "src/control/hive_files.h"
 #include "src/control/hive_paths.h"
 #include "src/control/keeper.h"
 #include "src/control/ready_pipe.h"
@@ -101,6 +101,25 @@ Result<os::UniqueFd> open_log(const std::string& path) {
   return fd;
 }
 
+/// Runs the hive with files that are ours until it ends.
+Result<void> keep_files(const Options& options, const control::HivePaths& paths,
+                        control::HiveFiles& files, Reporter& reporter) {
+  const std::string path = log_path(options, paths);
+  const auto log = open_log(path);
+  if (!log) return tl::unexpected(log.error());
+  control::KeeperOptions keeper_options;
+  keeper_options.paths = paths;
+  keeper_options.coordinator.peer_pidfd = options.peer_pidfd != "off";
+  keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
+  keeper_options.coordinator.log_path = path;
+  keeper_options.max_payload_bytes = options.max_payload;
+  keeper_options.on_ready = [&] { reporter.ready(); };
+  keeper_options.on_fork = [&] { reporter.forget(); };
+  auto keeper = control::Keeper::open(std::move(keeper_options), files);
+  if (!keeper) return tl::unexpected(std::move(keeper.error()));
+  return keeper->run();
+}
+
 /// Runs the hive in this process until it ends.
 Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
                        Reporter& reporter) {
@@ -112,23 +131,11 @@ Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
     group = *found;
     if (auto reachable = control::check_reachable(paths, *group); !reachable) return reachable;
   }
-  auto lock = control::acquire_hive(paths);
-  if (!lock) return tl::unexpected(std::move(lock.error()));
-  const std::string path = log_path(options, paths);
-  const auto log = open_log(path);
-  if (!log) return tl::unexpected(log.error());
-  control::KeeperOptions keeper_options;
-  keeper_options.paths = paths;
-  keeper_options.coordinator.peer_pidfd = options.peer_pidfd != "off";
-  keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
-  keeper_options.coordinator.log_path = path;
-  keeper_options.max_payload_bytes = options.max_payload;
-  keeper_options.group = group;
-  keeper_options.on_ready = [&] { reporter.ready(); };
-  keeper_options.on_fork = [&] { reporter.forget(); };
-  auto keeper = control::Keeper::open(std::move(keeper_options), std::move(*lock));
-  if (!keeper) return tl::unexpected(std::move(keeper.error()));
-  return keeper->run();
+  auto files = control::HiveFiles::acquire(paths, group);
+  if (!files) return tl::unexpected(std::move(files.error()));
+  auto kept = keep_files(options, paths, *files, reporter);
+  if (!kept) files->leave_as_found();
+  return kept;
 }
 
 int run_in_foreground(const Options& options, const control::HivePaths& paths) {
@@ -234,6 +241,7 @@ int run(int argc, char** argv) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a log at the limit of file sizes takes nothing, and ends nobody
   (void)os::raise_fd_limit();
   const auto paths = control::find_hive(options.hive);
   if (!paths) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <beeline/result.h>
 
 #include "src/control/hive_paths.h"
@@ -7,9 +9,16 @@
 
 namespace beeline::control {
 
-/// Becomes the one keeper of a hive. If another one holds it, waits until that one listens (it may
-/// be starting), so that whoever is told kAlreadyRunning can connect. Errors: kAlreadyRunning
-/// (`hive "x" is already run by pid N since <time>`), kSystem.
-[[nodiscard]] Result<os::LockFile> acquire_hive(const HivePaths& paths);
+/// The lock of a hive's directory, and how the place was when we took it.
+struct HiveClaim {
+  os::LockFile lock;
+  std::string text_before;      ///< of the lock file; empty: nobody held it, or in order
+  bool made_directory = false;  ///< by us, as far as we can see
+};
+
+/// Makes the directory of a hive and takes its lock. If another keeper holds it, waits until that
+/// one listens (kAlreadyRunning) or has ended. Errors: kAlreadyRunning (says who and since when),
+/// kDenied (the directory), kSystem.
+[[nodiscard]] Result<HiveClaim> acquire_hive(const HivePaths& paths);
 
 }  // namespace beeline::control

@@ -142,6 +142,11 @@ Result<void> prepare_directory(const HivePaths& paths) {
   return check_owner(paths.directory);
 }
 
+std::vector<std::string> own_directories(const HivePaths& paths) {
+  if (!environment("BEELINE_DIR").empty()) return {paths.directory};
+  return {paths.directory.substr(0, paths.directory.find_last_of('/')), paths.directory};
+}
+
 Result<void> check_directory(const HivePaths& paths) {
   struct stat found {};
   if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) return {};

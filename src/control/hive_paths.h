@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beeline/result.h>
 
@@ -31,6 +32,9 @@ struct HivePaths {
 /// refuses one that is not ours alone: another owner, or writable by others. Errors: kDenied with
 /// what was found, kSystem.
 [[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
+
+/// The directories that are ours to make, the outermost first; the last one is the hive's own.
+[[nodiscard]] std::vector<std::string> own_directories(const HivePaths& paths);
 
 /// Whether prepare_directory() would take it as it is, or another user runs a hive there that we
 /// may join; one that is not there is good. Changes nothing. Errors: kDenied, kSystem.

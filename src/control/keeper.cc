@@ -2,19 +2,17 @@
 
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "src/control/hive_holder.h"
-#include "src/control/state_file.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 #include "src/os/event_fd.h"
@@ -34,69 +32,23 @@ constexpr std::size_t kMaxRecordBytes = 128 * 1024;
 
 }  // namespace
 
-Result<Keeper> Keeper::open(KeeperOptions options, os::LockFile lock) {
-  Keeper keeper(std::move(options), std::move(lock));
+Result<Keeper> Keeper::open(KeeperOptions options, HiveFiles& files) {
+  Keeper keeper(std::move(options), files);
   keeper.facts_.paths = keeper.options_.paths;
   keeper.facts_.since = now_rfc3339();
   keeper.facts_.since_boot_us = static_cast<std::uint64_t>(os::boot_us());
   keeper.facts_.keeper_pid = ::getpid();
   keeper.facts_.max_payload_bytes = keeper.options_.max_payload_bytes;
-  if (auto settled = keeper.settle_directory(); !settled) {
-    return tl::unexpected(std::move(settled.error()));
-  }
   sigset_t ending;
   ::sigemptyset(&ending);
   for (const int number : {SIGTERM, SIGINT}) ::sigaddset(&ending, number);
   ::sigprocmask(SIG_BLOCK, &ending, nullptr);
   keeper.signals_.reset(::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!keeper.signals_.valid()) return os::system_failure("cannot make a signalfd");
-  if (auto listening = keeper.listen(); !listening) {
-    return tl::unexpected(std::move(listening.error()));
-  }
+  const auto occupied =
+      files.occupy(keeper.facts_.since, keeper.log_, keeper.options_.coordinator.log_path);
+  if (!occupied) return tl::unexpected(occupied.error());
   return keeper;
-}
-
-Result<void> Keeper::settle_directory() {
-  // A hive that was killed has left it open to its group.
-  const auto left = read_holder(options_.paths.lock);
-  if (left && left->opening) {
-    if (const auto closed = close_directory(options_.paths, *left->opening); !closed) {
-      log_.warn("directory_not_restored", "text={}", in_quotes(closed.error().text));
-    }
-  }
-  const auto found = directory_access(options_.paths);
-  if (!found) return tl::unexpected(found.error());
-  if (options_.group) {
-    opening_ = {*found, *options_.group};
-  } else if ((found->mode & 077) != 0) {
-    log_.info(
-        "directory_is_wide",
-        "directory={} mode={:o} text=\"others may look into it, as its user wants; the socket "
-        "is for him alone\"",
-        in_quotes(options_.paths.directory), found->mode);
-  }
-  // Before it is opened: whoever comes after us knows how it was.
-  return lock_.write_text(holder_text({facts_.paths.hive, ::getpid(), facts_.since, opening_}));
-}
-
-Result<void> Keeper::listen() {
-  // Whoever sees the socket under its name can connect: it is renamed into place when it listens.
-  const std::string fresh = options_.paths.socket + ".new";
-  (void)::unlink(fresh.c_str());
-  const mode_t before = ::umask(0077);
-  auto listener = os::PacketSocket::listen(fresh);
-  ::umask(before);
-  if (!listener) return tl::unexpected(std::move(listener.error()));
-  listener_ = std::move(*listener);
-  if (options_.group) {
-    if (auto admitted = admit_group(options_.paths, fresh, *options_.group); !admitted) {
-      return admitted;
-    }
-  }
-  if (std::rename(fresh.c_str(), options_.paths.socket.c_str()) != 0) {
-    return os::system_failure(fmt::format("cannot create {}", options_.paths.socket));
-  }
-  return {};
 }
 
 Result<void> Keeper::start_coordinator() {
@@ -112,9 +64,9 @@ Result<void> Keeper::start_coordinator() {
     socket_.close();
     signals_.reset();
     child_pidfd_.reset();
-    lock_.close();
+    files_->release();
     if (options_.on_fork) options_.on_fork();
-    ::_exit(run_coordinator(facts_, options_.coordinator, std::move(listener_),
+    ::_exit(run_coordinator(facts_, options_.coordinator, std::move(files_->listener()),
                             std::move(ends->second), std::move(table_)));
   }
   child_ = child;
@@ -156,25 +108,39 @@ Result<void> Keeper::run() {
     drain();  // its last words
     read_signal();
     if (quit_) break;
-    if (auto restarted = after_death(); !restarted) {
-      remove_files();
-      return restarted;
-    }
+    if (auto restarted = after_death(); !restarted) return restarted;
   }
   finish();
   return {};
 }
 
 void Keeper::wait_for_events() {
-  const std::array<int, 3> fds{socket_.fd(), signals_.get(), child_pidfd_.get()};
+  const std::array<int, 4> fds{socket_.fd(), signals_.get(), child_pidfd_.get(),
+                               files_->watch_fd()};
   auto timeout = std::chrono::nanoseconds::max();
-  if (kill_at_ns_ != 0) timeout = std::chrono::nanoseconds(kill_at_ns_ - os::monotonic_ns());
+  if (kill_at_ns_ != 0 || ready_) {
+    const std::int64_t until_ns = kill_at_ns_ != 0 ? kill_at_ns_ : files_->next_look_ns();
+    timeout = std::chrono::nanoseconds(until_ns - os::monotonic_ns());
+  }
   (void)os::poll_readable(fds, timeout);
+  files_->notice();
   drain();
   read_signal();
+  if (ready_ && !quit_ && os::monotonic_ns() >= files_->next_look_ns()) mend_files();
   if (kill_at_ns_ != 0 && os::monotonic_ns() >= kill_at_ns_) {
     log_.warn("coordinator_hangs", "process={}", child_);
     quit_ = true;
+  }
+}
+
+void Keeper::mend_files() {
+  // Files that go while we end in order are nobody's loss.
+  if (kill_at_ns_ != 0 || !files_->mend(log_) || !socket_.valid()) return;
+  const int listener = files_->listener().fd();
+  const auto told = socket_.try_send(kFilesVerb, {&listener, 1});
+  if (!told || !*told) {
+    log_.warn("coordinator_not_told", "text={}",
+              in_quotes(told ? "it takes nothing" : told.error().text));
   }
 }
 
@@ -216,6 +182,8 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
     if (!std::exchange(ready_, true) && options_.on_ready) options_.on_ready();
   } else if (text == kServedVerb) {
     served_ = true;
+  } else if (text.starts_with(kFailedVerb)) {
+    last_words_ = text.substr(sizeof(kFailedVerb) - 1);
   } else if (text == kQuitVerb) {
     quit_ = true;
   }
@@ -235,10 +203,7 @@ Result<void> Keeper::after_death() {
   log_.warn("coordinator_died", "process={} {}={} records={}", child_,
             WIFSIGNALED(status) ? "signal" : "status",
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), table_.size());
-  if (!ready_) {
-    return fail(ErrorCode::kClosed,
-                fmt::format("the coordinator ended before it served; see {}", options_.paths.log));
-  }
+  if (!ready_) return tl::unexpected(early_end(status));
   if (kill_at_ns_ != 0) {
     quit_ = true;  // nobody is left who could go down in order
     return {};
@@ -248,32 +213,33 @@ Result<void> Keeper::after_death() {
   deaths_ns_.push_back(now_ns);
   while (now_ns - deaths_ns_.front() > kQuickNs) deaths_ns_.pop_front();
   if (deaths_ns_.size() > kMaxQuickDeaths) (void)os::wait_readable(signals_.get(), kBackOff);
+  mend_files();
   restart_coordinator();
   return {};
 }
 
+Error Keeper::early_end(int status) const {
+  std::string text = "the coordinator ended before it served: ";
+  if (!last_words_.empty()) {
+    text += last_words_;
+  } else if (WIFSIGNALED(status)) {
+    text += fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  } else {
+    text += fmt::format("exit status {}", WEXITSTATUS(status));
+  }
+  if (files_->log_stays()) text += fmt::format("; see {}", options_.coordinator.log_path);
+  return {ErrorCode::kClosed, 0, std::move(text)};
+}
+
 void Keeper::finish() {
-  remove_files();
+  files_->remove(log_);
   socket_.close();  // the coordinator goes when it sees this
-  listener_.close();
+  files_->listener().close();
   if (!os::wait_readable(child_pidfd_.get(), kLastWait)) {
     (void)os::send_signal(child_pidfd_.get(), SIGKILL);
   }
   (void)os::uninterrupted([&] { return ::waitpid(child_, nullptr, 0); });
   log_.info("keeper_ends", "hive={}", options_.paths.hive);
-}
-
-void Keeper::remove_files() {
-  const HivePaths& paths = options_.paths;
-  const std::string old_log = Log::old_path(paths.log);
-  const std::string bad_state = StateFile::bad_path(paths.state);
-  for (const std::string& path : {paths.socket, paths.state, bad_state, paths.log, old_log}) {
-    (void)::unlink(path.c_str());
-  }
-  // While the lock holds what the directory was, and nobody else begins here.
-  if (opening_) (void)close_directory(paths, *opening_);
-  (void)::unlink(paths.lock.c_str());
-  (void)::rmdir(paths.directory.c_str());  // one in which something else lies stays
 }
 
 }  // namespace beeline::control

@@ -142,11 +142,8 @@ void KeeperClient::hold(std::string_view key, std::size_t count) {
   if (count != 0) held_.emplace(key, count);
 }
 
-Result<std::optional<std::string>> KeeperClient::try_next() {
-  auto packet = socket_.try_receive(kMaxPacketBytes);
-  if (!packet) return tl::unexpected(std::move(packet.error()));
-  if (!*packet) return std::optional<std::string>();
-  return std::optional<std::string>(std::move((*packet)->text));
+Result<std::optional<os::Packet>> KeeperClient::try_next() {
+  return socket_.try_receive(kMaxPacketBytes);
 }
 
 }  // namespace beeline::control

@@ -58,7 +58,7 @@ class KeeperClient {
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
   /// The next packet of the keeper, nullopt if none waits.
-  [[nodiscard]] Result<std::optional<std::string>> try_next();
+  [[nodiscard]] Result<std::optional<os::Packet>> try_next();
 
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
 

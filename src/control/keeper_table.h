@@ -21,13 +21,16 @@ using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds
 // beside it, which replace those before), note KEY newline VALUE (a new value, its fds are as they
-// were), drop KEY, serving, served, quit. The keeper says: down.
+// were), drop KEY, serving, served, quit, failed TEXT. The keeper says: down, files (with the
+// listener).
 inline constexpr char kKeepVerb[] = "keep ";
 inline constexpr char kNoteVerb[] = "note ";
 inline constexpr char kDropVerb[] = "drop ";
 inline constexpr char kServingVerb[] = "serving";  ///< restored, about to accept clients
 inline constexpr char kServedVerb[] = "served";    ///< answered a request: this life was worth it
 inline constexpr char kQuitVerb[] = "quit";        ///< orderly end: remove all files and go
+inline constexpr char kFailedVerb[] = "failed ";   ///< why it ends, before it has served
+inline constexpr char kFilesVerb[] = "files";      ///< files were removed and made again: look
 inline constexpr char kDownVerb[] = "down";        ///< the keeper was told to end
 
 }  // namespace beeline::control

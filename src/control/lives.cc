@@ -94,6 +94,7 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
 /// The keeper knows what is reserved as well: its word counts if the file is lost or broken.
 Result<Pid> take_pid(Hive& hive) {
   auto pid = hive.state.take_pid();
+  hive.state.report(hive.log);
   const Pid reserved = hive.state.reserved();
   if (!pid || reserved == hive.kept_pids) return pid;
   if (auto kept = hive.keeper.keep(kPidsKey, build_number(reserved), {}); !kept) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 
@@ -26,15 +27,40 @@ std::string now_rfc3339() {
 
 void Log::rotate() {
   struct stat ours {};
-  if (path_.empty() || ::fstat(fd_, &ours) != 0 || ours.st_size < kMaxLogBytes) return;
-  if (!S_ISREG(ours.st_mode)) return;
-  // Keeper and coordinator write to one file: whoever comes second finds it renamed already.
+  if (::fstat(fd_, &ours) == 0 && ours.st_size >= kMaxLogBytes) (void)begin_anew();
+}
+
+bool Log::begin_anew() {
+  struct stat ours {};
+  if (path_.empty() || ::fstat(fd_, &ours) != 0 || !S_ISREG(ours.st_mode)) return false;
+  // Keeper and coordinator write to one file: the second of them finds it renamed already.
+  if (is_ours()) (void)std::rename(path_.c_str(), old_path(path_).c_str());
+  return reopen();
+}
+
+bool Log::follow() { return !path_.empty() && !is_ours() && reopen(); }
+
+bool Log::is_ours() const {
+  struct stat ours {};
   struct stat named {};
-  const bool is_named = ::stat(path_.c_str(), &named) == 0 && named.st_ino == ours.st_ino &&
-                        named.st_dev == ours.st_dev;
-  if (is_named) (void)std::rename(path_.c_str(), old_path(path_).c_str());
+  return ::fstat(fd_, &ours) == 0 && ::stat(path_.c_str(), &named) == 0 &&
+         named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
+}
+
+bool Log::reopen() {
   const os::UniqueFd fresh(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (fresh.valid()) (void)::dup3(fresh.get(), fd_, O_CLOEXEC);
+  return fresh.valid() && ::dup3(fresh.get(), fd_, O_CLOEXEC) == fd_;
+}
+
+bool Log::put(const std::string& line) {
+  const auto length = static_cast<ssize_t>(line.size());
+  const auto write_line = [&] {
+    return os::uninterrupted([&] { return ::write(fd_, line.data(), line.size()); });
+  };
+  ssize_t written = write_line();
+  // Our limit of file sizes (RLIMIT_FSIZE) is below kMaxLogBytes.
+  if (written < 0 && errno == EFBIG && begin_anew()) written = write_line();
+  return written == length;
 }
 
 void Log::write(std::string_view level, std::string_view event, std::string_view fields) {
@@ -57,8 +83,7 @@ void Log::write(std::string_view level, std::string_view event, std::string_view
     line.resize(kMaxLine - 1);
     line += '\n';
   }
-  const ssize_t written = os::uninterrupted([&] { return ::write(fd_, line.data(), line.size()); });
-  if (written != static_cast<ssize_t>(line.size())) ++dropped_;
+  if (!put(line)) ++dropped_;
   rotate();
 }
 

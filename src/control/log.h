@@ -18,7 +18,8 @@ inline constexpr std::int64_t kMaxLogBytes = 4LL << 20;
 
 /// Lines in logfmt: `ts=... level=... event=... key=value`. One write for each line; a line that
 /// cannot be written at once is dropped and counted, so that a full pipe never stops us. A file
-/// that has grown to kMaxLogBytes is renamed and begun anew; its predecessor is replaced. Not
+/// that has grown to kMaxLogBytes, or to our limit of file sizes, is renamed and begun anew; its
+/// predecessor is replaced. REQUIRES: SIGXFSZ is ignored where there is such a limit. Not
 /// thread safe, but several processes may write to one file. Does not own the descriptor.
 class Log {
  public:
@@ -37,11 +38,21 @@ class Log {
     write("warn", event, fmt::format(format, std::forward<Args>(args)...));
   }
 
+  /// If the file under our path is another one than ours, or gone, goes on there. True if so.
+  bool follow();
+
   /// Lines that could not be written so far.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:
+  /// Begins the file anew if it is full.
   void rotate();
+  /// Renames the file and begins it anew. False if ours is no file that has a name.
+  bool begin_anew();
+  bool reopen();
+  /// Whether our path names our file.
+  [[nodiscard]] bool is_ours() const;
+  bool put(const std::string& line);
   void write(std::string_view level, std::string_view event, std::string_view fields);
 
   int fd_;

@@ -416,10 +416,30 @@ void Server::read_keeper() {
       return;
     }
     if (!*packet) return;
-    if (**packet == kDownVerb) {
+    if ((*packet)->text == kDownVerb) {
       hive_->going_down = true;
       hive_->down_reason = "the keeper was told to end";
+    } else if ((*packet)->text == kFilesVerb) {
+      follow_files(std::move((*packet)->fds));
     }
+  }
+}
+
+void Server::follow_files(std::vector<os::UniqueFd> fds) {
+  (void)log_.follow();
+  (void)hive_->state.renew();
+  hive_->state.report(log_);
+  if (fds.size() != 1 || hive_->going_down) return;
+  auto listener = os::PacketSocket::from_fd(std::move(fds[0]));
+  if (!listener) {
+    log_.warn("listener_refused", "text={}", in_quotes(listener.error().text));
+    return;
+  }
+  accept_clients();  // those who have connected to the old one
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
+  listener_ = std::move(*listener);
+  if (auto added = add(listener_.fd(), Source::kListener, 0, EPOLLIN); !added) {
+    log_.warn("listener_refused", "text={}", in_quotes(added.error().text));
   }
 }
 

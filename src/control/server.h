@@ -91,6 +91,9 @@ class Server final : public Outbox {
   void close_doomed();
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
+  /// Files were removed and made again: listens where the keeper does, writes to the log that has
+  /// its name, and saves the state.
+  void follow_files(std::vector<os::UniqueFd> fds);
   /// After each look at the sockets: see Hive::listened_ns.
   void count_listening();
   /// Says to the keeper what it has not heard, and to others what had to wait for that.

@@ -73,23 +73,33 @@ std::optional<Remembered> parse_state(std::string_view text) {
 
 }  // namespace
 
-Result<StateFile> StateFile::open(std::string path, Pid reserved) {
+Result<StateFile> StateFile::open(std::string path, Pid reserved, bool optional) {
   StateFile state(std::move(path));
-  const auto text = read_state(state.path_);
+  state.optional_ = optional;
+  state.first_pid_ = std::max(kKingPid + 1, reserved);
+  if (auto loaded = state.load(); !loaded && !optional) {
+    return tl::unexpected(std::move(loaded.error()));
+  }
+  state.next_pid_ = state.reserved_ = state.first_pid_;
+  state.epoch_ = std::max(state.epoch_ + 1, static_cast<std::uint64_t>(os::boot_us()));
+  if (auto saved = state.renew(); !saved) return tl::unexpected(std::move(saved.error()));
+  return state;
+}
+
+Result<void> StateFile::load() {
+  const auto text = read_state(path_);
   if (!text) return tl::unexpected(text.error());
   const auto found = *text ? parse_state(**text) : Remembered();
   if (!found) {
-    state.broken_ = bad_path(state.path_);
-    if (std::rename(state.path_.c_str(), state.broken_.c_str()) != 0) {
-      return os::system_failure(fmt::format("cannot move {} aside", state.path_));
+    if (std::rename(path_.c_str(), bad_path(path_).c_str()) != 0) {
+      return os::system_failure(fmt::format("cannot move {} aside", path_));
     }
+    broken_ = bad_path(path_);
   }
   const auto [next_pid, last_epoch] = found.value_or(Remembered());
-  state.first_pid_ = std::max({kKingPid + 1, next_pid, reserved});
-  state.next_pid_ = state.reserved_ = state.first_pid_;
-  state.epoch_ = std::max(last_epoch + 1, static_cast<std::uint64_t>(os::boot_us()));
-  if (auto saved = state.save(); !saved) return tl::unexpected(std::move(saved.error()));
-  return state;
+  first_pid_ = std::max(first_pid_, next_pid);
+  epoch_ = last_epoch;
+  return {};
 }
 
 Result<Pid> StateFile::take_pid() {
@@ -101,10 +111,12 @@ Result<Pid> StateFile::take_pid() {
   if (next_pid_ >= reserved_) {
     const Pid before = reserved_;
     reserved_ = next_pid_ + kPidBlock;
-    if (auto saved = save(); !saved) {
+    if (auto saved = renew(); !saved) {
       reserved_ = before;
       return tl::unexpected(std::move(saved.error()));
     }
+  } else if (unsaved_) {
+    (void)renew();
   }
   return next_pid_++;
 }
@@ -112,11 +124,34 @@ Result<Pid> StateFile::take_pid() {
 Result<void> StateFile::save() const {
   const std::string fresh = path_ + ".new";
   const std::string text = nlohmann::json{{"next_pid", reserved_}, {"epoch", epoch_}}.dump() + "\n";
-  if (auto written = write_state(fresh, text); !written) return written;
-  if (std::rename(fresh.c_str(), path_.c_str()) != 0) {
-    return os::system_failure(fmt::format("cannot replace {}", path_));
+  auto saved = write_state(fresh, text);
+  if (saved && std::rename(fresh.c_str(), path_.c_str()) != 0) {
+    saved = os::system_failure(fmt::format("cannot replace {}", path_));
   }
+  if (!saved) (void)::unlink(fresh.c_str());  // half of it takes room for nothing
+  return saved;
+}
+
+Result<void> StateFile::renew() {
+  unsaved_.reset();
+  auto saved = save();
+  if (saved || !optional_) return saved;
+  unsaved_ = std::move(saved.error());
   return {};
+}
+
+void StateFile::report(Log& log) {
+  const std::string text = unsaved_ ? unsaved_->text : std::string();
+  if (text == reported_) return;
+  if (text.empty()) {
+    log.info("state_saved", "file={}", in_quotes(path_));
+  } else {
+    log.warn("state_unsaved",
+             "text=\"the hive goes on: its keeper knows which pids are in use; should keeper and "
+             "coordinator be killed together, agents may not find back\" reason={}",
+             in_quotes(text));
+  }
+  reported_ = text;
 }
 
 }  // namespace beeline::control

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <beeline/result.h>
 
+#include "src/control/log.h"
 #include "src/control/tree.h"
 
 namespace beeline::control {
@@ -18,8 +20,20 @@ class StateFile {
  public:
   /// Reads the file if there is one and writes what counts from now on. Pids below `reserved` were
   /// given out or may be, as the keeper knows, whatever the file says. `epoch()` is higher than in
-  /// any earlier run, and at least the microseconds since boot. Errors: kSystem (cannot write).
-  [[nodiscard]] static Result<StateFile> open(std::string path, Pid reserved = 0);
+  /// any earlier run, and at least the microseconds since boot. If the file is `optional`, since
+  /// the keeper knows all that counts, one that cannot be read or written now is no error. Errors:
+  /// kSystem (cannot read, cannot write).
+  [[nodiscard]] static Result<StateFile> open(std::string path, Pid reserved = 0,
+                                              bool optional = false);
+
+  /// From here on the keeper is told what is reserved, so the file is optional.
+  void make_optional() noexcept { optional_ = true; }
+
+  /// Writes the file again. Errors: kSystem, unless it is optional.
+  Result<void> renew();
+
+  /// Says in the log that the file could not be written, or that it was written after all: once.
+  void report(Log& log);
 
   /// The next pid; never given out before. Errors: kFull (24 bits are used up), kSystem.
   [[nodiscard]] Result<Pid> take_pid();
@@ -42,10 +56,14 @@ class StateFile {
 
  private:
   explicit StateFile(std::string path) noexcept : path_(std::move(path)) {}
+  Result<void> load();
   Result<void> save() const;
 
   std::string path_;
   std::string broken_;
+  bool optional_ = false;
+  std::optional<Error> unsaved_;  // why the file does not say what counts
+  std::string reported_;
   Pid first_pid_ = kKingPid + 1;
   Pid next_pid_ = kKingPid + 1;
   Pid reserved_ = kKingPid + 1;  // the first that is not reserved

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/os/error.h"
+#include "src/os/file_identity.h"
 #include "src/os/memfd.h"
 
 namespace beeline::os {
@@ -17,13 +18,11 @@ namespace {
 constexpr std::size_t kMaxTextBytes = 64 * 1024;
 constexpr int kAcquireTries = 100;
 
-// False if somebody removed or replaced the file between our open and our lock: then the lock is
-// on a file that nobody else will find.
-bool is_still_at(const std::string& path, int fd) noexcept {
-  struct stat ours {};
-  struct stat there {};
-  return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+struct flock whole_file() noexcept {
+  struct flock whole {};  // zeros: all of the file, and no pid as F_OFD_SETLK demands
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return whole;
 }
 
 Error held_error(const std::string& path, int sys_errno) {
@@ -47,9 +46,7 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
     if (!fd.valid()) return system_failure("open lock file '" + path + "'");
     // Whoever may read it may hold a lock that waits for ours to end.
     if (::fchmod(fd.get(), 0600) != 0) return system_failure("lock file '" + path + "'");
-    struct flock whole {};  // zeros: all of the file, and no pid as F_OFD_SETLK demands
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
+    struct flock whole = whole_file();
     if (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
       const int sys_errno = errno;
       if (sys_errno == EAGAIN || sys_errno == EACCES) {
@@ -57,12 +54,25 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
       }
       return system_failure(ErrorCode::kSystem, sys_errno, "lock '" + path + "'");
     }
-    if (is_still_at(path, fd.get())) return LockFile(std::move(fd), path);
+    // If somebody removed or replaced the file between our open and our lock, the lock is on a
+    // file that nobody else will find.
+    if (is_at(path, fd.get())) return LockFile(std::move(fd), path);
   }
   return fail(ErrorCode::kSystem, "lock '" + path + "': the file was removed " +
                                       std::to_string(kAcquireTries) +
                                       " times while we took it; find out who removes it");
 }
+
+Result<bool> LockFile::is_held(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!fd.valid() && errno == ENOENT) return false;
+  if (!fd.valid()) return system_failure("open lock file '" + path + "'");
+  struct flock whole = whole_file();
+  if (::fcntl(fd.get(), F_OFD_GETLK, &whole) == 0) return whole.l_type != F_UNLCK;
+  return system_failure("ask who holds the lock '" + path + "'");
+}
+
+bool LockFile::is_in_place() const noexcept { return held() && is_at(path_, fd_.get()); }
 
 Result<void> LockFile::write_text(std::string_view text) {
   if (!held()) return fail(ErrorCode::kClosed, "write lock file: it is not held");

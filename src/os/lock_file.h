@@ -30,6 +30,13 @@ class LockFile {
   /// is no proof of anything. Errors: kSystem (ENOENT: nobody ever held it).
   [[nodiscard]] static Result<std::string> read_text(const std::string& path);
 
+  /// Whether another process holds the lock of the file; false where there is no such file. Errors:
+  /// kSystem (EACCES: we may not look).
+  [[nodiscard]] static Result<bool> is_held(const std::string& path);
+
+  /// Whether the path still names the file that we hold. If not, somebody else can hold the path.
+  [[nodiscard]] bool is_in_place() const noexcept;
+
   /// The descriptor that carries the lock, still owned by this object; -1 if not held.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   [[nodiscard]] bool held() const noexcept { return fd_.valid(); }

@@ -160,7 +160,7 @@ ssize_t peek_length(int fd) noexcept {
 
 }  // namespace
 
-Result<PacketSocket> PacketSocket::listen(const std::string& path) {
+Result<PacketSocket> PacketSocket::bind(const std::string& path) {
   const auto address = SocketAddress::of(path);
   if (!address) return tl::unexpected<Error>(address.error());
   UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -173,8 +173,21 @@ Result<PacketSocket> PacketSocket::listen(const std::string& path) {
     return system_failure(ErrorCode::kAlreadyRunning, sys_errno,
                           "bind '" + path + "': it exists; whoever holds the lock file removes it");
   }
-  if (::listen(fd.get(), kBacklog) != 0) return system_failure("listen at '" + path + "'");
   return PacketSocket(std::move(fd));
+}
+
+Result<void> PacketSocket::start_listening() {
+  if (::listen(fd_.get(), kBacklog) == 0) return {};
+  return system_failure("listen on a packet socket");
+}
+
+Result<PacketSocket> PacketSocket::listen(const std::string& path) {
+  auto socket = bind(path);
+  if (!socket) return socket;
+  if (auto listening = socket->start_listening(); !listening) {
+    return tl::unexpected<Error>(std::move(listening.error()));
+  }
+  return socket;
 }
 
 Result<PacketSocket> PacketSocket::connect(const std::string& path) {

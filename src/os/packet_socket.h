@@ -45,10 +45,17 @@ class PacketSocket {
  public:
   PacketSocket() noexcept = default;
 
-  /// Listens at `path`, which must not exist (removing a stale one is the caller's job, under the
-  /// lock file). Paths longer than 107 bytes work as long as the last component has at most 80.
-  /// Access is ruled by the mode of the socket file: set umask or chmod. Errors: kAlreadyRunning
-  /// (the path exists), kInvalid (path), kSystem.
+  /// Takes the name `path` for a listener, which must not exist (removing a stale one is the
+  /// caller's job, under the lock file). Paths longer than 107 bytes work as long as the last
+  /// component has at most 80. Access is ruled by the mode of the socket file: set umask or chmod.
+  /// Errors: kAlreadyRunning (the path exists), kInvalid (path), kSystem.
+  [[nodiscard]] static Result<PacketSocket> bind(const std::string& path);
+
+  /// From here on others can connect to what bind() has made; before, they are refused. Errors:
+  /// kSystem.
+  [[nodiscard]] Result<void> start_listening();
+
+  /// Both at once. Errors as bind().
   [[nodiscard]] static Result<PacketSocket> listen(const std::string& path);
 
   /// Connects to a listener, waiting at most kConnectTimeout for a place in its queue. Errors:

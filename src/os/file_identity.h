@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+namespace beeline::os {
+
+/// Which file a descriptor or a path names, whatever the file is called.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+
+  /// Nothing if the descriptor is not open.
+  [[nodiscard]] static std::optional<FileIdentity> of(int fd) noexcept {
+    struct stat found {};
+    if (::fstat(fd, &found) != 0) return std::nullopt;
+    return FileIdentity{found.st_dev, found.st_ino};
+  }
+  /// Nothing if nothing is there. Does not follow a symbolic link.
+  [[nodiscard]] static std::optional<FileIdentity> at(const std::string& path) noexcept {
+    struct stat found {};
+    if (::lstat(path.c_str(), &found) != 0) return std::nullopt;
+    return FileIdentity{found.st_dev, found.st_ino};
+  }
+};
+
+/// Whether `path` names the file that is open as `fd`.
+[[nodiscard]] inline bool is_at(const std::string& path, int fd) noexcept {
+  const auto open = FileIdentity::of(fd);
+  return open.has_value() && open == FileIdentity::at(path);
+}
+
+}  // namespace beeline::os
