@@ -34,7 +34,11 @@ bool Log::begin_anew() {
   struct stat ours {};
   if (path_.empty() || ::fstat(fd_, &ours) != 0 || !S_ISREG(ours.st_mode)) return false;
   // Keeper and coordinator write to one file: the second of them finds it renamed already.
-  if (is_ours()) (void)std::rename(path_.c_str(), old_path(path_).c_str());
+  if (is_ours()) {
+    (void)std::rename(path_.c_str(), old_path(path_).c_str());
+  } else if (::access(path_.c_str(), F_OK) != 0) {
+    return false;  // it was removed: the hive ends, or its keeper makes it again
+  }
   return reopen();
 }
 
