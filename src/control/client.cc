@@ -41,12 +41,14 @@ tl::unexpected<Error> missing_fds(std::size_t expected, std::size_t found) {
       fmt::format("the coordinator sent {} file descriptors, {} were expected", found, expected));
 }
 
-constexpr std::chrono::milliseconds kPatience{2000};   // with a keeper that does not listen yet
+constexpr std::chrono::milliseconds kPatience{2000};  // with a keeper that does not listen yet
 constexpr std::chrono::milliseconds kLookAgain{2};
-constexpr std::chrono::milliseconds kShortPatience{50};  // where we may not see whether there is one
+constexpr std::chrono::milliseconds kShortPatience{
+    50};  // where we may not see whether there is one
 
-/// Connects to the hive. While a keeper holds the lock and does not listen, it is about to: it binds
-/// its socket before it listens, and puts back one that was removed. So waits for that a while.
+/// Connects to the hive. While a keeper holds the lock and does not listen, it is about to: it
+/// binds its socket before it listens, and puts back one that was removed. So waits for that a
+/// while.
 Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
                                            std::chrono::nanoseconds patience) {
   const std::int64_t start_ns = os::monotonic_ns();
@@ -55,7 +57,8 @@ Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
     if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
     const auto held = os::LockFile::is_held(paths.lock);
     if (held && !*held) return socket;
-    const std::int64_t most_ns = std::chrono::nanoseconds(held ? kPatience : kShortPatience).count();
+    const std::int64_t most_ns =
+        std::chrono::nanoseconds(held ? kPatience : kShortPatience).count();
     if (os::monotonic_ns() - start_ns >= std::min(most_ns, patience.count())) return socket;
     (void)os::wait_readable(-1, kLookAgain);
   }

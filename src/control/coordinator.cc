@@ -74,8 +74,8 @@ int run_coordinator(HiveFacts facts, const CoordinatorOptions& options, os::Pack
   KeeperClient keeper(std::move(keeper_socket));
   std::string reason;
   try {
-    const auto served = serve(std::move(facts), options, std::move(listener), keeper, log,
-                              std::move(table));
+    const auto served =
+        serve(std::move(facts), options, std::move(listener), keeper, log, std::move(table));
     if (served) return *served;
     reason = served.error().text;
   } catch (const std::exception& error) {

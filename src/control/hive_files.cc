@@ -17,8 +17,9 @@
 namespace beeline::control {
 namespace {
 
-constexpr std::int64_t kLookNs = 10'000'000'000;   // between looks that nothing has asked for
-constexpr std::int64_t kMendNs = 1'000'000'000;    // at least between two times of mending
+constexpr std::int64_t kLookNs = 10'000'000'000;  // between looks that nothing has asked for
+constexpr std::int64_t kMendNs = 1'000'000'000;   // at least between two times of mending
+constexpr std::int64_t kSettleNs = 20'000'000;    // time for a program that removes a directory
 
 bool is_there(const std::string& path) { return os::FileIdentity::at(path).has_value(); }
 
@@ -86,11 +87,10 @@ Result<void> HiveFiles::settle_directory(Log& log) {
   if (group_) {
     opening_ = {*found, *group_};
   } else if ((found->mode & 077) != 0) {
-    log.info(
-        "directory_is_wide",
-        "directory={} mode={:o} text=\"others may look into it, as its user wants; the socket "
-        "is for him alone\"",
-        in_quotes(paths_.directory), found->mode);
+    log.info("directory_is_wide",
+             "directory={} mode={:o} text=\"others may look into it, as its user wants; the socket "
+             "is for him alone\"",
+             in_quotes(paths_.directory), found->mode);
   }
   // Before the directory is opened: the next keeper knows how it was, whatever happens to us.
   return write_holder();
@@ -136,7 +136,7 @@ void HiveFiles::protect() {
 }
 
 void HiveFiles::watch() {
-  // Of a directory that is gone, the nearest one above it learns that it is there again.
+  // If the directory is gone, watch the nearest one above it, to learn that it is there again.
   if (std::exchange(watches_above_, !is_there(paths_.directory))) watch_ = os::DirectoryWatch();
   std::string path = paths_.directory;
   while (watch_.fd() >= 0 && !watch_.add(path) && path.size() > 1) {
@@ -149,8 +149,11 @@ void HiveFiles::watch() {
 
 void HiveFiles::notice() noexcept {
   if (!watch_.drain()) return;
-  // Whoever removes files all the time, or a file that cannot be made, does not keep us busy.
-  next_look_ns_ = std::min(next_look_ns_, mended_ns_ == 0 ? 0 : mended_ns_ + kMendNs);
+  // A program that removes files all the time, or a file that cannot be made, does not keep us
+  // busy.
+  const std::int64_t soon_ns = os::monotonic_ns() + kSettleNs;
+  const std::int64_t again_ns = mended_ns_ == 0 ? 0 : mended_ns_ + kMendNs;
+  next_look_ns_ = std::min(next_look_ns_, std::max(soon_ns, again_ns));
 }
 
 std::string HiveFiles::gone() const {
@@ -181,15 +184,17 @@ bool HiveFiles::mend(Log& log) {
   if (!restored) {
     const bool taken = restored.error().code == ErrorCode::kAlreadyRunning;
     say(log, taken ? "files_taken" : "files_gone",
-        fmt::format("{}: {} in {}: {}; agents of this hive go on, nobody finds it",
-                    taken ? "another hive is in the place of this one" : "removed and not made again",
-                    names, paths_.directory, restored.error().text));
+        fmt::format(
+            "{}: {} in {}: {}; agents of this hive go on, nobody finds it",
+            taken ? "another hive is in the place of this one" : "removed and not made again",
+            names, paths_.directory, restored.error().text));
     return other_log;
   }
   (void)log.follow();
-  say(log, "files_restored",
-      fmt::format("removed while the hive was in use, and made again: {} in {}", names,
-                  paths_.directory));
+  log.warn("files_restored", "text={}",
+           in_quotes(fmt::format("removed while the hive was in use, and made again: {} in {}",
+                                 names, paths_.directory)));
+  said_.clear();
   return true;
 }
 
@@ -202,8 +207,8 @@ void HiveFiles::say(Log& log, std::string_view event, std::string text) {
 Result<void> HiveFiles::restore() {
   if (!lock_.is_in_place()) {
     if (auto prepared = prepare_directory(paths_); !prepared) return prepared;
-    // Whoever holds the lock of the file that has this name owns the place: another hive, if that
-    // was quicker than we are. The old lock ends once we have the new one.
+    // The place belongs to the keeper that locks the file which has this name: to another one, if
+    // that was quicker than we are. The old lock ends once we have the new one.
     auto lock = os::LockFile::acquire(paths_.lock);
     if (!lock) return tl::unexpected(std::move(lock.error()));
     lock_ = std::move(*lock);
@@ -254,7 +259,7 @@ void HiveFiles::remove(Log& log) {
 }
 
 void HiveFiles::leave_as_found() {
-  // Where a dead socket lay, ours lies dead in its place.
+  // If a dead socket lay there, ours lies dead in its place.
   if (!was_there(paths_.socket)) unlink_socket();
   if (!lock_.is_in_place()) return;
   for (const std::string& path : all_paths()) {

@@ -78,8 +78,8 @@ class HiveFiles {
   HivePaths paths_;
   std::optional<gid_t> group_;
   os::LockFile lock_;
-  std::string text_before_;               // of the lock file
-  bool made_directory_ = false;           // by this start
+  std::string text_before_;                // of the lock file
+  bool made_directory_ = false;            // by this start
   std::vector<std::string> there_before_;  // files of the hive that this start has found
   std::string since_;
   std::string log_path_;

@@ -223,7 +223,8 @@ Error Keeper::early_end(int status) const {
   if (!last_words_.empty()) {
     text += last_words_;
   } else if (WIFSIGNALED(status)) {
-    text += fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    text +=
+        fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   } else {
     text += fmt::format("exit status {}", WEXITSTATUS(status));
   }

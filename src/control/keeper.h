@@ -34,8 +34,8 @@ struct KeeperOptions {
 /// One thread, and the process must have no other: it forks without exec.
 class Keeper {
  public:
-  /// Listens. `files` is borrowed for the life of the keeper. Errors: kSystem, kInvalid (path of the
-  /// socket).
+  /// Listens. `files` is borrowed for the life of the keeper. Errors: kSystem, kInvalid (path of
+  /// the socket).
   [[nodiscard]] static Result<Keeper> open(KeeperOptions options, HiveFiles& files);
 
   /// Keeps the hive until it goes down, then removes its files. Errors: kSystem; kClosed if the

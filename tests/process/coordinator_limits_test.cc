@@ -89,7 +89,7 @@ TEST_F(LimitsTest, ALifeThatTheKeeperHasNotGotWholeIsNobodysPredecessor) {
   ASSERT_TRUE(is_ok(half.provide(true)));
   ASSERT_TRUE(is_ok(half.client.detach({})));
   ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
-  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 3));  // as many as it polls
+  ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));  // as many as it polls
   ASSERT_EQ(::kill(status->keeper_pid, SIGCONT), 0);
   EXPECT_TRUE(eventually([&] { return log().find("event=restart_failed") != std::string::npos; }));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, RLIM_INFINITY));

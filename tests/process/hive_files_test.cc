@@ -1,0 +1,236 @@
+// The files of a hive: a start that fails leaves them as they were, a keeper protects those of a
+// hive in use and makes them again, and nobody removes another hive's.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "coordinator_fixture.h"
+#include "src/control/log.h"
+
+namespace beeline::control {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class HiveFilesTest : public CoordinatorTest {
+ protected:
+  [[nodiscard]] fs::path hive() const { return root_ + "/hive"; }
+
+  static StatusAnswer status() {
+    ClientOptions options;
+    options.start = false;
+    auto client = Client::connect(options);
+    EXPECT_TRUE(is_ok(client));
+    auto status = client ? client->status() : Result<StatusAnswer>(StatusAnswer());
+    EXPECT_TRUE(is_ok(status));
+    return status ? *status : StatusAnswer();
+  }
+  static void kill_and_wait(pid_t process) {
+    const auto pidfd = os::open_pidfd(process);
+    ASSERT_TRUE(is_ok(pidfd));
+    ASSERT_TRUE(os::send_signal(pidfd->get(), SIGKILL));
+    ASSERT_TRUE(os::wait_readable(pidfd->get(), kLong));
+  }
+  /// The names in the directory, of each its text.
+  [[nodiscard]] std::map<std::string, std::string> contents() const {
+    std::map<std::string, std::string> found;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(hive(), none)) {
+      found[entry.path().filename()] = entry.is_regular_file() ? text_of(entry.path()) : "";
+    }
+    return found;
+  }
+  /// Starts a hive that cannot serve: its segments are larger than the limit of file sizes.
+  [[nodiscard]] std::string fail_to_start() {
+    const std::string errors = root_ + "/stderr";
+    const std::string command = "ulimit -f 100; '" + program() + "' 2>'" + errors + "'";
+    EXPECT_EQ(WEXITSTATUS(std::system(("bash -c \"" + command + "\"").c_str())), 1);
+    return text_of(errors);
+  }
+  bool is_logged(const std::string& part) {
+    return eventually([&] { return log().find(part) != std::string::npos; });
+  }
+};
+
+// ---- Starts that fail ---------------------------------------------------------------------------
+
+TEST_F(HiveFilesTest, AStartThatFailsRemovesNothingThatItDidNotMake) {
+  ASSERT_EQ(run_beelined({}).first, 0);
+  TestAgent lead = agent(named("lead"));
+  const StatusAnswer first = status();
+  for (const pid_t process : {first.keeper_pid, first.coordinator_pid}) {
+    ASSERT_NO_FATAL_FAILURE(kill_and_wait(process));
+  }
+  const auto before = contents();
+  ASSERT_EQ(before.size(), 4U);
+  const std::string text = fail_to_start();
+  EXPECT_NE(text.find("File too large"), std::string::npos) << "the reason: " << text;
+  EXPECT_NE(text.find((hive() / "beelined.log").string()), std::string::npos) << text;
+  auto after = contents();
+  EXPECT_TRUE(after.contains("state.json"));
+  EXPECT_EQ(after["lock"], before.at("lock"));
+  EXPECT_TRUE(after["beelined.log"].starts_with(before.at("beelined.log")));
+  EXPECT_TRUE(after.contains("socket"));
+  EXPECT_EQ(after.size(), before.size());
+
+  ASSERT_EQ(run_beelined({}).first, 0);
+  EXPECT_GT(agent(named("newcomer")).pid(), lead.pid()) << "the number was given out again";
+  EXPECT_TRUE(is_ok(lead.resume())) << "an agent that lives is refused";
+}
+
+TEST_F(HiveFilesTest, AFirstStartThatFailsLeavesNothingBehind) {
+  for (const bool was_there : {false, true}) {
+    if (was_there) fs::create_directory(hive());
+    const std::string text = fail_to_start();
+    EXPECT_NE(text.find("File too large"), std::string::npos) << "the reason: " << text;
+    EXPECT_EQ(text.find("see "), std::string::npos) << "the log has gone: " << text;
+    EXPECT_EQ(fs::exists(hive()), was_there);
+    EXPECT_TRUE(contents().empty());
+  }
+  fs::remove(hive());
+}
+
+TEST_F(HiveFilesTest, AFileThatIsNoSocketIsNotReplaced) {
+  fs::create_directory(hive());
+  std::ofstream(hive() / "socket") << "mine";
+  const auto [code, text] = run_beelined({});
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(text.find("no socket"), std::string::npos) << text;
+  EXPECT_EQ(contents().at("socket"), "mine");
+  EXPECT_EQ(contents().size(), 1U);
+  fs::remove_all(hive());
+}
+
+// ---- Files in use -------------------------------------------------------------------------------
+
+// As systemd-tmpfiles asks before it removes old files.
+TEST_F(HiveFilesTest, TheFilesOfAHiveAreMarkedAsInUse) {
+  start();
+  const os::UniqueFd directory(::open(hive().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_NE(::flock(directory.get(), LOCK_EX | LOCK_NB), 0);
+  EXPECT_EQ(errno, EWOULDBLOCK);
+  const std::string listeners = text_of("/proc/net/unix");
+  EXPECT_NE(listeners.find(" " + (hive() / "socket").string() + "\n"), std::string::npos);
+  EXPECT_TRUE(is_ok(connect().down()));
+  EXPECT_EQ(::flock(directory.get(), LOCK_EX | LOCK_NB), 0) << "it is held by nobody";
+}
+
+TEST_F(HiveFilesTest, WhatIsRemovedFromAHiveInUseIsMadeAgain) {
+  ASSERT_EQ(run_beelined({}).first, 0);
+  TestAgent lead = agent(named("lead"));
+  const StatusAnswer first = status();
+  for (const std::string name : {"socket", "lock", "state.json", "beelined.log", "", "."}) {
+    SCOPED_TRACE("removed: " + (name.empty() ? "all" : name));
+    if (name.empty()) {
+      std::error_code comes_back;  // before all of it has gone
+      fs::remove_all(hive(), comes_back);
+    } else if (name == ".") {
+      fs::rename(hive(), root_ + "/moved");
+    } else {
+      fs::remove(hive() / name);
+    }
+    ASSERT_TRUE(eventually([&] { return contents().size() == 4; }));
+    EXPECT_EQ(status().keeper_pid, first.keeper_pid);
+    EXPECT_EQ(run_beelined({}).first, 3) << "a second hive";
+    EXPECT_TRUE(is_ok(lead.client.status())) << "nobody loses its connection";
+    EXPECT_EQ(agent(named("")).client.status()->keeper_pid, first.keeper_pid);
+  }
+  EXPECT_TRUE(eventually([&] {
+    return text_of(hive() / "beelined.log").find("event=files_restored") != std::string::npos;
+  }));
+  ASSERT_NO_FATAL_FAILURE(kill_and_wait(first.coordinator_pid));
+  EXPECT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  EXPECT_TRUE(is_ok(connect().down()));
+  EXPECT_FALSE(fs::exists(hive()));
+}
+
+// The place cannot be made again: what is above it is not ours.
+TEST_F(HiveFilesTest, ACoordinatorThatDiesIsReplacedThoughAllFilesAreGone) {
+  const std::string above = root_ + "/above";
+  fs::create_directory(above);
+  ::setenv("BEELINE_DIR", (above + "/hive").c_str(), 1);
+  start();
+  TestAgent lead = agent(named("lead"));
+  const StatusAnswer first = status();
+  fs::remove_all(above);
+  EXPECT_TRUE(is_logged("event=files_gone"));
+  ASSERT_NO_FATAL_FAILURE(kill_and_wait(first.coordinator_pid));
+  EXPECT_TRUE(is_logged("restarts=1"));
+  EXPECT_TRUE(is_logged("event=state_unsaved"));
+  fs::create_directory(above);
+  EXPECT_TRUE(is_logged("event=files_restored"));
+  EXPECT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  EXPECT_GT(agent(named("next")).pid(), lead.pid());
+  EXPECT_EQ(status().keeper_pid, first.keeper_pid);
+  EXPECT_TRUE(eventually([&] { return fs::exists(above + "/hive/state.json"); }));
+}
+
+TEST_F(HiveFilesTest, AKeeperWhosePlaceIsTakenSaysSoAndLeavesTheOtherHiveAlone) {
+  start();
+  const StatusAnswer first = status();
+  const auto keeper = os::open_pidfd(first.keeper_pid);
+  ASSERT_TRUE(is_ok(keeper));
+  ASSERT_EQ(::kill(first.keeper_pid, SIGSTOP), 0);
+  fs::remove_all(hive());
+  ASSERT_EQ(run_beelined({"--log", root_ + "/second.log"}).first, 0);
+  const StatusAnswer second = status();
+  EXPECT_NE(second.keeper_pid, first.keeper_pid);
+  ASSERT_EQ(::kill(first.keeper_pid, SIGCONT), 0);
+  EXPECT_TRUE(is_logged("event=files_taken"));
+  const auto before = contents();
+  ASSERT_EQ(::kill(first.keeper_pid, SIGTERM), 0);
+  EXPECT_TRUE(os::wait_readable(keeper->get(), kLong));
+  EXPECT_TRUE(is_logged("event=files_left"));
+  EXPECT_EQ(contents(), before);
+  EXPECT_EQ(status().keeper_pid, second.keeper_pid);
+}
+
+// ---- Files that cannot be written ---------------------------------------------------------------
+
+TEST_F(HiveFilesTest, AStateFileThatCannotBeWrittenStopsTheFirstStartAndNoLaterOne) {
+  fs::create_directories(hive() / "state.json.new");  // whatever writes it fails
+  const auto [code, text] = run_beelined({});
+  EXPECT_EQ(code, 1);
+  EXPECT_NE(text.find((hive() / "state.json").string()), std::string::npos) << text;
+  fs::remove(hive() / "state.json.new");
+
+  start();
+  TestAgent lead = agent(named("lead"));
+  fs::create_directory(hive() / "state.json.new");
+  ASSERT_NO_FATAL_FAILURE(kill_and_wait(status().coordinator_pid));
+  ASSERT_TRUE(eventually([&] { return lead.resume().has_value(); }));
+  EXPECT_TRUE(is_logged("event=state_unsaved"));
+  EXPECT_GT(agent(named("next")).pid(), lead.pid());
+  fs::remove(hive() / "state.json.new");
+  EXPECT_TRUE(eventually([&] {
+    (void)agent(named(""));
+    return log().find("event=state_saved") != std::string::npos;
+  }));
+}
+
+TEST_F(HiveFilesTest, ALogAtTheLimitOfFileSizesEndsNobody) {
+  ASSERT_EQ(run_beelined({}).first, 0);
+  TestAgent lead = agent(named("lead"));
+  const StatusAnswer first = status();
+  const auto log_bytes = fs::file_size(hive() / "beelined.log");
+  for (const pid_t process : {first.keeper_pid, first.coordinator_pid}) {
+    const rlimit limit{log_bytes + 10, log_bytes + 10};
+    ASSERT_EQ(::prlimit(process, RLIMIT_FSIZE, &limit, nullptr), 0);
+  }
+  for (int i = 0; i < 20; ++i) (void)agent(named(""));
+  EXPECT_EQ(status().coordinator_pid, first.coordinator_pid);
+  EXPECT_TRUE(fs::exists(hive() / "beelined.log.1")) << "it is begun anew";
+  EXPECT_NE(text_of(hive() / "beelined.log").find("lines_dropped="), std::string::npos)
+      << "what was lost is counted";
+}
+
+}  // namespace
+}  // namespace beeline::control
