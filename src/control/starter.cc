@@ -104,6 +104,7 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
   const os::UniqueFd read_end(ends[0]);
   os::UniqueFd write_end(ends[1]);
+  if (!read_end.valid() || !write_end.valid()) return os::system_failure("cannot make a pipe");
 
   const std::string program = find_program();
   const std::array<int, 1> keep{write_end.get()};

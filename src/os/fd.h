@@ -6,12 +6,19 @@
 
 namespace beeline::os {
 
-/// Owns one file descriptor and closes it. Moved-from and default objects own none (-1).
+/// The numbers below are the standard streams'. They stay theirs while the program has closed them:
+/// whoever writes to a stream then writes to what has its number.
+inline constexpr int kFirstFd = 3;
+
+/// Owns one file descriptor and closes it. Moved-from and default objects own none (-1). It never
+/// owns a number below kFirstFd: one that it is given is moved up, closed on exec, before it is
+/// used for anything, so get() may be another number than was given. Where none is free it owns
+/// none and errno says why (EMFILE), as after the call that makes a descriptor.
 class UniqueFd {
  public:
   UniqueFd() noexcept = default;
   /// Takes ownership of `fd`; any negative value means none.
-  explicit UniqueFd(int fd) noexcept : fd_(fd < 0 ? -1 : fd) {}
+  explicit UniqueFd(int fd) noexcept : fd_(fd >= kFirstFd ? fd : move_up(fd)) {}
   ~UniqueFd() { reset(); }
 
   UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -31,6 +38,8 @@ class UniqueFd {
   void reset(int fd = -1) noexcept;
 
  private:
+  static int move_up(int fd) noexcept;
+
   int fd_ = -1;
 };
 

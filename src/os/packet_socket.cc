@@ -115,7 +115,11 @@ std::vector<UniqueFd> take_fds(msghdr& message) {
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      fds.emplace_back(fd);
+      if (UniqueFd own(fd); own.valid()) {
+        fds.push_back(std::move(own));
+      } else {
+        message.msg_flags |= MSG_CTRUNC;
+      }
     }
   }
   return fds;
@@ -217,8 +221,10 @@ Result<std::pair<PacketSocket, PacketSocket>> PacketSocket::pair() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
     return system_failure("make pair of packet sockets");
   }
-  for (const int end : ends) enlarge_buffers(end);
-  return std::pair(PacketSocket(UniqueFd(ends[0])), PacketSocket(UniqueFd(ends[1])));
+  std::array<UniqueFd, 2> own{UniqueFd(ends[0]), UniqueFd(ends[1])};
+  if (!own[0].valid() || !own[1].valid()) return system_failure("make pair of packet sockets");
+  for (const UniqueFd& end : own) enlarge_buffers(end.get());
+  return std::pair(PacketSocket(std::move(own[0])), PacketSocket(std::move(own[1])));
 }
 
 Result<PacketSocket> PacketSocket::from_fd(UniqueFd fd) {
@@ -355,6 +361,7 @@ Result<PeerIdentity> PacketSocket::peer_identity() const {
   length = sizeof pidfd;
   if (::getsockopt(fd_.get(), SOL_SOCKET, kPeerPidfd, &pidfd, &length) == 0) {
     peer.pidfd.reset(pidfd);
+    if (!peer.pidfd.valid()) return system_failure("keep the pidfd of the peer");
     return peer;
   }
   const int sys_errno = errno;

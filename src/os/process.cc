@@ -29,11 +29,19 @@ Result<void> raise_fd_limit() {
   return system_failure("raise limit of open files to " + std::to_string(limit.rlim_max));
 }
 
+void lower_fd_limit(std::uint64_t soft) noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= soft) return;
+  limit.rlim_cur = soft;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 Result<void> fill_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;
     // It gets the lowest number that is free, which is this one.
-    if (::open("/dev/null", O_RDWR) < 0) return system_failure("open /dev/null");
+    const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (::open("/dev/null", wrong_way) < 0) return system_failure("open /dev/null");
   }
   return {};
 }

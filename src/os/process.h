@@ -15,8 +15,13 @@ namespace beeline::os {
 /// Raises the soft limit of open files to the hard one. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit();
 
-/// Opens /dev/null in the place of each standard stream that is closed. Else the next file that is
-/// opened gets its number, and is written to by whoever writes to that stream. Errors: kSystem.
+/// Lowers the soft limit of open files to `soft`; a lower one stays. May be called from a fork
+/// handler.
+void lower_fd_limit(std::uint64_t soft) noexcept;
+
+/// Opens /dev/null in the place of each standard stream that is closed, so that no other file gets
+/// its number. It is opened the wrong way round: to read from or write to such a stream fails, as
+/// if it were closed. Errors: kSystem.
 [[nodiscard]] Result<void> fill_standard_streams();
 
 /// Closes every descriptor but the standard streams and those in `keep`; needs none that is free.

@@ -84,9 +84,7 @@ Result<Pipe> make_pipe() {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return system_failure("make pipe");
   Pipe pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
-  // Where stdin was closed, the write end could lie on its number and be replaced by /dev/null.
-  pipe.write_end.reset(::fcntl(ends[1], F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (!pipe.write_end.valid()) return system_failure("duplicate pipe");
+  if (!pipe.read_end.valid() || !pipe.write_end.valid()) return system_failure("make pipe");
   return pipe;
 }
 

@@ -63,6 +63,27 @@ TEST(FdTest, ClosesOnceAndMoves) {
   EXPECT_TRUE(has_error(duplicate(-1), ErrorCode::kSystem));
 }
 
+// A14
+TEST(FdTest, NeverOwnsTheNumberOfAStandardStream) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
+    const UniqueFd made(::open("/dev/null", O_RDONLY));
+    UniqueFd taken;
+    taken.reset(::open("/dev/null", O_RDONLY));
+    const auto copy = duplicate(made.get());
+    const bool high = made.get() >= kFirstFd && taken.get() >= kFirstFd && copy->get() >= kFirstFd;
+    const bool closed_on_exec = (::fcntl(made.get(), F_GETFD) & FD_CLOEXEC) != 0;
+    const bool free = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+    const bool filled = fill_standard_streams().has_value();
+    const bool broken = ::write(STDOUT_FILENO, "x", 1) < 0 && ::read(STDIN_FILENO, nullptr, 0) < 0;
+    ::_exit(high && closed_on_exec && free && filled && broken ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(ClockTest, ClocksAgree) {
   const std::int64_t coarse = coarse_ns();
   const std::int64_t fine = monotonic_ns();

@@ -12,6 +12,7 @@
 #include <beeline/result.h>
 #include <beeline/version.h>
 
+#include "src/os/process.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
 
@@ -80,6 +81,9 @@ int main(int argc, char** argv) {
   // A reader that has gone is an error of write(), not the end of us.
   ::signal(SIGPIPE, SIG_IGN);
   (void)std::setlocale(LC_CTYPE, "");
+  if (const auto filled = beeline::os::fill_standard_streams(); !filled) {
+    return static_cast<int>(beeline::cli::ExitCode::kError);  // there may be no stderr to say why
+  }
   try {
     return beeline::cli::run(argc, argv);
   } catch (const std::exception& error) {

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "src/os/error.h"
+#include "src/os/process.h"
 #include "tools/shm_dump/dump.h"
 #include "tools/shm_dump/text.h"
 
@@ -246,6 +247,7 @@ int main_with(int argc, char** argv) {
 }  // namespace beeline::dump
 
 int main(int argc, char** argv) {
+  if (const auto filled = beeline::os::fill_standard_streams(); !filled) return 1;
   const int status = beeline::dump::main_with(argc, argv);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
   std::perror("shm-dump: cannot write the result");
