@@ -47,13 +47,15 @@ struct ServeOptions {
 /// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
 class Agent {
  public:
-  /// Joins a hive, starting its coordinator on first use. Attaching under the name of an agent
-  /// whose process has ended takes over its home: messages that it had not finished come again,
-  /// flagged as redelivered if they had been handed out. Errors: kNoCoordinator, kAlreadyRunning
-  /// (an agent of that name lives), kNoAgent and kPeerDead (the parent), kDenied (the role, or the
-  /// user), kInvalid (an option and its limits), kFull (the hive, or an inbox_capacity that is too
-  /// small for what the predecessor left), kNoMemory, kBadSegment (the predecessor's home),
-  /// kWrongVersion, kTimeout, kClosed (the coordinator died again and again), kSystem.
+  /// Joins a hive, starting its coordinator on first use. Raises the soft limit of open files of
+  /// this process, unless AttachOptions::raise_fd_limit is false. Attaching under the name of an
+  /// agent whose process has ended takes over its home: messages that it had not finished come
+  /// again, flagged as redelivered if they had been handed out. Errors: kNoCoordinator,
+  /// kAlreadyRunning (an agent of that name lives), kNoAgent and kPeerDead (the parent), kDenied
+  /// (the role, or the user), kInvalid (an option and its limits), kFull (the hive, or an
+  /// inbox_capacity that is too small for what the predecessor left), kNoMemory, kBadSegment (the
+  /// predecessor's home), kWrongVersion, kTimeout, kClosed (the coordinator died again and again),
+  /// kSystem.
   [[nodiscard]] static Result<Agent> attach(const AttachOptions& options);
 
   Agent(Agent&&) noexcept;

@@ -218,6 +218,11 @@ struct AttachOptions {
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
   bool start_coordinator = true;
+  /// Raise the soft limit of open files of this process to its hard one: each peer takes four
+  /// descriptors. A program that uses select(), which aborts at descriptors from 1,024 on, says
+  /// false. A child made by fork() has the old limit again; one made by posix_spawn(), vfork(),
+  /// system() or popen() inherits the raised one.
+  bool raise_fd_limit = true;
   /// Longest wait for the coordinator in one control call.
   std::chrono::nanoseconds control_timeout = std::chrono::seconds(10);
 

@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include "src/agent/core.h"
+#include "src/agent/fd_limit.h"
 #include "src/control/hive_paths.h"
 #include "src/control/roles.h"
 #include "src/os/event_fd.h"
-#include "src/os/process.h"
 #include "src/segment/names.h"
 
 namespace beeline {
@@ -138,7 +138,8 @@ Result<void> AgentCore::join() {
   auto receive_rate = bucket_of("receive", options_.receive_rate, options_.receive_burst);
   if (!receive_rate) return tl::unexpected(receive_rate.error());
   receive_rates_ = receive::Rates(*receive_rate);
-  static_cast<void>(os::raise_fd_limit());  // a low limit shows as kSystem where it hurts
+  // A low limit shows as kSystem where it hurts.
+  if (options_.raise_fd_limit) static_cast<void>(raise_fd_limit_for_peers());
   const auto paths = control::find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
   hive_ = paths->hive;

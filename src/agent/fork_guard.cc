@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/agent/core.h"
+#include "src/agent/fd_limit.h"
 
 namespace beeline {
 
@@ -28,6 +29,7 @@ void before_fork() { cores().mutex.lock(); }
 void after_fork() { cores().mutex.unlock(); }
 
 void in_child() {
+  restore_fd_limit_in_child();
   for (AgentCore* core : cores().all) core->become_a_copy();
   cores().mutex.unlock();
 }
