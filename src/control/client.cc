@@ -10,6 +10,8 @@
 
 #include "src/control/hive_holder.h"
 #include "src/control/hive_paths.h"
+#include "src/control/hive_place.h"
+#include "src/control/names.h"
 #include "src/control/starter.h"
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
@@ -53,7 +55,7 @@ Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
                                            std::chrono::nanoseconds patience) {
   const std::int64_t start_ns = os::monotonic_ns();
   for (;;) {
-    auto socket = os::PacketSocket::connect(paths.socket);
+    auto socket = connect_to_hive(paths);
     if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
     const auto held = os::LockFile::is_held(paths.lock);
     if (held && !*held) return socket;
@@ -80,14 +82,15 @@ tl::unexpected<Error> nobody_listens(const HivePaths& paths) {
                           paths.hive, paths.socket));
 }
 
+/// `started`: becomes true if the hive was started here.
 Result<os::PacketSocket> connect_to(const HivePaths& paths, const ClientOptions& options,
-                                    std::chrono::nanoseconds patience) {
+                                    std::chrono::nanoseconds patience, bool& started) {
   auto socket = connect_patiently(paths, patience);
   if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
   if (options.start) {
-    if (auto started = start_coordinator(paths, options.deadline); !started) {
-      return tl::unexpected(std::move(started.error()));
-    }
+    const auto ours = start_coordinator(paths, options.deadline);
+    if (!ours) return tl::unexpected(ours.error());
+    started = started || *ours;
     socket = connect_patiently(paths, patience);
     if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
   }
@@ -103,6 +106,7 @@ Result<Client> Client::connect(const ClientOptions& options) {
   client.options_ = options;
   client.options_.hive = paths->hive;
   client.socket_path_ = paths->socket;
+  client.directory_ = paths->directory;
   if (auto connected = client.reconnect(); !connected) {
     return tl::unexpected(std::move(connected.error()));
   }
@@ -115,7 +119,7 @@ Result<void> Client::reconnect() {
   announcements_.clear();
   const auto paths = find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
-  auto socket = connect_to(*paths, options_, options_.deadline);
+  auto socket = connect_to(*paths, options_, options_.deadline, has_started_);
   if (!socket) return tl::unexpected(std::move(socket.error()));
   socket_path_ = paths->socket;
   socket_ = std::move(*socket);
@@ -127,7 +131,8 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   if (!candidate_.valid()) {
     const auto paths = find_hive(options_.hive);
     if (!paths) return tl::unexpected(paths.error());
-    auto socket = connect_to(*paths, options_, std::chrono::nanoseconds::zero());
+    auto socket =
+        connect_to(*paths, options_, std::chrono::nanoseconds::zero(), has_started_);
     if (!socket) return tl::unexpected(std::move(socket.error()));
     const std::string question = build(StatusRequest{}, next_seq_++);
     if (auto sent = socket->send(question, {}, patience); !sent) {

@@ -91,6 +91,7 @@ class Client {
 
   // An agent calls these; fds are borrowed.
   /// kAlreadyRunning: an agent of that name lives. kNoAgent: the parent. kWrongVersion: the layout.
+  /// kInvalid: a name that is none.
   [[nodiscard]] Result<Attached> attach(AttachRequest request);
   /// kBadSegment: a segment is not sealed as it must be.
   [[nodiscard]] Result<void> provide(int home, int status, int event, bool ready);
@@ -140,6 +141,11 @@ class Client {
   /// holds already do not show here: drain it before you block.
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
   [[nodiscard]] const std::string& socket_path() const noexcept { return socket_path_; }
+  /// The name of the hive, and the directory in which its files lie.
+  [[nodiscard]] const std::string& hive() const noexcept { return options_.hive; }
+  [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
+  /// Whether connect() has started the hive: nobody ran it before.
+  [[nodiscard]] bool has_started() const noexcept { return has_started_; }
   /// Ends the connection. try_next() still yields what had arrived, but for links: those are
   /// announced again after a resume, and their places are of a directory that the agent may not
   /// have mapped.
@@ -172,6 +178,8 @@ class Client {
 
   ClientOptions options_;
   std::string socket_path_;
+  std::string directory_;
+  bool has_started_ = false;
   os::PacketSocket socket_;
   os::PacketSocket candidate_;  // asked, and not answered yet
   std::uint64_t next_seq_ = 1;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/hive_place.h"
 #include "src/control/names.h"
 #include "src/os/error.h"
 
@@ -23,7 +24,7 @@ constexpr auto kLock = "/lock";
 constexpr mode_t kGroupMode = 0750;  // of the directory, where a group may join
 
 std::string_view environment(const char* name) {
-  const char* value = std::getenv(name);
+  const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
@@ -37,14 +38,20 @@ std::string absolute(std::string_view path) {
   return fmt::format("{}/{}", here.data(), path);
 }
 
-std::string hive_directory(const std::string& hive) {
+/// Where $BEELINE_DIR does not say.
+void choose_directory(HivePaths& paths) {
   if (const auto runtime = environment("XDG_RUNTIME_DIR"); !runtime.empty()) {
-    return fmt::format("{}/beeline/{}", runtime, hive);
+    paths.place = Place::kRuntime;
+    paths.directory = fmt::format("{}/beeline/{}", absolute(runtime), paths.hive);
+    return;
   }
   if (may_write("/run/beeline") || (::access("/run/beeline", F_OK) != 0 && may_write("/run"))) {
-    return fmt::format("/run/beeline/{}", hive);
+    paths.place = Place::kRun;
+    paths.directory = fmt::format("/run/beeline/{}", paths.hive);
+    return;
   }
-  return fmt::format("/tmp/beeline-{}/{}", ::geteuid(), hive);
+  paths.place = Place::kTmp;
+  paths.directory = fmt::format("/tmp/beeline-{}/{}", ::geteuid(), paths.hive);
 }
 
 /// The name of a hive: as wanted, else the one that the directory belongs to.
@@ -121,7 +128,7 @@ Result<HivePaths> find_hive(std::string_view hive) {
   if (auto good = check_hive_name(paths.hive); !good) {
     return tl::unexpected(std::move(good.error()));
   }
-  if (paths.directory.empty()) paths.directory = hive_directory(paths.hive);
+  if (paths.directory.empty()) choose_directory(paths);
   paths.socket = paths.directory + "/socket";
   paths.lock = paths.directory + kLock;
   paths.state = paths.directory + "/state.json";
@@ -132,9 +139,10 @@ Result<HivePaths> find_hive(std::string_view hive) {
 Result<void> prepare_directory(const HivePaths& paths) {
   const std::string parent = paths.directory.substr(0, paths.directory.find_last_of('/'));
   // Only the parents that we name ourselves are ours to make; $BEELINE_DIR's is the user's.
-  if (environment("BEELINE_DIR").empty()) {
+  if (paths.place != Place::kNamed) {
+    if (auto good = check_place(paths); !good) return good;
     if (auto made = make_directory(parent); !made) return made;
-    if (parent.starts_with("/tmp/")) {
+    if (paths.place == Place::kTmp) {
       if (auto good = check_owner(parent); !good) return good;
     }
   }
@@ -148,6 +156,7 @@ std::vector<std::string> own_directories(const HivePaths& paths) {
 }
 
 Result<void> check_directory(const HivePaths& paths) {
+  if (auto good = check_place(paths); !good) return good;
   struct stat found {};
   if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) return {};
   const bool may_join = ::faccessat(AT_FDCWD, paths.socket.c_str(), R_OK | W_OK, AT_EACCESS) == 0;

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,14 @@
 
 namespace beeline::control {
 
+/// What says where the directory of a hive is.
+enum class Place : std::uint8_t {
+  kNamed,    ///< $BEELINE_DIR
+  kRuntime,  ///< $XDG_RUNTIME_DIR/beeline
+  kRun,      ///< /run/beeline
+  kTmp,      ///< /tmp/beeline-<uid>
+};
+
 /// Where the files of a hive are. All lie in one directory that belongs to the hive.
 struct HivePaths {
   std::string hive;
@@ -20,6 +29,7 @@ struct HivePaths {
   std::string lock;   ///< who holds it, see hive_holder.h
   std::string state;  ///< what a new keeper must know: reserved pids, last epoch
   std::string log;
+  Place place = Place::kNamed;  ///< whether it may be believed: hive_place.h
 };
 
 /// Finds the directory: $BEELINE_DIR itself, else $XDG_RUNTIME_DIR/beeline/<hive>, else
@@ -30,7 +40,7 @@ struct HivePaths {
 
 /// Creates the directory (and below the shared places its parent, mode 0700) if it is missing, and
 /// refuses one that is not ours alone: another owner, or writable by others. Errors: kDenied with
-/// what was found, kSystem.
+/// what was found, kSystem; those of check_place().
 [[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
 
 /// The directories that are ours to make, the outermost first; the last one is the hive's own.

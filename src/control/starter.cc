@@ -97,7 +97,7 @@ Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
 
 }  // namespace
 
-Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds deadline) {
+Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds deadline) {
   const auto limits = payload_arguments();
   if (!limits) return tl::unexpected(limits.error());
   std::array<int, 2> ends{};
@@ -128,7 +128,8 @@ Result<void> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   (void)os::try_reap(*child);
 
   if (!report) return tl::unexpected(report.error());
-  if (report->starts_with(kReadyByte) || report->starts_with(kAlreadyRunningByte)) return {};
+  if (report->starts_with(kReadyByte)) return true;
+  if (report->starts_with(kAlreadyRunningByte)) return false;
   return fail(ErrorCode::kNoCoordinator,
               report->empty()
                   ? fmt::format("{} ended before it was ready; see {}", program, paths.log)

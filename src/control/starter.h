@@ -9,11 +9,12 @@
 namespace beeline::control {
 
 /// Starts `beelined` for a hive and returns once somebody listens on its socket: the one started
-/// here, or one that another process started at the same time. The program is $BEELINE_BIN (itself
-/// or the directory that it lies in), else the one beside our executable, else the installed one,
-/// else the one in PATH. $BEELINE_MAX_PAYLOAD is the largest payload of the hive in bytes. Errors:
+/// here (true), or one that another process started at the same time. The program is $BEELINE_BIN
+/// (itself or the directory that it lies in), else the one beside our executable, else the
+/// installed one, else the one in PATH; one that others could have written is passed over
+/// (program_check.h). $BEELINE_MAX_PAYLOAD is the largest payload of the hive in bytes. Errors:
 /// kNoCoordinator (not found, or it said why it ended), kInvalid (that number), kTimeout, kSystem.
-[[nodiscard]] Result<void> start_coordinator(const HivePaths& paths,
+[[nodiscard]] Result<bool> start_coordinator(const HivePaths& paths,
                                              std::chrono::nanoseconds deadline);
 
 }  // namespace beeline::control

@@ -162,6 +162,13 @@ ssize_t peek_length(int fd) noexcept {
   return length;
 }
 
+Result<ucred> credentials_of(int fd) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0) return credentials;
+  return system_failure("ask who the peer is (SO_PEERCRED)");
+}
+
 }  // namespace
 
 Result<PacketSocket> PacketSocket::bind(const std::string& path) {
@@ -347,18 +354,15 @@ Result<std::optional<Packet>> PacketSocket::receive(std::size_t max_bytes,
 }
 
 Result<PeerIdentity> PacketSocket::peer_identity() const {
+  const auto credentials = credentials_of(fd_.get());
+  if (!credentials) return tl::unexpected<Error>(credentials.error());
   PeerIdentity peer;
-  ucred credentials{};
-  socklen_t length = sizeof credentials;
-  if (::getsockopt(fd_.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) {
-    return system_failure("ask who the peer is (SO_PEERCRED)");
-  }
-  peer.pid = credentials.pid;
-  peer.uid = credentials.uid;
-  peer.gid = credentials.gid;
+  peer.pid = credentials->pid;
+  peer.uid = credentials->uid;
+  peer.gid = credentials->gid;
 
   int pidfd = -1;
-  length = sizeof pidfd;
+  socklen_t length = sizeof pidfd;
   if (::getsockopt(fd_.get(), SOL_SOCKET, kPeerPidfd, &pidfd, &length) == 0) {
     peer.pidfd.reset(pidfd);
     if (!peer.pidfd.valid()) return system_failure("keep the pidfd of the peer");
@@ -370,6 +374,12 @@ Result<PeerIdentity> PacketSocket::peer_identity() const {
   const bool is_gone = sys_errno == ESRCH || sys_errno == EINVAL || sys_errno == ENODATA;
   return system_failure(is_gone ? ErrorCode::kPeerDead : ErrorCode::kSystem, sys_errno,
                         "pidfd of the peer, process " + std::to_string(peer.pid));
+}
+
+Result<uid_t> PacketSocket::peer_user() const {
+  const auto credentials = credentials_of(fd_.get());
+  if (!credentials) return tl::unexpected<Error>(credentials.error());
+  return credentials->uid;
 }
 
 std::size_t PacketSocket::unread_bytes() const noexcept {

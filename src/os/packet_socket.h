@@ -96,6 +96,8 @@ class PacketSocket {
   /// Who is at the other end. For an accepted socket this is who called connect(), for a connected
   /// one who called listen(). Errors: kPeerDead (ended and reaped before we asked), kSystem.
   [[nodiscard]] Result<PeerIdentity> peer_identity() const;
+  /// Its user alone, also of a peer that has ended. Errors: kSystem.
+  [[nodiscard]] Result<uid_t> peer_user() const;
 
   /// The descriptor, still owned by this object; -1 if closed. For polling and for sending on.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }

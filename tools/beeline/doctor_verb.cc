@@ -9,6 +9,7 @@
 
 #include "shm/directory.h"
 #include "src/control/hive_paths.h"
+#include "src/control/hive_place.h"
 #include "src/os/kernel.h"
 #include "src/os/process.h"
 #include "tools/beeline/output.h"
@@ -58,6 +59,10 @@ Finding directory_finding(const Context& context) {
   if (!paths) return {"directory", false, paths.error().text};
   if (const auto good = control::check_directory(*paths); !good) {
     return {"directory", false, good.error().text};
+  }
+  const auto hive = control::connect_to_hive(*paths);
+  if (!hive && hive.error().code == ErrorCode::kDenied) {
+    return {"directory", false, hive.error().text};
   }
   return {"directory", true, fmt::format("the files of the hive lie in {}", paths->directory)};
 }

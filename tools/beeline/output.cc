@@ -80,8 +80,12 @@ bool print_json(const Json& value) {
   return print(value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
-ExitCode complain(ExitCode code, std::string_view text) {
+void remark(std::string_view text) {
   (void)write_all(STDERR_FILENO, fmt::format("beeline: {}\n", text));
+}
+
+ExitCode complain(ExitCode code, std::string_view text) {
+  remark(text);
   return code;
 }
 

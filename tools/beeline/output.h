@@ -23,7 +23,10 @@ bool print(std::string_view text);
 /// One JSON object and the end of the line. Text that is not UTF-8 is replaced.
 bool print_json(const Json& value);
 
-/// "beeline: text" to stderr; returns the exit code of the error.
+/// "beeline: text" to stderr, of what is no failure.
+void remark(std::string_view text);
+
+/// The same of a failure; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
 /// Why a send of so many bytes with these options to `to` failed, with what to do next.

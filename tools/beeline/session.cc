@@ -12,6 +12,7 @@
 
 #include "src/control/agent_info.h"
 #include "src/os/event_fd.h"
+#include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
@@ -58,6 +59,17 @@ std::chrono::nanoseconds time_left(Deadline deadline) {
 Result<Agent> attach(const Context& context, const AttachOptions& options) {
   if (auto good = check_parent(context, options); !good) {
     return tl::unexpected(std::move(good.error()));
+  }
+  AttachOptions joining = options;
+  joining.start_coordinator = false;
+  auto agent = Agent::attach(joining);
+  const bool starts =
+      options.start_coordinator && !agent && agent.error().code == ErrorCode::kNoCoordinator;
+  if (!starts) return agent;
+  const auto client = control::Client::connect({options.hive, true, options.control_timeout});
+  if (!client) return tl::unexpected(client.error());
+  if (client->has_started()) {
+    remark(fmt::format("started hive \"{}\" in {}", client->hive(), client->directory()));
   }
   return Agent::attach(options);
 }

@@ -12,8 +12,9 @@
 
 namespace beeline::cli {
 
-/// Attaches. An agent that is known keeps the parent of its first attach: asking for another one is
-/// an error. Errors: kInvalid (that), those of Agent::attach.
+/// Attaches, and says so on stderr where it has started the hive. An agent that is known keeps the
+/// parent of its first attach: asking for another one is an error. Errors: kInvalid (that), those
+/// of Agent::attach.
 [[nodiscard]] Result<Agent> attach(const Context& context, const AttachOptions& options);
 
 /// The agent behind a verb that sends: the named one, which may own an inbox and outlives us, or a

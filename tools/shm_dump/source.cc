@@ -18,6 +18,7 @@
 
 #include "src/control/hive_holder.h"
 #include "src/control/hive_paths.h"
+#include "src/control/hive_place.h"
 #include "src/os/error.h"
 #include "tools/shm_dump/segment_name.h"
 
@@ -183,6 +184,7 @@ std::string find_moved(const Source& source) {
 Result<std::vector<Source>> find_segments(std::string_view hive) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
+  if (auto good = control::check_place(*paths); !good) return tl::unexpected(good.error());
   Collector collector(paths->hive);
   std::string lock_says;
   const auto holder = control::read_holder(paths->lock);
