@@ -27,15 +27,16 @@ struct AgentRecord {
   std::uint32_t pid;
   std::uint32_t parent_pid;
   std::uint32_t role;
-  std::uint32_t flags;   // kRecordTemporary
-  std::uint32_t os_pid;  // as the coordinator sees it; for display, never an identity
-  std::uint32_t reserved;
+  std::uint32_t flags;        // kRecordTemporary
+  std::uint32_t os_pid;       // as the coordinator sees it; for display, never an identity
+  std::uint32_t uid;          // of its first life: whose its name is
   std::uint64_t attached_ns;  // CLOCK_REALTIME
   std::uint64_t restarts;     // incarnations before this one
   std::uint64_t reserved2[3];
   char name[kNameBytes];  // UTF-8, zero-terminated unless 64 bytes long
 };
 static_assert(sizeof(AgentRecord) == 128);
+static_assert(offsetof(AgentRecord, uid) == 20);
 static_assert(offsetof(AgentRecord, attached_ns) == 24);
 static_assert(offsetof(AgentRecord, name) == 64);
 

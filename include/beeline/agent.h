@@ -70,12 +70,12 @@ class Agent {
   /// Pid of the parent; 1 for a child of the coordinator.
   [[nodiscard]] Pid parent() const;
 
-  /// Opens a link, or finds the open one. A control call on first use. A name means the newest
-  /// agent that has it; if there is none, the agent with that pid; else the newest one whose name
-  /// up to '@' it is: "queen" finds "queen@vps1". Errors: kNoAgent, kPeerDead, kDenied (names the
-  /// rule), kNoRoute (a named queue, "queue:NAME": this version has none), kFull (too many links),
-  /// kNoCoordinator, kNoMemory, kTimeout, kClosed (this agent has left, or the coordinator went
-  /// away), kSystem.
+  /// Opens a link, or finds the open one. A control call on first use. A number means the agent
+  /// with that pid. A name means the newest agent that has it; if there is none, the newest one of
+  /// the same user whose name up to '@' it is: "queen" finds "queen@vps1". Errors: kNoAgent,
+  /// kPeerDead, kDenied (names the rule), kInvalid (no UTF-8), kNoRoute (no text, or a named queue,
+  /// "queue:NAME": this version has none), kFull (too many links), kNoCoordinator, kNoMemory,
+  /// kTimeout, kClosed (this agent has left, or the coordinator went away), kSystem.
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
 

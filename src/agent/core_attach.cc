@@ -7,6 +7,7 @@
 #include "src/agent/core.h"
 #include "src/agent/fd_limit.h"
 #include "src/control/hive_paths.h"
+#include "src/control/names.h"
 #include "src/control/roles.h"
 #include "src/os/event_fd.h"
 #include "src/segment/names.h"
@@ -123,6 +124,7 @@ AgentCore::~AgentCore() {
 Result<void> AgentCore::join() {
   const auto home = home_options(options_);
   if (!home) return tl::unexpected(home.error());
+  if (auto text = control::check_utf8("role", options_.role); !text) return text;
   const auto role = control::role_from(options_.role);
   if (!role) {
     return fail(ErrorCode::kInvalid,

@@ -6,6 +6,7 @@
 
 #include "src/agent/core.h"
 #include "src/agent/unasked.h"
+#include "src/control/agent_info.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
 #include "src/control/quotes.h"
@@ -312,6 +313,8 @@ void AgentCore::forget_lives() {
 Result<Peer> AgentCore::peer(std::string_view name) {
   if (has_left()) return fail(ErrorCode::kClosed, why_down());
   if (auto target = control::check_target(name); !target) return tl::unexpected(target.error());
+  // In the words of the rule, which knows who has ended; no text is no target.
+  if (const auto number = control::number_from(name)) return peer(*number);
   const auto known = names_.find(std::string(name));
   // Before the search: a change that comes during it is looked for by the next call.
   const KnownName now{0, directory_view_.epoch(), os::coarse_ns()};
@@ -329,12 +332,7 @@ Result<Peer> AgentCore::peer(std::string_view name) {
     found = find_pid(name);
   }
   if (has_left()) return fail(ErrorCode::kClosed, why_down());
-  // No target: in the words of the rule.
-  if (found == 0 && (name.empty() || name == "0")) return find_peer(0);
-  if (found == 0) {
-    return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
-                                         hive_ + "\"; `beeline tree` shows who is there");
-  }
+  if (found == 0) return tl::unexpected(control::nobody_named(name, client_));
   auto opened = peer(found);
   if (opened) names_[std::string(name)] = {found, now.epoch, now.looked_ns};
   return opened;
@@ -358,14 +356,16 @@ std::optional<Peer> AgentCore::open_peer(Pid pid) {
 
 // Whom the name means among those who are not dead, 0 if nobody.
 Pid AgentCore::find_pid(std::string_view name) const {
-  control::NameSearch search(name);
+  shm::AgentRecord own;
+  const bool is_known = directory_view_.read_record(index_, own) && own.pid == pid_;
+  control::NameSearch search(name, is_known ? own.uid : ::geteuid());
   const std::uint32_t count = directory_view_.agent_count();
   for (std::uint32_t i = 0; i < count; ++i) {
     const shm::AgentState state = directory_view_.agent(i).state;
     shm::AgentRecord record;
     if (state == shm::AgentState::kVacant || state == shm::AgentState::kDead) continue;
     if (!directory_view_.read_record(i, record)) continue;
-    search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)});
+    search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)}, record.uid);
   }
   return search.found();
 }

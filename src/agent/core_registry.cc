@@ -1,11 +1,14 @@
 // Who else is in the hive, as the coordinator tells it.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <unordered_set>
 
 #include "src/agent/core.h"
 #include "src/agent/core_path.h"
 #include "src/control/agent_info.h"
+#include "src/control/names.h"
 
 namespace beeline {
 
@@ -57,11 +60,14 @@ Result<AgentInfo> AgentCore::info(Pid pid) {
 }
 
 Result<AgentInfo> AgentCore::find(std::string_view name) {
+  if (auto text = control::check_utf8("name", name); !text) return tl::unexpected(text.error());
   const auto all = everybody();
   if (!all) return tl::unexpected(all.error());
-  if (const AgentInfo* found = control::find_agent(*all, name)) return *found;
-  return fail(ErrorCode::kNoAgent, "no agent named \"" + std::string(name) + "\" in hive \"" +
-                                       hive_ + "\"; `beeline tree` shows who is there");
+  const auto self = std::find_if(all->begin(), all->end(),
+                                 [this](const AgentInfo& agent) { return agent.pid == pid_; });
+  const uid_t user = self != all->end() ? self->uid : ::geteuid();
+  if (const AgentInfo* found = control::find_agent(*all, name, user)) return *found;
+  return tl::unexpected(control::nobody_named(name, client_));
 }
 
 void AgentCore::set_sleeping(bool sleeping) {

@@ -14,7 +14,7 @@ control::Tree read_tree(const shm::DirectoryView& directory) {
     if (state == shm::AgentState::kVacant || !directory.read_record(i, record)) continue;
     tree.add({record.pid, record.parent_pid,
               std::string(record.name, strnlen(record.name, shm::kNameBytes)),
-              static_cast<control::Role>(record.role), state});
+              static_cast<control::Role>(record.role), state, record.uid});
   }
   return tree;
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "src/control/name_search.h"
+#include "src/control/quotes.h"
 
 namespace beeline {
 
@@ -82,14 +85,22 @@ std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all) {
   return infos;
 }
 
-const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked) {
-  NameSearch search(asked);
+const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked, uid_t user) {
+  NameSearch search(asked, user);
   for (const AgentInfo& agent : all) {
-    search.offer(agent.pid, agent.name, agent.state == State::kDead);
+    search.offer(agent.pid, agent.name, agent.uid, agent.state == State::kDead);
   }
   const auto found = std::find_if(
       all.begin(), all.end(), [&](const AgentInfo& agent) { return agent.pid == search.found(); });
   return found == all.end() ? nullptr : &*found;
+}
+
+Error nobody_named(std::string_view asked, const Client& client) {
+  if (is_number(asked))
+    return {ErrorCode::kNoAgent, 0, fmt::format("receiver PID {} not found", asked)};
+  return {ErrorCode::kNoAgent, 0,
+          fmt::format("no agent named {} in hive \"{}\" ({}); `beeline tree` shows who is there",
+                      in_quotes(asked), client.hive(), client.directory())};
 }
 
 }  // namespace control

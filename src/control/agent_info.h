@@ -7,6 +7,7 @@
 
 #include <beeline/registry.h>
 
+#include "src/control/client.h"
 #include "src/control/wire.h"
 
 namespace beeline::control {
@@ -16,7 +17,12 @@ namespace beeline::control {
 /// All agents of a complete list, in its order.
 [[nodiscard]] std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all);
 
-/// Whom a name or a pid in decimal means (name_search.h); null if nobody.
-[[nodiscard]] const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked);
+/// Whom a name or a pid in decimal means to an agent of `user` (name_search.h); null if nobody.
+[[nodiscard]] const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked,
+                                          uid_t user);
+
+/// What to say of a name or number that means nobody in the hive of this connection. Of kind
+/// kNoAgent.
+[[nodiscard]] Error nobody_named(std::string_view asked, const Client& client);
 
 }  // namespace beeline::control

@@ -352,6 +352,8 @@ Result<void> Client::expect_ok(const Request& wanted, std::span<const int> fds) 
 // ---- Typed calls --------------------------------------------------------------------------------
 
 Result<Attached> Client::attach(AttachRequest wanted) {
+  if (auto good = check_utf8("name", wanted.name); !good) return tl::unexpected(good.error());
+  if (auto good = check_utf8("parent", wanted.parent); !good) return tl::unexpected(good.error());
   // The coordinator uses it only where the kernel cannot name the process of a socket.
   const auto self = os::open_pidfd(::getpid());
   wanted.pidfd = self.has_value();
@@ -472,6 +474,8 @@ Result<StatusAnswer> Client::status() {
 }
 
 Result<RouteAnswer> Client::route(const std::string& from, const std::string& to) {
+  if (auto good = check_utf8("sender", from); !good) return tl::unexpected(good.error());
+  if (auto good = check_utf8("receiver", to); !good) return tl::unexpected(good.error());
   auto raw = request(RouteRequest{from, to});
   if (!raw) return tl::unexpected(std::move(raw.error()));
   return typed<RouteAnswer>(*raw);

@@ -32,6 +32,7 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.temporary = agent.temporary;
   record.life_temporary = life.temporary;
   record.index = agent.index;
+  record.uid = agent.uid;
   record.attached_ns = agent.attached_ns;
   record.restarts = agent.restarts;
   record.os_pid = life.os_pid;

@@ -28,12 +28,12 @@ constexpr std::size_t kMostOfReport = 200;  // bytes of what a reader says of a 
 
 ErrorCode code_of(Rule rule) {
   switch (rule) {
-    case Rule::kNoTarget:
     case Rule::kNoAgent:
       return ErrorCode::kNoAgent;
     case Rule::kDead:
     case Rule::kDeadSender:
       return ErrorCode::kPeerDead;
+    case Rule::kNoTarget:
     case Rule::kNoCommonAncestor:
       return ErrorCode::kNoRoute;
     default:

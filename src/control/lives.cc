@@ -38,9 +38,10 @@ Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
   return request.name.empty() ? Result<void>() : check_agent_name(request.name);
 }
 
-Result<Pid> find_parent(const Hive& hive, const std::string& name) {
+Result<Pid> find_parent(const Hive& hive, const Caller& caller, const std::string& name) {
   if (name.empty()) return kKingPid;
-  const AgentNode* parent = hive.tree.resolve(name);
+  if (auto text = check_utf8("parent", name); !text) return tl::unexpected(text.error());
+  const AgentNode* parent = hive.tree.resolve(name, caller.uid);
   if (parent == nullptr) {
     return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", in_quotes(name)));
   }
@@ -117,6 +118,7 @@ Result<Agent*> make_agent(Hive& hive, const Caller& caller, const AttachRequest&
   node.pid = *pid;
   node.parent = parent;
   node.role = request.role;
+  node.uid = caller.uid;
   node.name =
       request.name.empty() ? fmt::format("{}-{}", to_string(request.role), *pid) : request.name;
   hive.tree.add(std::move(node));
@@ -249,7 +251,7 @@ Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachR
   Agent* agent = *away;
   const bool fresh = agent == nullptr;
   if (fresh) {
-    const auto parent = find_parent(hive, request.parent);
+    const auto parent = find_parent(hive, caller, request.parent);
     if (!parent) return tl::unexpected(parent.error());
     auto made = make_agent(hive, caller, request, *parent);
     if (!made) return tl::unexpected(std::move(made.error()));

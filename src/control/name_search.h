@@ -2,14 +2,19 @@
 
 // Whom a text means: the one rule for names, wherever they are looked up (HK-072, HK-101).
 //
-//   1. the newest agent of exactly that name
-//   2. the agent whose pid the text is, in decimal
-//   3. the newest agent whose name up to '@' it is: "queen" finds "queen@vps1"
+//   1. a text of digits alone: the agent of that pid, and nobody else
+//   2. the newest agent of exactly that name
+//   3. the newest agent of the same user whose name up to '@' it is: "queen" finds "queen@vps1"
 //
-// An agent that is finally dead is found only where nobody else is.
+// An agent that is finally dead is found only where nobody else is. The short form stops at the
+// user who asks: another one could take a name that begins like that of an agent which is not
+// there.
+
+#include <sys/types.h>
 
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -27,6 +32,11 @@ inline constexpr char kAfterShortName = '@';
          held[asked.size()] == kAfterShortName;
 }
 
+/// Whether a text means a pid: no agent has such a name (names.h).
+[[nodiscard]] constexpr bool is_number(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 /// The pid that a text is in decimal, 0 for any other text.
 [[nodiscard]] inline Pid pid_from(std::string_view text) noexcept {
   Pid pid = 0;
@@ -34,13 +44,24 @@ inline constexpr char kAfterShortName = '@';
   return error == std::errc() && end == text.data() + text.size() ? pid : 0;
 }
 
-/// Finds the best of the agents that it is shown, in any order. `asked` outlives it.
+/// The pid that a text means as a receiver: that of a number, 0 for no text; nothing for a name, or
+/// for a number that no pid can be.
+[[nodiscard]] inline std::optional<Pid> number_from(std::string_view text) noexcept {
+  const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
+  const Pid pid = pid_from(text);
+  if (is_zero || (is_number(text) && pid != 0)) return pid;
+  return std::nullopt;
+}
+
+/// Finds the best of the agents that it is shown, in any order. `asked` outlives it; `user` is the
+/// one who asks.
 class NameSearch {
  public:
-  explicit NameSearch(std::string_view asked) noexcept : asked_(asked), pid_(pid_from(asked)) {}
+  NameSearch(std::string_view asked, uid_t user) noexcept
+      : asked_(asked), is_number_(is_number(asked)), pid_(pid_from(asked)), user_(user) {}
 
-  void offer(Pid pid, std::string_view held, bool dead = false) noexcept {
-    const Match match = compare(pid, held);
+  void offer(Pid pid, std::string_view held, uid_t user, bool dead = false) noexcept {
+    const Match match = compare(pid, held, user);
     if (match == Match::kNone) return;
     const Candidate candidate{!dead, match, pid};
     if (found() == 0 || candidate > best_) best_ = candidate;
@@ -50,17 +71,19 @@ class NameSearch {
   [[nodiscard]] Pid found() const noexcept { return std::get<Pid>(best_); }
 
  private:
-  enum class Match : std::uint8_t { kNone, kShort, kPid, kExact };
+  enum class Match : std::uint8_t { kNone, kShort, kExact };
   using Candidate = std::tuple<bool, Match, Pid>;
 
-  [[nodiscard]] Match compare(Pid pid, std::string_view held) const noexcept {
+  [[nodiscard]] Match compare(Pid pid, std::string_view held, uid_t user) const noexcept {
+    if (is_number_) return pid == pid_ && pid != 0 ? Match::kExact : Match::kNone;
     if (held == asked_) return Match::kExact;
-    if (pid == pid_ && pid != 0) return Match::kPid;
-    return matches_short_name(held, asked_) ? Match::kShort : Match::kNone;
+    return user == user_ && matches_short_name(held, asked_) ? Match::kShort : Match::kNone;
   }
 
   std::string_view asked_;
+  bool is_number_;
   Pid pid_;
+  uid_t user_;
   Candidate best_{};
 };
 

@@ -159,8 +159,8 @@ Result<void> do_status(Call& call, const StatusRequest&) {
 }
 
 /// Whom a text means, or a pid in decimal, which nobody need have; kNoPid for any other text.
-Pid resolve(const Tree& tree, const std::string& text) {
-  const AgentNode* node = tree.resolve(text);
+Pid resolve(const Tree& tree, const Caller& caller, const std::string& text) {
+  const AgentNode* node = tree.resolve(text, caller.uid);
   return node != nullptr ? node->pid : pid_from(text);
 }
 
@@ -168,8 +168,8 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
   if (auto target = check_target(request.to); !target) return target;
   const Tree& tree = call.hive.tree;
   RouteAnswer answer;
-  answer.from = resolve(tree, request.from);
-  answer.to = resolve(tree, request.to);
+  answer.from = resolve(tree, call.caller, request.from);
+  answer.to = resolve(tree, call.caller, request.to);
   const bool unknown_from = answer.from == kNoPid && request.from != "0";
   const bool unknown_to = answer.to == kNoPid && request.to != "0" && !request.to.empty();
   if (unknown_from || unknown_to) {

@@ -108,6 +108,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   node.parent = hive.tree.find(newest.parent) != nullptr ? newest.parent : kKingPid;
   node.name = newest.name;
   node.role = newest.role;
+  node.uid = newest.uid;
   hive.tree.add(std::move(node));
   hive.state.avoid(pid);
 
@@ -257,12 +258,13 @@ void restore_untold(Hive& hive) {
 void add_king(Hive& hive) {
   const auto index = hive.directory.take_index();
   if (!index) return;
-  hive.tree.add(
-      {kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning});
+  hive.tree.add({kKingPid, kNoPid, std::string(kKingName), Role::kKernel, shm::AgentState::kRunning,
+                 ::geteuid()});
   shm::AgentRecord record{};
   record.pid = kKingPid;
   record.role = static_cast<std::uint32_t>(Role::kKernel);
   record.os_pid = static_cast<std::uint32_t>(::getpid());
+  record.uid = ::geteuid();
   hive.started_ns = static_cast<std::uint64_t>(os::realtime_ns());
   record.attached_ns = hive.started_ns;
   record.restarts = hive.facts.restarts;

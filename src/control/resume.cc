@@ -41,6 +41,7 @@ Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& req
   AgentNode node;
   node.pid = request.pid;
   node.name = request.as.name;
+  node.uid = caller.uid;
   node.role = request.as.role == Role::kKernel ? Role::kAgent : request.as.role;
   const bool parent_known =
       request.parent_pid < request.pid && hive.tree.find(request.parent_pid) != nullptr;

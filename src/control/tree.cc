@@ -57,15 +57,15 @@ const AgentNode* Tree::find_name(std::string_view name) const {
   return newest;
 }
 
-const AgentNode* Tree::resolve(std::string_view asked) const {
-  NameSearch search(asked);
+const AgentNode* Tree::resolve(std::string_view asked, uid_t user) const {
+  if (is_number(asked)) return find(pid_from(asked));
+  NameSearch search(asked, user);
   const auto offer = [&](Pid pid) {
     const AgentNode& node = nodes_.at(pid);
-    search.offer(pid, node.name, node.state == shm::AgentState::kDead);
+    search.offer(pid, node.name, node.uid, node.state == shm::AgentState::kDead);
   };
   const auto [first, last] = names_.equal_range(asked);
   for (auto it = first; it != last; ++it) offer(it->second);
-  if (nodes_.contains(pid_from(asked))) offer(pid_from(asked));
   // Sorted by name: those that start with the short name and its mark stand together.
   const std::string prefix = std::string(asked) + kAfterShortName;
   for (auto it = names_.lower_bound(prefix); it != names_.end(); ++it) {

@@ -3,6 +3,8 @@
 // The tree of agents as plain values: who is whose parent, who holds a name. It knows no socket, no
 // process and no segment, so that its rules can be tested alone.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,6 +31,7 @@ struct AgentNode {
   std::string name;
   Role role = Role::kAgent;
   shm::AgentState state = shm::AgentState::kStarting;
+  uid_t uid = 0;  ///< whose its name is
 };
 
 /// Agents by pid. A parent may be missing (its children wait to be adopted); a circle of parents
@@ -52,8 +55,8 @@ class Tree {
   /// it. Removing one holder keeps the others (HK-101).
   [[nodiscard]] const AgentNode* find_name(std::string_view name) const;
 
-  /// Whom a name or a pid in decimal means (name_search.h); null if nobody.
-  [[nodiscard]] const AgentNode* resolve(std::string_view asked) const;
+  /// Whom a name or a pid in decimal means to an agent of `user` (name_search.h); null if nobody.
+  [[nodiscard]] const AgentNode* resolve(std::string_view asked, uid_t user) const;
 
   /// Rising by pid, as all lists here.
   [[nodiscard]] std::vector<Pid> children(Pid pid) const;

@@ -26,12 +26,12 @@ BEELINE_FUZZ_TARGET(directory) {
   scribble(feed, bytes, 64);
   const shm::DirectoryView view(sample.data());
   FUZZ_DEMAND(view.agent_count() <= shm::kMaxAgents);
-  control::NameSearch search("worker");
+  control::NameSearch search("worker", 0);
   for (std::uint32_t i = 0; i < view.agent_count(); ++i) {
     static_cast<void>(view.agent(i));
     shm::AgentRecord record;
     FUZZ_DEMAND(view.read_record(i, record));  // nobody writes meanwhile
-    search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)});
+    search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)}, record.uid);
   }
   const control::Tree tree = read_tree(view);
   for (const std::uint32_t from : {1U, 7U, 9U, 11U, search.found()}) {

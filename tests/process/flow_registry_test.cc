@@ -370,14 +370,14 @@ TEST_P(FlowRegistry, HK_072_AShortNameFindsTheNewestHolderAndAnExactNameGoesFirs
   ASSERT_TRUE(child);
   EXPECT_EQ(child->parent(), second->pid());
 
-  // A pid goes before a short name, and after an exact one.
+  // A number is a pid, whatever names begin with it; nobody has it for a name.
   const std::string pid = std::to_string(first->pid());
   auto shadow = attach(pid + "@vps1");
   ASSERT_TRUE(shadow);
   reaches(*first, pid);
-  auto namesake = attach(pid);
-  ASSERT_TRUE(namesake);
-  reaches(*namesake, pid);
+  const auto namesake = Agent::attach(named(pid));
+  ASSERT_FALSE(namesake);
+  EXPECT_EQ(namesake.error().code, ErrorCode::kInvalid) << namesake.error().text;
   EXPECT_TRUE(director->send("caller", "", {.type = "stop"}));
   troupe().wait_all(patience());
 }

@@ -190,7 +190,7 @@ TEST_F(DumpTest, AgentsAreFoundByNumberNameAndShortName) {
   EXPECT_EQ(all.find_agents("king"), Pids{1});
   EXPECT_EQ(all.find_agents("7"), Pids{7});
   EXPECT_EQ(all.find_agents("worker"), (Pids{7, 8}));
-  EXPECT_EQ(all.find_agents("12"), Pids{9}) << "a name may be a number";
+  EXPECT_EQ(all.find_agents("12"), Pids{}) << "a number is a pid and never a name";
   EXPECT_EQ(all.find_agents("nobody"), Pids{});
   EXPECT_EQ(all.find_agents("77"), Pids{});
   EXPECT_EQ(all.agent_name(77), "");

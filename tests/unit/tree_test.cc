@@ -67,10 +67,10 @@ TEST(Tree, FindsTheOlderHolderOfANameAfterTheNewestIsRemoved_HK101) {
   EXPECT_EQ(tree.find_name("dup")->pid, 8U);
 }
 
-TEST(Tree, ANameThenAPidThenAShortNameIsResolved_HK072) {
+TEST(Tree, APidAloneOrANameThenAShortNameIsResolved_HK072) {
   Tree tree = two_branches();
   const auto resolved = [&](const char* asked) {
-    const AgentNode* node = tree.resolve(asked);
+    const AgentNode* node = tree.resolve(asked, 0);
     return node == nullptr ? kNoPid : node->pid;
   };
   EXPECT_EQ(resolved("a"), 4U);
@@ -89,7 +89,7 @@ TEST(Tree, ANameThenAPidThenAShortNameIsResolved_HK072) {
   EXPECT_EQ(resolved("quee"), kNoPid);
   EXPECT_EQ(resolved("queen@"), kNoPid);
   EXPECT_EQ(resolved(""), kNoPid);
-  EXPECT_EQ(resolved("4"), 4U) << "a pid goes before a short name";
+  EXPECT_EQ(resolved("4"), 4U) << "a number is no short name";
   tree.set_state(9, shm::AgentState::kDead);
   EXPECT_EQ(resolved("queen"), 8U) << "the dead come last";
   tree.add(node(13, 1, "queen"));
@@ -99,7 +99,22 @@ TEST(Tree, ANameThenAPidThenAShortNameIsResolved_HK072) {
   tree.set_state(8, shm::AgentState::kDead);
   EXPECT_EQ(resolved("queen"), 13U) << "nobody else is left";
   tree.add(node(14, 1, "4"));
-  EXPECT_EQ(resolved("4"), 14U) << "a name goes before a pid";
+  EXPECT_EQ(resolved("4"), 4U) << "a number is a pid and never a name";
+  tree.add(node(15, 1, "99"));
+  EXPECT_EQ(resolved("99"), kNoPid);
+  EXPECT_EQ(resolved("99999999999"), kNoPid);
+}
+
+// A10
+TEST(Tree, AShortNameNeverFindsTheAgentOfAnotherUser) {
+  Tree tree = two_branches();
+  AgentNode evil = node(8, 1, "queen@evil");
+  evil.uid = 1001;
+  tree.add(evil);
+  EXPECT_EQ(tree.resolve("queen", 1000), nullptr);
+  EXPECT_EQ(tree.resolve("queen", 0), nullptr);
+  EXPECT_EQ(tree.resolve("queen", 1001)->pid, 8U);
+  EXPECT_EQ(tree.resolve("queen@evil", 1000)->pid, 8U) << "whoever is named whole is meant";
 }
 
 TEST(Tree, PrefersALivingHolderOfANameToADeadOne) {

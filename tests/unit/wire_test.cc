@@ -288,6 +288,18 @@ TEST(Names, OfAgentsArePrintableUtf8WithoutSlash) {
                           "\xed\xa0\x80", "\xf4\x90\x80\x80", "queue:", "queue:q"}) {
     EXPECT_FALSE(check_agent_name(bad).has_value()) << bad;
   }
+  for (const char* bad :
+       {"1",        "007",      "+1",       "-1",         " a",         "a ",        "a\u00a0b",
+        "a\u00adb", "a\u200bb", "a\u202eb", "a\u2066b",   "a\u3000b",   "a\u3164",   "a\ufe0f",
+        "\ufeffa",  "\uffff",   "\ue000",   "\U000e0041", "\U000f0000", "\U0010fffe"}) {
+    EXPECT_FALSE(check_agent_name(bad).has_value()) << bad;
+  }
+  for (const char* good : {"1a", "a1", "+", "-x", "v1.2", "\u00e9", "\u4e2d", "\U0001f41d"}) {
+    EXPECT_TRUE(check_agent_name(good).has_value()) << good;
+  }
+  const auto unseen = check_agent_name("que\u200ben");
+  ASSERT_FALSE(unseen);
+  EXPECT_NE(unseen.error().text.find("U+200B at byte 3"), std::string::npos) << unseen.error().text;
   EXPECT_FALSE(check_agent_name(std::string(65, 'x')).has_value());
 }
 

@@ -1,5 +1,7 @@
 // info: what the hive knows of its agents.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -90,11 +92,10 @@ ExitCode info(const Context& context, const std::string& asked) {
   std::vector<const AgentInfo*> shown;
   if (asked.empty()) {
     for (const AgentInfo& agent : all) shown.push_back(&agent);
-  } else if (const AgentInfo* found = control::find_agent(all, asked)) {
+  } else if (const AgentInfo* found = control::find_agent(all, asked, ::geteuid())) {
     shown.push_back(found);
   } else {
-    return complain(ExitCode::kNoAgent,
-                    fmt::format("no agent \"{}\": see `beeline tree` for who is there", asked));
+    return complain(control::nobody_named(asked, *client));
   }
   // Segments of another user cannot be read; who is there can be told all the same.
   const auto accounts = read_accounts(*client, context.hive);

@@ -1,5 +1,7 @@
 // dlq: ls, show, requeue, purge.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -83,7 +85,7 @@ Result<LetterView> name_letter(control::Client& client, const Context& context,
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
   const std::vector<AgentInfo> all = control::infos_of(*agents);
-  const AgentInfo* found = control::find_agent(all, arguments.agent);
+  const AgentInfo* found = control::find_agent(all, arguments.agent, ::geteuid());
   if (found == nullptr || found->state == State::kDead) {
     return find_letter(client, context, arguments);
   }

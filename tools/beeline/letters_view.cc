@@ -1,5 +1,7 @@
 #include "tools/beeline/letters_view.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -17,11 +19,14 @@ namespace {
 /// Who a text means: an agent that is there, or one that has ended and left letters; 0 = nobody.
 std::uint32_t find_receiver(const std::vector<control::ListedAgent>& agents,
                             const std::vector<control::KeptLetter>& held, const std::string& text) {
-  control::NameSearch search(text);
+  control::NameSearch search(text, ::geteuid());
   for (const control::ListedAgent& agent : agents) {
-    search.offer(agent.pid, agent.name, agent.state == shm::AgentState::kDead);
+    search.offer(agent.pid, agent.name, agent.uid, agent.state == shm::AgentState::kDead);
   }
-  for (const control::KeptLetter& letter : held) search.offer(letter.to, letter.to_name, true);
+  // They are shown to the user of the hive alone.
+  for (const control::KeptLetter& letter : held) {
+    search.offer(letter.to, letter.to_name, ::geteuid(), true);
+  }
   return search.found();
 }
 

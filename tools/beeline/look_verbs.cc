@@ -1,5 +1,7 @@
 // tree, route, inbox.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -109,10 +111,9 @@ Result<control::Pid> find_agent(control::Client& client, const std::string& name
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
   const std::vector<AgentInfo> all = control::infos_of(*agents);
-  const AgentInfo* found = control::find_agent(all, name);
+  const AgentInfo* found = control::find_agent(all, name, ::geteuid());
   if (found != nullptr && found->state != State::kDead) return found->pid;
-  return fail(ErrorCode::kNoAgent,
-              fmt::format("no agent \"{}\": see `beeline tree` for who is there", name));
+  return tl::unexpected(control::nobody_named(name, client));
 }
 
 void add_look_verbs(CLI::App& app, Context& context) {

@@ -1,5 +1,7 @@
 #include "tools/beeline/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -34,7 +36,7 @@ Result<void> check_parent(const Context& context, const AttachOptions& options) 
     names[agent.pid] = agent.name;
     if (agent.name == options.name && agent.state != State::kDead) known = &agent;
   }
-  const AgentInfo* parent = control::find_agent(all, options.parent);
+  const AgentInfo* parent = control::find_agent(all, options.parent, ::geteuid());
   if (known == nullptr || (parent != nullptr && parent->pid == known->parent)) return {};
   return fail(ErrorCode::kInvalid,
               fmt::format("agent \"{}\" is a child of \"{}\" since its first attach, --parent asks "

@@ -54,6 +54,7 @@ Json dump_agent(const Agent& agent) {
           {"incarnation", agent.word.incarnation},
           {"index", agent.index},
           {"os_pid", agent.record.os_pid},
+          {"uid", agent.record.uid},
           {"temporary", (agent.record.flags & shm::kRecordTemporary) != 0},
           {"restarts", agent.record.restarts},
           {"packets_due", agent.due},

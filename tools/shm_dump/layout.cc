@@ -213,7 +213,7 @@ void add_public_structs(std::string& out) {
   add_struct(out, "AgentRecord", sizeof(shm::AgentRecord),
              {BEELINE_FIELD(AgentRecord, pid), BEELINE_FIELD(AgentRecord, parent_pid),
               BEELINE_FIELD(AgentRecord, role), BEELINE_FIELD(AgentRecord, flags),
-              BEELINE_FIELD(AgentRecord, os_pid), BEELINE_FIELD(AgentRecord, reserved),
+              BEELINE_FIELD(AgentRecord, os_pid), BEELINE_FIELD(AgentRecord, uid),
               BEELINE_FIELD(AgentRecord, attached_ns), BEELINE_FIELD(AgentRecord, restarts),
               BEELINE_FIELD(AgentRecord, reserved2), BEELINE_FIELD(AgentRecord, name)});
 }

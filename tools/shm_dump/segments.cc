@@ -137,9 +137,10 @@ std::vector<std::uint32_t> Segments::find_agents(std::string_view name_or_pid) c
       (agents_.contains(number) || std::any_of(segments_.begin(), segments_.end(), known))) {
     pids.push_back(number);
   }
+  if (is_pid) return pids;  // a number always means a pid
   const std::string wanted = escape(name_or_pid);
   for (const auto& [pid, agent] : agents_) {
-    if (agent.name == wanted && !(is_pid && pid == number)) pids.push_back(pid);
+    if (agent.name == wanted) pids.push_back(pid);
   }
   if (pids.empty()) {
     for (const auto& [pid, agent] : agents_) {
