@@ -89,7 +89,7 @@ Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std:
 wake::WaitPolicy wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
-  if (const char* text = std::getenv("BEELINE_SPIN_US"); text != nullptr) {
+  if (const char* text = ::secure_getenv("BEELINE_SPIN_US"); text != nullptr) {
     policy.spin_ns = std::strtol(text, nullptr, 10) * 1000;
   }
   if (options.wait == WaitMode::kSleep) policy.spin_ns = 0;

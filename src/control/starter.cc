@@ -12,11 +12,13 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "shm/link.h"
+#include "src/control/program_check.h"
 #include "src/control/ready_pipe.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -28,38 +30,69 @@
 namespace beeline::control {
 namespace {
 
-bool is_program(const std::string& path) {
-  struct stat found {};
-  return ::stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
+/// A variable of the environment, empty if it is not set. A program that runs with more rights than
+/// its caller obeys none.
+std::string environment(const char* name) {
+  const char* value = ::secure_getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
 }
 
-/// What to run; a bare name is looked up in PATH.
-std::string find_program() {
+/// Where `beelined` may lie, in the order in which it is looked for.
+std::vector<std::string> places_of_program() {
   std::vector<std::string> places;
-  if (const char* named = std::getenv("BEELINE_BIN"); named != nullptr && *named != '\0') {
-    places.emplace_back(named);
-    places.push_back(fmt::format("{}/beelined", named));
+  if (const std::string named = environment("BEELINE_BIN"); !named.empty()) {
+    struct stat found {};
+    const bool is_directory = ::stat(named.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+    places.push_back(is_directory ? named + "/beelined" : named);
   }
   places.push_back(os::executable_directory() + "/beelined");
 #ifdef BEELINE_INSTALL_BINDIR
   places.emplace_back(BEELINE_INSTALL_BINDIR "/beelined");
 #endif
-  const auto found = std::find_if(places.begin(), places.end(), is_program);
-  return found == places.end() ? "beelined" : *found;
+  const std::string path = environment("PATH");
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    // A relative one is wherever we happen to be.
+    if (path[begin] == '/') places.push_back(path.substr(begin, end - begin) + "/beelined");
+    begin = end + 1;
+  }
+  return places;
+}
+
+/// What to run: the first of its places that may be trusted. Errors: kNoCoordinator, with what was
+/// refused and why.
+Result<std::string> find_program() {
+  const std::vector<std::string> places = places_of_program();
+  std::string reasons;
+  for (auto place = places.begin(); place != places.end(); ++place) {
+    if (std::find(places.begin(), place, *place) != place) continue;
+    auto program = check_program(*place);
+    if (program && *program) return std::move(**program);
+    if (!program) reasons += (reasons.empty() ? "" : "; ") + program.error().text;
+  }
+  if (reasons.empty()) {
+    return fail(ErrorCode::kNoCoordinator,
+                fmt::format("cannot start beelined: it is neither in {} nor in PATH; set "
+                            "BEELINE_BIN, or run `beeline up`",
+                            os::executable_directory()));
+  }
+  return fail(ErrorCode::kNoCoordinator,
+              fmt::format("cannot start beelined, because others could have written it: {}; let "
+                          "only its user write there, or set BEELINE_BIN to another one",
+                          reasons));
 }
 
 /// $BEELINE_GROUP as an argument of the daemon; nothing if it is not set.
 std::vector<std::string> group_arguments() {
-  const char* group = std::getenv("BEELINE_GROUP");
-  if (group == nullptr || *group == '\0') return {};
-  return {"--group", group};
+  std::string group = environment("BEELINE_GROUP");
+  if (group.empty()) return {};
+  return {"--group", std::move(group)};
 }
 
 /// $BEELINE_MAX_PAYLOAD as an argument of the daemon; nothing if it is not set.
 Result<std::vector<std::string>> payload_arguments() {
-  const char* text = std::getenv("BEELINE_MAX_PAYLOAD");
-  if (text == nullptr || *text == '\0') return std::vector<std::string>();
+  const std::string text = environment("BEELINE_MAX_PAYLOAD");
+  if (text.empty()) return std::vector<std::string>();
   const std::string_view limit(text);
   std::uint64_t bytes = 0;
   const auto [end, error] = std::from_chars(limit.begin(), limit.end(), bytes);
@@ -106,7 +139,9 @@ Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   os::UniqueFd write_end(ends[1]);
   if (!read_end.valid() || !write_end.valid()) return os::system_failure("cannot make a pipe");
 
-  const std::string program = find_program();
+  const auto found = find_program();
+  if (!found) return tl::unexpected(found.error());
+  const std::string& program = *found;
   const std::array<int, 1> keep{write_end.get()};
   std::vector<std::string> command = {program, "--hive", paths.hive, "--ready-fd",
                                       fmt::format("{}", write_end.get())};

@@ -138,7 +138,7 @@ std::size_t width(std::string_view text) noexcept {
 }
 
 std::string styled(Style style, std::string_view text) {
-  static const bool plain = ::isatty(STDOUT_FILENO) == 0 || std::getenv("NO_COLOR") != nullptr;
+  static const bool plain = ::isatty(STDOUT_FILENO) == 0 || ::secure_getenv("NO_COLOR") != nullptr;
   if (plain || text.empty()) return std::string(text);
   int code = 1;
   switch (style) {

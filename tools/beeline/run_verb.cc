@@ -29,7 +29,7 @@ constexpr int kNotFound = 127;
 
 /// The command finds this very program, also where it is not installed.
 void put_us_on_the_path() {
-  const char* path = ::getenv("PATH");
+  const char* path = ::secure_getenv("PATH");
   ::setenv("PATH",
            fmt::format("{}:{}", os::executable_directory(), path != nullptr ? path : "").c_str(),
            1);

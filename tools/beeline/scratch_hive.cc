@@ -68,7 +68,7 @@ bool clear(const std::string& place) {
 }
 
 Result<std::string> make_place(const std::string& purpose) {
-  const char* place = ::getenv("TMPDIR");
+  const char* place = ::secure_getenv("TMPDIR");
   std::string path = fmt::format("{}/beeline-{}-XXXXXX",
                                  place != nullptr && *place != '\0' ? place : "/tmp", purpose);
   if (::mkdtemp(path.data()) == nullptr) {
