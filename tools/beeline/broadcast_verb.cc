@@ -80,7 +80,8 @@ void add_broadcast_verb(CLI::App& app, Context& context) {
   group->require_option(0, 1);
   verb->add_option("--as", arguments->as,
                    "Act as this agent, taking over its inbox if it is away; a temporary agent if "
-                   "not given");
+                   "not given")
+      ->check(is_agent());
   add_message_options(*verb, arguments->message);
   verb->footer(
       "Examples:\n"

@@ -121,7 +121,8 @@ ExitCode info(const Context& context, const std::string& asked) {
 void add_info_verb(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
   auto* verb = app.add_subcommand("info", "Show what is known of an agent, or of all");
-  verb->add_option("AGENT", *name, "Name or pid of the agent; all if it is not given");
+  verb->add_option("AGENT", *name, "Name or pid of the agent; all if it is not given")
+      ->check(is_agent());
   verb->footer(
       "Examples:\n"
       "  beeline info worker\n"

@@ -350,11 +350,15 @@ CLI::App* add_verb(CLI::App& dlq, Context& context, const char* name, const char
   return verb;
 }
 
+void add_agent(CLI::App& verb, const char* option, std::string& into, const char* about) {
+  verb.add_option(option, into, about)->check(is_agent());
+}
+
 void add_which(CLI::App& verb, LetterArguments& arguments) {
   verb.add_option("ID", arguments.id, "Id of the message as `beeline dlq ls` prints it")
       ->required();
-  verb.add_option("AGENT", arguments.agent,
-                  "Name or pid of its receiver; needed where several hold copies of the message");
+  add_agent(verb, "AGENT", arguments.agent,
+            "Name or pid of its receiver; needed where several hold copies of the message");
 }
 
 }  // namespace
@@ -377,7 +381,7 @@ void add_letters_verbs(CLI::App& app, Context& context) {
 
   auto to_list = std::make_shared<LetterArguments>();
   auto* ls = add_verb(*dlq, context, "ls", "List dead letters; takes nothing", list, to_list);
-  ls->add_option("AGENT", to_list->agent, "Name or pid of the receiver; everybody if not given");
+  add_agent(*ls, "AGENT", to_list->agent, "Name or pid of the receiver; everybody if not given");
   ls->footer(
       "Examples:\n"
       "  beeline dlq ls\n"
@@ -399,8 +403,8 @@ void add_letters_verbs(CLI::App& app, Context& context) {
   auto* requeue_verb = add_verb(*dlq, context, "requeue", "Put a dead letter back into the inbox",
                                 requeue, to_requeue);
   add_which(*requeue_verb, *to_requeue);
-  requeue_verb->add_option("--to", to_requeue->to,
-                           "Send it to this agent instead: for letters whose receiver has ended");
+  add_agent(*requeue_verb, "--to", to_requeue->to,
+            "Send it to this agent instead: for letters whose receiver has ended");
   requeue_verb->footer(
       "Examples:\n"
       "  beeline dlq requeue 3:21\n"
@@ -417,8 +421,8 @@ void add_letters_verbs(CLI::App& app, Context& context) {
   auto to_purge = std::make_shared<LetterArguments>();
   auto* purge_verb = add_verb(*dlq, context, "purge", "Let dead letters go", purge, to_purge);
   purge_verb->add_option("ID", to_purge->id, "Id of the message as `beeline dlq ls` prints it");
-  purge_verb->add_option("AGENT", to_purge->agent,
-                         "Name or pid of its receiver; needed where several hold copies of it");
+  add_agent(*purge_verb, "AGENT", to_purge->agent,
+            "Name or pid of its receiver; needed where several hold copies of it");
   purge_verb->add_flag("--all", to_purge->all,
                        "All letters, or all of AGENT, which is the only argument then");
   purge_verb->footer(

@@ -132,8 +132,12 @@ void add_look_verbs(CLI::App& app, Context& context) {
   };
   auto arguments = std::make_shared<RouteArguments>();
   auto* route_verb = app.add_subcommand("route", "May A send to B, and which rule says so");
-  route_verb->add_option("A", arguments->from, "Name or pid of the sender")->required();
-  route_verb->add_option("B", arguments->to, "Name or pid of the receiver")->required();
+  route_verb->add_option("A", arguments->from, "Name or pid of the sender")
+      ->required()
+      ->check(is_agent());
+  route_verb->add_option("B", arguments->to, "Name or pid of the receiver")
+      ->required()
+      ->check(is_agent());
   route_verb->footer(
       "Examples:\n"
       "  beeline route queen worker-1\n"
@@ -145,7 +149,7 @@ void add_look_verbs(CLI::App& app, Context& context) {
 
   auto name = std::make_shared<std::string>();
   auto* inbox_verb = app.add_subcommand("inbox", "List what waits for an agent; takes nothing");
-  inbox_verb->add_option("NAME", *name, "Name or pid of the agent")->required();
+  inbox_verb->add_option("NAME", *name, "Name or pid of the agent")->required()->check(is_agent());
   inbox_verb->footer(
       "Examples:\n"
       "  beeline inbox worker\n"

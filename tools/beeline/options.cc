@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/names.h"
 #include "src/control/roles.h"
 #include "src/os/error.h"
 #include "src/os/fd.h"
@@ -110,13 +111,23 @@ Result<std::string> read_body(const std::string& argument) {
   return read_all(file.get(), path);
 }
 
+CLI::Validator is_agent() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (text.empty()) return "the name is empty: give one, or see whether a variable is unset";
+    const auto good = control::check_utf8("name", text);
+    return good ? std::string() : good.error().text;
+  };
+  return {check, ""};
+}
+
 CLI::Validator is_agent_role() {
   return CLI::IsMember(
       std::vector<std::string>(control::kAgentRoleWords.begin(), control::kAgentRoleWords.end()));
 }
 
 void add_attach_options(CLI::App& verb, AttachArguments& arguments) {
-  verb.add_option("--parent", arguments.parent, "Name of the parent; the coordinator if not given");
+  verb.add_option("--parent", arguments.parent, "Name of the parent; the coordinator if not given")
+      ->check(is_agent());
   verb.add_option("--role", arguments.role,
                   control::agent_roles() + " (which sends to its parent only)")
       ->check(is_agent_role())

@@ -43,6 +43,9 @@ struct MessageArguments {
   [[nodiscard]] Result<SendOptions> options() const;
 };
 
+/// Of an argument that names an agent, or gives its pid: it is not empty, as the value of a
+/// variable that is not set would be, and is UTF-8.
+[[nodiscard]] CLI::Validator is_agent();
 /// Of an option that names a role.
 [[nodiscard]] CLI::Validator is_agent_role();
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);

@@ -220,7 +220,7 @@ ExitCode reply(const Context& context, const ReceiveArguments& arguments) {
 }
 
 void add_arguments(CLI::App& verb, ReceiveArguments& arguments) {
-  verb.add_option("NAME", arguments.name, "The agent to be")->required();
+  verb.add_option("NAME", arguments.name, "The agent to be")->required()->check(is_agent());
   verb.add_option("--count", arguments.count, "End after this many messages; 0 = never")
       ->capture_default_str();
   verb.add_option("--type", arguments.type, "Only messages of this type; the others wait");

@@ -116,12 +116,13 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
 }
 
 void add_arguments(CLI::App& verb, SendArguments& arguments) {
-  verb.add_option("NAME", arguments.to, "The receiver")->required();
+  verb.add_option("NAME", arguments.to, "The receiver")->required()->check(is_agent());
   verb.add_option("BODY", arguments.body, "The text itself, - for stdin, @FILE for a file")
       ->required();
   verb.add_option("--as", arguments.as,
                   "Act as this agent, taking over its inbox if it is away; "
-                  "a temporary agent if not given");
+                  "a temporary agent if not given")
+      ->check(is_agent());
   add_attach_options(verb, arguments.attach);
   add_message_options(verb, arguments.message);
 }
