@@ -30,8 +30,12 @@ struct Victim {
 };
 Victim victim;
 
-[[nodiscard]] shm::Link lanes() { return {segment("link A>B", 1), contract_of(8)}; }
-[[nodiscard]] shm::Link stamps() { return {segment("link B>A", 1), contract_of(8)}; }
+[[nodiscard]] shm::Link lanes() {
+  return {segment("link A>B", 1), contract_of(8), shm::WholeLink{}};
+}
+[[nodiscard]] shm::Link stamps() {
+  return {segment("link B>A", 1), contract_of(8), shm::WholeLink{}};
+}
 [[nodiscard]] shm::Lane lane_of_number(std::uint64_t number) {
   return number == 3 ? shm::Lane::kUrgent : shm::Lane::kNormal;
 }

@@ -151,9 +151,10 @@ Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnatio
                       life->receiver->home().memory().size());
   const segment::Owned& link = life->out->memory();
   const shm::LinkLayout layout(kContract);
-  // Stamps are looked at before there are any.
-  if (!link.allocate(layout.strings, layout.first_part() - layout.strings)) {
-    throw RigError{"no memory for strings and stamps"};
+  // Stamps and slabs are looked at before there are any.
+  const std::uint64_t end = layout.slabs[1] + kWatchedLargeSlabs * layout.classes[1].slab_bytes;
+  if (!link.allocate(layout.strings, end - layout.strings)) {
+    throw RigError{"no memory for what is watched"};
   }
   life->whole = need(os::Mapping::map_part_readable(link.fd(), {0, layout.bytes}));
   // With the first pages of its slabs behind it: windows that are mapped later are shared as these.
