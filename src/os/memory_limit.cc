@@ -42,7 +42,7 @@ constexpr Names kVersion2{"memory.max", "memory.current", "inactive_file ", "act
 using Mount = MemoryLimit::Mount;
 
 // Empty if there is no such file.
-std::string read_text(const std::string& path) {
+std::string read_whole_file(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!file.valid()) return text;
@@ -149,7 +149,7 @@ class Look {
   // As the kernel estimates what can be had before it kills somebody; where there is no /proc to
   // tell, the whole machine.
   void at_machine() {
-    const std::string text = read_text(root_ + "/proc/meminfo");
+    const std::string text = read_whole_file(root_ + "/proc/meminfo");
     auto memory = number_of(text, "MemAvailable:");
     if (memory) {
       *memory = (*memory + number_of(text, "SwapFree:").value_or(0)) * 1024;
@@ -164,7 +164,7 @@ class Look {
   // Its own cgroup and all above it.
   void at_cgroups(const std::optional<Mount>& mount, bool version2) {
     if (!mount) return;
-    const auto cgroup = find_cgroup(read_text(root_ + "/proc/self/cgroup"), version2);
+    const auto cgroup = find_cgroup(read_whole_file(root_ + "/proc/self/cgroup"), version2);
     if (!cgroup) return;
     std::string path = path_in_mount(*mount, *cgroup);
     for (;;) {
@@ -177,16 +177,16 @@ class Look {
  private:
   void at_cgroup(const std::string& path, const Names& names) {
     const std::string at = root_ + path + "/";
-    const auto limit = number_in(read_text(at + std::string(names.limit)));  // "max": none
+    const auto limit = number_in(read_whole_file(at + std::string(names.limit)));  // "max": none
     if (!limit || *limit >= kNoLimit) return;
-    const auto usage = number_in(read_text(at + std::string(names.usage)));
+    const auto usage = number_in(read_whole_file(at + std::string(names.usage)));
     if (!usage) return;
     Room room{"the memory cgroup " + path + " with a limit of " + std::to_string(*limit) +
                   " bytes (" + std::string(names.limit) + ")",
               *limit - std::min(*limit, *usage), std::min(kReserveBytes, *limit / 16)};
     // The page cache is asked for where it matters: the kernel adds it up over all CPUs.
     if (!room.holds(wanted_bytes_)) {
-      const std::string text = read_text(at + "memory.stat");
+      const std::string text = read_whole_file(at + "memory.stat");
       const std::uint64_t cache =
           number_of(text, names.inactive).value_or(0) + number_of(text, names.active).value_or(0);
       room.free_bytes = *limit - std::min(*limit, *usage - std::min(*usage, cache));
@@ -209,7 +209,7 @@ class Look {
 }  // namespace
 
 MemoryLimit::MemoryLimit(std::string root) : root_(std::move(root)) {
-  const std::string mounts = read_text(root_ + "/proc/self/mountinfo");
+  const std::string mounts = read_whole_file(root_ + "/proc/self/mountinfo");
   version1_ = find_mount(mounts, false);
   version2_ = find_mount(mounts, true);
 }
@@ -232,8 +232,7 @@ std::optional<std::string> file_size_refusal(std::uint64_t bytes) {
     return std::nullopt;
   }
   return "it would be a file of " + std::to_string(bytes) + " bytes, and this process may write " +
-         std::to_string(limit.rlim_cur) +
-         " (RLIMIT_FSIZE); raise `ulimit -f`";
+         std::to_string(limit.rlim_cur) + " (RLIMIT_FSIZE); raise `ulimit -f`";
 }
 
 }  // namespace beeline::os
