@@ -12,6 +12,8 @@
 // much is there. Zero means: vacant row, free entry, empty index. `ready` of the header is stored
 // last, after a take-over is complete.
 
+#include <algorithm>
+
 #include "shm/entry.h"
 #include "shm/index.h"
 #include "shm/link.h"
@@ -210,16 +212,31 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   control.next_arrival = 1;
 }
 
-// The fixed key: lower first, in microseconds.
+// The rank, and behind it when it was sent: in microseconds for ranks of up to 4095 above or below
+// zero, which is good for 35 years of uptime. Ranks beyond have ticks of 4 ms, which stop after 104
+// days: from then on arrival alone decides among equal ones.
+[[nodiscard]] constexpr std::int64_t strict_key(std::int64_t sent_ns, std::int32_t rank) {
+  constexpr std::int64_t kNearRanks = 4096;
+  constexpr std::int64_t kNearTimes = std::int64_t{1} << 50;
+  constexpr std::int64_t kFarTimes = std::int64_t{1} << 31;
+  if (-kNearRanks <= rank && rank < kNearRanks) {
+    return rank * kNearTimes + std::clamp<std::int64_t>(sent_ns / 1000, 0, kNearTimes - 1);
+  }
+  const std::int64_t edge = rank < 0 ? -kNearRanks : kNearRanks;
+  const std::int64_t tick = std::clamp<std::int64_t>(sent_ns >> 22, 0, kFarTimes - 1);
+  return edge * kNearTimes + (rank - edge) * kFarTimes + tick;
+}
+
+// The fixed key: lower first. What is equal in it goes by arrival.
 [[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
                                                std::int64_t sent_ns, std::int32_t rank) {
   switch (policy) {
     case OrderPolicy::kAged:
       return sent_ns / 1000 + rank * rank_step_us;
     case OrderPolicy::kStrict:
-      return rank;
+      return strict_key(sent_ns, rank);
     case OrderPolicy::kFifo:
-      return 0;
+      return sent_ns / 1000;
   }
   return 0;
 }

@@ -6,9 +6,9 @@
 //   heap  a binary heap for the rest; the front is the smaller of the two fronts
 //
 // `rank - age * factor` ages every message equally, so the order of two messages never changes and
-// a node is compared by a fixed key. Ties are broken by arrival. Lies in the home so that tools can
-// see the order; derived from the entries, and rebuilt from them after a crash, so no state in
-// which a kill leaves it matters. Written and read by the owner of the home.
+// a node is compared by a fixed key (order_key()). Ties are broken by arrival. Lies in the home so
+// that tools can see the order; derived from the entries, and rebuilt from them after a crash, so
+// no state in which a kill leaves it matters. Written and read by the owner of the home.
 
 #include <cstdint>
 

@@ -15,13 +15,16 @@ bool Receiver::matches(std::uint32_t at, const Selection& selection) const {
   return selection.channel.empty() || channel(at).view() == selection.channel;
 }
 
-// One agent's urgent messages are taken from their link before its others, so their arrival says
-// nothing about which was sent first; its count does.
+// Messages of one agent tell by its count which was sent first, those of several by the clock, and
+// by arrival within a tick of that.
 bool Receiver::is_older(std::uint32_t a, std::uint32_t b, const Selection& selection) const {
   const shm::Entry& first = entry(a);
   const shm::Entry& second = entry(b);
   if (selection.from != 0 && first.header.id != second.header.id) {
     return first.header.id < second.header.id;
+  }
+  if (first.header.sent_ns != second.header.sent_ns) {
+    return first.header.sent_ns < second.header.sent_ns;
   }
   return first.arrival < second.arrival;
 }

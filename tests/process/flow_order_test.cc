@@ -276,7 +276,7 @@ TEST_P(FlowOrder, C_03_AFifoInboxMergesBothLanesAsTheyWereSent) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowOrder, C_03_AFifoInboxDeliversByArrivalWhoeverSends) {
+TEST_P(FlowOrder, C_03_AFifoInboxDeliversAsWasSentWhoeverSends) {
   auto agent = attach(fifo());
   ASSERT_TRUE(agent);
   for (const std::uint32_t sender : {1U, 2U}) {
@@ -290,6 +290,60 @@ TEST_P(FlowOrder, C_03_AFifoInboxDeliversByArrivalWhoeverSends) {
   expected.insert(expected.end(), of_each.begin(), of_each.end());
   EXPECT_EQ(take_texts(*agent), expected);
   troupe().wait_all(patience());
+}
+
+constexpr std::uint32_t kTalkers = 2;
+constexpr std::uint32_t kWords = 6;
+
+// Each says a number when it is its turn, later than the other by more than a tick of the clock.
+// Its own number tells the round too.
+BEELINE_ROLE(in_turn) {
+  auto& board = context.board<OrderBoard>();
+  const std::uint32_t mine = context.number % kTalkers;
+  const std::uint32_t said_before = context.number / kTalkers * (kWords + 1);
+  auto agent = attach("in-turn-" + std::to_string(mine), "receiver");
+  ASSERT_TRUE(agent);
+  const Peer to = peer_of(*agent, "receiver");
+  board.attached.raise();
+  for (std::uint32_t i = mine; i < kWords; i += kTalkers) {
+    ASSERT_TRUE(board.go.await(said_before + i + 1, patience()));
+    let_pass(10ms);
+    ASSERT_TRUE(agent->send(to, std::to_string(i), {.type = "word"}));
+    board.go.raise();
+  }
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowOrder, C_03_EqualMessagesOfTwoSendersComeAsTheyWereSentInEveryOrder) {
+  struct Case {
+    Order order;
+    double factor;
+    Filter filter;
+  };
+  auto& shared = board<OrderBoard>();
+  std::uint32_t round = 0;
+  for (const auto& [order, factor, filter] :
+       {Case{Order::kAged, 0.1, {}}, Case{Order::kAged, 0, {}}, Case{Order::kStrict, 0, {}},
+        Case{Order::kFifo, 0, {}},
+        Case{Order::kStrict, 0, {.type = "word", .oldest_first = true}}}) {
+    AttachOptions options = named("receiver");
+    options.order = order;
+    options.aging_factor = factor;
+    auto agent = attach(options);
+    ASSERT_TRUE(agent);
+    std::vector<std::size_t> talkers;
+    for (std::uint32_t i = 0; i < kTalkers; ++i) {
+      talkers.push_back(troupe().start("in_turn", round * kTalkers + i));
+    }
+    ++round;
+    ASSERT_TRUE(shared.attached.await(round * kTalkers, patience()));
+    shared.go.raise();
+    ASSERT_TRUE(shared.go.await(round * (kWords + 1), patience()));
+    EXPECT_EQ(take_texts(*agent, filter), numbers_below(kWords))
+        << "order " << static_cast<int>(order) << ", factor " << factor;
+    for (const std::size_t talker : talkers) troupe().wait(talker, patience());
+    EXPECT_EQ(agent->detach(), 0U);
+  }
 }
 
 }  // namespace

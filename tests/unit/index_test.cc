@@ -256,9 +256,32 @@ TEST(OrderKey, NoLegalInputOverflows) {
   EXPECT_GT(high, 0);
 }
 
-TEST(OrderKey, StrictLooksAtTheRankAndFifoAtNothing) {
-  EXPECT_EQ(order_key(OrderPolicy::kStrict, 1, 999, -5), -5);
-  EXPECT_EQ(order_key(OrderPolicy::kFifo, 1, 999, -5), 0);
+TEST(OrderKey, FifoLooksAtWhenItWasSentAlone) {
+  EXPECT_EQ(order_key(OrderPolicy::kFifo, 1, 5'000'000, -5),
+            order_key(OrderPolicy::kFifo, 1, 5'000'000, 5));
+  EXPECT_LT(order_key(OrderPolicy::kFifo, 1, 5'000'000, 5),
+            order_key(OrderPolicy::kFifo, 1, 9'000'000, -5));
+}
+
+// The times are those of a machine that has run for 0 s, a while, and 90 days.
+TEST(OrderKey, StrictLooksAtTheRankAndThenAtWhenItWasSent) {
+  constexpr auto kLeast = std::numeric_limits<std::int32_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kTick = 4'200'000;  // one more than a tick of the clock
+  constexpr std::int64_t kTimes[] = {0, kTick, 1'000'000'000, 7'776'000'000'000'000};
+  constexpr std::int32_t kRanks[] = {kLeast, kLeast + 1, -4097, -4096, -4095, -1,        0,
+                                     1,      3,          4095,  4096,  4097,  kMost - 1, kMost};
+  std::int64_t before = std::numeric_limits<std::int64_t>::min();
+  for (const std::int32_t rank : kRanks) {
+    for (const std::int64_t sent_ns : kTimes) {
+      const std::int64_t key = order_key(OrderPolicy::kStrict, 1, sent_ns, rank);
+      EXPECT_LT(before, key) << "rank " << rank << " sent at " << sent_ns;
+      before = key;
+    }
+    const std::int64_t last = order_key(OrderPolicy::kStrict, 1, INT64_MAX, rank);
+    EXPECT_LE(before, last);
+    before = last;
+  }
 }
 
 }  // namespace
