@@ -35,7 +35,8 @@ SendResult Escalations::escalate(std::uint32_t entry) {
   return sent;
 }
 
-// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it.
+// The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it. One
+// without a process would look at it in its next life, if there is one.
 SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadline deadline) {
   if (core_.has_left()) return {SendStatus::kNoRoute, 0, 0};
   const Letterhead head(made, about, about != nullptr ? core_.step_from(*about) : 1);
@@ -49,6 +50,8 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
     SendStatus status = SendStatus::kOk;
     if (const auto to = core_.peer(ancestor); !to) {
       status = status_of(to.error().code);
+    } else if (is_away(ancestor)) {
+      continue;
     } else if (const SendResult sent = core_.send_as(head, *to, made.payload, deadline, 0); sent) {
       return sent;
     } else {
@@ -66,6 +69,14 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
   }
   made.asked = control::kKingPid;
   return write_down(made.payload);
+}
+
+// REQUIRES: a link to it is open.
+bool Escalations::is_away(Pid ancestor) const {
+  const auto lock = core_.lock_send();
+  const send::OutLink* link = core_.out_link(ancestor);
+  if (link == nullptr || link->place == nullptr) return false;
+  return shm::AgentWord::unpack(link->place->observe()).state == shm::AgentState::kAway;
 }
 
 // Nobody is asked for them again.

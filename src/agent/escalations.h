@@ -58,6 +58,7 @@ class Escalations {
   };
 
   SendResult climb(Escalation& made, const shm::Entry* about, Deadline deadline);
+  [[nodiscard]] bool is_away(Pid ancestor) const;
   SendResult write_down(std::span<const std::byte> payload);
   [[nodiscard]] Escalation escalation_of(std::uint32_t entry) const;
   [[nodiscard]] bool send_first();

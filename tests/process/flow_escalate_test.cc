@@ -13,6 +13,7 @@ struct EscalateBoard {
   Event attached;
   Event go;
   Event sent;
+  Event leave;
 };
 
 class FlowEscalate : public HiveTest {};
@@ -30,6 +31,15 @@ BEELINE_ROLE(mortal_middle) {
   ASSERT_TRUE(agent);
   board.attached.raise();
   ASSERT_TRUE(board.go.await(1, patience()));
+}
+
+// Is killed or leaves, and its name is kept for a next life.
+BEELINE_ROLE(zombie_middle) {
+  auto& board = context.board<EscalateBoard>();
+  auto agent = attach("middle", "top");
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  ASSERT_TRUE(board.leave.await(1, patience()));
 }
 
 // Escalates when it is told to, of itself and what it handles.
@@ -87,6 +97,34 @@ TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastADeadAncestor) {
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
   expect_escalation(*top, "do it", kHigh);
+  troupe().wait_all(patience());
+  expect_balance(*top);
+}
+
+TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastAZombie) {
+  auto& shared = board<EscalateBoard>();
+  auto top = attach("top");
+  ASSERT_TRUE(top);
+  const std::size_t middle = troupe().start("zombie_middle");
+  ASSERT_TRUE(shared.attached.await(1, patience()));
+  troupe().start("bottom");
+  ASSERT_TRUE(shared.attached.await(2, patience()));
+  const Peer bottom = peer_of(*top, "bottom");
+  const Pid pid = peer_of(*top, "middle").pid;
+  kill_or_release(middle, shared.leave);
+  const auto is_away = [&] { return top->info(pid)->state == State::kZombie; };
+  ASSERT_NO_FATAL_FAILURE(drain_until(*top, is_away));
+  shared.go.raise(2);
+  ASSERT_TRUE(shared.sent.await(1, patience()));
+  EXPECT_EQ(top->inbox().size(), 2U) << "of itself";
+  const auto ack = top->send_acked(bottom, "do it", patience(), {.type = "too hard"});
+  ASSERT_TRUE(ack) << ack.error().text;
+  EXPECT_EQ(ack->status, AckStatus::kEscalate);
+  EXPECT_EQ(take_texts(*top), (std::vector<std::string>{"worse", kIssue, "do it"}));
+  // One that lives is the nearest again.
+  auto next_life = attach_again(named("middle", "top"));
+  ASSERT_TRUE(next_life);
+  EXPECT_TRUE(next_life->inbox().empty());
   troupe().wait_all(patience());
   expect_balance(*top);
 }
