@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <beeline/agent.h>
 
@@ -124,6 +125,31 @@ TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {
   EXPECT_TRUE(contains(good({"inbox", "worker"}), "urgent"));
   EXPECT_EQ(good({"recv", "worker", "--count", "2"}), "urgent\nlow\n");
   EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
+}
+
+TEST_F(CliInbox, HK_007_WhatLiesInALaneIsListedWithTheRankAndInTheOrderInWhichItWillBeDelivered) {
+  make_away("worker");
+  // Both are siblings of the worker: low counts as normal, an escalation as high.
+  auto one = Agent::attach({.name = "one"});
+  auto other = Agent::attach({.name = "other"});
+  ASSERT_TRUE(one && other);
+  ASSERT_TRUE(one->send("worker", "first", {.rank = kLow}));
+  ::usleep(10'000);  // more than a tick of the clock that stamps them
+  ASSERT_TRUE(other->send("worker", "second", {.rank = kNormal}));
+  ASSERT_TRUE(one->send("worker", "help", {.rank = kLow, .type = kEscalation}));
+  const auto rows = [&] {
+    std::vector<std::string> found;
+    for (const json& line : good_json({"inbox", "worker"})) {
+      found.push_back(line.at("preview").get<std::string>() + " " + line.at("rank").dump());
+    }
+    return found;
+  };
+  const std::vector<std::string> in_lanes = rows();
+  EXPECT_EQ(in_lanes, (std::vector<std::string>{"help 1", "first 2", "second 2"}));
+  (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "2s"});
+  EXPECT_EQ(good_json({"inbox", "worker"}).at(0).at("place"), "queued");
+  EXPECT_EQ(rows(), in_lanes);
+  EXPECT_EQ(good({"recv", "worker", "--count", "3"}), "help\nfirst\nsecond\n");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "src/control/hive_paths.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
+#include "tools/beeline/inbox_judge.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -90,6 +91,7 @@ class InboxReader {
       : all_(all),
         home_(home),
         in_links_(in_links),
+        judge_(all, home),
         view_(home.view()),
         shape_(shm::capacity_of(view_)) {}
 
@@ -186,24 +188,46 @@ class InboxReader {
     line.reason = shm::to_string(shm::DeadReason::kExpired);
   }
 
-  /// How far this inbox has taken a lane: 0 if it does not know the link yet, nothing if it has
-  /// forgotten the link, with which all that was in it is done.
-  std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const {
+  /// The row that this inbox has for a link, if it knows that.
+  std::optional<std::uint32_t> row_of(const Segment& link) const {
     for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
       if (view_.u64(row) == link.incarnation() &&
           view_.u32(row + offsetof(shm::InRow, serial)) == link.serial()) {
-        return shape_.cursor(view_, i, lane);
+        return i;
       }
     }
+    return std::nullopt;
+  }
+
+  /// How far this inbox has taken a lane: 0 if it does not know the link yet, nothing if it has
+  /// forgotten the link, with which all that was in it is done.
+  std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const {
+    if (const auto row = row_of(link)) return shape_.cursor(view_, *row, lane);
     const shm::LinkKey key{link.incarnation(), link.serial()};
     if (std::find(in_links_.begin(), in_links_.end(), key) == in_links_.end()) return std::nullopt;
     return 0;
   }
 
+  /// When the link was last seen empty: what lies in it was not sent before. See
+  /// Receiver::time_sent().
+  std::int64_t empty_until(const Segment& link) const {
+    const auto i = row_of(link);
+    if (!i) return 0;
+    const auto time = [&](std::uint64_t at) {
+      return std::clamp<std::int64_t>(static_cast<std::int64_t>(view_.u64(at)), 0, home_.now_ns);
+    };
+    const std::uint64_t row = shape_.row_at(*i);
+    const std::int64_t all_empty = time(shape_.control(offsetof(shm::HomeControl, all_empty_ns)));
+    const std::int64_t seen = time(row + offsetof(shm::InRow, seen_empty_ns));
+    const bool was_known = time(row + offsetof(shm::InRow, known_since_ns)) < all_empty;
+    return was_known ? std::max(seen, all_empty) : seen;
+  }
+
   void add_lane(const Segment& link, shm::Lane lane, std::vector<InboxLine>& lines) {
     const auto taken = cursor(link, lane);
     if (!taken) return;
+    const std::int64_t earliest_ns = empty_until(link);
     const shm::ByteView view = link.view();
     const shm::LinkContract contract = shm::contract_of(view);
     const auto shape = shm::lane_shape(contract, shm::LinkLayout(contract), lane);
@@ -213,18 +237,21 @@ class InboxReader {
       if (!shm::holds(view, shape, position)) continue;
       const std::uint64_t at = shape.slot_at(position);
       const shm::SlotCopy slot = shm::slot_copy(view, at);
+      const shm::MessageHeader header =
+          judge_.judge(slot.header, link, dump::string_of(&link, slot.header.type), earliest_ns);
       lines.push_back(
-          line_of(slot.header, "lane", &link,
-                  view.part(at + offsetof(shm::Slot, payload) + shm::extension_bytes(slot.header),
-                            shm::inline_room(slot.header))));
-      lines.back().arrival = kNotArrived + position;
-      note_expiry(slot.header, lines.back());
+          line_of(header, "lane", &link,
+                  view.part(at + offsetof(shm::Slot, payload) + shm::extension_bytes(header),
+                            shm::inline_room(header))));
+      lines.back().arrival = kNotArrived + shm::counter_of_message(header.id);
+      note_expiry(header, lines.back());
     }
   }
 
   const Segments& all_;
   const Segment& home_;
   const std::vector<shm::LinkKey>& in_links_;
+  InboxJudge judge_;
   shm::ByteView view_;
   shm::HomeShape shape_;
 };

@@ -25,7 +25,7 @@ struct InboxLine {
   std::string from;  ///< name, where it is known
   std::string type;
   std::string channel;
-  std::int32_t rank = 0;
+  std::int32_t rank = 0;  ///< as it is stored; of a lane, as it will be
   std::uint32_t attempts = 0;
   std::uint32_t bytes = 0;
   std::int64_t age_ms = 0;
@@ -33,7 +33,7 @@ struct InboxLine {
   std::string preview;  ///< the start of the payload, control characters escaped
 
   std::int64_t key = 0;       ///< delivery order, with `arrival`
-  std::uint64_t arrival = 0;  ///< of a lane: behind all that arrived, by position
+  std::uint64_t arrival = 0;  ///< of a lane: behind all that arrived, as its sender counts
 };
 
 /// All messages of agent `pid`: what waits, in delivery order, then leased ones, then dead letters.
