@@ -120,18 +120,20 @@ class Agent {
   SendResult send(Loan& loan, const SendOptions& options = kPlainSend);
   SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = kPlainSend);
 
-  /// The next message in delivery order, or nothing. No system call but the ring of a sender that
-  /// waits for space, a look at the control socket every 4 ms, and those of fd() where it is used.
+  /// The next message in delivery order, or nothing: then no lane holds one that the filter
+  /// matches, unless the inbox has no room for it. No system call but the ring of a sender that
+  /// waits for space, a look at the control socket every 4 ms and where the coordinator has said
+  /// something, of a new sender for example, and those of fd() where it is used.
   [[nodiscard]] std::optional<Message> try_receive(const Filter& filter = kAnyMessage);
   /// The same, but waits for a message.
   ///
-  /// What both of them may hand out late: while the inbox holds something, ordinary messages are
-  /// fetched from the links once in about a microsecond, in about four while it has hardly any
-  /// room; of many that come through one link the last few, fewer than 16, are fetched with the
-  /// next ones, and after about four microseconds (eight, where there is hardly any room) in any
-  /// case. So one that was sent less than that before the call may come behind what lay in the
-  /// inbox already, whatever its rank. What is critical, and what this thread has sent, is fetched
-  /// at each call.
+  /// Both hand out the best of all that was accepted when the call began, as far as the inbox has
+  /// room (docs/mailbox.md has the bound), but for what is very new: while the inbox holds
+  /// something ordinary messages are fetched from the links once in about a microsecond, in about
+  /// four while it has hardly any room, and to the last one of each link a hundred microseconds
+  /// after they were sent at the latest (with more than 66 links 1.5 microseconds for each). What
+  /// is critical, and what this thread has sent, is fetched at each call. The first message of a
+  /// sender of whom this agent has not heard is one like any other.
   ///
   /// Errors: kTimeout, kClosed (the hive went down, or this life of the agent has ended: see
   /// detach()), kNotice (only if asked for).
@@ -240,7 +242,8 @@ class Agent {
   /// none.
   [[nodiscard]] Result<Message> held(MessageId id);
 
-  /// True while a critical message waits. Two or three loads for each link, no system call.
+  /// True while a critical message waits, of a new sender too. Two or three loads for each link, a
+  /// look at the control socket where the coordinator has said something, else no system call.
   [[nodiscard]] bool urgent();
 
   /// A descriptor for epoll, asyncio, libuv: readable when something may have arrived. From the

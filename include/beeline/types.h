@@ -62,8 +62,9 @@ inline constexpr std::string_view kShutdownOrder = "shutdown";
 /// In front of the type of a copy: what one child sent to another, as their parent sees it.
 inline constexpr std::string_view kSiblingTraffic = "sibling_traffic:";
 
-/// How long a request waits for its answer unless it is told otherwise.
-inline constexpr std::chrono::seconds kRequestPatience{25};
+/// How long a request waits for its answer unless it is told otherwise, in the library and on the
+/// command line. Answers of language models take minutes: say so where they are asked for.
+inline constexpr std::chrono::seconds kRequestPatience{60};
 /// How many messages of Agent::fire_and_forget(), and how many requests of Agent::request_then(),
 /// may be unanswered.
 inline constexpr std::size_t kMostOpenQuestions = 16'384;
@@ -180,7 +181,7 @@ struct Filter {
   std::string_view channel{};
   MessageId reply_to = 0;
   /// Of those that match the oldest goes first, whatever its rank: with `from` in the order in
-  /// which that agent sent them, else in the order in which this inbox took them from its links.
+  /// which that agent sent them, else by when they were sent, and within 4 ms by arrival.
   bool oldest_first = false;
   [[nodiscard]] bool empty() const {
     return from == 0 && type.empty() && channel.empty() && reply_to == 0 && !oldest_first;
@@ -206,8 +207,10 @@ struct Peer {
 /// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU nobody spins.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 
-/// Order in which an inbox delivers: by rank that ages, by rank alone, or by arrival. An aging
-/// factor of 0 switches the aging off; ranks are then computed as in kAged all the same.
+/// Order in which an inbox delivers: by rank that ages, by rank alone, or as it was sent. What is
+/// equal comes as it was sent, and within a tick of the clock (4 ms) by arrival; of one sender it
+/// always comes as that sent it. An aging factor of 0 switches the aging off; ranks are then
+/// computed as in kAged all the same.
 enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
 struct AttachOptions {

@@ -352,8 +352,8 @@ std::chrono::milliseconds left_in(const std::string& text) {
   return std::chrono::milliseconds(std::stol(text.substr(text.rfind(' ', end - 1) + 1)));
 }
 
-TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas25Seconds) {
-  static_assert(kRequestPatience == 25s);
+TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas60Seconds) {
+  static_assert(kRequestPatience == 60s);
   auto agent = attach("asker");
   ASSERT_TRUE(agent);
   troupe().start("mute");
@@ -364,9 +364,9 @@ TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas25Seconds) {
     ASSERT_FALSE(answer);
     EXPECT_EQ(answer.error().code, ErrorCode::kPeerDeadTaken) << answer.error().text;
     const auto left = left_in(answer.error().text);
-    EXPECT_LE(left, 25s);
+    EXPECT_LE(left, 60s);
     const auto took = std::chrono::steady_clock::now() - before;
-    EXPECT_GE(left + took, 24989ms) << "a tick of 10 ms at most, and whole milliseconds";
+    EXPECT_GE(left + took, 59989ms) << "a tick of 10 ms at most, and whole milliseconds";
   }
   troupe().wait_all(patience());
 }

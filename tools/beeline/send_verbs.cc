@@ -19,8 +19,6 @@
 namespace beeline::cli {
 namespace {
 
-constexpr std::chrono::nanoseconds kRequestTimeout = std::chrono::seconds(10);
-
 struct SendArguments {
   std::string to;
   std::string body;
@@ -87,7 +85,7 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!body) return complain(body.error());
   auto agent = attach_sender(context, arguments.as, arguments.attach);
   if (!agent) return complain(agent.error());
-  const Deadline deadline = after(context.timeout.value_or(kRequestTimeout));
+  const Deadline deadline = after(context.timeout.value_or(kRequestPatience));
   const auto peer = await_peer(*agent, arguments.to, deadline);
   if (!peer) return complain(peer.error());
 
@@ -154,7 +152,7 @@ void add_send_verbs(CLI::App& app, Context& context) {
       "  beeline reply echo --echo &\n"
       "  beeline request echo \"hello\"\n"
       "  beeline request echo - --timeout 500ms --json < question.txt\n"
-      "Waits 10 s unless --timeout says otherwise, first for an agent of that name, then for its "
+      "Waits 60 s unless --timeout says otherwise, first for an agent of that name, then for its "
       "reply.\nExits with 4 if no such agent came, with 5 if no reply came.");
   request_verb->callback([&context, to_ask] { context.exit = request(context, *to_ask); });
 }
