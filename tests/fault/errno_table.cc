@@ -64,6 +64,7 @@ constexpr std::array kRows = {
     Row{SYS_ftruncate, "ftruncate", {EINTR, ENOMEM, EPERM}},
     Row{SYS_fallocate, "fallocate", {EINTR, ENOSPC, ENOMEM}},
     Row{SYS_mmap, "mmap", {ENOMEM, EAGAIN, ENFILE, EPERM}, maps_a_file},
+    Row{SYS_mremap, "mremap(duplicate)", {ENOMEM}, second_is<0>},
     Row{SYS_madvise, "madvise", {ENOMEM, EAGAIN}},
     Row{SYS_fcntl, "fcntl(ADD_SEALS)", {EBUSY, EPERM}, second_is<F_ADD_SEALS>},
     Row{SYS_fcntl, "fcntl(DUPFD)", {EMFILE, ENOMEM}, second_is<F_DUPFD_CLOEXEC>},

@@ -86,10 +86,10 @@ TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
   expect_balance(*heir);
 }
 
-// `number`: KiB in the largest payload that it might have sent, 0 = as many as the hive allows.
+// `number`: slots of its link's normal lane, all of which its reader maps.
 BEELINE_ROLE(life_of_a_size) {
   AttachOptions options = named("owner");
-  options.max_payload_bytes = std::uint64_t{context.number} << 10;
+  options.normal_slots = context.number;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   ASSERT_TRUE(agent->send(peer_of(*agent, "reader"), std::to_string(context.number)));
@@ -114,14 +114,15 @@ class LittleMemory {
 };
 
 TEST_P(FlowHeir, WhatTheLifeBeforeHasSentComesFirstAlsoIfItsLinkCannotBeMappedAtOnce) {
-  constexpr std::uint32_t kSmall = shm::kMinMaxPayload >> 10;
-  constexpr std::uint64_t kForSmallLinks = 32U << 20;
-  static_assert(shm::LinkLayout(shm::LinkContract{}).bytes > kForSmallLinks);
+  constexpr std::uint32_t kSmall = shm::kDefaultNormalSlots;
+  constexpr std::uint64_t kForSmallLinks = 6U << 20;
+  static_assert(shm::LinkLayout({.normal_slots = shm::kMaxLaneSlots}).first_part() >
+                kForSmallLinks);
   AttachOptions options = named("reader");
   options.max_payload_bytes = shm::kMinMaxPayload;
   auto reader = attach(options);
   ASSERT_TRUE(reader);
-  for (const std::uint32_t size : {0U, kSmall}) {
+  for (const std::uint32_t size : {shm::kMaxLaneSlots, kSmall}) {
     troupe().wait(troupe().start("life_of_a_size", size), patience());
   }
   {
@@ -129,7 +130,7 @@ TEST_P(FlowHeir, WhatTheLifeBeforeHasSentComesFirstAlsoIfItsLinkCannotBeMappedAt
     static_cast<void>(reader->next_notice());  // it hears of both links
     EXPECT_FALSE(reader->try_receive());
   }
-  for (const std::uint32_t size : {0U, kSmall}) {
+  for (const std::uint32_t size : {shm::kMaxLaneSlots, kSmall}) {
     Message message = next_message(*reader);
     EXPECT_EQ(message.text(), std::to_string(size));
     message.done();

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "src/control/foreign_check.h"
+#include "tests/support/in_links.h"
 #include "tests/unit/receiver_peers.h"
 
 namespace beeline::receive {
@@ -144,6 +145,49 @@ TEST_F(ForeignTest, ARangeIsVerifiedWhereItsMemoryIs) {
   const auto behind = foreign.verify(layout_.bytes, shm::kPage);
   ASSERT_FALSE(behind) << "it does not lie inside";
   EXPECT_EQ(behind.error().code, ErrorCode::kBadSegment);
+}
+
+// Two slabs of each class, written by the owner and read by the reader. What was mapped stays where
+// it is while more is.
+TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
+  constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
+  auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
+  receive::InLink reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
+  const LinkLayout layout(kLarge);
+  struct Written {
+    std::uint32_t slab;
+    std::byte* at;
+    const std::byte* seen;
+    std::uint64_t bytes;
+  };
+  std::vector<Written> all;
+  for (const shm::SlabClass& of : layout.classes) {
+    for (int i = 0; of.count != 0 && i < 2; ++i) {
+      const auto loan = owner.take_slab(of.slab_bytes);
+      ASSERT_TRUE(loan);
+      std::byte* const at = owner.slab_bytes(*loan);
+      at[0] = at[of.slab_bytes - 1] = static_cast<std::byte>(loan->slab);
+      ASSERT_EQ(receive::verify_extents(reader), Extents::kVerified);
+      all.push_back({loan->slab, at, reader.view.slab(loan->slab), of.slab_bytes});
+    }
+  }
+  for (const Written& each : all) {
+    EXPECT_EQ(owner.view().slab(each.slab), each.at);
+    EXPECT_EQ(reader.view.slab(each.slab), each.seen);
+    EXPECT_EQ(each.seen[0], static_cast<std::byte>(each.slab));
+    EXPECT_EQ(each.seen[each.bytes - 1], static_cast<std::byte>(each.slab));
+  }
+}
+
+// The first of two large slabs counts, though the second is not there.
+TEST(Windows, EachLargeSlabIsVerifiedByItself) {
+  constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
+  auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
+  receive::InLink reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
+  ASSERT_TRUE(owner.take_slab(4U << 20));
+  owner.view().control().slabs_allocated[4].publish(2);
+  EXPECT_EQ(receive::verify_extents(reader), Extents::kLie);
+  EXPECT_EQ(reader.verified.slabs[4], 1U);
 }
 
 class ExtentsTest : public test::ReceiverTest {
