@@ -59,7 +59,8 @@ void reset_signals() noexcept {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);  // an ignored one would be inherited
+  // An ignored one would be inherited.
+  for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_DFL);
 }
 
 [[noreturn]] void run_child(const Plan& plan) noexcept {

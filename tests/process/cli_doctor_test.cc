@@ -61,15 +61,55 @@ class CliDoctor : public CliTest {
   }
 };
 
-TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingIsStarted) {
+TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingOfTheTrialIsLeft) {
   const json checks = good_json({"doctor"});
   for (const char* check :
        {"memfd_seals", "memfd_growth", "memfd_windows", "memfd_reopen", "futex_read_only", "pidfd",
-        "packet_sockets", "open_files", "directory"}) {
+        "packet_sockets", "open_files", "file_size", "memory", "directory", "start", "message"}) {
     EXPECT_TRUE(holds(checks, check)) << checks;
   }
   EXPECT_TRUE(contains(good({"doctor"}), directory_));
-  EXPECT_FALSE(is_up());
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+  ASSERT_TRUE(std::filesystem::create_directory(directory_));
+  (void)good({"doctor"});
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// As a start fails there, with its reason.
+TEST_F(CliDoctor, ADirectoryThatCannotBeMadeFails) {
+  std::ofstream(folder_ + "/file") << "";
+  ASSERT_EQ(::setenv("BEELINE_DIR", (folder_ + "/file/hive").c_str(), 1), 0);
+  const Outcome doctor = beeline({"doctor", "--json"});
+  EXPECT_EQ(doctor.code, 1);
+  EXPECT_FALSE(holds(json::parse(doctor.out), "directory")) << doctor.out;
+
+  ::unsetenv("BEELINE_DIR");
+  ASSERT_EQ(::setenv("XDG_RUNTIME_DIR", (folder_ + "/gone").c_str(), 1), 0);
+  const Outcome gone = beeline({"doctor", "--json"});
+  ::unsetenv("XDG_RUNTIME_DIR");
+  ASSERT_EQ(::setenv("BEELINE_DIR", directory_.c_str(), 1), 0);
+  EXPECT_EQ(gone.code, 1);
+  EXPECT_FALSE(holds(json::parse(gone.out), "directory")) << gone.out;
+  EXPECT_FALSE(holds(json::parse(gone.out), "runtime_directory")) << gone.out;
+}
+
+TEST_F(CliDoctor, ALimitOfFileSizesIsSaidBeforeItHurts) {
+  const Outcome doctor =
+      run({"/bin/bash", "-c", "ulimit -f 100; $BEELINE_BIN/beeline doctor --json"});
+  EXPECT_EQ(doctor.code, 1) << doctor.err;
+  const json checks = json::parse(doctor.out);
+  EXPECT_FALSE(holds(checks, "file_size")) << checks;
+  EXPECT_FALSE(holds(checks, "start")) << checks;
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
+TEST_F(CliDoctor, AHiveStartsWithoutInotifyAndDoctorWarnsOfIt) {
+  const Outcome doctor = without("inotify_init1", {"beeline", "doctor", "--json"});
+  if (doctor.code == 77) GTEST_SKIP() << "no seccomp filter here: " << doctor.err;
+  EXPECT_EQ(doctor.code, 0) << doctor.out << doctor.err;
+  for (const json& one : json::parse(doctor.out)) {
+    EXPECT_EQ(one.at("warning").get<bool>(), one.at("check") == "inotify") << one;
+  }
 }
 
 // Without this, that is missing, and nothing else.
@@ -108,7 +148,7 @@ TEST_F(CliDoctor, WhatTheKernelLacksIsNamedAndNothingElse) {
       EXPECT_TRUE(contains(one.at("text"), lack.text)) << one;
     }
   }
-  EXPECT_TRUE(contains(without("memfd_create", {"beeline", "doctor"}).out, "MISSING"));
+  EXPECT_TRUE(contains(without("memfd_create", {"beeline", "doctor"}).out, "FAILED"));
 }
 
 TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {

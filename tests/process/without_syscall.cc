@@ -38,6 +38,7 @@ struct Known {
 const std::array kKnown = {
     Known{"chown", SYS_chown, ENOSYS},
     Known{"close_range", SYS_close_range, ENOSYS},
+    Known{"inotify_init1", SYS_inotify_init1, EMFILE},
     Known{"memfd_create", SYS_memfd_create, ENOSYS},
     Known{"pidfd_open", SYS_pidfd_open, ENOSYS},
     // What the start-up check asks (src/os/kernel.cc).

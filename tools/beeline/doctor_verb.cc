@@ -1,34 +1,28 @@
 // doctor: whether this machine can hold a hive.
 
-#include <algorithm>
-#include <cstdint>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "shm/directory.h"
 #include "src/control/hive_paths.h"
 #include "src/control/hive_place.h"
 #include "src/os/kernel.h"
-#include "src/os/process.h"
+#include "tools/beeline/finding.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/start_trial.h"
+#include "tools/beeline/surroundings.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
 namespace {
 
-// Home, status page, directory, eventfd, epoll and control socket; for each peer a link each way,
-// its status page and its eventfd.
-constexpr std::uint64_t kFdsOfAnAgent = 6;
-constexpr std::uint64_t kFdsOfAPeer = 4;
-constexpr std::uint64_t kLeastPeers = 60;  // a parent of some size
-
-struct Finding {
-  std::string what;
-  bool good = false;
-  std::string text;
-};
+using Level = Finding::Level;
 
 Finding kernel_finding(const os::KernelFact& fact) {
   std::string text = fmt::format("for {}", fact.needed_for);
@@ -36,49 +30,69 @@ Finding kernel_finding(const os::KernelFact& fact) {
     text +=
         fmt::format("; {}{}", os::is_known(*fact.missing) ? "" : "not known: ", fact.missing->text);
   }
-  return {std::string(fact.name), !fact.missing, text};
+  return {std::string(fact.name), fact.missing ? Level::kFailed : Level::kOk, text};
 }
 
-std::string count_text(std::uint64_t limit) {
-  return limit == os::kNoFdLimit ? "no limit" : fmt::format("{}", limit);
-}
-
-// Coordinators and agents raise the soft limit to the hard one.
-Finding files_finding() {
-  const os::FdLimit limit = os::fd_limit();
-  const std::uint64_t left = limit.hard > kFdsOfAnAgent ? limit.hard - kFdsOfAnAgent : 0;
-  const std::uint64_t peers = std::min<std::uint64_t>(left / kFdsOfAPeer, shm::kMaxAgents);
-  std::string text = fmt::format("{} for each process ({} at most): an agent can have {} peers",
-                                 count_text(limit.soft), count_text(limit.hard), peers);
-  if (peers < kLeastPeers) text += "; raise the hard limit of open files";
-  return {"open_files", peers >= kLeastPeers, text};
-}
-
-Finding directory_finding(const Context& context) {
-  const auto paths = control::find_hive(context.hive);
-  if (!paths) return {"directory", false, paths.error().text};
-  if (const auto good = control::check_directory(*paths); !good) {
-    return {"directory", false, good.error().text};
+std::string_view word_for(Level level) {
+  switch (level) {
+    case Level::kOk:
+      return "ok";
+    case Level::kWarning:
+      return "warning";
+    case Level::kFailed:
+      return "FAILED";
   }
-  const auto hive = control::connect_to_hive(*paths);
+  return "FAILED";
+}
+
+/// The directory, and all that a start does in it.
+std::vector<Finding> directory_findings(const control::HivePaths& paths, bool kernel_is_good) {
+  if (const auto good = control::check_directory(paths); !good) {
+    return {{"directory", Level::kFailed, good.error().text}};
+  }
+  const auto hive = control::connect_to_hive(paths);
   if (!hive && hive.error().code == ErrorCode::kDenied) {
-    return {"directory", false, hive.error().text};
+    return {{"directory", Level::kFailed, hive.error().text}};
   }
-  return {"directory", true, fmt::format("the files of the hive lie in {}", paths->directory)};
+  struct stat found {};
+  const bool is_there = ::stat(paths.directory.c_str(), &found) == 0;
+  if (is_there && found.st_uid != ::geteuid()) {
+    return {{"directory", Level::kOk,
+             fmt::format("a hive of uid {} lies in {}: it is joined, not started", found.st_uid,
+                         paths.directory)}};
+  }
+  if (kernel_is_good) return try_start(paths);
+  return {{"directory", Level::kOk,
+           fmt::format("the files of the hive would lie in {}", paths.directory)}};
 }
 
 ExitCode doctor(const Context& context) {
   std::vector<Finding> findings;
-  for (const os::KernelFact& fact : os::probe_kernel()) findings.push_back(kernel_finding(fact));
-  findings.push_back(files_finding());
-  findings.push_back(directory_finding(context));
+  bool kernel_is_good = true;
+  for (const os::KernelFact& fact : os::probe_kernel()) {
+    findings.push_back(kernel_finding(fact));
+    kernel_is_good = kernel_is_good && !fact.missing;
+  }
+  if (const auto paths = control::find_hive(context.hive)) {
+    for (auto& finding : look_at_surroundings(*paths)) findings.push_back(std::move(finding));
+    // Last: it changes the environment.
+    for (auto& finding : directory_findings(*paths, kernel_is_good)) {
+      findings.push_back(std::move(finding));
+    }
+  } else {
+    findings.push_back({"directory", Level::kFailed, paths.error().text});
+  }
   bool all_good = true;
   Table table({"CHECK", "", ""});
   Json json = Json::array();
   for (const Finding& finding : findings) {
-    all_good &= finding.good;
-    table.add({finding.what, finding.good ? "ok" : "MISSING", finding.text});
-    json.push_back({{"check", finding.what}, {"ok", finding.good}, {"text", finding.text}});
+    const bool good = finding.level != Level::kFailed;
+    all_good &= good;
+    table.add({finding.check, std::string(word_for(finding.level)), finding.text});
+    json.push_back({{"check", finding.check},
+                    {"ok", good},
+                    {"warning", finding.level == Level::kWarning},
+                    {"text", finding.text}});
   }
   if (context.json) {
     print_json(json);
@@ -96,8 +110,9 @@ void add_doctor_verb(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline doctor\n"
       "  beeline doctor --json | jq -r '.[] | select(.ok | not) | .check'\n"
-      "Asks the kernel for all that a hive needs, and looks at limits and says where the files\n"
-      "of the hive are. Starts nothing. Exits with 1 if something is missing.");
+      "Asks the kernel for all that a hive needs, looks at limits, and does what a start does: a\n"
+      "hive of its own in the place of the hive's files, with one message, that ends at once.\n"
+      "Exits with 1 if a start would fail; a warning says what suffers.");
   verb->callback([&context] { context.exit = doctor(context); });
 }
 

@@ -80,6 +80,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A reader that has gone is an error of write(), not the end of us.
   ::signal(SIGPIPE, SIG_IGN);
+  // A file at its limit (ulimit -f) is an error of write(), too.
+  ::signal(SIGXFSZ, SIG_IGN);
   (void)std::setlocale(LC_CTYPE, "");
   if (const auto filled = beeline::os::fill_standard_streams(); !filled) {
     return static_cast<int>(beeline::cli::ExitCode::kError);  // there may be no stderr to say why
