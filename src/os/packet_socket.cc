@@ -136,12 +136,15 @@ Result<void> check_sendable(int fd, std::string_view text, std::span<const int> 
   return {};
 }
 
-Result<Packet> checked_packet(Packet packet, int flags, std::size_t max_bytes) {
+Result<Packet> checked_packet(Packet packet, int flags, std::size_t max_bytes, LostFds lost) {
   if ((flags & MSG_TRUNC) != 0) {
     return fail(ErrorCode::kProtocol, "receive: a packet is larger than " +
                                           std::to_string(max_bytes) + " bytes; drop the peer");
   }
-  if ((flags & MSG_CTRUNC) != 0) {
+  if ((flags & MSG_CTRUNC) != 0 && lost == LostFds::kTell) {
+    packet.fds.clear();
+    packet.lost_fds = true;
+  } else if ((flags & MSG_CTRUNC) != 0) {
     return fail(ErrorCode::kProtocol,
                 "receive: not all file descriptors of a packet arrived (" +
                     std::to_string(packet.fds.size()) + " did, at most " +
@@ -311,7 +314,7 @@ Result<void> PacketSocket::send(std::string_view text, std::span<const int> fds,
   }
 }
 
-Result<std::optional<Packet>> PacketSocket::try_receive(std::size_t max_bytes) {
+Result<std::optional<Packet>> PacketSocket::try_receive(std::size_t max_bytes, LostFds lost) {
   if (!valid()) return fail(ErrorCode::kClosed, "receive: the socket was closed by us");
   const ssize_t length = peek_length(fd_.get());
   if (length < 0 && errno == EAGAIN) return std::optional<Packet>();
@@ -336,7 +339,7 @@ Result<std::optional<Packet>> PacketSocket::try_receive(std::size_t max_bytes) {
     return fail(ErrorCode::kClosed, "receive: the peer has closed the connection");
   }
   packet.text.resize(static_cast<std::size_t>(taken));
-  auto checked = checked_packet(std::move(packet), message.msg_flags, max_bytes);
+  auto checked = checked_packet(std::move(packet), message.msg_flags, max_bytes, lost);
   if (!checked) return tl::unexpected<Error>(std::move(checked.error()));
   return std::optional<Packet>(std::move(*checked));
 }

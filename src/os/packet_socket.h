@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,13 @@ namespace beeline::os {
 struct Packet {
   std::string text;
   std::vector<UniqueFd> fds;
+  bool lost_fds = false;  ///< not all that belong to it have arrived; see LostFds
+};
+
+/// How a packet is received whose descriptors found no room, here or in the packet.
+enum class LostFds : std::uint8_t {
+  kFail,  ///< kProtocol; the packet is lost
+  kTell,  ///< it is handed out with `lost_fds` and without descriptors
 };
 
 /// Who is at the other end, said by the kernel when the connection was made.
@@ -85,9 +93,10 @@ class PacketSocket {
 
   /// Takes one packet of at most `max_bytes`, nullopt if none waits. A packet that is larger, or
   /// whose descriptors did not all fit (over kMaxPacketFds, or our limit of open files is reached),
-  /// is lost and its descriptors are closed: kProtocol; drop the peer. Errors: kClosed, kProtocol,
-  /// kSystem.
-  [[nodiscard]] Result<std::optional<Packet>> try_receive(std::size_t max_bytes);
+  /// is lost and its descriptors are closed: kProtocol; drop the peer. With LostFds::kTell the text
+  /// of the second kind is handed out. Errors: kClosed, kProtocol, kSystem.
+  [[nodiscard]] Result<std::optional<Packet>> try_receive(std::size_t max_bytes,
+                                                          LostFds lost = LostFds::kFail);
 
   /// The same, waiting at most for `timeout` (nanoseconds::max() means for ever); nullopt after it.
   [[nodiscard]] Result<std::optional<Packet>> receive(std::size_t max_bytes,
