@@ -215,7 +215,8 @@ enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
 struct AttachOptions {
   std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
-  std::string name{};           ///< empty: the coordinator makes one. UTF-8 of visible characters;
+  std::string name{};           ///< empty: the coordinator makes one, and the agent is temporary:
+                                ///< nobody can take that name over. UTF-8 of visible characters;
                                 ///< no number, and does not begin with "queue:"
   std::string parent{};         ///< name or pid; empty: child of the coordinator
   std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task

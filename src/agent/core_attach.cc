@@ -153,7 +153,7 @@ Result<void> AgentCore::join() {
   request.name = options_.name;
   request.parent = options_.parent;
   request.role = *role;
-  request.temporary = options_.temporary;
+  request.temporary = options_.temporary || options_.name.empty();
   auto attached = client_.attach(request);
   if (!attached) return tl::unexpected(attached.error());
   client_.start_on_reconnect(false);

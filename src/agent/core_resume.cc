@@ -65,7 +65,7 @@ Result<void> AgentCore::register_again() {
   control::ResumeRequest request;
   request.as.name = name_;
   request.as.role = control::role_from(options_.role).value_or(control::Role::kWorker);
-  request.as.temporary = options_.temporary;
+  request.as.temporary = options_.temporary || options_.name.empty();
   request.pid = pid_;
   request.incarnation = incarnation_;
   request.parent_pid = parent_;

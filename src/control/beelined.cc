@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,10 @@ constexpr int kExitError = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitAlreadyRunning = 3;
 
+constexpr std::int64_t kMostMilliseconds = 366LL * 24 * 3'600'000;
+const std::map<std::string, std::int64_t> kMilliseconds{
+    {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+
 struct Options {
   std::string hive;
   std::string log;
@@ -48,6 +53,7 @@ struct Options {
   std::uint64_t max_payload = beeline::shm::kDefaultMaxPayload;
   int ready_fd = -1;
   bool foreground = false;
+  std::int64_t forget_empty_after_ms = 0;
 };
 
 int exit_code(const Error& error) {
@@ -112,6 +118,7 @@ Result<void> keep_files(const Options& options, const control::HivePaths& paths,
   keeper_options.coordinator.peer_pidfd = options.peer_pidfd != "off";
   keeper_options.coordinator.log_fd = log->valid() ? log->get() : STDERR_FILENO;
   keeper_options.coordinator.log_path = path;
+  keeper_options.coordinator.forget_empty_after_ns = options.forget_empty_after_ms * 1'000'000;
   keeper_options.max_payload_bytes = options.max_payload;
   keeper_options.on_ready = [&] { reporter.ready(); };
   keeper_options.on_fork = [&] { reporter.forget(); };
@@ -231,6 +238,11 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(beeline::shm::kMinMaxPayload, beeline::shm::kMaxMaxPayload));
   app.add_option("--group", options.group,
                  "group whose members may join beside the user of the hive: a name or a number");
+  app.add_option("--forget-empty-after", options.forget_empty_after_ms,
+                 "let an agent go that has been away for so long and for which nothing waits, such "
+                 "as 30s or 12h (default: never)")
+      ->transform(CLI::AsNumberWithUnit(kMilliseconds))
+      ->check(CLI::Range(std::int64_t{1}, kMostMilliseconds));
   app.add_option("--peer-pidfd", options.peer_pidfd,
                  "off: agents prove who they are by a pidfd that they send")
       ->check(CLI::IsMember({"on", "off"}));

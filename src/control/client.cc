@@ -481,6 +481,14 @@ Result<RouteAnswer> Client::route(const std::string& from, const std::string& to
   return typed<RouteAnswer>(*raw);
 }
 
+Result<std::uint64_t> Client::forget(const std::string& name, bool purge) {
+  auto raw = request(ForgetRequest{name, purge});
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  auto answer = typed<LettersAnswer>(*raw);
+  if (!answer) return tl::unexpected(std::move(answer.error()));
+  return answer->count;
+}
+
 Result<void> Client::down() {
   const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
   // For a connected socket the peer is whoever called listen(): the keeper, which ends last.

@@ -124,6 +124,9 @@ class Client {
   [[nodiscard]] Result<std::vector<shm::LinkKey>> links_to(Pid reader, bool also_released = false);
   [[nodiscard]] Result<StatusAnswer> status();
   [[nodiscard]] Result<RouteAnswer> route(const std::string& from, const std::string& to);
+  /// Ends an agent for good that is away, and returns when its place is free: how many messages it
+  /// left. kAlreadyRunning: it has a process. kNoAgent, kPeerDead, kDenied.
+  [[nodiscard]] Result<std::uint64_t> forget(const std::string& name, bool purge = false);
   /// Returns once coordinator and keeper have ended and the socket is gone, or at the deadline.
   [[nodiscard]] Result<void> down();
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "src/control/hive.h"
@@ -11,7 +12,8 @@ namespace beeline::control {
 struct CoordinatorOptions {
   bool peer_pidfd = true;
   int log_fd = 2;
-  std::string log_path;  ///< of the file behind log_fd; empty if it is none
+  std::string log_path;                    ///< of the file behind log_fd; empty if it is none
+  std::int64_t forget_empty_after_ns = 0;  ///< see hive.h
 };
 
 /// The life of one coordinator: rebuilds the hive from the table, says so to the keeper, serves.

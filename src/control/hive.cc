@@ -160,7 +160,8 @@ void Hive::publish_records() {
 }
 
 void Hive::give_up_place(Agent& agent) {
-  if (!std::exchange(agent.placed, false)) return;
+  if (!agent.placed) return;
+  registry.set_placed(agent, false);
   directory.set_record(agent.index, {});
   directory.give_back(agent.index);
 }

@@ -90,6 +90,13 @@ struct LetterTicket {
   std::uint64_t tool_seq = 0;  // of its request
 };
 
+/// A tool that waits until an agent that it had forgotten is taken over.
+struct AwaitedEnd {
+  Pid pid = kNoPid;
+  std::uint64_t session = 0;
+  std::uint64_t seq = 0;
+};
+
 /// What the keeper tells a new coordinator about the hive.
 struct HiveFacts {
   HivePaths paths;
@@ -126,6 +133,11 @@ struct Hive {
   std::uint64_t next_letter_ticket = 1;
   std::size_t untold_deaths = 0;  // that wait for parents, of all agents
   std::deque<Pid> takeovers;      // finally dead, to be taken over
+  std::vector<AwaitedEnd> forgets;
+  std::deque<Pid> looks;                   // away for long: is anything left for them?
+  std::int64_t forget_empty_after_ns = 0;  // how long an agent may be away with nothing left for
+                                           // it; 0: for ever
+  std::int64_t next_plan_ns = 0;           // see plan_looks()
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
   std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator could hear agents

@@ -15,30 +15,13 @@
 namespace beeline::control {
 namespace {
 
-/// What the keeper may have, which is as much as we may.
-std::size_t descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<std::size_t>(limit.rlim_cur);
-}
-
-// Of all descriptors a third is for clients at most, and of the rest a quarter for the lives of
-// those who come to read the links: one for each agent that there may be, and four, are enough.
-std::size_t room_for_all() {
-  const std::size_t limit = descriptor_limit();
-  return limit - std::min<std::size_t>(limit - limit / 3 * 2, shm::kMaxAgents);
-}
-std::size_t room_for_links() {
-  const std::size_t all = room_for_all();
-  return all - std::min<std::size_t>(all / 4, std::size_t{4} * shm::kMaxAgents);
-}
-
 tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
   return fail(ErrorCode::kFull,
               fmt::format("the hive keeps {} file descriptors of agents and links, the limit here "
-                          "is {} (of {} open files of a process): end agents, let those who are "
-                          "away read their links, or raise the hard limit of open files (ulimit "
-                          "-Hn, LimitNOFILE= of a service) and start the hive again",
+                          "is {} (of {} open files of a process): let agents go that are away for "
+                          "good (`beeline tree` shows them, `beeline forget NAME`), end others, or "
+                          "raise the hard limit of open files (ulimit -Hn, LimitNOFILE= of a "
+                          "service) and start the hive again",
                           total, limit, descriptor_limit()));
 }
 
@@ -52,6 +35,22 @@ std::string packet_of(std::string_view verb, std::string_view key, std::string_v
 }
 
 }  // namespace
+
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+std::size_t room_for_all() {
+  const std::size_t limit = descriptor_limit();
+  return limit - std::min<std::size_t>(limit - limit / 3 * 2, shm::kMaxAgents);
+}
+
+std::size_t room_for_links() {
+  const std::size_t all = room_for_all();
+  return all - std::min<std::size_t>(all / 4, std::size_t{4} * shm::kMaxAgents);
+}
 
 void KeeperClient::know(const KeptTable& table) {
   for (const auto& [key, record] : table) hold(key, record.fds.size());
@@ -80,11 +79,6 @@ Result<void> KeeperClient::settle_patiently() {
 
 std::int64_t KeeperClient::end_of_patience() const {
   return takes_nothing_ ? 0 : os::monotonic_ns() + os::kDefaultSendTimeout.count();
-}
-
-Result<void> KeeperClient::check_room_for_link() const {
-  const std::size_t limit = room_for_links();
-  return total_ < limit ? Result<void>() : no_room(total_, limit);
 }
 
 void KeeperClient::note(std::string_view key, std::string_view value) {

@@ -16,6 +16,14 @@
 
 namespace beeline::control {
 
+/// The limit of open files of this process; the keeper's is the same.
+[[nodiscard]] std::size_t descriptor_limit();
+/// How many descriptors the keeper may hold: a third of all at most is for clients.
+[[nodiscard]] std::size_t room_for_all();
+/// How many it may hold when one more link comes: of the rest a quarter is for the lives of those
+/// who come to read the links. One for each agent that there may be, and four, are enough.
+[[nodiscard]] std::size_t room_for_links();
+
 /// The coordinator's end of the pair. What was said here survives the coordinator: a packet that is
 /// in the socket is read by the keeper even if we die right after. It reads them in the order in
 /// which they were said, whatever failed meanwhile: no record overtakes another one. Errors of all
@@ -37,8 +45,8 @@ class KeeperClient {
   /// Replaces the value of a record now, or not at all. Its descriptors are as they were: a keeper
   /// that has none free does not lose it.
   [[nodiscard]] Result<void> note_now(std::string_view key, std::string_view value);
-  /// kFull once links must leave the rest to agents: those who come to read them need some as well.
-  [[nodiscard]] Result<void> check_room_for_link() const;
+  /// How many descriptors the keeper holds.
+  [[nodiscard]] std::size_t held() const noexcept { return total_; }
 
   // What has happened already, and is so whether the keeper has heard it or not. None of these can
   // fail: what cannot be said now is overdue, and settle() says it.

@@ -7,6 +7,7 @@
 
 #include "shm/home.h"
 #include "shm/mutant.h"
+#include "src/control/admission.h"
 #include "src/control/bells.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
@@ -18,11 +19,6 @@ namespace beeline::control {
 namespace {
 
 constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead incarnations included
-
-// One for everybody who may live, and as many again by half that the dead left unread. A new life
-// of the reader has a row for each and is told of all at once.
-constexpr std::size_t kMaxLinksToAgent = shm::kMaxAgents + shm::kMaxAgents / 2;
-static_assert(kMaxLinksToAgent < shm::kMaxRows);
 
 constexpr std::size_t kMostOfReport = 200;  // bytes of what a reader says of a link
 
@@ -99,14 +95,7 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   for (const LinkEntry* link : hive.registry.links_to(owner)) {
     if (link->owner == reader) return {};
   }
-  const std::size_t count = hive.registry.count_to(reader);
-  if (count < kMaxLinksToAgent) return hive.keeper.check_room_for_link();
-  const AgentNode* node = hive.tree.find(reader);
-  return fail(
-      ErrorCode::kFull,
-      fmt::format("{} links to {} (PID {}) wait to be read, the limit is {}: let {} run and "
-                  "receive, or send from agents that stay",
-                  count, in_quotes(node->name), reader, kMaxLinksToAgent, in_quotes(node->name)));
+  return admit_link(hive, *hive.registry.agent(owner), reader);
 }
 
 /// The life that owns a link; null if only its number is known.
@@ -239,6 +228,7 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
     LinkEntry fresh{.key = key,
                     .owner = caller.pid,
                     .reader = request.to,
+                    .uid = hive.registry.agent(caller.pid)->uid,
                     .contract = request.contract,
                     .fd = share(std::move(fds[0])),
                     .may_send = *may_send,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/admission.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/identity.h"
@@ -98,6 +99,13 @@ Result<Pid> take_pid(Hive& hive) {
   hive.state.report(hive.log);
   const Pid reserved = hive.state.reserved();
   if (!pid || reserved == hive.kept_pids) return pid;
+  // Once for each block, so that a log that is begun anew says it, too.
+  if (hive.state.is_nearly_used_up()) {
+    hive.log.warn("numbers_run_out",
+                  "used={} left={} text=\"each new name and each temporary agent "
+                  "takes one for good: end the hive in time and start a new one\"",
+                  hive.state.used(), hive.state.left());
+  }
   if (auto kept = hive.keeper.keep(kPidsKey, build_number(reserved), {}); !kept) {
     return tl::unexpected(kept.error());
   }
@@ -107,6 +115,9 @@ Result<Pid> take_pid(Hive& hive) {
 
 Result<Agent*> make_agent(Hive& hive, const Caller& caller, const AttachRequest& request,
                           Pid parent) {
+  if (auto admitted = admit_agent(hive, caller.uid, request.temporary); !admitted) {
+    return tl::unexpected(std::move(admitted.error()));
+  }
   const auto index = hive.directory.take_index();
   if (!index) return tl::unexpected(index.error());
   const auto pid = take_pid(hive);
@@ -241,8 +252,11 @@ Result<void> commit(Hive& hive, Agent& agent) {
   return {};
 }
 
-Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachRequest& request,
+Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachRequest& wanted,
                     std::vector<os::UniqueFd> fds) {
+  AttachRequest request = wanted;
+  // Nobody could ever take over from it.
+  request.temporary |= request.name.empty();
   if (auto good = check_attach(caller, request); !good) return good;
   auto pidfd = identify(caller, request.pidfd, fds);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));

@@ -16,7 +16,7 @@ namespace beeline::control {
 /// Errors: kWrongVersion, kInvalid (name, attached already), kDenied (role, identity), kNoAgent and
 /// kPeerDead (parent), kAlreadyRunning (the name lives), kFull.
 [[nodiscard]] Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq,
-                                  const AttachRequest& request, std::vector<os::UniqueFd> fds);
+                                  const AttachRequest& wanted, std::vector<os::UniqueFd> fds);
 
 /// Errors: kBadSegment, kWrongVersion, kProtocol (no eventfd), kInvalid.
 [[nodiscard]] Result<void> provide(Hive& hive, const Caller& caller, std::uint64_t seq,

@@ -10,6 +10,7 @@
 
 #include <beeline/version.h>
 
+#include "src/control/forget.h"
 #include "src/control/identity.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
@@ -154,6 +155,8 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   answer.quarantined_links = hive.quarantined_links;
   answer.dead_letters = hive.dead_letters.total();
   answer.dead_letters_kept = hive.dead_letters.kept().size();
+  answer.pids_used = hive.state.used();
+  answer.pids_left = hive.state.left();
   call.hive.answer(call.caller, call.seq, answer);
   return {};
 }
@@ -195,6 +198,10 @@ Result<void> do_down(Call& call, const DownRequest&) {
   call.hive.down_reason = fmt::format("asked by process {}", call.caller.os_pid);
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
+}
+
+Result<void> do_forget(Call& call, const ForgetRequest& request) {
+  return forget_agent(call.hive, call.caller, call.seq, request);
 }
 
 Result<void> do_letters(Call& call, const LettersRequest& request) {
@@ -246,6 +253,7 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"letters_done", true, row<LettersDoneRequest, do_letters_done>},
     {"kept_letters", false, row<KeptLettersRequest, do_kept_letters>},
     {"kept_letter", false, row<KeptLetterRequest, do_kept_letter>},
+    {"forget", false, row<ForgetRequest, do_forget>},
 }};
 
 /// After an attach or a resume an agent maps our directory before it asks for anything else, so
@@ -269,13 +277,23 @@ Result<void> perform(Call& call, const Request& request, std::string_view op) {
   return found->handler(call, request);
 }
 
+/// Nothing was done, and the connection is as good as ever.
+Error lost_fds() {
+  return {
+      ErrorCode::kFull, 0,
+      fmt::format("the file descriptors of this request did not all arrive: the coordinator has "
+                  "none free, or there were more than {}; ask again, and raise its limit of "
+                  "open files (ulimit -Hn)",
+                  os::kMaxPacketFds)};
+}
+
 }  // namespace
 
-Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
-                           std::vector<os::UniqueFd> fds) {
-  auto incoming = parse_request(text);
+Result<void> handle_packet(Hive& hive, Caller& caller, os::Packet packet) {
+  auto incoming = parse_request(packet.text);
   if (!incoming) return tl::unexpected(std::move(incoming.error()));
-  Call call{hive, caller, incoming->seq, std::move(fds)};
+  if (packet.lost_fds) incoming->request = tl::unexpected(lost_fds());
+  Call call{hive, caller, incoming->seq, std::move(packet.fds)};
   const auto done = incoming->request ? perform(call, *incoming->request, incoming->op)
                                       : Result<void>(tl::unexpected(incoming->request.error()));
   if (!done) {

@@ -1,17 +1,14 @@
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include <beeline/result.h>
 
 #include "src/control/hive.h"
+#include "src/os/packet_socket.h"
 
 namespace beeline::control {
 
 /// Does what one packet of a client asks, and answers it. An error means that the client spoke
 /// garbage and is to be dropped with that reason; a request that is merely wrong was answered.
-[[nodiscard]] Result<void> handle_packet(Hive& hive, Caller& caller, std::string_view text,
-                                         std::vector<os::UniqueFd> fds);
+[[nodiscard]] Result<void> handle_packet(Hive& hive, Caller& caller, os::Packet packet);
 
 }  // namespace beeline::control

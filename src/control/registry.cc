@@ -4,7 +4,27 @@ namespace beeline::control {
 
 Agent& Registry::add_agent(Agent agent) {
   const Pid pid = agent.pid;
-  return agents_.insert_or_assign(pid, std::move(agent)).first->second;
+  const bool placed = std::exchange(agent.placed, false);
+  Agent& added = agents_.insert_or_assign(pid, std::move(agent)).first->second;
+  set_placed(added, placed);
+  return added;
+}
+
+void Registry::remove_agent(Pid pid) {
+  const auto found = agents_.find(pid);
+  if (found == agents_.end()) return;
+  set_placed(found->second, false);
+  agents_.erase(found);
+}
+
+void Registry::set_placed(Agent& agent, bool placed) {
+  if (std::exchange(agent.placed, placed) == placed) return;
+  const auto count = [&](Resource resource, std::size_t fds) {
+    return placed ? shares_.take(agent.uid, resource, fds)
+                  : shares_.give_back(agent.uid, resource, fds);
+  };
+  count(Resource::kPlaces, 1);
+  count(Resource::kDescriptors, kFdsOfAgent);
 }
 
 Agent* Registry::agent(Pid pid) {
@@ -19,6 +39,8 @@ LinkEntry& Registry::add_link(LinkEntry link) {
     by_owner_.emplace(place->second.owner, key);
     by_reader_.emplace(place->second.reader, key);
     ++count_to_[place->second.reader];
+    ++count_of_user_[{place->second.reader, place->second.uid}];
+    shares_.take(place->second.uid, Resource::kDescriptors, 1);
   }
   return place->second;
 }
@@ -28,7 +50,11 @@ void Registry::remove_link(const shm::LinkKey& key) {
   if (found == links_.end()) return;
   by_owner_.erase({found->second.owner, key});
   by_reader_.erase({found->second.reader, key});
-  if (--count_to_[found->second.reader] == 0) count_to_.erase(found->second.reader);
+  const LinkEntry& link = found->second;
+  if (--count_to_[link.reader] == 0) count_to_.erase(link.reader);
+  const auto of_user = count_of_user_.find({link.reader, link.uid});
+  if (--of_user->second == 0) count_of_user_.erase(of_user);
+  shares_.give_back(link.uid, Resource::kDescriptors, 1);
   links_.erase(found);
 }
 
@@ -52,6 +78,11 @@ std::vector<LinkEntry*> Registry::links_to(Pid reader) { return collect(by_reade
 std::size_t Registry::count_to(Pid reader) const {
   const auto found = count_to_.find(reader);
   return found == count_to_.end() ? 0 : found->second;
+}
+
+std::size_t Registry::count_to(Pid reader, uid_t user) const {
+  const auto found = count_of_user_.find({reader, user});
+  return found == count_of_user_.end() ? 0 : found->second;
 }
 
 LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid reader) {

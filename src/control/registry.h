@@ -19,6 +19,7 @@
 
 #include "shm/link.h"
 #include "shm/status.h"
+#include "src/control/shares.h"
 #include "src/control/tree.h"
 #include "src/control/wire.h"
 #include "src/os/fd.h"
@@ -62,10 +63,12 @@ struct Life {
 struct Agent {
   Pid pid = kNoPid;
   std::uint32_t index = 0;  // in the directory; of the dead, where they were last
-  bool placed = true;       // the place in the directory is still its own
+  bool placed = true;       // the place in the directory is still its own; see set_placed()
   uid_t uid = 0;            // of its first life; whose its name and its messages are
   bool temporary = false;
   bool taken_over = false;         // finally dead, and what it left was dealt with
+  bool purged = false;             // somebody wanted nothing kept of what it left
+  std::int64_t look_at_ns = 0;     // see plan_looks(); CLOCK_MONOTONIC
   std::uint64_t letters_then = 0;  // dead letters of the hive when it was taken over, its own too
   std::uint64_t attached_ns = 0;   // CLOCK_REALTIME
   std::uint64_t restarts = 0;      // lives before this one
@@ -95,6 +98,7 @@ struct LinkEntry {
   shm::LinkKey key;
   Pid owner = kNoPid;
   Pid reader = kNoPid;
+  uid_t uid = 0;  // of its owner; whose share it is part of
   shm::LinkContract contract;
   SharedFd fd;
   bool may_send = false;
@@ -121,11 +125,16 @@ struct LinkKeyOrder {
   }
 };
 
+/// The descriptors that the keeper holds of an agent: pidfd, home, status page, eventfd.
+inline constexpr std::size_t kFdsOfAgent = 4;
+
 /// Not thread safe. Pointers stay valid until the entry is removed.
 class Registry {
  public:
   Agent& add_agent(Agent agent);
-  void remove_agent(Pid pid) { agents_.erase(pid); }
+  void remove_agent(Pid pid);
+  /// The agent has a place in the directory from now on, or none. Its user's share follows.
+  void set_placed(Agent& agent, bool placed);
   [[nodiscard]] Agent* agent(Pid pid);
   [[nodiscard]] std::map<Pid, Agent>& agents() { return agents_; }
 
@@ -135,13 +144,17 @@ class Registry {
   [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
   [[nodiscard]] std::vector<LinkEntry*> links_of(Pid owner);
   [[nodiscard]] std::vector<LinkEntry*> links_to(Pid reader);
-  /// How many links_to() would return.
+  /// How many links_to() would return, and how many of those are of this user.
   [[nodiscard]] std::size_t count_to(Pid reader) const;
+  [[nodiscard]] std::size_t count_to(Pid reader, uid_t user) const;
   /// The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
   /// Everybody with a link to or from this agent.
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
+
+  /// What each user holds. Agents and links are entered here, the rest by the server.
+  [[nodiscard]] Shares& shares() { return shares_; }
 
   /// The eventfd that was made for these two; null if none was.
   [[nodiscard]] SharedFd bell(const BellKey& key) const;
@@ -167,6 +180,8 @@ class Registry {
   Edges by_owner_;
   Edges by_reader_;
   std::map<Pid, std::size_t> count_to_;
+  std::map<std::pair<Pid, uid_t>, std::size_t> count_of_user_;
+  Shares shares_;
   std::map<BellKey, SharedFd> bells_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> by_rung_;  // rung, ringer
 };

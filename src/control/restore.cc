@@ -147,7 +147,7 @@ void restore_dead(Hive& hive) {
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (!agent.taken_over) continue;
     if (!hive.tree.children(pid).empty()) {
-      agent.placed = restore_place(hive, agent);
+      hive.registry.set_placed(agent, restore_place(hive, agent));
       hive.refresh_word(agent);
       hive.refresh_record(agent);
     } else {
@@ -172,6 +172,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   const LinkEntry& link = hive.registry.add_link({.key = record.key,
                                                   .owner = record.owner,
                                                   .reader = record.reader,
+                                                  .uid = hive.registry.agent(record.owner)->uid,
                                                   .contract = record.contract,
                                                   .fd = share(std::move(fd)),
                                                   .may_send = record.may_send,

@@ -14,24 +14,20 @@
 #include <fmt/format.h>
 
 #include "src/control/death.h"
+#include "src/control/forget.h"
 #include "src/control/keeper_table.h"
-#include "src/control/letters.h"
 #include "src/control/links.h"
-#include "src/control/operations.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
 
 namespace beeline::control {
 namespace {
 
-constexpr int kEventsPerTurn = 64;
-constexpr int kAcceptsPerTurn = 16;
+constexpr int kEventsPerTurn = 1024;
+constexpr int kPacketsPerTurn = 64;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;
 constexpr std::int64_t kHangNs = 3'000'000'000;  // as the keeper waits for us
 constexpr int kCrowdedRetryMs = 10;
-constexpr int kMaxLastPackets = 4096;
-constexpr std::uint64_t kIdBits = 56;  // as many as an incarnation has
-constexpr std::uint64_t kIdMask = (1ULL << kIdBits) - 1;
 
 // Of two times, of which 0 is none.
 std::int64_t earlier(std::int64_t a_ns, std::int64_t b_ns) {
@@ -72,7 +68,7 @@ Result<void> Server::prepare() {
 Result<void> Server::add(int fd, Source source, std::uint64_t id, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
-  event.data.u64 = static_cast<std::uint64_t>(source) << kIdBits | id;
+  event.data.u64 = tag_of(source, id);
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
   return os::system_failure(fmt::format("cannot watch descriptor {}", fd));
 }
@@ -87,11 +83,13 @@ int Server::run(Hive& hive) {
   for (;;) {
     turn(timeout_ms(next_ns, busy));
     close_doomed();
-    next_ns =
-        earlier(end_overdue(hive, os::monotonic_ns()), hive.gate.settle(log_, os::monotonic_ns()));
+    const std::int64_t now_ns = os::monotonic_ns();
+    next_ns = earlier(end_overdue(hive, now_ns), hive.gate.settle(log_, now_ns));
+    next_ns = earlier(next_ns, drop_silent(now_ns));
+    next_ns = earlier(next_ns, plan_looks(hive, now_ns));
     busy = takeover_.step(hive);
     catch_up();
-    busy = busy || !doomed_.empty();
+    busy = busy || !doomed_.empty() || !turns_.empty() || fds_settled_;
     if (keeper_lost_) return quit_said_ ? 0 : 1;
     if (hive.going_down) go_down();
   }
@@ -140,14 +138,37 @@ void Server::turn(int timeout_ms) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     handle(event.data.u64, event.events);
   }
+  serve();
+  flush_held();
   if (crowded_) {
     crowded_ = false;
     for (auto& [id, session] : sessions_) flush(*session);
   }
 }
 
+void Server::serve() {
+  std::vector<Session*> heard;
+  for (int i = 0; i < kPacketsPerTurn; ++i) {
+    const auto next = turns_.next();
+    if (!next) break;
+    const auto found = sessions_.find(*next);
+    if (found == sessions_.end()) continue;
+    Session& session = *found->second;
+    session.has_turn = false;
+    if (read_client(session)) heard.push_back(&session);
+  }
+  hive_->all_heard = hive_->all_heard && turns_.empty();
+  // No session goes before the turn ends, and there may be more packets of each.
+  for (Session* session : heard) take_turn(*session);
+}
+
+void Server::take_turn(Session& session) {
+  if (!std::exchange(session.has_turn, true))
+    turns_.add(session.caller.uid, session.caller.session);
+}
+
 void Server::handle(std::uint64_t tag, std::uint32_t events) {
-  const std::uint64_t id = tag & kIdMask;
+  const std::uint64_t id = tag & ((1ULL << kIdBits) - 1);
   switch (static_cast<Source>(tag >> kIdBits)) {
     case Source::kListener:
       return accept_clients();
@@ -166,222 +187,10 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
       const auto found = sessions_.find(id);
       if (found == sessions_.end() || found->second->doomed) return;
       if ((events & EPOLLOUT) != 0) go_on(*found->second);
-      if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) {
-        (void)read_client(*found->second);
-      }
+      if ((events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) take_turn(*found->second);
       return;
     }
   }
-}
-
-// ---- Clients ------------------------------------------------------------------------------------
-
-void Server::accept_clients() {
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    auto socket = listener_.accept();
-    if (socket && !*socket) return;
-    hive_->all_heard = false;
-    if (!socket) {
-      if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
-        log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
-      }
-      const int reason = socket.error().sys_errno;
-      if (reason == EMFILE || reason == ENFILE) refuse_client();
-      return;
-    }
-    add_client(std::move(**socket));
-  }
-}
-
-void Server::refuse_client() {
-  reserve_.reset();
-  if (auto socket = listener_.accept(); socket && *socket) {
-    const DroppedAnnouncement reason{
-        ErrorCode::kFull,
-        "the coordinator has no file descriptor left: raise its limit (ulimit -n)"};
-    (void)(*socket)->try_send(build(AnnouncedValue(reason)));
-    ++dropped_clients_;
-  }
-  reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-}
-
-void Server::add_client(os::PacketSocket socket) {
-  auto identity = socket.peer_identity();
-  if (!identity) {
-    if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "client_gone")) {
-      log_.info("client_gone", "text={}", in_quotes(identity.error().text));
-    }
-    return;
-  }
-  auto session = std::make_unique<Session>();
-  const std::uint64_t id = next_session_++;
-  session->caller.session = id;
-  session->caller.uid = identity->uid;
-  session->caller.os_pid = identity->pid;
-  if (options_.peer_pidfd && identity->pidfd.valid()) {
-    session->caller.pidfd = share(std::move(identity->pidfd));
-  }
-  session->socket = std::move(socket);
-  if (auto added = add(session->socket.fd(), Source::kSession, id, EPOLLIN); !added) {
-    log_.warn("client_failed", "text={}", in_quotes(added.error().text));
-    return;
-  }
-  sessions_.emplace(id, std::move(session));
-}
-
-bool Server::read_client(Session& session) {
-  if (session.doomed) return false;
-  auto packet = session.socket.try_receive(kMaxPacketBytes);
-  if (!packet) {
-    doom(session, std::move(packet.error()));
-    return false;
-  }
-  if (!*packet) return false;
-  auto done = handle_packet(*hive_, session.caller, (*packet)->text, std::move((*packet)->fds));
-  if (!done) {
-    doom(session, std::move(done.error()));
-    return false;
-  }
-  if (!std::exchange(served_, true)) keeper_.say(kServedVerb);
-  return true;
-}
-
-void Server::drain(std::uint64_t session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return;
-  // Its process has ended, so what it sent is in the socket buffer. A child of it that holds the
-  // socket too could go on for ever.
-  for (int i = 0; i < kMaxLastPackets && read_client(*found->second); ++i) {
-  }
-}
-
-void Server::send(std::uint64_t session_id, std::string text, std::vector<SharedFd> fds) {
-  const auto found = sessions_.find(session_id);
-  if (found == sessions_.end() || found->second->doomed) return;
-  Session& session = *found->second;
-  const std::uint32_t place = place_of(session);
-  count_due(place);
-  session.queued_bytes += text.size();
-  session.queue.push_back({std::move(text), std::move(fds), place});
-  flush(session);
-  if (session.queue.size() > kMaxQueuedPackets || session.queued_bytes > kMaxQueuedBytes) {
-    doom(session, {ErrorCode::kFull, 0,
-                   fmt::format("{} packets, {} bytes wait for the client, the limits are {} and {}",
-                               session.queue.size(), session.queued_bytes, kMaxQueuedPackets,
-                               kMaxQueuedBytes)});
-  }
-}
-
-std::uint32_t Server::place_of(const Session& session) const {
-  const Agent* agent = hive_->registry.agent(session.caller.pid);
-  return agent != nullptr && agent->placed ? agent->index : kNoPlace;
-}
-
-void Server::count_due(std::uint32_t place) {
-  if (place != kNoPlace) hive_->directory.count_due(place);
-}
-
-void Server::count_taken(std::uint32_t place) {
-  if (place != kNoPlace) hive_->directory.count_taken(place);
-}
-
-void Server::flush(Session& session) {
-  while (!session.queue.empty() && !session.doomed) {
-    const Outgoing& next = session.queue.front();
-    std::vector<int> fds;
-    for (const SharedFd& fd : next.fds) fds.push_back(fd->get());
-    auto sent = session.socket.try_send(next.text, fds);
-    if (!sent && sent.error().code == ErrorCode::kFull) {
-      crowded_ = true;
-      return;
-    }
-    if (!sent) return doom(session, std::move(sent.error()));
-    if (!*sent) return want_write(session, true);
-    session.queued_bytes -= next.text.size();
-    count_taken(next.place);
-    session.queue.pop_front();
-  }
-  want_write(session, session.owes_deaths);
-}
-
-bool Server::send_now(std::uint64_t session_id, const std::string& text) {
-  const auto found = sessions_.find(session_id);
-  if (found == sessions_.end() || found->second->doomed) return false;
-  Session& session = *found->second;
-  if (session.queue.empty()) {
-    const std::uint32_t place = place_of(session);
-    count_due(place);
-    auto sent = session.socket.try_send(text);
-    count_taken(place);  // or not sent at all: it is made anew
-    if (!sent) {
-      doom(session, std::move(sent.error()));
-      return false;
-    }
-    if (*sent) return true;
-    want_write(session, true);
-  }
-  session.owes_deaths = true;
-  return false;
-}
-
-void Server::go_on(Session& session) {
-  flush(session);
-  if (!session.queue.empty() || session.doomed || !session.owes_deaths) return;
-  session.owes_deaths = false;
-  want_write(session, false);
-  if (Agent* agent = hive_->registry.agent(session.caller.pid)) tell_deaths(*hive_, *agent);
-}
-
-void Server::want_write(Session& session, bool wanted) {
-  if (session.wants_write == wanted) return;
-  session.wants_write = wanted;
-  epoll_event event{};
-  event.events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN;
-  event.data.u64 = static_cast<std::uint64_t>(Source::kSession) << kIdBits | session.caller.session;
-  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, session.socket.fd(), &event);
-}
-
-void Server::doom(Session& session, Error reason) {
-  if (session.doomed) return;
-  session.doomed = std::move(reason);
-  doomed_.push_back(session.caller.session);
-}
-
-void Server::close_doomed() {
-  // A drop can tell others, and so doom others.
-  while (!doomed_.empty()) {
-    const std::uint64_t id = doomed_.back();
-    doomed_.pop_back();
-    const auto found = sessions_.find(id);
-    if (found == sessions_.end()) continue;
-    const std::unique_ptr<Session> session = std::move(found->second);
-    sessions_.erase(found);
-    const Error& reason = *session->doomed;
-    if (reason.code != ErrorCode::kClosed) {
-      ++dropped_clients_;
-      if (hive_->may_log(session->caller, "client_dropped", LogGate::kLives)) {
-        log_.warn("client_dropped", "process={} uid={} agent={} code={} text={}",
-                  session->caller.os_pid, session->caller.uid, session->caller.pid,
-                  to_string(reason.code), in_quotes(reason.text));
-      }
-      const DroppedAnnouncement last{reason.code, reason.text};
-      (void)session->socket.try_send(build(AnnouncedValue(last)));
-    }
-    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
-    session->socket.close();
-    for (const Outgoing& lost : session->queue) count_taken(lost.place);
-    forget_session(*hive_, id);
-    if (session->caller.pid != kNoPid) {
-      lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);
-    }
-  }
-}
-
-void Server::release(std::uint64_t session) {
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return;
-  found->second->caller.pid = kNoPid;
-  found->second->caller.incarnation = 0;
 }
 
 // ---- Lives --------------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 #pragma once
 
 // The connections and the event loop. One thread; every turn does a bounded amount of work: one
-// packet of each client that has one, one step of a take-over. It never blocks on a client.
+// packet of each client that has one, at most 64 in all, users in turn, and one step of a
+// take-over. It never blocks on a client. Connections that are no agent's, descriptors that clients
+// have not received yet and packets that they do not take are shared between users (shares.h).
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +18,7 @@
 
 #include "src/control/hive.h"
 #include "src/control/takeover.h"
+#include "src/control/turns.h"
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
 
@@ -24,6 +28,13 @@ namespace beeline::control {
 /// of a link for each of them at once.
 inline constexpr std::size_t kMaxQueuedPackets = 2 * shm::kMaxAgents;
 inline constexpr std::size_t kMaxQueuedBytes = 4U << 20;
+/// The same of all clients.
+inline constexpr std::size_t kMaxQueuedBytesOfAll = 64U << 20;
+/// Descriptors that were sent to a client and that it may not have received yet.
+inline constexpr std::size_t kMaxSentFds = 256;
+/// How long a connection may say nothing before its first request, as the coordinator has listened.
+/// One that is no agent's and has said nothing for as long goes when its room is needed.
+inline constexpr std::int64_t kSilentNs = 10'000'000'000;
 
 class Server final : public Outbox {
  public:
@@ -61,11 +72,20 @@ class Server final : public Outbox {
     os::PacketSocket socket;
     std::deque<Outgoing> queue;
     std::size_t queued_bytes = 0;
+    std::size_t sent_fds = 0;  // since it had last received all
     bool wants_write = false;
+    bool has_turn = false;        // it waits in `turns_`
+    bool is_counted = false;      // among its user's connections that are no agent's
+    bool has_asked = false;       // a request that is one
+    std::int64_t heard_ns = 0;    // when it last said something, Hive::listened_ns
     bool owes_deaths = false;     // its agent is to be told of them when there is room
     std::optional<Error> doomed;  // why it is closed at the end of this turn
   };
   enum class Source : std::uint64_t { kListener = 1, kKeeper, kSignal, kSession, kLife };
+  static constexpr int kIdBits = 56;  // as many as an incarnation has
+  static constexpr std::uint64_t tag_of(Source source, std::uint64_t id) {
+    return static_cast<std::uint64_t>(source) << kIdBits | id;
+  }
 
   Server(os::PacketSocket& listener, KeeperClient& keeper, Log& log, const Options& options)
       : listener_(listener), keeper_(keeper), log_(log), options_(options) {}
@@ -74,9 +94,23 @@ class Server final : public Outbox {
   Result<void> add(int fd, Source source, std::uint64_t id, std::uint32_t events);
   void turn(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
+  /// Hears those whose turn it is.
+  void serve();
+  void take_turn(Session& session);
+
+  // The rest of the clients is in server_clients.cc.
   void accept_clients();
   void refuse_client();
   void add_client(os::PacketSocket socket);
+  /// A place for one more connection that is no agent's, if need be that of a silent one. Errors:
+  /// kFull.
+  Result<void> make_room(uid_t user, pid_t process);
+  [[nodiscard]] Stock connection_stock() const;
+  /// Drops those that have said nothing since they came. Returns when it wants to be called again,
+  /// 0 for never.
+  std::int64_t drop_silent(std::int64_t now_ns);
+  /// It has become an agent's connection, or is none any more.
+  void recount(Session& session);
   /// Handles one packet; false if none waits or the connection has ended.
   bool read_client(Session& session);
   void flush(Session& session);
@@ -84,6 +118,13 @@ class Server final : public Outbox {
   [[nodiscard]] std::uint32_t place_of(const Session& session) const;
   void count_due(std::uint32_t place);
   void count_taken(std::uint32_t place);
+  /// May so many descriptors go to this client now? If not, flush() is called again when they may.
+  bool may_send_fds(Session& session, std::size_t count);
+  /// Its client has received all; others of its user may wait for that.
+  void settle_fds(Session& session);
+  void flush_held();
+  /// Drops whoever makes most packets wait if its user's are too many.
+  void limit_queues(const Session& session);
   /// The socket has room again.
   void go_on(Session& session);
   void want_write(Session& session, bool wanted);
@@ -113,6 +154,10 @@ class Server final : public Outbox {
   std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;
   std::map<std::uint64_t, Pid> watched_;  // incarnation -> agent
   std::vector<std::uint64_t> doomed_;
+  Turns turns_;
+  std::deque<std::uint64_t> silent_;  // connections that came and may have said nothing yet
+  std::set<std::uint64_t> held_;      // they wait until others of their users have received
+  bool fds_settled_ = false;          // some of those may go on
   TakeoverWorker takeover_;
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;

@@ -82,11 +82,19 @@ Result<std::string> find_program() {
                           reasons));
 }
 
-/// $BEELINE_GROUP as an argument of the daemon; nothing if it is not set.
-std::vector<std::string> group_arguments() {
-  std::string group = environment("BEELINE_GROUP");
-  if (group.empty()) return {};
-  return {"--group", std::move(group)};
+/// What the environment says as arguments of the daemon, which checks it.
+std::vector<std::string> plain_arguments() {
+  struct Known {
+    const char* variable;
+    const char* option;
+  };
+  std::vector<std::string> arguments;
+  for (const Known& known : {Known{"BEELINE_GROUP", "--group"},
+                             Known{"BEELINE_FORGET_EMPTY_AFTER", "--forget-empty-after"}}) {
+    std::string text = environment(known.variable);
+    if (!text.empty()) arguments.insert(arguments.end(), {known.option, std::move(text)});
+  }
+  return arguments;
 }
 
 /// $BEELINE_MAX_PAYLOAD as an argument of the daemon; nothing if it is not set.
@@ -146,8 +154,8 @@ Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   std::vector<std::string> command = {program, "--hive", paths.hive, "--ready-fd",
                                       fmt::format("{}", write_end.get())};
   command.insert(command.end(), limits->begin(), limits->end());
-  const auto group = group_arguments();
-  command.insert(command.end(), group.begin(), group.end());
+  const auto plain = plain_arguments();
+  command.insert(command.end(), plain.begin(), plain.end());
   const auto child = os::spawn(command, keep);
   if (!child) {
     return fail(ErrorCode::kNoCoordinator,

@@ -104,9 +104,11 @@ Result<void> StateFile::load() {
 
 Result<Pid> StateFile::take_pid() {
   if (next_pid_ > shm::kMaxPid) {
-    return fail(ErrorCode::kFull,
-                fmt::format("all {} pids of the hive are used up: end it and start a new one",
-                            shm::kMaxPid));
+    return fail(
+        ErrorCode::kFull,
+        fmt::format("all {} numbers of agents of the hive are used up: names that are known "
+                    "may still attach; end the hive and start a new one",
+                    shm::kMaxPid));
   }
   if (next_pid_ >= reserved_) {
     const Pid before = reserved_;

@@ -7,6 +7,7 @@
 
 #include <beeline/result.h>
 
+#include "shm/identity.h"
 #include "src/control/log.h"
 #include "src/control/tree.h"
 
@@ -43,6 +44,12 @@ class StateFile {
 
   /// Pids below this one were given out or may be, in this run or an earlier one.
   [[nodiscard]] Pid reserved() const noexcept { return std::max(reserved_, next_pid_); }
+
+  /// How many pids were given out so far, or lost with a keeper, and how many are left.
+  [[nodiscard]] Pid used() const noexcept { return next_pid_ - 1; }
+  [[nodiscard]] Pid left() const noexcept { return shm::kMaxPid - used(); }
+  /// Less than an eighth is left: time to start another hive.
+  [[nodiscard]] bool is_nearly_used_up() const noexcept { return left() < shm::kMaxPid / 8; }
 
   /// Where a file is moved that cannot be parsed.
   [[nodiscard]] static std::string bad_path(const std::string& path) { return path + ".bad"; }

@@ -15,6 +15,7 @@
 #include "shm/strings.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
+#include "src/control/forget.h"
 #include "src/control/records.h"
 #include "src/os/event_fd.h"
 #include "src/os/memfd.h"
@@ -110,20 +111,29 @@ bool TakeoverWorker::step(Hive& hive) {
   if (pid_ == kNoPid) {
     const auto next = std::find_if(hive.takeovers.begin(), hive.takeovers.end(),
                                    [&](Pid pid) { return can_be_taken_over(hive, pid); });
-    if (next == hive.takeovers.end()) return false;
-    begin(hive, *next);
+    if (next != hive.takeovers.end()) {
+      const Agent* agent = hive.registry.agent(*next);
+      begin(hive, *next, agent != nullptr && agent->purged ? Aim::kPurge : Aim::kKeep);
+      return true;
+    }
+    if (hive.looks.empty()) return false;
+    const Pid away = hive.looks.front();
+    hive.looks.pop_front();
+    begin(hive, away, Aim::kLook);
     return true;
   }
   if (step_cursors() || step_entries(hive) || step_lanes(hive)) return true;
-  finish(hive);
+  aim_ == Aim::kLook ? finish_look(hive) : finish(hive);
   return true;
 }
 
-void TakeoverWorker::begin(Hive& hive, Pid pid) {
+void TakeoverWorker::begin(Hive& hive, Pid pid, Aim aim) {
   *this = TakeoverWorker();
   pid_ = pid;
+  aim_ = aim;
   const Agent* agent = hive.registry.agent(pid);
   if (agent == nullptr) return;
+  incarnation_ = agent->committed();
   // SYNC(fence.full): the directory word says dead. A sender that publishes and then loads the word
   // either sees it, or we see the message; pairs with the fence of the send path.
   shm::full_fence();
@@ -165,6 +175,7 @@ void TakeoverWorker::read_rows(const Life& life) {
                     std::as_writable_bytes(std::span(table.get(), rows)))) {
     return;
   }
+  has_rows_ = true;
   link_of_row_.assign(rows, -1);
   for (std::uint32_t i = 0; i < rows; ++i) {
     const shm::LinkKey key{table[i].incarnation.relaxed_load(), table[i].serial.relaxed_load()};
@@ -289,6 +300,8 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   DeadLetter letter;
   letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header.type);
   if (is_order(slot.header) && letter.type == kCancelOrder) return;
+  ++letters_;
+  if (aim_ != Aim::kKeep) return;
   letter.from = link.owner;
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
@@ -313,7 +326,6 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   if ((slot.header.flags & shm::kFlagCut) != 0) {
     letter.header.length = std::max(letter.header.length, letter.extension.full_length);
   }
-  ++letters_;
   hive.dead_letters.add(std::move(letter));
 }
 
@@ -328,13 +340,30 @@ void TakeoverWorker::finish(Hive& hive) {
   }
   std::erase(hive.takeovers, pid_);
   finish_death(hive, pid_);
-  if (letters_ != 0) {
+  answer_forgets(hive, pid_, letters_);
+  if (letters_ != 0 && aim_ == Aim::kKeep) {
     // Its record says so as well, and is forgotten sooner or later.
     hive.keeper.note(kDeadLettersKey, build_number(hive.dead_letters.total()));
     const Agent* agent = hive.registry.agent(pid_);
     if (hive.may_log_life(pid_, agent == nullptr ? 0 : agent->uid, "taken_over")) {
       hive.log.info("taken_over", "agent={} dead_letters={}", pid_, letters_);
     }
+  }
+  *this = TakeoverWorker();
+}
+
+void TakeoverWorker::finish_look(Hive& hive) {
+  Agent* agent = hive.registry.agent(pid_);
+  // A home that cannot be read is not empty.
+  const bool read_all = reader_.failure().empty() && (home_ == nullptr || has_rows_);
+  if (agent != nullptr && read_all && letters_ == 0 && agent->committed() == incarnation_ &&
+      may_be_let_go(hive, *agent)) {
+    const LogGate::Who who{pid_, agent->uid};
+    if (hive.may_log_life(who.pid, who.uid, "let_go")) {
+      hive.log.info("let_go", "agent={} name={} text=\"away for long, and nothing waits for it\"",
+                    pid_, in_quotes(hive.tree.find(pid_)->name));
+    }
+    end_for_good(hive, *agent, false);
   }
   *this = TakeoverWorker();
 }

@@ -39,7 +39,8 @@ class LastReader {
 /// Works through Hive::takeovers. Not thread safe.
 class TakeoverWorker {
  public:
-  /// Does a bounded piece of work. True if there is more to do.
+  /// Does a bounded piece of work. True if there is more to do. Where nobody is to be taken over it
+  /// looks at those in Hive::looks, and ends for good those for whom nothing waits.
   bool step(Hive& hive);
 
  private:
@@ -55,7 +56,13 @@ class TakeoverWorker {
     bool forgotten = false;             // the dead agent had taken all, and closed its row
   };
 
-  void begin(Hive& hive, Pid pid);
+  enum class Aim : std::uint8_t {
+    kKeep,   ///< what is left becomes dead letters
+    kPurge,  ///< it is counted alone: nobody wants it
+    kLook,   ///< the agent is away: is anything left?
+  };
+
+  void begin(Hive& hive, Pid pid, Aim aim);
   void read_rows(const Life& life);
   void read_receipts(Hive& hive, Pid pid, const Life& life, InLink& link);
   bool step_cursors();
@@ -65,8 +72,11 @@ class TakeoverWorker {
   void keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot, shm::DeadReason reason,
             std::uint32_t attempts);
   void finish(Hive& hive);
+  void finish_look(Hive& hive);
 
   Pid pid_ = kNoPid;
+  Aim aim_ = Aim::kKeep;
+  std::uint64_t incarnation_ = 0;  // whose home is read
   LastReader reader_;
   SharedFd home_;
   std::uint32_t capacity_ = 0;
@@ -75,6 +85,7 @@ class TakeoverWorker {
   std::size_t next_cursors_ = 0;    // of which link
   std::uint32_t next_entry_ = 0;
   std::vector<InLink> links_;
+  bool has_rows_ = false;                  // they could be read
   std::vector<std::int32_t> link_of_row_;  // index into links_, -1 = none
   std::size_t next_link_ = 0;
   std::size_t next_lane_ = 0;

@@ -40,7 +40,7 @@ inline constexpr std::string_view kLayoutVersion = "1.1";
 /// Becomes an agent. fds: a pidfd of the sender if `pidfd`.
 struct AttachRequest {
   std::string layout{kLayoutVersion};
-  std::string name;    ///< empty: the coordinator makes one
+  std::string name;    ///< empty: the coordinator makes one, and the agent is temporary
   std::string parent;  ///< name or pid; empty: the king
   Role role = Role::kAgent;
   bool temporary = false;  ///< finally dead when its process dies or detaches
@@ -116,6 +116,11 @@ struct RouteRequest {
   std::string to;
 };
 struct DownRequest {};
+/// Ends an agent for good that is away: it has no process. Answered by `letters`.
+struct ForgetRequest {
+  std::string name;    ///< or a pid in decimal
+  bool purge = false;  ///< what it has left goes, too, and does not become dead letters
+};
 
 inline constexpr std::string_view kRequeueLetters = "requeue";
 inline constexpr std::string_view kPurgeLetters = "purge";
@@ -149,7 +154,7 @@ using Request =
     std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
                  DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
                  LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
-                 LettersDoneRequest, KeptLettersRequest, KeptLetterRequest>;
+                 LettersDoneRequest, KeptLettersRequest, KeptLetterRequest, ForgetRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
 
@@ -236,6 +241,8 @@ struct StatusAnswer {
   std::uint64_t quarantined_links = 0;  ///< ended by their readers, since the hive was started
   std::uint64_t dead_letters = 0;       ///< taken over so far
   std::uint64_t dead_letters_kept = 0;  ///< still held
+  std::uint64_t pids_used = 0;          ///< numbers of agents that were given out, for good
+  std::uint64_t pids_left = 0;
 };
 
 struct RouteAnswer {

@@ -81,6 +81,8 @@ inline constexpr std::string_view kOp<KeptLettersRequest> = "kept_letters";
 template <>
 inline constexpr std::string_view kOp<KeptLetterRequest> = "kept_letter";
 template <>
+inline constexpr std::string_view kOp<ForgetRequest> = "forget";
+template <>
 inline constexpr std::string_view kOp<LettersAnswer> = "letters";
 template <>
 inline constexpr std::string_view kOp<KeptLettersAnswer> = "kept_letters";
@@ -252,6 +254,8 @@ void fields(V& v, StatusAnswer& r) {
   v("quarantined_links", r.quarantined_links);
   v("dead_letters", r.dead_letters);
   v("dead_letters_kept", r.dead_letters_kept);
+  v("pids_used", r.pids_used);
+  v("pids_left", r.pids_left);
 }
 template <class V>
 void fields(V& v, RouteAnswer& r) {
@@ -332,6 +336,11 @@ template <class V>
 void fields(V& v, KeptLetterRequest& r) {
   v("id", r.id);
   v("to", r.to);
+}
+template <class V>
+void fields(V& v, ForgetRequest& r) {
+  v("name", r.name);
+  v.maybe("purge", r.purge);
 }
 template <class V>
 void fields(V& v, LettersAnswer& r) {

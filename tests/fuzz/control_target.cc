@@ -82,11 +82,11 @@ Request make_request(Feed& feed, const Caller& caller) {
     case 10:
       return LinksRequest{number(), life(), number() % 2 == 0};
     case 11:
-      return StatusRequest{};
+      return number() % 2 == 0 ? Request(StatusRequest{}) : Request(DownRequest{});
     case 12:
       return RouteRequest{text(), text()};
     case 13:
-      return DownRequest{};
+      return ForgetRequest{text(), number() % 2 == 0};
     case 14:
       return LettersRequest{number(), number() % 2 == 0 ? "purge" : "requeue", life(), number(), 0};
     case 15:

@@ -131,14 +131,14 @@ TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   for (int i = 0; i < 40 && opened; ++i) {
     opened = senders.emplace_back(agent(temporary("sender-" + std::to_string(i)))).open(lead.pid());
   }
-  EXPECT_TRUE(has_error(opened, ErrorCode::kFull, "the limit here is 96"));
+  EXPECT_TRUE(has_error(opened, ErrorCode::kFull, "the limit is 96"));
   std::vector<TestAgent> others;
   Result<void> attached;
   for (int i = 0; i < 20 && attached; ++i) {
     attached = others.emplace_back().attach(named("other-" + std::to_string(i)));
     if (attached) attached = others.back().provide(true);
   }
-  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "the limit here is 128"));
+  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "the limit is 112"));
   EXPECT_TRUE(is_ok(lead.client.status()));
   ASSERT_TRUE(is_ok(others.front().client.detach({})));
 }
@@ -185,7 +185,7 @@ TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
     if (last) ++sent;
   }
   EXPECT_EQ(sent, shm::kMaxAgents + shm::kMaxAgents / 2);
-  EXPECT_TRUE(has_error(last, ErrorCode::kFull, "links to \"lead\" (PID 2) wait to be read"));
+  EXPECT_TRUE(has_error(last, ErrorCode::kFull, "links to \"lead\" (PID 2) that wait to be read"));
   const auto listed = watcher.client.links_to(lead.pid());
   ASSERT_TRUE(is_ok(listed));
   EXPECT_EQ(listed->size(), sent) << "of many pages";

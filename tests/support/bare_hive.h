@@ -78,7 +78,7 @@ class BareHive {
   /// Hands in a packet. The keeper's socket is emptied: nobody else reads it.
   Result<void> say(control::Caller& caller, const std::string& text,
                    std::vector<os::UniqueFd> fds) {
-    auto done = control::handle_packet(*hive_, caller, text, std::move(fds));
+    auto done = control::handle_packet(*hive_, caller, {text, std::move(fds)});
     forget_records();
     return done;
   }

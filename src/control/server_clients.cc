@@ -1,0 +1,432 @@
+// The clients of the server: who is let in, what is read from them and sent to them.
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "src/control/admission.h"
+#include "src/control/death.h"
+#include "src/control/keeper_table.h"
+#include "src/control/letters.h"
+#include "src/control/operations.h"
+#include "src/control/server.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr int kAcceptsPerTurn = 16;
+constexpr int kMaxLastPackets = 4096;
+
+constexpr std::size_t kOwnFds = 32;          // of the coordinator beside agents and clients
+constexpr std::size_t kFdsOfConnection = 2;  // the socket, and the pidfd of who connected
+constexpr std::size_t kPart = 16;
+constexpr std::size_t kLeastReturning = 8;  // connections, each as much as a packet may bring
+constexpr std::size_t kMostReturning = 128;
+constexpr std::size_t kNothingUnread = 64;  // bytes; less than any packet takes
+
+std::size_t less(std::size_t a, std::size_t b) { return a - std::min(a, b); }
+
+}  // namespace
+
+void Server::accept_clients() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    auto socket = listener_.accept();
+    if (socket && !*socket) return;
+    hive_->all_heard = false;
+    if (!socket) {
+      if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
+        log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
+      }
+      const int reason = socket.error().sys_errno;
+      if (reason == EMFILE || reason == ENFILE) refuse_client();
+      return;
+    }
+    add_client(std::move(**socket));
+  }
+}
+
+void Server::refuse_client() {
+  reserve_.reset();
+  if (auto socket = listener_.accept(); socket && *socket) {
+    const DroppedAnnouncement reason{
+        ErrorCode::kFull,
+        "the coordinator has no file descriptor left: raise its limit (ulimit -n)"};
+    (void)(*socket)->try_send(build(AnnouncedValue(reason)));
+    ++dropped_clients_;
+  }
+  reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+// An agent needs one descriptor of its own for its connection, and the keeper's share is held here,
+// too. Connections that are no agent's get the rest, and others than the hive's user of that only
+// what agents that there may be would leave.
+Stock Server::connection_stock() const {
+  const std::size_t limit = descriptor_limit();
+  const std::size_t idle = hive_->registry.shares().used(Resource::kConnections);
+  const std::size_t agents = sessions_.size() - std::min(sessions_.size(), idle);
+  const std::size_t left =
+      less(limit, kOwnFds + hive_->keeper.held() + agents + idle * kFdsOfConnection);
+  const std::size_t for_clients = less(less(limit, room_for_all()), agents) / kFdsOfConnection;
+  Stock stock;
+  stock.used = idle;
+  stock.total = idle + left / kFdsOfConnection;
+  stock.for_returning =
+      std::clamp(limit / kFdsOfConnection / kPart, kLeastReturning, kMostReturning);
+  const std::size_t for_others =
+      std::min(less(for_clients, for_clients / kPart * 2), less(stock.total, stock.for_returning));
+  stock.for_owner = less(less(stock.total, stock.for_returning), for_others);
+  return stock;
+}
+
+Result<void> Server::make_room(uid_t user, pid_t process) {
+  Shares& shares = hive_->registry.shares();
+  const std::size_t held = shares.held(user, Resource::kConnections);
+  const Stock stock = connection_stock();
+  const std::size_t share = share_of(stock, held, claim_of(user));
+  if (held < share) return {};
+  const auto returns = [&](const auto& entry) {
+    const Life* life = entry.second.living();
+    return life != nullptr && life->session == 0 && life->os_pid == process;
+  };
+  const auto& agents = hive_->registry.agents();
+  if (held < share_of(stock, held, Claim::kReturning) &&
+      std::any_of(agents.begin(), agents.end(), returns)) {
+    return {};
+  }
+  Session* longest = nullptr;
+  for (const auto& [id, session] : sessions_) {
+    if (!session->is_counted || session->doomed) continue;
+    if (session->caller.uid != shares.biggest(Resource::kConnections)) continue;
+    if (longest == nullptr || session->heard_ns < longest->heard_ns) longest = session.get();
+  }
+  if (longest == nullptr || hive_->listened_ns - longest->heard_ns < kSilentNs) {
+    return fail(ErrorCode::kFull,
+                fmt::format("uid {} has {} connections to the coordinator that are no agent's, its "
+                            "share is {} now: end some of the processes that hold them, or try "
+                            "again later",
+                            user, held, share));
+  }
+  // Its socket is closed at the end of the turn.
+  doom(*longest, {ErrorCode::kFull, 0,
+                  "this connection is no agent's and has said nothing for longest, and others need "
+                  "its room: connect again"});
+  return {};
+}
+
+std::int64_t Server::drop_silent(std::int64_t now_ns) {
+  for (; !silent_.empty(); silent_.pop_front()) {
+    const auto found = sessions_.find(silent_.front());
+    if (found == sessions_.end() || found->second->has_asked) continue;
+    // It may be among those who wait to be heard; for ever it cannot be.
+    const std::int64_t due_ns =
+        found->second->heard_ns + (hive_->all_heard ? kSilentNs : 2 * kSilentNs);
+    // Sooner than a turn counts: one that waits so long counts whole.
+    const std::int64_t left_ns = due_ns - hive_->listened_ns;
+    if (left_ns > 0) return now_ns + std::min(left_ns, kMostPerTurnNs / 2);
+    doom(*found->second, {ErrorCode::kTimeout, 0,
+                          fmt::format("no request came over this connection in its first {} s: "
+                                      "connect again when there is one",
+                                      kSilentNs / 1'000'000'000)});
+  }
+  return 0;
+}
+
+void Server::recount(Session& session) {
+  const bool counts = session.caller.pid == kNoPid;
+  if (std::exchange(session.is_counted, counts) == counts) return;
+  Shares& shares = hive_->registry.shares();
+  if (counts) {
+    shares.take(session.caller.uid, Resource::kConnections, 1);
+  } else {
+    shares.give_back(session.caller.uid, Resource::kConnections, 1);
+  }
+}
+
+void Server::add_client(os::PacketSocket socket) {
+  auto identity = socket.peer_identity();
+  if (!identity) {
+    if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "client_gone")) {
+      log_.info("client_gone", "text={}", in_quotes(identity.error().text));
+    }
+    return;
+  }
+  if (auto room = make_room(identity->uid, identity->pid); !room) {
+    (void)socket.try_send(
+        build(AnnouncedValue(DroppedAnnouncement{room.error().code, room.error().text})));
+    ++dropped_clients_;
+    if (hive_->may_log_life(kNoPid, identity->uid, "client_refused")) {
+      log_.warn("client_refused", "process={} uid={} text={}", identity->pid, identity->uid,
+                in_quotes(room.error().text));
+    }
+    return;
+  }
+  auto session = std::make_unique<Session>();
+  const std::uint64_t id = next_session_++;
+  session->caller.session = id;
+  session->caller.uid = identity->uid;
+  session->caller.os_pid = identity->pid;
+  if (options_.peer_pidfd && identity->pidfd.valid()) {
+    session->caller.pidfd = share(std::move(identity->pidfd));
+  }
+  session->socket = std::move(socket);
+  session->heard_ns = hive_->listened_ns;
+  // Edge-triggered: of those that wait for their turn nothing is said again.
+  if (auto added = add(session->socket.fd(), Source::kSession, id, EPOLLIN | EPOLLET); !added) {
+    log_.warn("client_failed", "text={}", in_quotes(added.error().text));
+    return;
+  }
+  recount(*session);
+  sessions_.emplace(id, std::move(session));
+  silent_.push_back(id);
+}
+
+bool Server::read_client(Session& session) {
+  if (session.doomed) return false;
+  auto packet = session.socket.try_receive(kMaxPacketBytes, os::LostFds::kTell);
+  if (!packet) {
+    doom(session, std::move(packet.error()));
+    return false;
+  }
+  if (!*packet) return false;
+  auto done = handle_packet(*hive_, session.caller, std::move(**packet));
+  session.heard_ns = hive_->listened_ns;
+  session.has_asked |= done.has_value();
+  recount(session);
+  if (!done) {
+    doom(session, std::move(done.error()));
+    return false;
+  }
+  if (!std::exchange(served_, true)) keeper_.say(kServedVerb);
+  return true;
+}
+
+void Server::drain(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  // Its process has ended, so what it sent is in the socket buffer. A child of it that holds the
+  // socket too could go on for ever.
+  for (int i = 0; i < kMaxLastPackets; ++i) {
+    if (!read_client(*found->second)) return;
+  }
+  take_turn(*found->second);  // nothing else tells of the rest
+}
+
+void Server::send(std::uint64_t session_id, std::string text, std::vector<SharedFd> fds) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end() || found->second->doomed) return;
+  Session& session = *found->second;
+  const std::uint32_t place = place_of(session);
+  count_due(place);
+  session.queued_bytes += text.size();
+  hive_->registry.shares().take(session.caller.uid, Resource::kQueuedBytes, text.size());
+  session.queue.push_back({std::move(text), std::move(fds), place});
+  flush(session);
+  if (session.queue.size() > kMaxQueuedPackets || session.queued_bytes > kMaxQueuedBytes) {
+    doom(session, {ErrorCode::kFull, 0,
+                   fmt::format("{} packets, {} bytes wait for the client, the limits are {} and {}",
+                               session.queue.size(), session.queued_bytes, kMaxQueuedPackets,
+                               kMaxQueuedBytes)});
+  }
+  if (!session.queue.empty()) limit_queues(session);
+}
+
+std::uint32_t Server::place_of(const Session& session) const {
+  const Agent* agent = hive_->registry.agent(session.caller.pid);
+  return agent != nullptr && agent->placed ? agent->index : kNoPlace;
+}
+
+void Server::count_due(std::uint32_t place) {
+  if (place != kNoPlace) hive_->directory.count_due(place);
+}
+
+void Server::count_taken(std::uint32_t place) {
+  if (place != kNoPlace) hive_->directory.count_taken(place);
+}
+
+void Server::limit_queues(const Session& session) {
+  const Shares& shares = hive_->registry.shares();
+  const uid_t user = session.caller.uid;
+  const std::size_t held = shares.held(user, Resource::kQueuedBytes);
+  const std::size_t others = shares.used(Resource::kQueuedBytes) - held;
+  Stock stock;
+  stock.total = kMaxQueuedBytesOfAll;
+  stock.for_owner = kMaxQueuedBytesOfAll / kPart;
+  stock.used = others;
+  const std::size_t share = share_of(stock, 0, claim_of(user));
+  if (held <= share) return;
+  Session* fullest = nullptr;
+  for (const auto& [id, other] : sessions_) {
+    if (other->caller.uid != user || other->doomed) continue;
+    if (fullest == nullptr || other->queued_bytes > fullest->queued_bytes) fullest = other.get();
+  }
+  if (fullest == nullptr) return;
+  doom(*fullest, {ErrorCode::kFull, 0,
+                  fmt::format("{} bytes wait for the clients of uid {}, {} of them for this one; "
+                              "the share of the user is {} now: read what was asked for",
+                              held, user, fullest->queued_bytes, share)});
+}
+
+bool Server::may_send_fds(Session& session, std::size_t count) {
+  if (count == 0) return true;
+  if (session.sent_fds != 0 && session.socket.unread_bytes() < kNothingUnread) {
+    settle_fds(session);
+  }
+  if (session.sent_fds != 0 && session.sent_fds + count > kMaxSentFds) return false;
+  // The kernel counts those under way for the user that sends them, who is one for all clients.
+  const uid_t user = session.caller.uid;
+  Stock stock;
+  stock.total = descriptor_limit() / 4 * 3;
+  stock.for_owner = stock.total / kPart;
+  const auto fits = [&] {
+    const Shares& shares = hive_->registry.shares();
+    stock.used = shares.used(Resource::kSentFds);
+    const std::size_t held = shares.held(user, Resource::kSentFds);
+    if (held == 0) return true;  // nobody is there to wait for
+    return held + count <= share_of(stock, held, claim_of(user));
+  };
+  if (fits()) return true;
+  for (const auto& [id, other] : sessions_) {
+    if (other->caller.uid != user || other->sent_fds == 0) continue;
+    if (other->socket.unread_bytes() < kNothingUnread) {
+      settle_fds(*other);
+    } else {
+      want_write(*other, true);
+    }
+  }
+  if (fits()) return true;
+  held_.insert(session.caller.session);
+  return false;
+}
+
+void Server::settle_fds(Session& session) {
+  const std::size_t count = std::exchange(session.sent_fds, 0);
+  hive_->registry.shares().give_back(session.caller.uid, Resource::kSentFds, count);
+  fds_settled_ |= count != 0 && !held_.empty();
+}
+
+void Server::flush_held() {
+  if (!std::exchange(fds_settled_, false)) return;
+  for (const std::uint64_t id : std::exchange(held_, {})) {
+    if (const auto found = sessions_.find(id); found != sessions_.end()) flush(*found->second);
+  }
+}
+
+void Server::flush(Session& session) {
+  Shares& shares = hive_->registry.shares();
+  const bool all_read = session.sent_fds != 0 && session.socket.unread_bytes() < kNothingUnread;
+  if (all_read) settle_fds(session);
+  while (!session.queue.empty() && !session.doomed) {
+    const Outgoing& next = session.queue.front();
+    // Edge-triggered: each packet that the client reads calls us again.
+    if (!may_send_fds(session, next.fds.size())) return want_write(session, true);
+    std::vector<int> fds;
+    for (const SharedFd& fd : next.fds) fds.push_back(fd->get());
+    auto sent = session.socket.try_send(next.text, fds);
+    if (!sent && sent.error().code == ErrorCode::kFull) {
+      crowded_ = true;
+      return;
+    }
+    if (!sent) return doom(session, std::move(sent.error()));
+    if (!*sent) return want_write(session, true);
+    session.sent_fds += fds.size();
+    shares.take(session.caller.uid, Resource::kSentFds, fds.size());
+    session.queued_bytes -= next.text.size();
+    shares.give_back(session.caller.uid, Resource::kQueuedBytes, next.text.size());
+    count_taken(next.place);
+    session.queue.pop_front();
+  }
+  want_write(session, session.owes_deaths || (session.sent_fds != 0 && !held_.empty()));
+}
+
+bool Server::send_now(std::uint64_t session_id, const std::string& text) {
+  const auto found = sessions_.find(session_id);
+  if (found == sessions_.end() || found->second->doomed) return false;
+  Session& session = *found->second;
+  if (session.queue.empty()) {
+    const std::uint32_t place = place_of(session);
+    count_due(place);
+    auto sent = session.socket.try_send(text);
+    count_taken(place);  // or not sent at all: it is made anew
+    if (!sent) {
+      doom(session, std::move(sent.error()));
+      return false;
+    }
+    if (*sent) return true;
+    want_write(session, true);
+  }
+  session.owes_deaths = true;
+  return false;
+}
+
+void Server::go_on(Session& session) {
+  flush(session);
+  if (!session.queue.empty() || session.doomed || !session.owes_deaths) return;
+  session.owes_deaths = false;
+  want_write(session, false);
+  if (Agent* agent = hive_->registry.agent(session.caller.pid)) tell_deaths(*hive_, *agent);
+}
+
+void Server::want_write(Session& session, bool wanted) {
+  if (session.wants_write == wanted) return;
+  session.wants_write = wanted;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET | (wanted ? EPOLLOUT : 0U);
+  event.data.u64 = tag_of(Source::kSession, session.caller.session);
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, session.socket.fd(), &event);
+}
+
+void Server::doom(Session& session, Error reason) {
+  if (session.doomed) return;
+  session.doomed = std::move(reason);
+  doomed_.push_back(session.caller.session);
+}
+
+void Server::close_doomed() {
+  // A drop can tell others, and so doom others.
+  while (!doomed_.empty()) {
+    const std::uint64_t id = doomed_.back();
+    doomed_.pop_back();
+    const auto found = sessions_.find(id);
+    if (found == sessions_.end()) continue;
+    const std::unique_ptr<Session> session = std::move(found->second);
+    sessions_.erase(found);
+    const Error& reason = *session->doomed;
+    if (reason.code != ErrorCode::kClosed) {
+      ++dropped_clients_;
+      if (hive_->may_log(session->caller, "client_dropped", LogGate::kLives)) {
+        log_.warn("client_dropped", "process={} uid={} agent={} code={} text={}",
+                  session->caller.os_pid, session->caller.uid, session->caller.pid,
+                  to_string(reason.code), in_quotes(reason.text));
+      }
+      const DroppedAnnouncement last{reason.code, reason.text};
+      (void)session->socket.try_send(build(AnnouncedValue(last)));
+    }
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
+    session->socket.close();
+    for (const Outgoing& lost : session->queue) count_taken(lost.place);
+    Shares& shares = hive_->registry.shares();
+    shares.give_back(session->caller.uid, Resource::kQueuedBytes, session->queued_bytes);
+    settle_fds(*session);
+    if (session->is_counted) shares.give_back(session->caller.uid, Resource::kConnections, 1);
+    forget_session(*hive_, id);
+    if (session->caller.pid != kNoPid) {
+      lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);
+    }
+  }
+}
+
+void Server::release(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  found->second->caller.pid = kNoPid;
+  found->second->caller.incarnation = 0;
+  recount(*found->second);
+}
+
+}  // namespace beeline::control

@@ -1,0 +1,215 @@
+// What one user may take of a hive, and what stays for the others.
+
+#include <grp.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <functional>
+
+#include "coordinator_fixture.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr uid_t kGuest = 65534;
+constexpr uid_t kSecondGuest = 65533;
+constexpr gid_t kGuests = 65500;
+constexpr rlim_t kFewFiles = 512;
+
+class SharesOfHiveTest : public CoordinatorTest {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "connections of other users can be made by root alone";
+    CoordinatorTest::SetUp();
+    ASSERT_EQ(::chmod(root_.c_str(), 0755), 0);
+    start({"--group", std::to_string(kGuests)});
+    owner_.emplace(connect());
+    const auto status = owner_->status();
+    ASSERT_TRUE(is_ok(status));
+    coordinator_ = status->coordinator_pid;
+    limit(kFewFiles);
+  }
+  void TearDown() override {
+    for (const pid_t guest : guests_) kill_child(guest);
+    if (!root_.empty()) CoordinatorTest::TearDown();
+  }
+
+  void limit(rlim_t files) const {
+    rlimit limit{};
+    ASSERT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, nullptr, &limit), 0);
+    limit.rlim_cur = std::min(files, limit.rlim_max);
+    ASSERT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &limit, nullptr), 0);
+  }
+
+  /// Runs `body` as another user, whose process keeps what it made until the test ends. Returns
+  /// what the body does.
+  int as_guest(uid_t user, const std::function<int()>& body) {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool became = ::setgroups(1, &kGuests) == 0 && ::setresgid(user, user, user) == 0 &&
+                          ::setresuid(user, user, user) == 0;
+      const int found = became ? body() : -1;
+      (void)!::write(ends[1], &found, sizeof found);
+      for (;;) ::pause();
+    }
+    guests_.push_back(child);
+    int found = -1;
+    ::close(ends[1]);
+    EXPECT_EQ(::read(ends[0], &found, sizeof found), static_cast<ssize_t>(sizeof found));
+    ::close(ends[0]);
+    return found;
+  }
+
+  /// Attaches temporary agents until one is refused. Returns how many there are.
+  static int attach_many(std::string& refusal) {
+    static std::vector<TestAgent> agents;
+    for (;;) {
+      TestAgent& next = agents.emplace_back();
+      auto attached = next.attach(AttachRequest());
+      if (attached) attached = next.provide(true);
+      if (attached) continue;
+      refusal = attached.error().text;
+      return static_cast<int>(agents.size()) - 1;
+    }
+  }
+  static int attach_all() {
+    std::string refusal;
+    const int count = attach_many(refusal);
+    const bool says_why = refusal.find("its share is") != std::string::npos &&
+                          refusal.find("beeline forget") != std::string::npos;
+    return says_why ? count : -1;
+  }
+
+  /// Connects without a word until it is refused. Returns how many connections there are.
+  static int connect_all() {
+    static std::vector<os::PacketSocket> sockets;
+    const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
+    for (;;) {
+      auto socket = os::PacketSocket::connect(path);
+      if (!socket) return -1;
+      const std::string text = build(Request(StatusRequest()), 1);
+      (void)socket->try_send(text);
+      const auto answer = socket->receive(kMaxPacketBytes, kLong);
+      const bool served =
+          answer && *answer && (*answer)->text.find("\"status\"") != std::string::npos;
+      if (!served) return static_cast<int>(sockets.size());
+      sockets.push_back(std::move(*socket));
+    }
+  }
+
+  std::optional<Client> owner_;
+  pid_t coordinator_ = 0;
+  std::vector<pid_t> guests_;
+};
+
+TEST_F(SharesOfHiveTest, AGuestThatTakesAllPlacesItCanLeavesSomeToEverybodyElse) {
+  const int first = as_guest(kGuest, attach_all);
+  const int second = as_guest(kSecondGuest, attach_all);
+  ASSERT_GT(first, 10);
+  EXPECT_GT(second, first / 3) << "a newcomer gets about half of what is left";
+  EXPECT_LE(second, first);
+  // The user of the hive has the rest, to the last one.
+  std::vector<TestAgent> mine;
+  Result<void> attached;
+  while (attached) {
+    attached = mine.emplace_back().attach(named("mine-" + std::to_string(mine.size())));
+    if (attached) attached = mine.back().provide(true);
+  }
+  EXPECT_GT(static_cast<int>(mine.size()), second / 3);
+  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "beeline forget"));
+}
+
+TEST_F(SharesOfHiveTest, AGuestsIdleConnectionsStopNobody) {
+  TestAgent reader = agent(named("reader"));
+  const int count = as_guest(kGuest, connect_all);
+  ASSERT_GT(count, 5);
+  EXPECT_LT(count, static_cast<int>(kFewFiles) / 4);
+  EXPECT_GT(as_guest(kSecondGuest, connect_all), 2);
+  TestAgent sender = agent(named("sender"));
+  EXPECT_TRUE(is_ok(sender.open(reader.pid())));
+  EXPECT_TRUE(reader.next<AnnouncedLink>().has_value());
+  EXPECT_TRUE(is_ok(connect().status()));  // and the end of the test brings the hive down
+}
+
+TEST_F(SharesOfHiveTest, PacketsThatAGuestDoesNotReadAreBoundedOverAllItsConnections) {
+  limit(RLIM_INFINITY);
+  std::vector<TestAgent> listed;
+  for (int i = 0; i < 60; ++i) listed.push_back(agent(named("listed-" + std::to_string(i))));
+  // Their answers are the longest that there are.
+  const int asked = as_guest(kGuest, [] {
+    static std::vector<os::PacketSocket> sockets;
+    const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
+    const std::string text = build(Request(ListRequest()), 1);
+    int sent = 0;
+    for (int i = 0; i < 12; ++i) {
+      auto socket = os::PacketSocket::connect(path);
+      if (!socket) return -1;
+      for (int j = 0; j < 500 && socket->send(text); ++j) ++sent;
+      sockets.push_back(std::move(*socket));
+    }
+    return sent;
+  });
+  EXPECT_GT(asked, 1000);
+  EXPECT_TRUE(eventually(
+      [&] { return log().find("bytes wait for the clients of uid 65534") != std::string::npos; },
+      5 * kLong));
+  EXPECT_TRUE(is_ok(listed.front().client.status())) << "others are served";
+}
+
+// ---- Descriptors --------------------------------------------------------------------------------
+
+TEST_F(SharesOfHiveTest, AnOpenWhoseDescriptorFindsNoRoomCostsNotTheConnection) {
+  TestAgent reader = agent(named("reader"));
+  TestAgent sender = agent(named("sender"));
+  limit(static_cast<rlim_t>(descriptors_of(coordinator_)));
+  const auto refused = sender.open(reader.pid());
+  limit(kFewFiles);
+  EXPECT_TRUE(has_error(refused, ErrorCode::kFull, "did not all arrive"));
+  ASSERT_TRUE(is_ok(sender.client.status()));
+  EXPECT_TRUE(is_ok(sender.open(reader.pid())));
+}
+
+// Each announcement of a link brings three descriptors. The kernel counts those that nobody has
+// taken yet, and refuses all clients when there are too many.
+TEST_F(SharesOfHiveTest, AReaderThatDoesNotReadHoldsFewDescriptorsUnderWay) {
+  limit(RLIM_INFINITY);
+  constexpr int kSenders = 150;
+  TestAgent reader = agent(named("reader"));
+  std::vector<TestAgent> senders;
+  for (int i = 0; i < kSenders; ++i) {
+    senders.push_back(agent(named("sender-" + std::to_string(i))));
+    ASSERT_TRUE(is_ok(senders.back().open(reader.pid())));
+  }
+  // They can be looked at without being received.
+  int waiting = 0;
+  ASSERT_EQ(::ioctl(reader.client.fd(), SIOCINQ, &waiting), 0);
+  for (int i = 0; i < kSenders; ++i) {
+    const auto link = reader.next<AnnouncedLink>();
+    ASSERT_TRUE(link.has_value()) << "the link of sender " << i;
+    EXPECT_TRUE(link->link.valid() && link->event.valid());
+    if (i != 0) continue;
+    const std::size_t length = build(AnnouncedValue(LinkAnnouncement(*link))).size();
+    EXPECT_LT(waiting, static_cast<int>(length + 20) * 256 / 3);
+    EXPECT_GT(waiting, static_cast<int>(length) * 30);
+  }
+}
+
+// ---- Time ---------------------------------------------------------------------------------------
+
+TEST_F(SharesOfHiveTest, AConnectionOverWhichNoRequestComesIsEnded) {
+  Client asked = connect();
+  ASSERT_TRUE(is_ok(asked.status()));
+  auto socket = os::PacketSocket::connect(root_ + "/hive/socket");
+  ASSERT_TRUE(is_ok(socket));
+  const auto last = socket->receive(kMaxPacketBytes, kLong);
+  ASSERT_TRUE(last && *last);
+  EXPECT_NE((*last)->text.find("no request came"), std::string::npos) << (*last)->text;
+  EXPECT_TRUE(is_ok(asked.status())) << "one that has asked may wait as long as it likes";
+}
+
+}  // namespace
+}  // namespace beeline::control
