@@ -35,7 +35,7 @@ class CliHive : public CliTest {
 TEST_F(CliHive, EveryHelpPageHasExamples) {
   EXPECT_TRUE(contains(good({"-h"}), "Examples:"));
   for (const char* verb : {"up", "down", "status", "tree", "send", "recv", "reply", "request",
-                           "inbox", "info", "doctor", "route", "run", "demo"}) {
+                           "inbox", "info", "doctor", "route", "forget", "run", "demo"}) {
     EXPECT_TRUE(contains(good({verb, "-h"}), "Examples:")) << verb;
   }
   EXPECT_TRUE(good({"--version"}).starts_with("beeline "));
@@ -163,6 +163,31 @@ TEST_F(CliHive, StatusShowsAccountsAndMemory) {
   EXPECT_TRUE(contains(text, " ok\n")) << text;
   EXPECT_TRUE(contains(text, "worker"));
   EXPECT_TRUE(contains(text, directory_ + "/socket"));
+}
+
+TEST_F(CliHive, ForgetMakesRoomAndStatusShowsTheNumbersOfAgents) {
+  for (const char* name : {"one", "two", "lives"}) make_away(name);
+  (void)good({"send", "one", "precious"});
+  const json status = good_json({"status"});
+  EXPECT_EQ(status.at("away"), 3);
+  EXPECT_GE(status.at("numbers_used"), 4);
+  EXPECT_EQ(status.at("numbers_run_out"), false);
+  EXPECT_TRUE(contains(good({"status"}), "numbers"));
+  EXPECT_EQ(good({"forget", "two"}), "two is forgotten, 0 messages are dead letters\n");
+  EXPECT_EQ(good_json({"forget", "one"}).at(0).at("dead_letters"), 1);
+  EXPECT_TRUE(contains(good({"dlq", "ls"}), "precious"));
+  auto lives = Agent::attach(named("lives"));
+  ASSERT_TRUE(lives);
+  EXPECT_TRUE(contains(beeline({"forget", "lives", "nobody"}).err, "is run by process"));
+  EXPECT_EQ(good_json({"status"}).at("away"), 0);
+}
+
+TEST_F(CliHive, AHiveIsToldHowLongAgentsStayAwayForNothing) {
+  EXPECT_TRUE(contains(bad(2, {"up", "--forget-empty-after", "soon"}), "500ms"));
+  (void)good({"up", "--forget-empty-after", "100ms"});
+  make_away("worker");
+  for (int i = 0; i < 3000 && good_json({"status"}).at("away") != 0; ++i) ::usleep(10'000);
+  EXPECT_EQ(good_json({"status"}).at("away"), 0);
 }
 
 TEST_F(CliHive, TreeShowsParentsRolesAndStates) {

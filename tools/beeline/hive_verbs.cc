@@ -51,7 +51,19 @@ ExitCode say_running(const StatusAnswer& status, const std::string& socket) {
                   status.hive, status.keeper_pid, status.coordinator_pid, status.since, socket));
 }
 
-ExitCode up(const Context& context, std::uint64_t max_payload, const std::string& group) {
+struct UpArguments {
+  std::uint64_t max_payload = 0;
+  std::string group;
+  std::string forget_empty_after;
+};
+
+ExitCode up(const Context& context, const UpArguments& arguments) {
+  std::chrono::nanoseconds forget_after{0};
+  if (!arguments.forget_empty_after.empty()) {
+    const auto parsed = parse_duration(arguments.forget_empty_after);
+    if (!parsed) return complain(parsed.error());
+    forget_after = *parsed;
+  }
   if (auto present = Client::connect(client_options(context, false))) {
     const auto status = present->status();
     if (status) return say_running(*status, present->socket_path());
@@ -59,10 +71,14 @@ ExitCode up(const Context& context, std::uint64_t max_payload, const std::string
     if (status.error().code != ErrorCode::kClosed) return complain(status.error());
   }
   // As for every coordinator that starts: the environment says what its limit is.
-  if (max_payload != 0) {
-    ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", max_payload).c_str(), 1);
+  if (arguments.max_payload != 0) {
+    ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", arguments.max_payload).c_str(), 1);
   }
-  if (!group.empty()) ::setenv("BEELINE_GROUP", group.c_str(), 1);
+  if (!arguments.group.empty()) ::setenv("BEELINE_GROUP", arguments.group.c_str(), 1);
+  if (!arguments.forget_empty_after.empty()) {
+    const auto limit = std::max<std::int64_t>(forget_after / std::chrono::milliseconds(1), 1);
+    ::setenv("BEELINE_FORGET_EMPTY_AFTER", fmt::format("{}ms", limit).c_str(), 1);
+  }
   auto client = Client::connect(client_options(context, true));
   if (!client) return complain(client.error());
   const auto status = client->status();
@@ -103,6 +119,20 @@ Json accounts_json(const HiveAccounts& accounts) {
   return inboxes;
 }
 
+/// Agents have numbers that are never given out again.
+bool numbers_run_out(const StatusAnswer& status) {
+  return status.pids_left < (status.pids_left + status.pids_used) / 8;
+}
+
+std::string numbers_text(const StatusAnswer& status) {
+  std::string text =
+      fmt::format("{} used, {} left", grouped(status.pids_used), grouped(status.pids_left));
+  if (numbers_run_out(status)) {
+    text += "; when none is left only known names can attach: start another hive in time";
+  }
+  return text;
+}
+
 std::string status_text(const StatusAnswer& status, const std::string& socket,
                         const Accounts& accounts) {
   Table table({"", ""});
@@ -113,6 +143,7 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   table.add({"processes", fmt::format("keeper {}, coordinator {} (restarted {} times)",
                                       status.keeper_pid, status.coordinator_pid, status.restarts)});
   table.add({"agents", fmt::format("{} attached, {} zombies", status.running, status.away)});
+  table.add({"numbers", numbers_text(status)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
   table.add({"dead letters",
@@ -144,6 +175,9 @@ ExitCode status(const Context& context) {
   json["agents"] = status->agents;
   json["running"] = status->running;
   json["away"] = status->away;
+  json["numbers_used"] = status->pids_used;
+  json["numbers_left"] = status->pids_left;
+  json["numbers_run_out"] = numbers_run_out(*status);
   json["links"] = status->links;
   json["quarantined_links"] = status->quarantined_links;
   json["clients"] = status->clients;
@@ -178,24 +212,26 @@ AttachOptions attach_options(const Context& context) {
 
 void add_hive_verbs(CLI::App& app, Context& context) {
   auto* up_verb = app.add_subcommand("up", "Start the coordinator of a hive");
-  auto max_payload = std::make_shared<std::uint64_t>(0);
+  auto arguments = std::make_shared<UpArguments>();
   up_verb
-      ->add_option("--max-payload", *max_payload,
+      ->add_option("--max-payload", arguments->max_payload,
                    "Largest payload of a message in bytes; $BEELINE_MAX_PAYLOAD, else 64 MiB")
       ->check(CLI::Range(shm::kMinMaxPayload, shm::kMaxMaxPayload));
-  auto group = std::make_shared<std::string>();
-  up_verb->add_option("--group", *group,
+  up_verb->add_option("--group", arguments->group,
                       "Group whose members may join beside yourself; $BEELINE_GROUP, else nobody");
+  up_verb->add_option("--forget-empty-after", arguments->forget_empty_after,
+                      "Let an agent go that has been away for so long and for which nothing waits; "
+                      "$BEELINE_FORGET_EMPTY_AFTER, else never");
   up_verb->footer(
       "Examples:\n"
       "  beeline up                  start the hive \"default\"\n"
       "  beeline up --hive build     start another one beside it\n"
       "  beeline up --max-payload 1073741824\n"
       "  BEELINE_DIR=/srv/hive beeline up --group agents   for the users of that group\n"
+      "  beeline up --forget-empty-after 12h   no zombie without messages stays longer\n"
       "Says where it listens. If the hive runs already, says who runs it and since when, and exits "
       "with 3.\nThe other verbs start it by themselves.");
-  up_verb->callback(
-      [&context, max_payload, group] { context.exit = up(context, *max_payload, *group); });
+  up_verb->callback([&context, arguments] { context.exit = up(context, *arguments); });
 
   auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");
   down_verb->footer(

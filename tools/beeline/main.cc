@@ -57,6 +57,7 @@ int run(int argc, char** argv) {
   add_global_options(app, context);
   add_hive_verbs(app, context);
   add_look_verbs(app, context);
+  add_forget_verb(app, context);
   add_info_verb(app, context);
   add_doctor_verb(app, context);
   add_send_verbs(app, context);
