@@ -123,6 +123,28 @@ TEST_F(SharesOfHiveTest, AGuestThatTakesAllPlacesItCanLeavesSomeToEverybodyElse)
   EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "beeline forget"));
 }
 
+// Links of the dead stay until they are read.
+TEST_F(SharesOfHiveTest, AGuestWhoseSendersEndUnreadTakesNotAllLinks) {
+  TestAgent reader = agent(named("reader"));
+  const Pid to = reader.pid();
+  const int sent = as_guest(kGuest, [to] {
+    for (int count = 0;; ++count) {
+      TestAgent sender;
+      const bool attached = sender.attach(AttachRequest()) && sender.provide(true);
+      if (!attached) return -1;
+      const auto opened = sender.open(to);
+      if (!opened) return opened.error().code == ErrorCode::kFull ? count : -1;
+      sender.publish(1, 0);
+      if (!sender.client.detach({})) return -1;
+    }
+  });
+  EXPECT_GT(sent, 20);
+  EXPECT_LT(sent, static_cast<int>(kFewFiles) / 3);
+  TestAgent sender = agent(named("sender"));
+  EXPECT_TRUE(is_ok(sender.open(to)));
+  EXPECT_TRUE(is_ok(reader.open(sender.pid())));
+}
+
 TEST_F(SharesOfHiveTest, AGuestsIdleConnectionsStopNobody) {
   TestAgent reader = agent(named("reader"));
   const int count = as_guest(kGuest, connect_all);
