@@ -151,6 +151,35 @@ TEST_F(DumpTest, WhatIsNoFileOfALegalSizeIsRefused) {
   EXPECT_EQ(code_of(huge), to_string(ErrorCode::kBadSegment));
 }
 
+// The file of a link ends where its memory ends: it is shown as long as it may become. One that was
+// cut is shown as it is.
+TEST_F(DumpTest, TheFileOfALinkMayBeShorterThanTheLinkButNotThanWhatItAnnounces) {
+  Sample sample = test::sample_link();
+  const shm::LinkLayout layout(test::kSmallContract);
+  const std::uint64_t announced = layout.slabs[0] + 2 * layout.classes[0].slab_bytes;
+  const auto finding_of = [&](std::uint64_t length) {
+    const auto segment = load_segment(saved_file(write(sample, "link", length)));
+    if (!segment) return std::string(to_string(segment.error().code));
+    const auto finding = shm::verify_segment(segment->copy.bytes(), shm::Taken::kAtRest);
+    return finding ? std::string(finding->invariant) : "sound";
+  };
+  EXPECT_EQ(finding_of(layout.bytes), "sound");
+  EXPECT_EQ(finding_of(announced), "sound");
+  EXPECT_EQ(finding_of(announced - 1), "segment.size");
+  EXPECT_EQ(finding_of(layout.first_extent), "segment.size");
+  EXPECT_EQ(finding_of(sizeof(shm::SegmentHeader)), "segment.size");
+  sample.poke(layout.control + offsetof(shm::LinkControl, slabs_allocated), 0U);
+  EXPECT_EQ(finding_of(layout.stamps), "slot.slab_allocated") << "its strings are there";
+  EXPECT_EQ(finding_of(layout.stamps - 1), "segment.size");
+  // Any reader may make it longer.
+  sample = test::sample_link();
+  const std::string path = write(sample, "longer", layout.bytes);
+  std::filesystem::resize_file(path, std::uint64_t{1} << 42);
+  const auto longer = load_segment(saved_file(path));
+  ASSERT_TRUE(longer) << longer.error().text;
+  EXPECT_FALSE(shm::verify_segment(longer->copy.bytes(), shm::Taken::kAtRest));
+}
+
 TEST_F(DumpTest, ADescriptorThatCannotBeReadIsAnError) {
   Sample sample = test::sample_status();
   const std::string path = write(sample, "status", 4096);

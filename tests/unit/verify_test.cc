@@ -214,6 +214,7 @@ TEST(Verify, BrokenLinksAreNamed) {
                 {"link.string_count", poke32(control(offsetof(Control, string_count)), 256)},
                 {"link.watching", poke64(control(offsetof(Control, watching)), 1ULL << 56)},
                 {"link.slabs_allocated", poke32(control(offsetof(Control, slabs_allocated)), 129)},
+                {"link.reserved", poke32(control(offsetof(Control, reserved0)) + 8, 1)},
                 {"link.reserved", poke64(control(offsetof(Control, reserved)), 1)},
                 {"link.string.length", poke<std::uint8_t>(kLink.strings + 32, 32)},
                 {"link.string.length", poke<std::uint8_t>(kLink.strings, 1)},
