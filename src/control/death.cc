@@ -271,7 +271,7 @@ void forget_if_done(Hive& hive, Pid pid) {
   if (agent == nullptr || !agent->taken_over || !agent->untold_ends.empty()) return;
   const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
                                   [&](const Tombstone& stone) { return stone.pid == pid; });
-  if (buried || !hive.registry.links_of(pid).empty()) return;
+  if (buried || hive.registry.count_of(pid) != 0) return;
   hive.tombstones.push_back({pid, os::monotonic_ns()});
 }
 

@@ -43,10 +43,7 @@ Result<bool> permission(Hive& hive, Pid owner, const OpenRequest& request) {
   if (verdict.allowed) return true;
   const bool living = verdict.rule != Rule::kNoAgent && verdict.rule != Rule::kDead &&
                       verdict.rule != Rule::kNoTarget && verdict.rule != Rule::kKing;
-  bool wanted = request.again;
-  for (const LinkEntry* link : hive.registry.links_to(owner)) {
-    wanted = wanted || link->owner == request.to;
-  }
+  const bool wanted = request.again || hive.registry.has_link_between(request.to, owner);
   if (living && wanted) return false;
   return fail(code_of(verdict.rule), verdict.text);
 }
@@ -86,15 +83,13 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
 /// back to somebody whose link is there already is let in by all but the owner's own limit: what
 /// lies in that one could not be read without it.
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
-  if (hive.registry.links_of(owner).size() >= kMaxLinksOfAgent) {
+  if (hive.registry.count_of(owner) >= kMaxLinksOfAgent) {
     return fail(ErrorCode::kFull,
                 fmt::format("PID {} owns {} links, the limit is {}: reach the others through "
                             "another agent",
-                            owner, hive.registry.links_of(owner).size(), kMaxLinksOfAgent));
+                            owner, hive.registry.count_of(owner), kMaxLinksOfAgent));
   }
-  for (const LinkEntry* link : hive.registry.links_to(owner)) {
-    if (link->owner == reader) return {};
-  }
+  if (hive.registry.has_link_between(reader, owner)) return {};
   return admit_link(hive, *hive.registry.agent(owner), reader);
 }
 
@@ -264,11 +259,9 @@ namespace {
 /// Drops the links of a reader to one that was taken over, once it has let go of all that came from
 /// there.
 void drop_receipts(Hive& hive, Pid reader, Pid dead) {
-  for (const LinkEntry* link : hive.registry.links_to(reader)) {
-    if (link->owner == dead) return;
-  }
-  for (const LinkEntry* link : hive.registry.links_of(reader)) {
-    if (link->reader == dead) hive.drop_link(link->key);
+  if (hive.registry.has_link_between(dead, reader)) return;
+  for (const LinkEntry* link : hive.registry.links_between(reader, dead)) {
+    hive.drop_link(link->key);
   }
 }
 

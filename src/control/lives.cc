@@ -185,9 +185,9 @@ bool is_coming_back(Hive& hive, Pid reader) {
 void leave_empty(Hive& hive, shm::LinkKey key) {
   LinkEntry* link = hive.registry.link(key);
   if (link == nullptr) return;
-  for (const LinkEntry* other : hive.registry.links_of(link->owner)) {
+  for (const LinkEntry* other : hive.registry.links_between(link->owner, link->reader)) {
     const bool older = other->key.incarnation < key.incarnation;
-    if (older && other->reader == link->reader && other->left_empty) hive.drop_link(other->key);
+    if (older && other->left_empty) hive.drop_link(other->key);
   }
   link->left_empty = true;
   hive.note_link(*link);

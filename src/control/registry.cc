@@ -1,5 +1,7 @@
 #include "src/control/registry.h"
 
+#include <iterator>
+
 namespace beeline::control {
 
 Agent& Registry::add_agent(Agent agent) {
@@ -38,6 +40,8 @@ LinkEntry& Registry::add_link(LinkEntry link) {
   if (added) {
     by_owner_.emplace(place->second.owner, key);
     by_reader_.emplace(place->second.reader, key);
+    between_[{place->second.owner, place->second.reader}].insert(key);
+    ++count_of_[place->second.owner];
     ++count_to_[place->second.reader];
     ++count_of_user_[{place->second.reader, place->second.uid}];
     shares_.take(place->second.uid, Resource::kDescriptors, 1);
@@ -48,10 +52,14 @@ LinkEntry& Registry::add_link(LinkEntry link) {
 void Registry::remove_link(const shm::LinkKey& key) {
   const auto found = links_.find(key);
   if (found == links_.end()) return;
-  by_owner_.erase({found->second.owner, key});
-  by_reader_.erase({found->second.reader, key});
   const LinkEntry& link = found->second;
-  if (--count_to_[link.reader] == 0) count_to_.erase(link.reader);
+  by_owner_.erase({link.owner, key});
+  by_reader_.erase({link.reader, key});
+  const auto between = between_.find({link.owner, link.reader});
+  between->second.erase(key);
+  if (between->second.empty()) between_.erase(between);
+  count_down(count_of_, link.owner);
+  count_down(count_to_, link.reader);
   const auto of_user = count_of_user_.find({link.reader, link.uid});
   if (--of_user->second == 0) count_of_user_.erase(of_user);
   shares_.give_back(link.uid, Resource::kDescriptors, 1);
@@ -75,9 +83,30 @@ std::vector<LinkEntry*> Registry::links_of(Pid owner) { return collect(by_owner_
 
 std::vector<LinkEntry*> Registry::links_to(Pid reader) { return collect(by_reader_, reader); }
 
-std::size_t Registry::count_to(Pid reader) const {
-  const auto found = count_to_.find(reader);
-  return found == count_to_.end() ? 0 : found->second;
+std::size_t Registry::count_in(const Counts& counts, Pid pid) {
+  const auto found = counts.find(pid);
+  return found == counts.end() ? 0 : found->second;
+}
+
+void Registry::count_down(Counts& counts, Pid pid) {
+  const auto found = counts.find(pid);
+  if (--found->second == 0) counts.erase(found);
+}
+
+std::size_t Registry::count_of(Pid owner) const { return count_in(count_of_, owner); }
+
+std::size_t Registry::count_to(Pid reader) const { return count_in(count_to_, reader); }
+
+std::vector<LinkEntry*> Registry::links_between(Pid owner, Pid reader) {
+  std::vector<LinkEntry*> result;
+  const auto found = between_.find({owner, reader});
+  if (found == between_.end()) return result;
+  for (const shm::LinkKey& key : found->second) result.push_back(&links_.at(key));
+  return result;
+}
+
+bool Registry::has_link_between(Pid owner, Pid reader) const {
+  return between_.contains({owner, reader});
 }
 
 std::size_t Registry::count_to(Pid reader, uid_t user) const {
@@ -86,12 +115,12 @@ std::size_t Registry::count_to(Pid reader, uid_t user) const {
 }
 
 LinkEntry* Registry::link_between(Pid owner, std::uint64_t incarnation, Pid reader) {
-  LinkEntry* newest = nullptr;
-  for (auto it = links_.lower_bound({incarnation, 0});
-       it != links_.end() && it->first.incarnation == incarnation; ++it) {
-    if (it->second.owner == owner && it->second.reader == reader) newest = &it->second;
-  }
-  return newest;
+  const auto found = between_.find({owner, reader});
+  if (found == between_.end()) return nullptr;
+  const auto behind = found->second.lower_bound({incarnation + 1, 0});
+  if (behind == found->second.begin()) return nullptr;
+  const shm::LinkKey& newest = *std::prev(behind);
+  return newest.incarnation == incarnation ? &links_.at(newest) : nullptr;
 }
 
 SharedFd Registry::bell(const BellKey& key) const {

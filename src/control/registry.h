@@ -144,9 +144,14 @@ class Registry {
   [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
   [[nodiscard]] std::vector<LinkEntry*> links_of(Pid owner);
   [[nodiscard]] std::vector<LinkEntry*> links_to(Pid reader);
-  /// How many links_to() would return, and how many of those are of this user.
+  /// How many links_of() and links_to() would return.
+  [[nodiscard]] std::size_t count_of(Pid owner) const;
   [[nodiscard]] std::size_t count_to(Pid reader) const;
+  /// How many links to this reader are of this user.
   [[nodiscard]] std::size_t count_to(Pid reader, uid_t user) const;
+  /// Those of all lives of `owner` for `reader`, the oldest life first.
+  [[nodiscard]] std::vector<LinkEntry*> links_between(Pid owner, Pid reader);
+  [[nodiscard]] bool has_link_between(Pid owner, Pid reader) const;
   /// The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
   /// Everybody with a link to or from this agent.
@@ -172,14 +177,21 @@ class Registry {
     }
   };
   using Edges = std::set<Edge, EdgeOrder>;
+  using Counts = std::map<Pid, std::size_t>;
+  using Pair = std::pair<Pid, Pid>;  // owner, reader
 
+  [[nodiscard]] static std::size_t count_in(const Counts& counts, Pid pid);
+  static void count_down(Counts& counts, Pid pid);
   [[nodiscard]] std::vector<LinkEntry*> collect(const Edges& edges, Pid pid);
 
   std::map<Pid, Agent> agents_;
   std::map<shm::LinkKey, LinkEntry, LinkKeyOrder> links_;
   Edges by_owner_;
   Edges by_reader_;
-  std::map<Pid, std::size_t> count_to_;
+  // An agent may have thousands of links: a question about one peer must not visit all of them.
+  std::map<Pair, std::set<shm::LinkKey, LinkKeyOrder>> between_;
+  Counts count_of_;
+  Counts count_to_;
   std::map<std::pair<Pid, uid_t>, std::size_t> count_of_user_;
   Shares shares_;
   std::map<BellKey, SharedFd> bells_;

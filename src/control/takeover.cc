@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -177,15 +178,17 @@ void TakeoverWorker::read_rows(const Life& life) {
   }
   has_rows_ = true;
   link_of_row_.assign(rows, -1);
+  std::map<shm::LinkKey, std::size_t, LinkKeyOrder> by_key;
+  for (std::size_t l = 0; l < links_.size(); ++l) by_key.emplace(links_[l].key, l);
   for (std::uint32_t i = 0; i < rows; ++i) {
     const shm::LinkKey key{table[i].incarnation.relaxed_load(), table[i].serial.relaxed_load()};
-    for (std::size_t l = 0; key.incarnation != 0 && l < links_.size(); ++l) {
-      if (links_[l].key != key) continue;
-      link_of_row_[i] = static_cast<std::int32_t>(l);
-      links_[l].forgotten = false;
-      for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-        links_[l].cursors[lane] = table[i].cursors[lane].relaxed_load();
-      }
+    const auto found = by_key.find(key);
+    if (found == by_key.end()) continue;
+    link_of_row_[i] = static_cast<std::int32_t>(found->second);
+    InLink& link = links_[found->second];
+    link.forgotten = false;
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      link.cursors[lane] = table[i].cursors[lane].relaxed_load();
     }
   }
 }

@@ -21,13 +21,14 @@ bool Tree::remove(Pid pid) {
   const auto found = nodes_.find(pid);
   if (found == nodes_.end()) return false;
   const Pid parent = found->second.parent;
-  std::erase_if(names_, [&](const auto& entry) { return entry.second == pid; });
-  std::erase_if(children_, [&](const auto& edge) { return edge.second == pid; });
+  const auto [first, last] = names_.equal_range(found->second.name);
+  names_.erase(std::find_if(first, last, [pid](const auto& entry) { return entry.second == pid; }));
+  children_.erase({parent, pid});
   for (const Pid child : children(pid)) {
     nodes_.at(child).parent = parent;
     if (parent != kNoPid) children_.emplace(parent, child);
   }
-  children_.erase(pid);
+  for (const Pid child : children(pid)) children_.erase({pid, child});
   nodes_.erase(found);
   return true;
 }
@@ -77,11 +78,9 @@ const AgentNode* Tree::resolve(std::string_view asked, uid_t user) const {
 
 std::vector<Pid> Tree::children(Pid pid) const {
   std::vector<Pid> result;
-  const auto [first, last] = children_.equal_range(pid);
-  for (auto it = first; it != last; ++it) {
+  for (auto it = children_.lower_bound({pid, 0}); it != children_.end() && it->first == pid; ++it) {
     if (nodes_.contains(it->second)) result.push_back(it->second);
   }
-  std::sort(result.begin(), result.end());
   return result;
 }
 

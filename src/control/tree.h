@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "shm/identity.h"
@@ -76,7 +78,7 @@ class Tree {
   [[nodiscard]] std::vector<Pid> chain(Pid pid) const;
 
   std::map<Pid, AgentNode> nodes_;
-  std::multimap<Pid, Pid> children_;                    // parent -> child
+  std::set<std::pair<Pid, Pid>> children_;              // parent, child
   std::multimap<std::string, Pid, std::less<>> names_;  // name -> holders
 };
 
