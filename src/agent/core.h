@@ -24,6 +24,7 @@
 #include "src/agent/lives.h"
 #include "src/agent/look_pace.h"
 #include "src/agent/news.h"
+#include "src/agent/postponed_links.h"
 #include "src/agent/question.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
@@ -147,7 +148,8 @@ class AgentCore {
   Result<void> make_segments(const shm::HomeOptions& options);
   Result<void> map_directory(os::UniqueFd fd, std::uint32_t index);
   Result<void> take_over(control::Attached& attached);
-  Result<std::vector<control::AnnouncedLink>> await_links(std::uint32_t count);
+  Result<void> inherit_links(std::uint32_t count, receive::Predecessor& predecessor);
+  Result<control::AnnouncedLink> await_link(std::int64_t deadline_ns);
   Result<void> inherit_link(control::AnnouncedLink& announced, receive::Predecessor& predecessor);
 
   // core_control.cc
@@ -158,12 +160,12 @@ class AgentCore {
   void poll_control_now(std::int64_t now_ns);  // what is left of it where it is time
   void poll_control_sometimes();               // for loops that look all the time and at no clock
   void handle_announcements();
+  void handle_some_announcements();
   void hear();  // what was announced is known from now on
   void hear_news();
   void handle(control::Announcement announcement);
   void handle(control::AnnouncedLink announced);
   void handle(const control::DiedAnnouncement& died);
-  void handle(const control::FadedAnnouncement& faded);
   void handle(const control::EndedAnnouncement& ended);      // core_lies.cc
   void handle(const control::LettersAnnouncement& letters);  // core_letters.cc
   void go_down();
@@ -193,21 +195,19 @@ class AgentCore {
   void end_life();
 
   // core_links.cc
-  void accept_link(control::AnnouncedLink announced);
-  void accept_postponed();
-  void postpone(control::AnnouncedLink announced);
+  [[nodiscard]] bool accept_link(control::AnnouncedLink& announced);
+  void ask_for_postponed();
   void refuse(const control::AnnouncedLink& announced, std::string what);
   void report_refused();
-  [[nodiscard]] static std::int64_t opened_at(const control::AnnouncedLink& announced);
   [[nodiscard]] Result<segment::Foreign> map_link(control::AnnouncedLink& announced);
   void set_owner_place(receive::InLink& link, std::uint32_t index);
+  void find_lost_owners(Pid pid, std::uint32_t index);
   [[nodiscard]] std::unique_ptr<receive::InLink> make_in_link(
       segment::Foreign memory, const control::AnnouncedLink& announced);
   void connect_receipts(receive::InLink& link);
   void join_life(receive::InLink& link);
   void refresh_peer(Pid pid);
-  void watch_owners();
-  void fade_links();
+  class Ended;  // ended.h
   class Unasked;
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
@@ -222,12 +222,10 @@ class AgentCore {
   Result<control::Opened> ask_open(send::OutLink& link, bool again);
   [[nodiscard]] send::OutLink* out_link(Pid pid);
   void learn_owner(control::AnnouncedLink& announced);
-  void listen_to(Pid pid, std::uint64_t incarnation, os::UniqueFd bell);
+  void listen_to(std::uint64_t incarnation, os::UniqueFd bell);
   Result<void> learn_life(Pid pid, std::uint64_t incarnation, os::UniqueFd status,
                           os::UniqueFd event);
   void watch_peers();
-  void reap_dead_links();
-  void forget_lives();
   void make_send_path();
 
   // core_lies.cc
@@ -334,7 +332,8 @@ class AgentCore {
   bool drain_fully(std::int64_t longest_ns = kLongestDrain);
   // The last look has left something to do, for which nobody rings.
   [[nodiscard]] bool goes_on() const {
-    return flooded_ || receiver_->is_searching() || receiver_->is_skipping();
+    return flooded_ || hears_more_ || receiver_->owners().called() != 0 ||
+           receiver_->is_searching() || receiver_->is_skipping();
   }
 
   // core_wait.cc
@@ -457,8 +456,9 @@ class AgentCore {
   std::uint64_t notices_dropped_ = 0;
   std::size_t notices_told_ = 0;                         // of them the fd was made readable for
   std::deque<std::pair<Pid, std::uint64_t>> told_ends_;  // lives of children, the newest
-  std::vector<control::AnnouncedLink> postponed_;        // could not be mapped yet
-  std::vector<control::ReportRequest> refused_;          // links whose refusal is not reported yet
+  PostponedLinks postponed_;
+  bool hears_more_ = false;                      // the last turn has left announcements
+  std::vector<control::ReportRequest> refused_;  // links whose refusal is not reported yet
   std::vector<shm::LinkKey> gone_;  // forgotten in-links, as the coordinator is still to be told
   std::unordered_map<std::string, KnownName> names_;
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "src/agent/core.h"
+#include "src/agent/ended.h"
 #include "src/agent/fd_limit.h"
 #include "src/control/hive_paths.h"
 #include "src/control/names.h"
@@ -240,14 +241,10 @@ void AgentCore::make_send_path() {
 }
 
 Result<void> AgentCore::take_over(control::Attached& attached) {
-  auto announced = await_links(attached.in_links);
-  if (!announced) return tl::unexpected(announced.error());
   auto old = receive::OldHome::accept(std::move(attached.home), pid_, attached.predecessor);
   if (!old) return tl::unexpected(old.error());
-  receive::Predecessor predecessor(std::move(*old), announced->size());
-  for (control::AnnouncedLink& link : *announced) {
-    if (auto done = inherit_link(link, predecessor); !done) return done;
-  }
+  receive::Predecessor predecessor(std::move(*old), attached.in_links);
+  if (auto done = inherit_links(attached.in_links, predecessor); !done) return done;
   if (auto done = receive::inherit_home(*receiver_, predecessor); !done) return done;
   // Ids continue above all that the predecessor may have used.
   make_send_path();
@@ -272,28 +269,54 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   return {};
 }
 
-Result<std::vector<control::AnnouncedLink>> AgentCore::await_links(std::uint32_t count) {
-  std::vector<control::AnnouncedLink> links;
+// What the predecessor holds of a link can be read by nobody else, so those are all taken over,
+// with the last descriptors too. Where there are not enough for all links, the others wait until
+// this life runs.
+Result<void> AgentCore::inherit_links(std::uint32_t count, receive::Predecessor& predecessor) {
+  constexpr int kMostFds = 6;  // of one link, with our own and the predecessor's to its owner
+  const bool is_short = static_cast<std::int64_t>(count) * kMostFds > os::first_own_fd();
   const std::int64_t deadline = os::monotonic_ns() + options_.control_timeout.count();
-  while (links.size() < count) {
+  int tries_left = 64;
+  while (count > 0) {
+    auto next = await_link(deadline);
+    if (!next) return tl::unexpected(std::move(next.error()));
+    const shm::LinkKey key{next->incarnation, next->serial};
+    const bool is_held = predecessor.home.holds(key);
+    if (!is_held && (is_short || !next->link.valid())) {
+      postponed_.add(next->pid, key);
+    } else if (!next->link.valid()) {
+      // Others that have come with it are in by now.
+      if (tries_left-- == 0 || !client_.tell(key.incarnation, key.serial)) {
+        return fail(ErrorCode::kSystem,
+                    "attach: this process may not open as many files as the life before it had "
+                    "for its links; raise the limit (ulimit -n)");
+      }
+      continue;
+    } else if (auto done = inherit_link(*next, predecessor); !done) {
+      return done;
+    }
+    --count;
+  }
+  return {};
+}
+
+Result<control::AnnouncedLink> AgentCore::await_link(std::int64_t deadline_ns) {
+  for (;;) {
     auto next = client_.try_next();
     if (next && std::holds_alternative<control::AnnouncedLink>(*next)) {
-      links.push_back(std::move(std::get<control::AnnouncedLink>(*next)));
-      continue;
+      return std::move(std::get<control::AnnouncedLink>(*next));
     }
     if (next) {
       handle(std::move(*next));
       continue;
     }
     if (client_.closed()) return fail(ErrorCode::kClosed, "attach: the coordinator went away");
-    const auto left = std::chrono::nanoseconds(deadline - os::monotonic_ns());
+    const auto left = std::chrono::nanoseconds(deadline_ns - os::monotonic_ns());
     if (left.count() <= 0 || !os::wait_readable(client_.fd(), left)) {
       return fail(ErrorCode::kTimeout,
-                  "attach: " + std::to_string(links.size()) + " of " + std::to_string(count) +
-                      " links of the predecessor were announced in time; attach again");
+                  "attach: not all links of the predecessor were announced in time; attach again");
     }
   }
-  return links;
 }
 
 Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
@@ -305,12 +328,6 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
     refuse(announced, memory.error().text);
     return {};
   }
-  send::OutLink* own = out_link(announced.pid);
-  if (own == nullptr) {
-    auto made = add_out_link(announced.pid);
-    if (!made) return tl::unexpected(made.error());
-    own = *made;
-  }
   receive::OldReceipts old;
   if (announced.mine) {
     const shm::LinkKey mine{predecessor.home.incarnation(), announced.mine->serial};
@@ -318,7 +335,14 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
   }
   auto link = make_in_link(std::move(*memory), announced);
   link->watch_owner();
-  // Nobody reads receipts for the dead, and of one owner there may be more lives than banks.
+  send::OutLink* own = out_link(announced.pid);
+  if (own == nullptr &&
+      !Ended(*this).is_finally_dead(*link)) {  // nobody reads what we would say to the dead
+    auto made = add_out_link(announced.pid);
+    if (!made) return tl::unexpected(made.error());
+    own = *made;
+  }
+  // Of one owner there may be more lives than banks, and those that have ended need none.
   if (!link->owner_gone) {
     link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
   }

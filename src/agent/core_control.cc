@@ -6,6 +6,7 @@
 #include "src/agent/core.h"
 #include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
+#include "src/agent/ended.h"
 #include "src/os/event_fd.h"
 
 namespace beeline {
@@ -15,6 +16,9 @@ namespace {
 constexpr std::uint32_t kTurnsPerClock = 256;
 constexpr std::size_t kMostNotices = 256;
 constexpr std::int64_t kNewsPatience = 5'000'000;  // for what the coordinator is about to say
+// Others' announcements keep no call for longer: the rest is handled in the next one.
+constexpr std::size_t kHeardAtLeast = 64;
+constexpr std::int64_t kLongestHearing = 8'000'000;
 
 }  // namespace
 
@@ -35,18 +39,18 @@ void AgentCore::poll_control_sometimes() {
 void AgentCore::poll_control() {
   control_tick_ns_ = os::coarse_ns();
   if (down_) return;
-  handle_announcements();
+  handle_some_announcements();
   if (client_.closed() && !down_) resume_sometimes();
   if (!still_counts()) return;  // who only sends never drains
-  accept_postponed();
+  ask_for_postponed();
   place_links();
   ask_for_owners();
   watch_tree();
-  watch_owners();
+  Ended(*this).watch_owners();
   watch_peers();
   audit_links();
   report_quarantined();
-  fade_links();
+  Ended(*this).fade_links();
   receiver_->bury_expired_sometimes();
   offer_room();
   publish_pressure();
@@ -62,21 +66,35 @@ void AgentCore::handle_announcements() {
 // What our socket had no room for comes as soon as it has: the coordinator is waited for once, and
 // looked for in each call after that.
 void AgentCore::hear_news() {
-  if (!client_.closed()) handle_announcements();
+  if (!client_.closed()) handle_some_announcements();
   if (client_.closed()) return news_.note_all_read();  // all is announced again after a resume
-  if (!news_.any() || !news_.may_wait()) return;
+  if (hears_more_ || !news_.any() || !news_.may_wait()) return;
   const std::int64_t end = os::monotonic_ns() + kNewsPatience;
   for (std::int64_t left = kNewsPatience; left > 0 && news_.any() && !client_.closed();
        left = end - os::monotonic_ns()) {
     static_cast<void>(os::wait_readable(client_.fd(), std::chrono::nanoseconds(left)));
-    handle_announcements();
+    handle_some_announcements();
+  }
+}
+
+void AgentCore::handle_some_announcements() {
+  const News::Taken taken = news_.taken();
+  const std::int64_t end_ns = os::monotonic_ns() + kLongestHearing;
+  hears_more_ = true;
+  for (std::size_t i = 0; i < kHeardAtLeast || os::monotonic_ns() < end_ns; ++i) {
+    auto next = client_.try_next();
+    hears_more_ = next.has_value();
+    if (!hears_more_) return news_.note_read(taken);
+    handle(std::move(*next));
   }
 }
 
 void AgentCore::handle(control::Announcement announcement) {
   if (auto* link = std::get_if<control::AnnouncedLink>(&announcement)) handle(std::move(*link));
   if (const auto* died = std::get_if<control::DiedAnnouncement>(&announcement)) handle(*died);
-  if (const auto* faded = std::get_if<control::FadedAnnouncement>(&announcement)) handle(*faded);
+  if (const auto* faded = std::get_if<control::FadedAnnouncement>(&announcement)) {
+    Ended(*this).forget_link(*faded);
+  }
   if (const auto* ended = std::get_if<control::EndedAnnouncement>(&announcement)) handle(*ended);
   if (const auto* letters = std::get_if<control::LettersAnnouncement>(&announcement)) {
     handle(*letters);

@@ -11,6 +11,7 @@
 namespace beeline {
 
 void AgentCore::set_relation(receive::InLink& link) {
+  link.tree_epoch = tree_epoch_;
   shm::AgentRecord owner;
   shm::AgentRecord own;
   if (link.owner_place == nullptr || !directory_view_.read_record(link.owner_index, owner)) return;
@@ -41,7 +42,7 @@ void AgentCore::watch_tree() {
     const auto lock = lock_send();
     parent_ = own.parent_pid;
   }
-  for (const auto& link : receiver_->links()) set_relation(*link);
+  for (receive::InLink* link : receiver_->owners().living()) set_relation(*link);
   for (const auto& link : out_) {
     if (link != nullptr) mark_sibling(*link);
   }

@@ -1,6 +1,7 @@
 // What peers have written that cannot be: where it is looked for, and who is told.
 
 #include "src/agent/core.h"
+#include "src/agent/ended.h"
 
 namespace beeline {
 
@@ -25,7 +26,8 @@ void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what
   });
   refused_.push_back(
       {std::move(what), announced.pid, announced.incarnation, announced.serial, true});
-  forget_lives();  // its owner's, of which nobody will say that its link has faded
+  // Of its owner's life nobody will say that its link has faded.
+  Ended(*this).forget_life(announced.pid, announced.incarnation);
 }
 
 // What a coordinator has not heard when it is restarted is refused anew: the next one announces the
@@ -45,12 +47,13 @@ void AgentCore::report_quarantined() {
   if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
   next_report_ns_ = 0;
   report_refused();
-  if (next_report_ns_ != 0) return;
+  if (next_report_ns_ != 0 || !receiver_->has_quarantined()) return;
   for (const auto& link : receiver_->links()) {
     if (!link->quarantined() || link->reported) continue;
     link->reported =
         client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
             .has_value();
+    receiver_->owners().call(*link);
     if (link->reported) continue;
     next_report_ns_ = os::monotonic_ns() + kReportPause;
     return;
@@ -62,10 +65,10 @@ void AgentCore::quarantine_false_receipts() {
   const auto lock = lock_send();
   for (const auto& own : out_) {
     if (own == nullptr || !own->was_lied_to()) continue;
-    for (const auto& link : receiver_->links()) {
-      if (own->receipts.opposite != &link->view || link->fading) continue;
-      receiver_->quarantine(*link, "a receipt for what was not sent to it");
-    }
+    receiver_->index().each_of(own->peer(), [&](receive::InLink& link) {
+      if (own->receipts.opposite != &link.view || link.fading) return;
+      receiver_->quarantine(link, "a receipt for what was not sent to it");
+    });
   }
 }
 

@@ -5,11 +5,13 @@
 #include <cstring>
 
 #include "src/agent/core.h"
+#include "src/agent/ended.h"
 #include "src/agent/unasked.h"
 #include "src/control/agent_info.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
 #include "src/control/quotes.h"
+#include "src/os/process.h"
 
 namespace beeline {
 
@@ -18,12 +20,14 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
-// What an earlier life of its owner has sent comes first, so the link of that one does.
-bool waits_for_older(const control::AnnouncedLink& link,
-                     const std::vector<control::AnnouncedLink>& postponed) {
-  return std::any_of(postponed.begin(), postponed.end(), [&](const control::AnnouncedLink& other) {
-    return other.pid == link.pid && other.incarnation < link.incarnation;
-  });
+// Of the links that wait for room so many are asked for at a time. Each may bring so many
+// descriptors, our own link to its owner included.
+constexpr std::size_t kAskedPerTurn = 16;
+constexpr int kFdsOfLink = 5;
+
+// Before that nothing was sent in it, and after that for as long as nobody knew of it.
+std::int64_t opened_at(const control::AnnouncedLink& announced) {
+  return std::clamp<std::int64_t>(announced.opened_ns, 0, os::coarse_ns());
 }
 
 }  // namespace
@@ -31,37 +35,49 @@ bool waits_for_older(const control::AnnouncedLink& link,
 // Before its link is added: where it is rung, and what it rings us with.
 void AgentCore::learn_owner(control::AnnouncedLink& announced) {
   if (!announced.process) return;
-  listen_to(announced.pid, announced.incarnation, std::move(announced.bell));
+  listen_to(announced.incarnation, std::move(announced.bell));
   static_cast<void>(learn_life(announced.pid, announced.incarnation, std::move(announced.status),
                                std::move(announced.event)));
 }
 
 void AgentCore::handle(control::AnnouncedLink announced) {
   if (links_to_come_ > 0) --links_to_come_;
-  receive::InLink* known = receiver_->find({announced.incarnation, announced.serial});
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  const Pid pid = announced.pid;
+  const std::uint32_t index = announced.index;
+  receive::InLink* known = receiver_->find(key);
   if (announced.released && known == nullptr) {
-    return gone_.push_back({announced.incarnation, announced.serial});
+    postponed_.remove(key);
+    return gone_.push_back(key);
   }
-  learn_owner(announced);
   if (known != nullptr) {
-    known->may_send |= announced.may_send;     // its owner may have become a child of ours
-    set_owner_place(*known, announced.index);  // a new coordinator has a new directory
+    learn_owner(announced);
+    known->may_send |= announced.may_send;  // its owner may have become a child of ours
+    set_owner_place(*known, index);         // a new coordinator has a new directory
     join_life(*known);
-  } else {
-    accept_link(std::move(announced));
+    receiver_->arrange(*known);
+  } else if (postponed_.has_older(pid, key.incarnation) || !accept_link(announced)) {
+    return postponed_.add(pid, key);
   }
-  // A new coordinator does not know the links of a life that it has fenced.
-  for (const auto& link : receiver_->links()) {
-    const bool lost = link->owner_pid == announced.pid && link->owner_place == nullptr;
-    if (lost && !link->owner_gone) set_owner_place(*link, announced.index);
-  }
+  postponed_.remove(key);
+  if (all_known_of_ != 0) find_lost_owners(pid, index);
   next_place_ns_ = 0;  // it may have been this peer that was missing
   escalations_.try_again_now();
-  refresh_peer(announced.pid);
+  refresh_peer(pid);
 }
 
-void AgentCore::listen_to(Pid pid, std::uint64_t incarnation, os::UniqueFd bell) {
-  if (bell.valid()) bells_.add(pid, incarnation, std::move(bell));
+// A new coordinator, with which we have registered again, does not know the links of a life that it
+// has fenced.
+void AgentCore::find_lost_owners(Pid pid, std::uint32_t index) {
+  receiver_->index().each_of(pid, [&](receive::InLink& link) {
+    if (link.owner_place != nullptr || link.owner_gone) return;
+    set_owner_place(link, index);
+    receiver_->arrange(link);
+  });
+}
+
+void AgentCore::listen_to(std::uint64_t incarnation, os::UniqueFd bell) {
+  if (bell.valid()) bells_.add(incarnation, std::move(bell));
 }
 
 // One that has no place any more is finally dead.
@@ -91,48 +107,47 @@ void AgentCore::join_life(receive::InLink& link) {
   if (own->receipts.opposite == early) own->receipts.opposite = &link.view;  // the same memory
 }
 
-void AgentCore::accept_postponed() {
-  std::vector<control::AnnouncedLink> again;
-  std::swap(again, postponed_);
-  for (control::AnnouncedLink& announced : again) accept_link(std::move(announced));
+// As many as there is room for: whatever they bring with them, the last descriptors are our own.
+void AgentCore::ask_for_postponed() {
+  // While all links are announced again, one that was asked for would be counted among them.
+  if (postponed_.empty() || links_to_come_ > 0 || client_.closed()) return;
+  const int next = os::next_fd(client_.fd());
+  const int room = next < 0 ? 0 : os::first_own_fd() - next;
+  if (room < kFdsOfLink || !receiver_->home().vacant_row()) return;
+  const auto most = std::min<std::size_t>(kAskedPerTurn, room / kFdsOfLink);
+  postponed_.ask_for(most, os::coarse_ns(), [this](const shm::LinkKey& key) {
+    return client_.tell(key.incarnation, key.serial).has_value();
+  });
 }
 
-// A link waits once, however often it was announced, and those of earlier lives before it.
-void AgentCore::postpone(control::AnnouncedLink announced) {
-  std::erase_if(postponed_, [&](const control::AnnouncedLink& other) {
-    return other.incarnation == announced.incarnation && other.serial == announced.serial;
-  });
-  const auto later = std::find_if(postponed_.begin(), postponed_.end(), [&](const auto& other) {
-    return other.incarnation > announced.incarnation;
-  });
-  postponed_.insert(later, std::move(announced));
-}
-
-void AgentCore::accept_link(control::AnnouncedLink announced) {
+// Adds it or refuses it. False: there is no room for it now.
+bool AgentCore::accept_link(control::AnnouncedLink& announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
-  if (receiver_->find(key) != nullptr) return;  // announced again while it waited
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
-    return refuse(announced, wrong);
+    refuse(announced, wrong);
+    return true;
   }
-  if (waits_for_older(announced, postponed_)) return postpone(std::move(announced));
+  if (!announced.link.valid()) return false;  // its descriptors found no room
   const auto row = receiver_->home().vacant_row();
-  if (!row) return postpone(std::move(announced));
+  if (!row) return false;
   auto memory = map_link(announced);
-  if (!memory && segment::is_lie(memory.error())) return refuse(announced, memory.error().text);
-  if (!memory) return postpone(std::move(announced));  // the machine has no memory now
+  if (!memory && !segment::is_lie(memory.error())) return false;  // the machine has no memory now
+  if (!memory) {
+    refuse(announced, memory.error().text);
+    return true;
+  }
+  learn_owner(announced);
   auto link = make_in_link(std::move(*memory), announced);
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns,
                 link->known_since_ns);
   link->row = *row;
+  link->watch_owner();
   receive::InLink& added = receiver_->add(std::move(link));
   join_life(added);
+  if (added.owner_gone) Ended(*this).end_owner(added);
   connect_receipts(added);
   refresh_peer(added.owner_pid);  // its receipts may lie in it
-}
-
-// Before that nothing was sent in it, and after that for as long as nobody knew of it.
-std::int64_t AgentCore::opened_at(const control::AnnouncedLink& announced) {
-  return std::clamp<std::int64_t>(announced.opened_ns, 0, os::coarse_ns());
+  return true;
 }
 
 // Takes the descriptor, but from one that cannot be mapped.
@@ -158,8 +173,10 @@ std::unique_ptr<receive::InLink> AgentCore::make_in_link(segment::Foreign memory
 }
 
 // Finds a bank for the receipts of an in-link, opening our own link to its owner first where there
-// is none. Without one the link is not drained; the next look tries again.
+// is none. Without one the link is not drained; the next look tries again. Nobody reads receipts
+// for the finally dead.
 void AgentCore::connect_receipts(receive::InLink& link) {
+  if (Ended(*this).is_finally_dead(link)) return;
   send::OutLink* own = out_link(link.owner_pid);
   if (own == nullptr || own->place == nullptr) {
     // Without a coordinator later, after it was found again: not while messages wait.
@@ -168,7 +185,7 @@ void AgentCore::connect_receipts(receive::InLink& link) {
     if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
     own = out_link(link.owner_pid);
   }
-  if (own == nullptr || own->place == nullptr) return;
+  if (own == nullptr || own->place == nullptr || link.owner_gone) return;
   const std::size_t bank = shm::vacant_bank(own->view());
   if (bank == shm::kBanks) return;
   link.sink = {&own->view(), &own->memory(), bank};
@@ -189,22 +206,10 @@ void AgentCore::refresh_peer(Pid pid) {
   // SUBTLE: not the newest of the links that are left. What its last life took stays taken when
   // that one's link has gone.
   std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
-  for (const auto& link : receiver_->links()) {
-    if (link->owner_pid == pid) last_life = std::max(last_life, link->key.incarnation);
-  }
+  receiver_->index().each_of(pid, [&](const receive::InLink& link) {
+    last_life = std::max(last_life, link.key.incarnation);
+  });
   send_path_.bury(*own, last_life);
-}
-
-// Which in-links belong to a life that has ended: nothing will be added to them.
-void AgentCore::watch_owners() {
-  for (const auto& link : receiver_->links()) {
-    link->watch_owner();
-    // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
-    if (link->owner_gone && !link->holds_messages()) receiver_->close_receipts(*link);
-  }
-  for (const auto& link : receiver_->links()) {
-    if (!link->sink.valid() && !link->owner_gone) connect_receipts(*link);
-  }
 }
 
 // Follows every receiver through the directory, also those to which nothing is sent just now.
@@ -218,94 +223,6 @@ void AgentCore::watch_peers() {
       send_path_.follow(*link);
     }
   }
-}
-
-// Asks the coordinator to let go of links that are drained and of a life that has ended. Until it
-// has said that they may be forgotten, link and row stay: one that was restarted meanwhile
-// announces the link again, and without its cursor everything in it would be taken twice. Until it
-// was told that the row is closed it keeps the link: the next life needs it for what this one may
-// hold of it.
-void AgentCore::fade_links() {
-  std::erase_if(gone_, [this](const shm::LinkKey& key) {
-    return client_.fade(key.incarnation, key.serial, true).has_value();
-  });
-  for (const auto& link : receiver_->links()) {
-    if (link->fading || !link->faded()) continue;
-    if (link->quarantined() && !link->reported) continue;  // while the coordinator knows the link
-    link->fading = client_.fade(link->key.incarnation, link->key.serial).has_value();
-  }
-  reap_dead_links();
-}
-
-void AgentCore::handle(const control::FadedAnnouncement& faded) {
-  receive::InLink* link = receiver_->find({faded.incarnation, faded.serial});
-  if (link == nullptr) return;
-  // After a resume, or its owner published after its end: what lies in it is still to be drained,
-  // and then the coordinator is asked, once more.
-  if (!link->fading || !link->faded()) {
-    link->owner_gone = true;
-    link->fading = false;
-    return;
-  }
-  const Pid pid = link->owner_pid;
-  {
-    const auto lock = lock_send();
-    for (const auto& own : out_) {
-      if (own == nullptr || own->receipts.opposite != &link->view) continue;
-      send_path_.follow(*own);  // its next life may be taking over by now
-      if (own->receipts.opposite == &link->view) own->drop_receipts();
-    }
-    lives_.set_link(pid, link->key.incarnation, nullptr);
-  }
-  const std::uint64_t received = link->received;
-  if (receiver_->remove(*link)) {
-    if (out_link(pid) != nullptr) received_before_[pid] += received;
-    gone_.push_back({faded.incarnation, faded.serial});
-  }
-  refresh_peer(pid);
-  forget_lives();
-}
-
-// Our links to the finally dead: the coordinator has taken over what they held, nobody reads them
-// any more.
-void AgentCore::reap_dead_links() {
-  const auto lock = lock_send();
-  for (auto& own : out_) {
-    if (own == nullptr || !own->dead || own->slabs.loaned() != 0) continue;
-    const Pid pid = own->peer();
-    bool used = false;
-    for (const auto& link : receiver_->links()) used |= link->sink.own == &own->view();
-    for (const Question* question : questions_) used |= question->to.pid == pid;
-    if (used) continue;
-    own.reset();
-    receiver_->forget_questions_to(pid);
-    if (const auto found = slot_of_.find(pid);
-        found != slot_of_.end() && out_[found->second] == nullptr) {
-      slot_of_.erase(found);
-      received_before_.erase(pid);
-      std::erase_if(names_, [pid](const auto& name) { return name.second.pid == pid; });
-    }
-  }
-}
-
-void AgentCore::forget_lives() {
-  const auto lock = lock_send();
-  const auto unused = [this](Pid pid, std::uint64_t incarnation) {
-    for (const auto& link : receiver_->links()) {
-      if (link->key.incarnation == incarnation) return false;
-    }
-    for (const control::AnnouncedLink& link : postponed_) {
-      if (link.incarnation == incarnation) return false;
-    }
-    const send::OutLink* own = out_link(pid);
-    return own == nullptr || shm::AgentWord::unpack(own->known_word).incarnation > incarnation;
-  };
-  lives_.forget([&](Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) {
-    const send::OutLink* own = out_link(pid);
-    if (own != nullptr && shown != nullptr && own->receipts.opposite == shown) return false;
-    return unused(pid, incarnation);
-  });
-  bells_.forget(unused);
 }
 
 // ---- Opening links ------------------------------------------------------------------------------
@@ -469,12 +386,12 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
                                           std::to_string(shm::kMaxAgents));
   }
   if (opened->process) {
-    listen_to(link.peer(), opened->incarnation, std::move(opened->bell));
+    listen_to(opened->incarnation, std::move(opened->bell));
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
-    for (const auto& from : receiver_->links()) {
-      if (from->key.incarnation == opened->incarnation) join_life(*from);
-    }
+    receiver_->index().each_of(link.peer(), [&](receive::InLink& from) {
+      if (from.key.incarnation == opened->incarnation) join_life(from);
+    });
   }
   {
     const auto lock = lock_send();

@@ -96,9 +96,8 @@ std::vector<LinkCounters> AgentCore::links() {
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;
     }
-    for (const auto& from : receiver_->links()) {
-      if (from->owner_pid == link->peer()) counts.received += from->received;
-    }
+    receiver_->index().each_of(
+        link->peer(), [&](const receive::InLink& from) { counts.received += from.received; });
     result.push_back(counts);
   }
   return result;

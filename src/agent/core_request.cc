@@ -122,6 +122,7 @@ QuestionState AgentCore::find_out(Question& question) {
 
 // Where the dead has left its receipts may still have to be read from the control socket.
 bool AgentCore::was_taken(const Question& question) {
+  handle_announcements();
   poll_control();
   const auto lock = lock_send();
   send::OutLink* link = link_of(question.to);

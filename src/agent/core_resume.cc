@@ -75,6 +75,7 @@ Result<void> AgentCore::register_again() {
   tree_epoch_ = 0;
   links_to_come_ = resumed->in_links;
   refused_.clear();  // announced again, and refused again
+  postponed_.ask_anew();
   all_known_of_ = resumed->all_known_of;
   asks_for_owners_ = true;
   // Nobody's place in the new directory is known before the coordinator has named it.
@@ -84,6 +85,7 @@ Result<void> AgentCore::register_again() {
     link->owner_place = nullptr;
     link->fading = false;    // asked again
     link->reported = false;  // told again
+    receiver_->owners().call(*link);
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.
   for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {

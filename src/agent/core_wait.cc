@@ -31,9 +31,9 @@ void AgentCore::last_look() {
   // how long it lies there.
   belt_ns_ = kConnected;
   if (successor_since_ns_ != 0) {
-    const auto& links = receiver_->links();
-    const bool found = std::all_of(links.begin(), links.end(), [this](const auto& link) {
-      return link->owner_gone || link->view.control().watching.observe() == incarnation_;
+    const auto& links = receiver_->owners().living();
+    const bool found = std::all_of(links.begin(), links.end(), [this](const auto* link) {
+      return link->view.control().watching.observe() == incarnation_;
     });
     const bool early = os::monotonic_ns() - successor_since_ns_ < kBeltFor;
     if (!found) belt_ns_ = early ? kBelt : kUnconnected;
@@ -59,6 +59,7 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
   std::int64_t longest = belt_ns_;
+  if (!postponed_.empty()) longest = std::min(longest, kOwing);  // the same
   if (const std::int64_t next = next_payment_ns(); next != kNever) {
     longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
   }

@@ -15,24 +15,27 @@ Result<wake::Bell> Lives::learn(std::uint32_t pid, std::uint64_t incarnation, os
   if (auto ok = os::check_event_fd(event.get()); !ok) return tl::unexpected(ok.error());
   Life& life = get_or_add(pid, incarnation);
   life.status = std::move(*page);
+  life.status.close_fd();  // all of it was verified
   life.event = std::move(event);
   return life.bell();
 }
 
 Lives::Life& Lives::get_or_add(std::uint32_t pid, std::uint64_t incarnation) {
-  if (Life* known = get(pid, incarnation)) return *known;
-  auto life = std::make_unique<Life>();
-  life->pid = pid;
-  life->incarnation = incarnation;
-  lives_.push_back(std::move(life));
-  return *lives_.back();
+  auto& life = lives_[{pid, incarnation}];
+  if (life == nullptr) life = std::make_unique<Life>();
+  return *life;
 }
 
 Lives::Life* Lives::get(std::uint32_t pid, std::uint64_t incarnation) const {
-  for (const auto& life : lives_) {
-    if (life->pid == pid && life->incarnation == incarnation) return life.get();
-  }
-  return nullptr;
+  const auto found = lives_.find({pid, incarnation});
+  return found == lives_.end() ? nullptr : found->second.get();
+}
+
+void Lives::end(std::uint32_t pid, std::uint64_t incarnation) {
+  Life* life = get(pid, incarnation);
+  if (life == nullptr) return;
+  life->status = {};
+  life->event.reset();
 }
 
 send::PeerLife Lives::find(std::uint32_t pid, std::uint64_t incarnation) const {

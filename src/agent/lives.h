@@ -2,9 +2,11 @@
 // What this agent knows of the lives of its peers: where each is rung, and the link that it shows
 // us.
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include <beeline/result.h>
 
@@ -31,17 +33,23 @@ class Lives {
   // The same before the receive side has that link: the memory is kept with the life.
   void show_early(std::uint32_t pid, std::uint64_t incarnation, segment::Foreign memory,
                   const shm::LinkContract& contract);
-  // Forgets the lives for which `unused(pid, incarnation, link)`.
-  template <typename Unused>
-  void forget(Unused&& unused) {
-    std::erase_if(
-        lives_, [&](const auto& life) { return unused(life->pid, life->incarnation, life->link); });
+  // Lets go of its status page and its eventfd: it has ended. Nobody may hold its bell any more.
+  void end(std::uint32_t pid, std::uint64_t incarnation);
+  // Forgets the lives of an agent, the oldest first, up to one that `is_used(incarnation, link)`;
+  // calls `forgotten(incarnation)` for each.
+  template <typename IsUsed, typename Forgotten>
+  void forget_oldest(std::uint32_t pid, IsUsed&& is_used, Forgotten&& forgotten) {
+    for (auto it = lives_.lower_bound({pid, 0}); it != lives_.end() && it->first.first == pid;) {
+      if (is_used(it->first.second, it->second->link)) return;
+      forgotten(it->first.second);
+      it = lives_.erase(it);
+    }
   }
+  // Forgets one life.
+  void forget(std::uint32_t pid, std::uint64_t incarnation) { lives_.erase({pid, incarnation}); }
 
  private:
   struct Life {
-    std::uint32_t pid = 0;
-    std::uint64_t incarnation = 0;
     segment::Foreign status;
     os::UniqueFd event;
     const shm::LinkView* link = nullptr;
@@ -55,7 +63,7 @@ class Lives {
   };
   [[nodiscard]] Life* get(std::uint32_t pid, std::uint64_t incarnation) const;
   Life& get_or_add(std::uint32_t pid, std::uint64_t incarnation);
-  std::vector<std::unique_ptr<Life>> lives_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::unique_ptr<Life>> lives_;
 };
 
 }  // namespace beeline

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,10 +18,13 @@
 #include "src/os/event_fd.h"
 #include "src/os/lock_file.h"
 #include "src/os/pid_fd.h"
+#include "src/os/process.h"
 
 namespace beeline::control {
 namespace {
 
+// Packets. What else has come waits in the socket, and its descriptors take no room of ours.
+constexpr std::size_t kMostCollected = 8;
 constexpr std::chrono::milliseconds kLongestWait{500};  // of those for one answer
 
 template <class... Ts>
@@ -35,6 +39,12 @@ template <class T>
 Result<T> typed(RawAnswer& raw) {
   if (auto* answer = std::get_if<T>(&raw.answer)) return std::move(*answer);
   return fail(ErrorCode::kProtocol, "the coordinator answered with another kind of packet");
+}
+
+/// Instead of an answer whose descriptors could not be received.
+ErrorAnswer no_room_for_fds() {
+  return {ErrorCode::kSystem,
+          "this process can open no more files: close some, or raise its limit (ulimit -n)"};
 }
 
 tl::unexpected<Error> missing_fds(std::size_t expected, std::size_t found) {
@@ -156,13 +166,14 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
 // one that did not arrive whole we are told when we register again.
 void Client::keep_what_arrived() {
   while (socket_.valid()) {
-    auto packet = socket_.try_receive(kMaxPacketBytes);
+    auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
     if (!packet && packet.error().code == ErrorCode::kProtocol) continue;  // it was taken
     if (!packet || !*packet) return;
     auto parsed = parse_from_coordinator((*packet)->text);
     auto* announced = parsed ? std::get_if<AnnouncedValue>(&*parsed) : nullptr;
     if (announced == nullptr) continue;
-    static_cast<void>(keep_announcement(std::move(*announced), (*packet)->fds));
+    static_cast<void>(
+        keep_announcement(std::move(*announced), (*packet)->fds, (*packet)->lost_fds));
   }
 }
 
@@ -213,7 +224,7 @@ Result<RawAnswer> Client::request(const Request& request, std::span<const int> f
 // machine stood still, the coordinator had no time to answer either.
 Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left) {
   for (;;) {
-    auto packet = socket_.try_receive(kMaxPacketBytes);
+    auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
     if (!packet) return broken(why_closed(std::move(packet.error())));
     if (!*packet) {
       if (left.count() <= 0) return broken(no_answer());
@@ -257,14 +268,23 @@ Result<std::optional<RawAnswer>> Client::sort(os::Packet packet, std::uint64_t s
   if (auto* answer = std::get_if<IncomingAnswer>(&*parsed)) {
     // An older answer belongs to a call that nobody waits for.
     if (answer->seq != seq) return std::optional<RawAnswer>();
+    if (packet.lost_fds) return std::optional<RawAnswer>(RawAnswer{no_room_for_fds(), {}});
     return std::optional<RawAnswer>(RawAnswer{std::move(answer->answer), std::move(packet.fds)});
   }
-  auto kept = keep_announcement(std::move(std::get<AnnouncedValue>(*parsed)), packet.fds);
+  auto kept =
+      keep_announcement(std::move(std::get<AnnouncedValue>(*parsed)), packet.fds, packet.lost_fds);
   if (!kept) return broken(std::move(kept.error()));
   return std::optional<RawAnswer>();
 }
 
-Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds) {
+bool Client::may_keep(std::span<const os::UniqueFd> fds) const {
+  const int limit = takes_over_ ? std::numeric_limits<int>::max() : os::first_own_fd();
+  return std::all_of(fds.begin(), fds.end(),
+                     [limit](const os::UniqueFd& fd) { return fd.get() < limit; });
+}
+
+Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds,
+                                       bool lost_fds) {
   auto* link = std::get_if<LinkAnnouncement>(&value);
   if (link == nullptr) {
     std::visit(Overload{[](LinkAnnouncement&) {},
@@ -274,9 +294,13 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
   }
   const std::size_t expected =
       1U + (link->process ? 2U : 0U) + (link->foreign ? 1U : 0U) + (link->mine ? 1U : 0U);
-  if (fds.size() != expected) return missing_fds(expected, fds.size());
+  if (!lost_fds && fds.size() != expected) return missing_fds(expected, fds.size());
   AnnouncedLink announced;
   static_cast<LinkAnnouncement&>(announced) = std::move(*link);
+  if (lost_fds || !may_keep(fds)) {
+    announcements_.emplace_back(std::move(announced));
+    return {};
+  }
   std::size_t next = 0;
   announced.link = std::move(fds[next++]);
   if (announced.process) {
@@ -290,8 +314,8 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
 }
 
 void Client::collect() {
-  while (socket_.valid()) {
-    auto packet = socket_.try_receive(kMaxPacketBytes);
+  for (std::size_t i = 0; i < kMostCollected && socket_.valid(); ++i) {
+    auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
     if (!packet) static_cast<void>(broken(std::move(packet.error())));
     if (!packet || !*packet) return;
     (void)sort(std::move(**packet), 0);
@@ -313,7 +337,7 @@ std::optional<AnnouncedLink> Client::peek_link(Pid owner) {
   collect();
   for (auto each = announcements_.rbegin(); each != announcements_.rend(); ++each) {
     const auto* link = std::get_if<AnnouncedLink>(&*each);
-    if (link == nullptr || link->pid != owner) continue;
+    if (link == nullptr || link->pid != owner || !link->link.valid()) continue;
     AnnouncedLink copy;
     static_cast<LinkAnnouncement&>(copy) = *link;
     auto fd = os::duplicate(link->link.get());
@@ -366,6 +390,7 @@ Result<Attached> Client::attach(AttachRequest wanted) {
   if (raw->fds.size() != expected) return missing_fds(expected, raw->fds.size());
   Attached attached;
   static_cast<AttachedAnswer&>(attached) = std::move(*answer);
+  takes_over_ = attached.predecessor != 0;
   attached.directory = std::move(raw->fds[0]);
   if (expected == 2) attached.home = std::move(raw->fds[1]);
   return attached;
@@ -376,7 +401,10 @@ Result<void> Client::provide(int home, int status, int event, bool ready) {
   return expect_ok(ProvideRequest{ready}, fds);
 }
 
-Result<void> Client::ready() { return expect_ok(ReadyRequest{}); }
+Result<void> Client::ready() {
+  takes_over_ = false;
+  return expect_ok(ReadyRequest{});
+}
 
 Result<Opened> Client::open(const OpenRequest& wanted, int link) {
   const std::array<int, 1> fds{link};
@@ -399,6 +427,11 @@ Result<Opened> Client::open(const OpenRequest& wanted, int link) {
 Result<void> Client::fade(std::uint64_t incarnation, std::uint32_t serial, bool gone) {
   const std::lock_guard lock(*mutex_);
   return post_now(FadeRequest{incarnation, serial, gone});
+}
+
+Result<void> Client::tell(std::uint64_t incarnation, std::uint32_t serial) {
+  const std::lock_guard lock(*mutex_);
+  return post_now(TellRequest{incarnation, serial});
 }
 
 Result<void> Client::detach(std::vector<std::uint32_t> empty) {

@@ -46,6 +46,8 @@ struct Resumed : ResumedAnswer {
   os::UniqueFd directory;
 };
 
+/// Without any descriptor where they found no room: none, or none but those that are the process's
+/// own (os::first_own_fd()). It can be announced again: tell().
 struct AnnouncedLink : LinkAnnouncement {
   os::UniqueFd link;
   os::UniqueFd status;     ///< of the link's owner; none unless `process`
@@ -105,6 +107,9 @@ class Client {
   /// `gone`: the cursor was forgotten, too.
   [[nodiscard]] Result<void> fade(std::uint64_t incarnation, std::uint32_t serial,
                                   bool gone = false);
+  /// Asks for the announcement of a link once more. Does not wait; kFull: no room in the socket
+  /// now.
+  [[nodiscard]] Result<void> tell(std::uint64_t incarnation, std::uint32_t serial);
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
   /// ended (fenced, or somebody took over).
@@ -160,7 +165,7 @@ class Client {
   void set_deadline(std::chrono::nanoseconds deadline) noexcept { options_.deadline = deadline; }
 
  private:
-  /// Reads what has arrived. A failure closes the connection.
+  /// Reads what has arrived, as far as one call may take. A failure closes the connection.
   void collect();
   /// Sends a request without waiting for its answer; returns its seq.
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
@@ -170,7 +175,8 @@ class Client {
   [[nodiscard]] Error no_answer() const;
   /// Returns the answer to `seq`; announcements go to the queue, other answers are dropped.
   Result<std::optional<RawAnswer>> sort(os::Packet packet, std::uint64_t seq);
-  Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds);
+  Result<void> keep_announcement(AnnouncedValue value, std::span<os::UniqueFd> fds, bool lost_fds);
+  [[nodiscard]] bool may_keep(std::span<const os::UniqueFd> fds) const;
   Result<void> expect_ok(const Request& wanted, std::span<const int> fds = {});
   [[nodiscard]] Error why_closed(Error error) const;
   void keep_what_arrived();
@@ -187,6 +193,7 @@ class Client {
   os::PacketSocket candidate_;  // asked, and not answered yet
   std::uint64_t next_seq_ = 1;
   std::deque<Announcement> announcements_;
+  bool takes_over_ = false;  // what the predecessor held is let in whole
   // Held by every call that uses the connection; behind a pointer, so that clients can be moved.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };

@@ -281,6 +281,19 @@ void let_go(Hive& hive, LinkEntry& link) {
 
 }  // namespace
 
+void tell_link(Hive& hive, const Caller& caller, const TellRequest& request) {
+  const shm::LinkKey key{request.incarnation, request.serial};
+  const Agent* reader = hive.registry.agent(caller.pid);
+  const Life* life = reader == nullptr ? nullptr : reader->life(caller.incarnation);
+  if (life == nullptr) return;
+  const LinkEntry* link = hive.registry.link(key);
+  if (link != nullptr && link->reader == caller.pid && is_shown_to(*link, *life)) {
+    announce_link(hive, *link, *reader, *life);
+  } else {
+    hive.announce(*life, FadedAnnouncement{key.incarnation, key.serial});
+  }
+}
+
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request) {
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);

@@ -21,6 +21,9 @@ namespace beeline::control {
 /// Always succeeds: a link that is not known has faded before.
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 
+/// Announces a link to its reader once more, or says that there is none any more.
+void tell_link(Hive& hive, const Caller& caller, const TellRequest& request);
+
 /// Tells readers that they may forget the links that they have asked for, unless the keeper has yet
 /// to hear of it: a new coordinator would announce such a link as one that its reader has never
 /// seen.

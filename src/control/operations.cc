@@ -48,6 +48,10 @@ Result<void> do_fade(Call& call, const FadeRequest& request) {
   fade_link(call.hive, call.caller, request);
   return {};
 }
+Result<void> do_tell(Call& call, const TellRequest& request) {
+  tell_link(call.hive, call.caller, request);
+  return {};
+}
 Result<void> do_detach(Call& call, const DetachRequest& request) {
   return detach(call.hive, call.caller, call.seq, request);
 }
@@ -240,6 +244,7 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"ready", true, row<ReadyRequest, do_ready>},
     {"open", true, row<OpenRequest, do_open>},
     {"fade", true, row<FadeRequest, do_fade>},
+    {"tell", true, row<TellRequest, do_tell>},
     {"detach", true, row<DetachRequest, do_detach>},
     {"resume", false, row<ResumeRequest, do_resume>},
     {"report", true, row<ReportRequest, do_report>},

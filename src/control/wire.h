@@ -71,6 +71,13 @@ struct FadeRequest {
   bool gone = false;  ///< the reader's home has forgotten it, too
 };
 
+/// Asks for the announcement of an in-link once more: its descriptors found no room. Answered by
+/// it, or by a `faded` announcement if there is no such link any more.
+struct TellRequest {
+  std::uint64_t incarnation = 0;
+  std::uint32_t serial = 0;
+};
+
 /// Leaves. `empty`: serials of own links in which nothing was ever sent.
 struct DetachRequest {
   std::vector<std::uint32_t> empty;
@@ -151,7 +158,7 @@ struct KeptLetterRequest {
 };
 
 using Request =
-    std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
+    std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest, TellRequest,
                  DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
                  LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
                  LettersDoneRequest, KeptLettersRequest, KeptLetterRequest, ForgetRequest>;

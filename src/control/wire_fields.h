@@ -25,6 +25,8 @@ inline constexpr std::string_view kOp<OpenRequest> = "open";
 template <>
 inline constexpr std::string_view kOp<FadeRequest> = "fade";
 template <>
+inline constexpr std::string_view kOp<TellRequest> = "tell";
+template <>
 inline constexpr std::string_view kOp<DetachRequest> = "detach";
 template <>
 inline constexpr std::string_view kOp<ResumeRequest> = "resume";
@@ -126,6 +128,11 @@ void fields(V& v, FadeRequest& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
   v.maybe("gone", r.gone);
+}
+template <class V>
+void fields(V& v, TellRequest& r) {
+  v("incarnation", r.incarnation);
+  v("serial", r.serial);
 }
 template <class V>
 void fields(V& v, DetachRequest& r) {

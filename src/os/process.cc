@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "src/os/error.h"
+#include "src/os/fd.h"
 #include "src/os/uninterrupted.h"
 
 namespace beeline::os {
@@ -34,6 +35,20 @@ void lower_fd_limit(std::uint64_t soft) noexcept {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= soft) return;
   limit.rlim_cur = soft;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int first_own_fd() {
+  constexpr rlim_t kLeast = 64;
+  constexpr rlim_t kMost = std::numeric_limits<int>::max();
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t all = std::min(limit.rlim_cur, kMost);
+  return static_cast<int>(all - std::min(std::max(kLeast, all / 4), all / 2));
+}
+
+int next_fd(int fd) {
+  const auto probe = duplicate(fd);
+  return probe ? probe->get() : -1;
 }
 
 Result<void> fill_standard_streams() {

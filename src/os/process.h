@@ -19,6 +19,15 @@ namespace beeline::os {
 /// handler.
 void lower_fd_limit(std::uint64_t soft) noexcept;
 
+/// Descriptors with this number and all above it are never kept for a peer: a quarter of what this
+/// process may have, at least 64 and at most the half. The kernel gives out the lowest number that
+/// is free, so whatever peers bring leaves that many to the process itself.
+[[nodiscard]] int first_own_fd();
+
+/// The number that the next descriptor of this process will have; -1 if there is none. `fd` is any
+/// that is open.
+[[nodiscard]] int next_fd(int fd);
+
 /// Opens /dev/null in the place of each standard stream that is closed, so that no other file gets
 /// its number. It is opened the wrong way round: to read from or write to such a stream fails, as
 /// if it were closed. Errors: kSystem.

@@ -74,10 +74,12 @@ Result<void> HomeMemory::add_entries(std::uint32_t to) {
 }
 
 Result<std::uint16_t> HomeMemory::vacant_row() {
-  const std::uint32_t rows = home_.rows_allocated();
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    if (home_.row(i).incarnation.relaxed_load() == 0) return static_cast<std::uint16_t>(i);
+  while (!vacant_rows_.empty()) {
+    const std::uint16_t row = vacant_rows_.back();
+    if (home_.row(row).incarnation.relaxed_load() == 0) return row;
+    vacant_rows_.pop_back();
   }
+  const std::uint32_t rows = home_.rows_allocated();
   if (rows == shm::kMaxRows) {
     return fail(ErrorCode::kFull,
                 "home: all " + std::to_string(rows) + " rows for in-links are in use");
@@ -87,6 +89,9 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
   if (!done) return tl::unexpected(done.error());
   // relaxed: the publish of its name (open_row) keeps it before the first row that it counts.
   home_.control().rows_allocated.relaxed_store(rows + shm::kRowStep);
+  for (std::uint32_t row = rows + shm::kRowStep; row-- > rows;) {
+    note_vacant(static_cast<std::uint16_t>(row));
+  }
   return static_cast<std::uint16_t>(rows);
 }
 

@@ -35,6 +35,8 @@ class HomeMemory {
 
   // A vacant row, adding rows where none is. Errors: kFull, kNoMemory.
   [[nodiscard]] Result<std::uint16_t> vacant_row();
+  // A row was closed.
+  void note_vacant(std::uint16_t row) { vacant_rows_.push_back(row); }
 
   // Makes at least `count` entries available. Errors: kNoMemory, kFull.
   [[nodiscard]] Result<void> reserve_entries(std::uint32_t count);
@@ -50,6 +52,7 @@ class HomeMemory {
 
   segment::Owned memory_;
   std::vector<std::uint32_t> free_stack_;
+  std::vector<std::uint16_t> vacant_rows_;  // among them some that were opened since
   shm::Home home_;
   shm::Inbox inbox_;
 };

@@ -40,6 +40,7 @@ struct InLink {
   std::uint32_t owner_index = 0;         // of that word
   Relation relation = Relation::kOther;  // of the owner to this agent
   bool is_superior = false;              // the owner is above this agent in the tree
+  std::uint64_t tree_epoch = 0;          // of the tree that says so
   std::vector<KnownType> known_types;    // of the strings that were looked at, number n at n - 1
   bool may_send = true;                  // false: only its receipts count
   segment::Foreign memory;
@@ -68,6 +69,12 @@ struct InLink {
   std::shared_ptr<limit::TokenBucket> rate;  // of the normal lane, null = none; see Rates
   bool held_back = false;                    // the last look at it found messages and no token
   bool queued = false;                       // it found no room in the table; its turn comes
+  std::size_t place = 0;                     // among the links of the receiver
+  // Of OwnerWatch: where it stands there.
+  std::size_t watch_place = 0;
+  std::size_t called_place = 0;
+  bool is_among_ended = false;
+  bool is_called = false;
 
   // Its owner wrote what cannot be: nothing more is taken from it.
   [[nodiscard]] bool quarantined() const { return fault != nullptr; }

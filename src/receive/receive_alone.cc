@@ -8,14 +8,15 @@ namespace beeline::receive {
 // The link with the one message that lies in all lanes, if nothing is left of what was drained
 // before.
 inline InLink* Receiver::only_link() const {
-  if (!queue_.empty() || has_to_settle() || links_.size() > kActiveLinks) return nullptr;
+  if (!queue_.empty() || has_to_settle() || looked_at_ > kActiveLinks) return nullptr;
   InLink* only = nullptr;
-  for (const auto& link : links_) {
+  for (std::size_t i = 0; i < looked_at_; ++i) {
+    InLink* const link = links_[i].get();
     if (!link->may_send || link->quarantined()) continue;  // what lies there stays there
     link->prefetch_payload();
     if (link->has_message(shm::Lane::kNormal)) {
       if (only != nullptr || !link->has_one_alone()) return nullptr;
-      only = link.get();
+      only = link;
     } else if (link->has_message(shm::Lane::kUrgent) &&
                !shm::is_mutant(shm::Mutant::kUrgentOverlooked)) {
       return nullptr;

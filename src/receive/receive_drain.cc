@@ -42,11 +42,12 @@ std::uint32_t sure_run(const InLink& link, shm::Lane lane, std::uint32_t most) {
 
 bool Receiver::drain_turn(Reach reach) {
   bool taken = !queue_.empty() && serve_queue();
-  const std::size_t active = std::min(links_.size(), kActiveLinks);
+  const std::size_t active = std::min(looked_at_, kActiveLinks);
   for (std::size_t i = 0; i < active; ++i) taken |= drain(*links_[i], budget_, reach);
   if (!orders_.empty()) taken |= obey_orders(kScanned);
-  if (links_.size() <= active) return taken;
-  const std::size_t others = links_.size() - active;
+  if (looked_at_ <= active) return taken;
+  const std::size_t others = looked_at_ - active;
+  visits_ += std::min(others, kSliceLinks);
   if (others > kSliceLinks) taken |= drain_urgent();
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
     slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
@@ -60,28 +61,28 @@ bool Receiver::drain_turn(Reach reach) {
 
 // What is urgent waits for no turn.
 bool Receiver::drain_urgent() {
+  visits_ += watched_;
   bool taken = false;
-  for (std::size_t row = 0; row < urgent_.size(); ++row) {
-    const UrgentPlace next = urgent_[row];
+  for (std::size_t i = 0; i < watched_; ++i) {
+    const UrgentPlace next = urgent_[i];
     if (next.slot == nullptr || !shm::is_published(*next.slot, next.position)) continue;
-    if (!drain(*rows_[row], budget_)) continue;
+    if (!drain(*links_[i], budget_)) continue;
     taken = true;
-    const auto is_this = [&](const auto& link) { return link.get() == rows_[row]; };
-    const auto found = std::find_if(links_.begin(), links_.end(), is_this);
-    move_to_front(static_cast<std::size_t>(found - links_.begin()));
+    move_to_front(i);
   }
   return taken;
 }
 
 void Receiver::watch_urgent(const InLink& link) {
   const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
-  urgent_[link.row] = {&link.view.slot(shm::Lane::kUrgent, at), at};
+  urgent_[link.place] = {&link.view.slot(shm::Lane::kUrgent, at), at};
 }
 
 bool Receiver::drain_all() {
   lacks_room_ = false;
+  visits_ += looked_at_;
   bool taken = serve_queue();
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  for (std::size_t i = 0; i < looked_at_; ++i) {
     if (!drain(*links_[i], budget_)) continue;
     taken = true;
     if (i >= kActiveLinks) move_to_front(i);
@@ -103,9 +104,7 @@ void Receiver::drain_whole() {
 bool Receiver::drain_from(std::uint32_t pid) {
   serve_queue();  // places may have become free
   bool taken = false;
-  for (const auto& link : links_) {
-    if (link->owner_pid == pid) taken |= drain(*link, budget_);
-  }
+  index_.each_of(pid, [&](InLink& link) { taken |= drain(link, budget_); });
   return taken;
 }
 
@@ -132,9 +131,14 @@ bool Receiver::serve_queue() {
   return taken;
 }
 
+// The last of the active ones goes where this one was: the order of the others means nothing.
 void Receiver::move_to_front(std::size_t at) {
-  const auto from = links_.begin() + static_cast<std::ptrdiff_t>(at);
-  std::rotate(links_.begin(), from, from + 1);
+  if (at >= watched_) return;  // nothing comes from the ended any more
+  if (at >= kActiveLinks) {
+    swap_links(at, kActiveLinks - 1);
+    at = kActiveLinks - 1;
+  }
+  for (; at > 0; --at) swap_links(at, at - 1);
 }
 
 bool Receiver::drain(InLink& link, std::uint32_t budget, Reach reach) {
@@ -160,7 +164,12 @@ bool Receiver::drain(InLink& link, std::uint32_t budget, Reach reach) {
   }
   link.received += count;
   ring_for_space(link);
-  if (!link.has_message()) note_empty(link);
+  if (link.has_message()) return true;
+  note_empty(link);
+  if (link.owner_gone) {
+    index_.pass_over(link);
+    owners_.call(link);
+  }
   return true;
 }
 
@@ -210,7 +219,8 @@ std::uint32_t Receiver::tokens_of(InLink& link, std::uint32_t budget) {
 std::int64_t Receiver::next_token_ns() const {
   const std::int64_t now = os::coarse_ns();
   std::int64_t next = kNever;
-  for (const auto& link : links_) {
+  for (auto each = links_.begin(); each != end_of(looked_at_); ++each) {
+    const auto& link = *each;
     if (!link->held_back || !link->open() || !link->has_message(shm::Lane::kNormal)) continue;
     next = std::min(next, now + link->rate->ns_until(now));
   }

@@ -10,13 +10,6 @@ namespace beeline::receive {
 
 namespace {
 
-// Which of two links of one owner waits for the other.
-void note_older(InLink& link, InLink& other) {
-  const std::uint64_t life = other.key.incarnation;
-  if (life >= link.key.incarnation) return;
-  if (link.older == nullptr || link.older->key.incarnation < life) link.older = &other;
-}
-
 // Of what was written over in a lane, in one audit: its owner may go on with that for ever.
 constexpr std::uint32_t kMostSkipped = 1024;
 
@@ -31,44 +24,64 @@ Receiver::Receiver(std::unique_ptr<HomeMemory> home)
   ranks_by_relation_ = control.rank_rule == static_cast<std::uint32_t>(shm::RankRule::kByRelation);
 }
 
-InLink& Receiver::add(std::unique_ptr<InLink> link) {
-  link->reader_life = home_->home().header().owner_incarnation;
-  for (const auto& other : links_) {
-    if (other->owner_pid != link->owner_pid) continue;
-    note_older(*link, *other);
-    note_older(*other, *link);  // that of an earlier life may come to us later
+InLink& Receiver::add(std::unique_ptr<InLink> added) {
+  InLink& link = *added;
+  link.reader_life = home_->home().header().owner_incarnation;
+  index_.add(link);
+  if (rows_.size() <= link.row) rows_.resize(link.row + 1U, nullptr);
+  rows_[link.row] = &link;
+  link.place = links_.size();
+  links_.push_back(std::move(added));
+  urgent_.emplace_back();
+  watch_urgent(link);
+  swap_links(link.place, looked_at_++);
+  // One whose owner has ended already keeps its turn behind those of earlier lives.
+  if (!link.owner_gone || link.has_message(shm::Lane::kUrgent)) {
+    swap_links(link.place, watched_++);
+    move_to_front(link.place);
   }
-  if (rows_.size() <= link->row) {
-    rows_.resize(link->row + 1U, nullptr);
-    urgent_.resize(link->row + 1U);
-  }
-  rows_[link->row] = link.get();
-  most_slots_ = std::max(most_slots_, link->view.capacity(shm::Lane::kNormal));
-  watch_urgent(*link);
-  links_.insert(links_.begin(), std::move(link));
-  return *links_.front();
+  most_slots_ = std::max(most_slots_, link.view.capacity(shm::Lane::kNormal));
+  owners_.add(link);
+  return link;
 }
 
-InLink* Receiver::find(const shm::LinkKey& key) {
-  for (const auto& link : links_) {
-    if (link->key == key) return link.get();
+void Receiver::swap_links(std::size_t a, std::size_t b) {
+  std::swap(links_[a], links_[b]);
+  std::swap(urgent_[a], urgent_[b]);
+  links_[a]->place = a;
+  links_[b]->place = b;
+}
+
+void Receiver::arrange(InLink& link) {
+  owners_.sort(link);
+  const bool is_watched = !link.owner_gone || link.has_message(shm::Lane::kUrgent);
+  const bool is_looked_at = is_watched || link.holds_messages() || link.queued;
+  if (!is_watched && link.place < watched_) swap_links(link.place, --watched_);
+  if (!is_looked_at && link.place < looked_at_) {
+    index_.pass_over(link);
+    swap_links(link.place, --looked_at_);
   }
-  return nullptr;
+  if (is_looked_at && link.place >= looked_at_) swap_links(link.place, looked_at_++);
+  if (is_watched && link.place >= watched_) swap_links(link.place, watched_++);
 }
 
 bool Receiver::remove(InLink& link) {
   if (link.live != 0) return false;  // their row would become another link's
   const shm::Home& home = home_->home();
   shm::close_row(home.control(), home.row(link.row));
+  home_->note_vacant(link.row);
   close_receipts(link);
   rows_[link.row] = nullptr;
-  urgent_[link.row] = {};
-  for (const auto& other : links_) {
-    if (other->older == &link) other->older = link.older;
-  }
-  std::erase(queue_, &link);
+  index_.remove(link);
+  owners_.remove(link);
+  if (link.quarantined()) --quarantined_;
+  if (link.queued) std::erase(queue_, &link);
   std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row; });
-  std::erase_if(links_, [&](const auto& other) { return other.get() == &link; });
+  if (link.place < watched_) swap_links(link.place, --watched_);
+  if (link.place < looked_at_) swap_links(link.place, --looked_at_);
+  swap_links(link.place, links_.size() - 1);
+  urgent_.pop_back();
+  links_.pop_back();
   return true;
 }
 
@@ -80,18 +93,24 @@ void Receiver::close_receipts(InLink& link) {
 void Receiver::quarantine(InLink& link, const char* fault) {
   if (link.quarantined()) return;
   link.fault = fault;
+  ++quarantined_;
+  owners_.call(link);
   add_one(home_->home().control().counters.bad_slots);
 }
 
 void Receiver::audit_lanes() {
   skipping_ = false;
-  for (const auto& link : links_) {
-    if (!link->may_send || link->fading) continue;
-    if (link->may_hear_others && link->is_heard()) note_turn(*link);
-    for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-      if (!link->quarantined() && !link->is_a_successors()) audit_lane(*link, lane);
-    }
+  for (InLink* link : owners_.living()) audit(*link);
+}
+
+bool Receiver::audit(InLink& link) {
+  if (!link.may_send || link.fading) return false;
+  const bool skipped_before = std::exchange(skipping_, false);
+  if (link.may_hear_others && link.is_heard()) note_turn(link);
+  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
+    if (!link.quarantined() && !link.is_a_successors()) audit_lane(link, lane);
   }
+  return std::exchange(skipping_, skipping_ || skipped_before);
 }
 
 // What its owner has heard of others it had sent by now, and beyond that it writes over nothing.
@@ -133,14 +152,14 @@ void Receiver::note_all_empty(std::int64_t now_ns) {
 }
 
 bool Receiver::all_empty() const {
-  return std::none_of(links_.begin(), links_.end(),
+  return std::none_of(links_.begin(), end_of(looked_at_),
                       [](const auto& link) { return link->holds_messages(); });
 }
 
 bool Receiver::has_urgent() const { return home_->inbox().critical() != 0 || has_urgent_lane(); }
 
 bool Receiver::has_urgent_lane() const {
-  return std::any_of(links_.begin(), links_.end(), [](const auto& link) {
+  return std::any_of(links_.begin(), end_of(watched_), [](const auto& link) {
     return link->has_message(shm::Lane::kUrgent) && link->open();
   });
 }

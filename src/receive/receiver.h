@@ -15,6 +15,8 @@
 #include "src/receive/answers.h"
 #include "src/receive/home_memory.h"
 #include "src/receive/in_link.h"
+#include "src/receive/link_index.h"
+#include "src/receive/owner_watch.h"
 #include "src/receive/rank.h"
 #include "src/receive/stash.h"
 
@@ -81,8 +83,19 @@ class Receiver {
   // ---- Links ----
   // Adds a link whose row is open already. Returns it; the receiver owns it.
   InLink& add(std::unique_ptr<InLink> link);
-  [[nodiscard]] InLink* find(const shm::LinkKey& key);
+  [[nodiscard]] InLink* find(const shm::LinkKey& key) { return index_.find(key); }
   [[nodiscard]] const std::vector<std::unique_ptr<InLink>>& links() const { return links_; }
+  [[nodiscard]] const LinkIndex& index() const { return index_; }
+  [[nodiscard]] OwnerWatch& owners() { return owners_; }
+  // A link is looked at in each look, unless its owner has ended and nothing is left in it; in each
+  // turn, unless its owner has ended and left nothing urgent. To be called where that may have
+  // changed.
+  void arrange(InLink& link);
+  // How many links were visited where not all are: what a test bounds.
+  [[nodiscard]] std::uint64_t visits() const { return visits_; }
+  void count_visits(std::size_t links) { visits_ += links; }
+  // At least one link is quarantined.
+  [[nodiscard]] bool has_quarantined() const { return quarantined_ != 0; }
   // Forgets a faded link and closes its row and its bank. False, and nothing is done, while entries
   // of the inbox refer to it.
   bool remove(InLink& link);
@@ -235,8 +248,10 @@ class Receiver {
   void quarantine(InLink& link, const char* fault);
   // Quarantines links whose lanes hold numbers that no sender may have stored: a look at the next
   // slot of each lane, to be made now and then. In an inherited one they may be the work of a life
-  // before ours that was fenced and still ran: it goes on with what is left.
+  // before ours that was fenced and still ran: it goes on with what is left. Of links whose owners
+  // have ended only those that audit() is called for; true: it has not come to the end of it.
   void audit_lanes();
+  bool audit(InLink& link);
 
  private:
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
@@ -356,13 +371,25 @@ class Receiver {
   }
   void note_life(std::uint32_t at);
   void move_to_front(std::size_t at);
+  void swap_links(std::size_t a, std::size_t b);
+  [[nodiscard]] auto end_of(std::size_t count) const {
+    return links_.begin() + static_cast<std::ptrdiff_t>(count);
+  }
   [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number) const;
 
   std::unique_ptr<HomeMemory> home_;
-  std::vector<std::unique_ptr<InLink>> links_;  // recently active first
-  std::vector<InLink*> rows_;                   // by row
-  // The next slot of each urgent lane, by row: all of them are looked at in each turn, and so lie
-  // side by side.
+  // Those that something urgent may come from, recently active first; others that are looked at;
+  // the rest.
+  std::vector<std::unique_ptr<InLink>> links_;
+  std::size_t watched_ = 0;    // so many are of the first kind
+  std::size_t looked_at_ = 0;  // of the first two
+  LinkIndex index_;
+  OwnerWatch owners_;
+  std::size_t quarantined_ = 0;  // of all links
+  std::uint64_t visits_ = 0;
+  std::vector<InLink*> rows_;  // by row
+  // The next slot of each urgent lane, of the link at the same place: all that are looked at are
+  // looked at in each turn, and so lie side by side.
   struct UrgentPlace {
     const shm::Slot* slot = nullptr;
     std::uint64_t position = 0;
@@ -399,18 +426,18 @@ class Receiver {
 
 // Nearly always none has anything: whether one may be read is asked out of the call.
 inline bool Receiver::urgent_lanes_are_empty() const {
-  if (links_.size() > kActiveLinks) return false;
-  for (const auto& link : links_) {
-    if (link->has_message(shm::Lane::kUrgent)) return !has_urgent_lane();
+  if (watched_ > kActiveLinks) return false;
+  for (std::size_t i = 0; i < watched_; ++i) {
+    if (links_[i]->has_message(shm::Lane::kUrgent)) return !has_urgent_lane();
   }
   return true;
 }
 
 inline bool Receiver::calls_for_turn() const {
-  if (links_.size() > kActiveLinks) return true;  // a turn is shorter than a look at all of them
-  for (const auto& link : links_) {
-    link->prefetch_payload();
-    if (link->has_message()) return true;
+  if (looked_at_ > kActiveLinks) return true;  // a turn is shorter than a look at all of them
+  for (std::size_t i = 0; i < looked_at_; ++i) {
+    links_[i]->prefetch_payload();
+    if (links_[i]->has_message()) return true;
   }
   return false;
 }
@@ -471,7 +498,8 @@ inline bool Receiver::is_simple(const InLink& link, const shm::HeaderWords& word
 }
 
 inline void Receiver::unrefer(std::uint32_t row) {
-  if (row < rows_.size() && rows_[row] != nullptr && rows_[row]->live != 0) --rows_[row]->live;
+  if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live == 0) return;
+  if (--rows_[row]->live == 0 && rows_[row]->owner_gone) owners_.call(*rows_[row]);
 }
 
 }  // namespace beeline::receive

@@ -108,21 +108,31 @@ Result<OldHome> OldHome::accept(os::UniqueFd fd, std::uint32_t pid, std::uint64_
   return OldHome(std::move(*memory), capacity, incarnation);
 }
 
-bool OldHome::read_row(shm::InheritedLink& link) const {
+OldHome::OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
+    : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {
   for (std::uint32_t i = 0; i < view_.rows_allocated(); ++i) {
     const shm::InRow& row = view_.row(i);
-    // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
-    const std::uint64_t incarnation = row.incarnation.observe();
-    if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) continue;
-    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-      // SYNC(home.cursor): acquire; the entries that it counts are seen.
-      link.cursors[lane] = row.cursors[lane].observe();
-    }
-    link.seen_empty_ns = time_in(row.seen_empty_ns);
-    link.known_since_ns = time_in(row.known_since_ns);
-    return true;
+    const std::uint64_t life = row.incarnation.relaxed_load();  // looked at again in read_row()
+    if (life != 0) row_of_.emplace(std::pair(life, row.serial.relaxed_load()), i);
   }
-  return false;
+}
+
+// A row that a predecessor opens later, since it was fenced and still runs, counts as none: what it
+// takes from there the successor takes, too.
+bool OldHome::read_row(shm::InheritedLink& link) const {
+  const auto found = row_of_.find({link.key.incarnation, link.key.serial});
+  if (found == row_of_.end()) return false;
+  const shm::InRow& row = view_.row(found->second);
+  // SYNC(home.row): acquire, as for the cursors: a predecessor that was fenced may still run.
+  const std::uint64_t incarnation = row.incarnation.observe();
+  if (shm::LinkKey{incarnation, row.serial.relaxed_load()} != link.key) return false;
+  for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+    // SYNC(home.cursor): acquire; the entries that it counts are seen.
+    link.cursors[lane] = row.cursors[lane].observe();
+  }
+  link.seen_empty_ns = time_in(row.seen_empty_ns);
+  link.known_since_ns = time_in(row.known_since_ns);
+  return true;
 }
 
 Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid, shm::InheritedLink& inherited) {

@@ -2,6 +2,9 @@
 // A successor's home, built from its predecessor's as from a hostile writer. See shm/handover.h for
 // the rules.
 
+#include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <beeline/result.h>
@@ -21,16 +24,21 @@ class OldHome {
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
   // Of the life whose home it is.
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
+  // It has, or had when it was accepted, a row for this in-link.
+  [[nodiscard]] bool holds(const shm::LinkKey& key) const {
+    return row_of_.contains({key.incarnation, key.serial});
+  }
   // How far the old home has taken the in-link `link.key`: cursors and when it was seen empty.
   // False, and nothing changed, when it had no row for it. To be called after read_receipts().
   bool read_row(shm::InheritedLink& link) const;
 
  private:
-  OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation)
-      : memory_(std::move(memory)), view_(memory_.data(), capacity), incarnation_(incarnation) {}
+  OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t incarnation);
   segment::Foreign memory_;
   shm::HomeView view_;
   std::uint64_t incarnation_;
+  // Where each link had its row when the home was accepted: rows are many, and so are links.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> row_of_;
 };
 
 // Where the predecessor's receipts for an in-link lie: its own link to the owner.

@@ -50,6 +50,9 @@ class Foreign {
   // is of this memory. Errors: kNoMemory (address space), kSystem.
   [[nodiscard]] Result<void> open_window(shm::LinkView& view, std::uint32_t slab);
 
+  // Lets go of the descriptor: nothing more will be verified.
+  void close_fd() { fd_.reset(); }
+
   [[nodiscard]] const std::byte* data() const { return mapping_.data(); }
   // Bytes from data() on: all of it, or the first part of a link.
   [[nodiscard]] std::uint64_t size() const { return mapping_.size(); }

@@ -23,14 +23,19 @@ Result<BellSet> BellSet::create() {
   return set;
 }
 
-void BellSet::add(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd event) {
-  const bool known = std::any_of(foreign_.begin(), foreign_.end(), [&](const Foreign& each) {
-    return each.incarnation == incarnation;
-  });
-  if (known) return;
-  foreign_.push_back({pid, incarnation, std::move(event), false});
-  join(foreign_.back());
-  complete_ = complete_ && foreign_.back().joined;
+void BellSet::add(std::uint64_t incarnation, os::UniqueFd event) {
+  const auto [place, added] = foreign_.try_emplace(incarnation);
+  if (!added) return;
+  place->second.event = std::move(event);
+  join(place->second);
+  complete_ = complete_ && place->second.joined;
+}
+
+void BellSet::forget(std::uint64_t incarnation) {
+  const auto found = foreign_.find(incarnation);
+  if (found == foreign_.end()) return;
+  leave(found->second);
+  foreign_.erase(found);
 }
 
 void BellSet::join(Foreign& foreign) {
@@ -44,9 +49,9 @@ void BellSet::leave(const Foreign& foreign) const {
 
 bool BellSet::complete() {
   if (complete_) return true;
-  for (Foreign& each : foreign_) join(each);
+  for (auto& [incarnation, each] : foreign_) join(each);
   complete_ = std::all_of(foreign_.begin(), foreign_.end(),
-                          [](const Foreign& each) { return each.joined; });
+                          [](const auto& each) { return each.second.joined; });
   return complete_;
 }
 

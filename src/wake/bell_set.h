@@ -7,7 +7,7 @@
 // nothing but its own rings. All of them lie in one joint descriptor.
 
 #include <cstdint>
-#include <vector>
+#include <map>
 
 #include <beeline/result.h>
 
@@ -31,19 +31,12 @@ class BellSet {
   [[nodiscard]] bool has_foreign() const { return !foreign_.empty(); }
 
   // A life of a peer of another user rings with this. One that is known stays as it is.
-  void add(std::uint32_t pid, std::uint64_t incarnation, os::UniqueFd event);
+  void add(std::uint64_t incarnation, os::UniqueFd event);
   // Puts into the joint what could not be added to it for lack of memory. False while something is
   // left: that peer's rings are not heard.
   bool complete();
-  // Forgets the lives for which `unused(pid, incarnation)`.
-  template <typename Unused>
-  void forget(Unused&& unused) {
-    std::erase_if(foreign_, [&](const Foreign& each) {
-      const bool gone = unused(each.pid, each.incarnation);
-      if (gone) leave(each);
-      return gone;
-    });
-  }
+  // Closes the eventfd of a life.
+  void forget(std::uint64_t incarnation);
   // Watches something else too, which is not owned. Errors: kSystem.
   [[nodiscard]] Result<void> watch(int fd);
 
@@ -53,8 +46,6 @@ class BellSet {
 
  private:
   struct Foreign {
-    std::uint32_t pid = 0;
-    std::uint64_t incarnation = 0;
     os::UniqueFd event;
     bool joined = false;
   };
@@ -63,7 +54,7 @@ class BellSet {
 
   os::UniqueFd own_;
   os::UniqueFd joint_;
-  std::vector<Foreign> foreign_;
+  std::map<std::uint64_t, Foreign> foreign_;  // by incarnation
   bool complete_ = true;
 };
 

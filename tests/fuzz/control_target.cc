@@ -26,16 +26,15 @@ class ParsingOutbox : public test::DeafOutbox {
   }
 };
 
+constexpr const char* kTexts[] = {"a", "b", "king", "", "queue:x", "3", "a/b", "\xff"};
+
 // The request of each kind, made of what the feed has.
 Request make_request(Feed& feed, const Caller& caller) {
   const auto number = [&] { return feed.take<std::uint8_t>() % 8U; };
   const auto life = [&] {
     return feed.take<std::uint8_t>() % 2 == 0 ? caller.incarnation : feed.take<std::uint64_t>();
   };
-  const auto text = [&] {
-    static constexpr const char* kTexts[] = {"a", "b", "king", "", "queue:x", "3", "a/b", "\xff"};
-    return std::string(kTexts[number()]);
-  };
+  const auto text = [&] { return std::string(kTexts[number()]); };
   switch (feed.below(18)) {
     case 0: {
       AttachRequest request;
@@ -60,6 +59,7 @@ Request make_request(Feed& feed, const Caller& caller) {
       return request;
     }
     case 4:
+      if (number() == 0) return TellRequest{life(), number()};
       return FadeRequest{life(), number(), number() % 2 == 0};
     case 5:
       return DetachRequest{{number(), number()}};

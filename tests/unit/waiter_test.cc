@@ -26,7 +26,7 @@ class WaiterTest : public testing::Test {
   // Somebody of another user has come, and rings with what is returned.
   os::UniqueFd add_foreign(std::uint64_t life) {
     os::UniqueFd event = os::create_event_fd().value();
-    bells_.add(kPeer, life, os::duplicate(event.get()).value());
+    bells_.add(life, os::duplicate(event.get()).value());
     return event;
   }
   static bool can_be_read(int fd) {
@@ -240,13 +240,13 @@ TEST_F(WaiterTest, WhoIsAddedLaterIsHeardByWhoWaitsOutside) {
 TEST_F(WaiterTest, WhoIsForgottenIsHeardNoMore) {
   const os::UniqueFd gone = add_foreign(1);
   const os::UniqueFd stays = add_foreign(2);
-  bells_.forget([](std::uint32_t pid, std::uint64_t life) { return pid == kPeer && life == 1; });
+  bells_.forget(1);
   os::signal_event(gone.get());
   EXPECT_FALSE(can_be_read(bells_.joint()));
   os::signal_event(stays.get());
   EXPECT_TRUE(can_be_read(bells_.joint()));
   waiter_.drain_events();
-  bells_.forget([](std::uint32_t, std::uint64_t) { return true; });
+  bells_.forget(2);
   EXPECT_FALSE(bells_.has_foreign());
   EXPECT_EQ(bells_.fd(), bells_.own()) << "nobody is left who could steal";
 }

@@ -1,0 +1,38 @@
+#pragma once
+// What an agent does about links and lives whose owners have ended: they are drained, let go of,
+// and cost nothing in between.
+
+#include "src/agent/core.h"
+
+namespace beeline {
+
+class AgentCore::Ended {
+ public:
+  explicit Ended(AgentCore& core) : core_(core) {}
+
+  // Finds the in-links whose owners have ended: nothing will be added to them.
+  void watch_owners();
+  // Looks after the links of the ended, as far as something has happened to them, and after a few
+  // in their turn. Tells the coordinator what may be let go of.
+  void fade_links();
+  // The coordinator has said that a link may be forgotten.
+  void forget_link(const control::FadedAnnouncement& faded);
+  // The owner of the link has ended: nobody is rung there any more, and nobody rings us from there.
+  void end_owner(receive::InLink& link);
+  // Its owner has ended, and no life of that agent comes after it.
+  [[nodiscard]] bool is_finally_dead(const receive::InLink& link) const;
+  // Forgets what is known of a life, unless it is used, and of those before it.
+  void forget_life(Pid pid, std::uint64_t incarnation);
+
+ private:
+  [[nodiscard]] bool look_after(receive::InLink& link);
+  void look_after_all();
+  void reap_dead_links();
+  [[nodiscard]] bool is_linked(const send::OutLink& own) const;
+  [[nodiscard]] bool is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const;
+  void forget_unused(Pid pid);
+
+  AgentCore& core_;
+};
+
+}  // namespace beeline
