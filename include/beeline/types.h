@@ -32,9 +32,12 @@ using MessageId = std::uint64_t;
 /// Until when a call may wait. `Deadline::max()` waits for ever where that is allowed.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Deadline `duration` from now.
+/// Deadline `duration` from now; Deadline::max() if that is beyond it, and at the earliest the
+/// beginning of the clock: nanoseconds::max() waits for ever, nanoseconds::min() not at all.
 [[nodiscard]] inline Deadline after(std::chrono::nanoseconds duration) {
-  return std::chrono::steady_clock::now() + duration;
+  const Deadline now = std::chrono::steady_clock::now();
+  if (duration > Deadline::max() - now) return Deadline::max();
+  return duration < -now.time_since_epoch() ? Deadline() : now + duration;
 }
 
 /// Ranks: lower first. kCritical and lower use the urgent lane and the reserved share of an inbox.

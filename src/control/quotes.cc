@@ -1,21 +1,26 @@
 #include "src/control/quotes.h"
 
+#include <cstdint>
+
 #include <fmt/format.h>
+
+#include "src/control/code_points.h"
 
 namespace beeline::control {
 
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      result += '\\';
-      result += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
+  for (std::size_t i = 0; i < text.size();) {
+    const auto next = first_code_point(text.substr(i));
+    if (!next || (next->code < 0x80 && is_steering(next->code))) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
+    } else if (is_steering(next->code)) {
+      result += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(next->code));
     } else {
-      result += c;
+      if (next->code == '"' || next->code == '\\') result += '\\';
+      result += text.substr(i, next->length);
     }
+    i += next ? next->length : 1;
   }
   result += '"';
   return result;
