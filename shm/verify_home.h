@@ -58,8 +58,8 @@ namespace beeline::shm {
   if (auto finding = at_most("home.predecessor", before, bytes.u64(before), bytes.u64(kLife) - 1)) {
     return finding;
   }
-  if (auto finding =
-          at_most("home.reserved_ids", ids, bytes.u64(ids), 1ULL << kMessageCounterBits)) {
+  // It counts on when its lower 40 bits, which the ids bear, begin anew.
+  if (auto finding = at_most("home.reserved_ids", ids, bytes.u64(ids), kMaxPosition)) {
     return finding;
   }
   if (auto finding = at_most("home.rows_allocated", rows, bytes.u32(rows), kMaxRows)) {

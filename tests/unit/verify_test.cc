@@ -103,6 +103,9 @@ TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
     act(sample);
     EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAtRest)), "nothing");
   };
+  passes(test::sample_home, [](Sample& sample) {  // whose message ids have begun anew
+    sample.poke<std::uint64_t>(home_field(offsetof(shm::HomeControl, reserved_ids)), 1ULL << 41);
+  });
   passes(test::sample_directory, [](Sample& sample) {  // a name that fills its field
     std::memset(sample.data() + shm::DirectoryLayout::kRecords0 + 3 * sizeof(shm::AgentRecord) +
                     offsetof(shm::AgentRecord, name),
