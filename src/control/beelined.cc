@@ -24,6 +24,7 @@
 #include "src/control/keeper.h"
 #include "src/control/ready_pipe.h"
 #include "src/os/error.h"
+#include "src/os/inheritance.h"
 #include "src/os/kernel.h"
 #include "src/os/process.h"
 #include "src/os/uninterrupted.h"
@@ -175,6 +176,7 @@ int run_daemon(const Options& options, const control::HivePaths& paths, int repo
   reporter.add(report_fd);
   reporter.add(options.ready_fd);
   auto kept = cut_ties(options.ready_fd, report_fd);
+  os::give_up_inheritance();  // a hive serves all, not those alone who were first
   if (kept) kept = keep_hive(options, paths, reporter);
   if (!kept) reporter.failed(kept.error());
   return kept ? kExitOk : exit_code(kept.error());

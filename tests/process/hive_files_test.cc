@@ -2,6 +2,7 @@
 // hive in use and makes them again, and nobody removes another hive's.
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -107,6 +108,35 @@ TEST_F(HiveFilesTest, AFileThatIsNoSocketIsNotReplaced) {
   EXPECT_EQ(contents().at("socket"), "mine");
   EXPECT_EQ(contents().size(), 1U);
   fs::remove_all(hive());
+}
+
+// It serves all who come later, whoever was first.
+TEST_F(HiveFilesTest, AHiveInheritsNoPriorityCpuOrLimitFromItsStarter) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+  }
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit low{1 << 16, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+  const int code = std::system(("nice -n 5 '" + program() + "'").c_str());
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(all), &all), 0);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_EQ(code, 0);
+  const pid_t keeper = status().keeper_pid;
+  rlimit found{};
+  ASSERT_EQ(::prlimit(keeper, RLIMIT_FSIZE, nullptr, &found), 0);
+  EXPECT_EQ(found.rlim_cur, before.rlim_max);
+  cpu_set_t cpus;
+  ASSERT_EQ(::sched_getaffinity(keeper, sizeof(cpus), &cpus), 0);
+  EXPECT_GE(CPU_COUNT(&cpus), CPU_COUNT(&all));
+  const int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(keeper));
+  EXPECT_EQ(nice, ::geteuid() == 0 ? 0 : 5) << "to lower it takes rights";
 }
 
 // ---- Files in use -------------------------------------------------------------------------------
