@@ -195,7 +195,7 @@ class AgentCore {
   void end_life();
 
   // core_links.cc
-  [[nodiscard]] bool accept_link(control::AnnouncedLink& announced);
+  [[nodiscard]] Result<void> accept_link(control::AnnouncedLink& announced);
   void ask_for_postponed();
   void refuse(const control::AnnouncedLink& announced, std::string what);
   void report_refused();

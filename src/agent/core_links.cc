@@ -56,8 +56,15 @@ void AgentCore::handle(control::AnnouncedLink announced) {
     set_owner_place(*known, index);         // a new coordinator has a new directory
     join_life(*known);
     receiver_->arrange(*known);
-  } else if (postponed_.has_older(pid, key.incarnation) || !accept_link(announced)) {
-    return postponed_.add(pid, key);
+  } else if (postponed_.has_older(pid, key.incarnation)) {
+    postponed_.add(pid, key);
+    return;
+  } else if (auto accepted = accept_link(announced); !accepted) {
+    // Its sender cannot know that it waits: the coordinator's log says so, once.
+    if (!postponed_.add(pid, key)) return;
+    refused_.push_back({std::move(accepted.error().text), pid, key.incarnation, key.serial,
+                        /*unread=*/false, /*waits=*/true});
+    return;
   }
   postponed_.remove(key);
   if (all_known_of_ != 0) find_lost_owners(pid, index);
@@ -120,21 +127,23 @@ void AgentCore::ask_for_postponed() {
   });
 }
 
-// Adds it or refuses it. False: there is no room for it now.
-bool AgentCore::accept_link(control::AnnouncedLink& announced) {
+// Adds it or refuses it. Error: this agent lacks what it needs now, and the link waits.
+Result<void> AgentCore::accept_link(control::AnnouncedLink& announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
     refuse(announced, wrong);
-    return true;
+    return {};
   }
-  if (!announced.link.valid()) return false;  // its descriptors found no room
+  if (!announced.link.valid()) {
+    return fail(ErrorCode::kFull, "the reader has no room for its file descriptors (ulimit -n)");
+  }
   const auto row = receiver_->home().vacant_row();
-  if (!row) return false;
+  if (!row) return fail(ErrorCode::kFull, "all rows of the reader for links of others are taken");
   auto memory = map_link(announced);
-  if (!memory && !segment::is_lie(memory.error())) return false;  // the machine has no memory now
+  if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
   if (!memory) {
     refuse(announced, memory.error().text);
-    return true;
+    return {};
   }
   learn_owner(announced);
   auto link = make_in_link(std::move(*memory), announced);
@@ -147,7 +156,7 @@ bool AgentCore::accept_link(control::AnnouncedLink& announced) {
   if (added.owner_gone) Ended(*this).end_owner(added);
   connect_receipts(added);
   refresh_peer(added.owner_pid);  // its receipts may lie in it
-  return true;
+  return {};
 }
 
 // Takes the descriptor, but from one that cannot be mapped.

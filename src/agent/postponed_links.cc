@@ -2,10 +2,10 @@
 
 namespace beeline {
 
-void PostponedLinks::add(Pid owner, const shm::LinkKey& key) {
+bool PostponedLinks::add(Pid owner, const shm::LinkKey& key) {
   const Key place(key.incarnation, key.serial);
   by_owner_.insert({owner, place});
-  links_.try_emplace(place, Waiting{owner});
+  return links_.try_emplace(place, Waiting{owner}).second;
 }
 
 void PostponedLinks::remove(const shm::LinkKey& key) {

@@ -17,7 +17,8 @@ namespace beeline {
 
 class PostponedLinks {
  public:
-  void add(Pid owner, const shm::LinkKey& key);
+  // False: it waits already.
+  bool add(Pid owner, const shm::LinkKey& key);
   void remove(const shm::LinkKey& key);
   // Nothing was asked of this coordinator yet.
   void ask_anew();

@@ -378,6 +378,12 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
                   in_quotes(found));
     return;
   }
+  if (request.waits) {
+    if (!hive.may_log(caller, "link_waits")) return;
+    hive.log.warn("link_waits", "reader={} owner={} link={}/{} what={}", caller.pid, request.pid,
+                  key.incarnation, key.serial, in_quotes(found));
+    return;
+  }
   if (!link->ended) quarantine(hive, *link, found, caller.uid);
   if (!request.unread) return;
   // Who has no row for it says neither that it is drained nor that it is forgotten.

@@ -100,6 +100,7 @@ struct ReportRequest {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
   bool unread = false;  ///< the reader has not taken it in, and will not ask to let go of it
+  bool waits = false;   ///< nothing is wrong with it: the reader lacks what taking it in needs
 };
 
 /// Nobody is left above the sender but the coordinator: for its log.

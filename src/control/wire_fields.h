@@ -153,6 +153,7 @@ void fields(V& v, ReportRequest& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
   v.maybe("unread", r.unread);
+  v.maybe("waits", r.waits);
 }
 template <class V>
 void fields(V& v, EscalateRequest& r) {

@@ -50,6 +50,20 @@ class ReportsTest : public CoordinatorTest {
   }
 };
 
+// Nobody else could know of it: its sender's messages were accepted.
+TEST_F(ReportsTest, ALinkThatItsReaderCannotTakeInNowIsSaidAndStays) {
+  start();
+  TestAgent reader = agent(named("reader"));
+  TestAgent sender = agent(named("sender"));
+  ASSERT_TRUE(is_ok(sender.open(reader.pid())));
+  ReportRequest lack{"no memory", sender.pid(), sender.attached.incarnation, 1};
+  lack.waits = true;
+  ASSERT_TRUE(is_ok(report(reader, lack)));
+  EXPECT_TRUE(eventually([&] { return lines_with("event=link_waits").size() == 1; }));
+  ASSERT_TRUE(is_ok(reader.client.status()));
+  EXPECT_TRUE(lines_with("event=link_ended").empty());
+}
+
 TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
   constexpr std::size_t kReports = 2000;
   start();
