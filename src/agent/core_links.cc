@@ -258,7 +258,7 @@ Result<Peer> AgentCore::peer(std::string_view name) {
     found = find_pid(name);
   }
   if (has_left()) return fail(ErrorCode::kClosed, why_down());
-  if (found == 0) return tl::unexpected(control::nobody_named(name, client_));
+  if (found == 0) return tl::unexpected(control::nobody_named(name, hive_, client_.directory()));
   auto opened = peer(found);
   if (opened) names_[std::string(name)] = {found, now.epoch, now.looked_ns};
   return opened;

@@ -67,7 +67,7 @@ Result<AgentInfo> AgentCore::find(std::string_view name) {
                                  [this](const AgentInfo& agent) { return agent.pid == pid_; });
   const uid_t user = self != all->end() ? self->uid : ::geteuid();
   if (const AgentInfo* found = control::find_agent(*all, name, user)) return *found;
-  return tl::unexpected(control::nobody_named(name, client_));
+  return tl::unexpected(control::nobody_named(name, hive_, client_.directory()));
 }
 
 void AgentCore::set_sleeping(bool sleeping) {

@@ -95,12 +95,12 @@ const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view ask
   return found == all.end() ? nullptr : &*found;
 }
 
-Error nobody_named(std::string_view asked, const Client& client) {
+Error nobody_named(std::string_view asked, std::string_view hive, std::string_view directory) {
   if (is_number(asked))
     return {ErrorCode::kNoAgent, 0, fmt::format("receiver PID {} not found", asked)};
   return {ErrorCode::kNoAgent, 0,
           fmt::format("no agent named {} in hive \"{}\" ({}); `beeline tree` shows who is there",
-                      in_quotes(asked), client.hive(), client.directory())};
+                      in_quotes(asked), hive, directory)};
 }
 
 }  // namespace control

@@ -7,7 +7,6 @@
 
 #include <beeline/registry.h>
 
-#include "src/control/client.h"
 #include "src/control/wire.h"
 
 namespace beeline::control {
@@ -21,8 +20,9 @@ namespace beeline::control {
 [[nodiscard]] const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked,
                                           uid_t user);
 
-/// What to say of a name or number that means nobody in the hive of this connection. Of kind
-/// kNoAgent.
-[[nodiscard]] Error nobody_named(std::string_view asked, const Client& client);
+/// What to say of a name or number that means nobody in a hive: with the directory that was looked
+/// into. Of kind kNoAgent.
+[[nodiscard]] Error nobody_named(std::string_view asked, std::string_view hive,
+                                 std::string_view directory);
 
 }  // namespace beeline::control

@@ -28,6 +28,38 @@ constexpr std::array kSteering = {
     Range{0xe0000, 0xe0fff},  // tags, variation selectors
 };
 
+// Characters that nobody sees, that change how their neighbours look, or that mean nothing outside
+// of one program: two names could differ by them alone. Rising. A blank is allowed between others.
+constexpr std::array kNotVisible = {
+    Range{0x0000, 0x001f},     // control
+    Range{0x007f, 0x00a0},     // control, no-break space
+    Range{0x00ad, 0x00ad},     // soft hyphen
+    Range{0x034f, 0x034f},     // grapheme joiner
+    Range{0x061c, 0x061c},     // Arabic letter mark
+    Range{0x115f, 0x1160},     // Hangul fillers
+    Range{0x1680, 0x1680},     // Ogham space
+    Range{0x17b4, 0x17b5},     // Khmer inherent vowels
+    Range{0x180b, 0x180f},     // Mongolian selectors
+    Range{0x2000, 0x200f},     // spaces, zero width, directions
+    Range{0x2028, 0x202f},     // separators, directions, narrow space
+    Range{0x205f, 0x206f},     // space, joiners, directions
+    Range{0x2800, 0x2800},     // empty Braille pattern
+    Range{0x3000, 0x3000},     // ideographic space
+    Range{0x3164, 0x3164},     // Hangul filler
+    Range{0xe000, 0xf8ff},     // private use
+    Range{0xfdd0, 0xfdef},     // no characters
+    Range{0xfe00, 0xfe0f},     // variation selectors
+    Range{0xfeff, 0xfeff},     // byte order mark
+    Range{0xffa0, 0xffa0},     // half-width Hangul filler
+    Range{0xfff0, 0xfffb},     // unassigned, annotations
+    Range{0x13430, 0x1345f},   // Egyptian formats
+    Range{0x1bca0, 0x1bca3},   // shorthand formats
+    Range{0x1d159, 0x1d159},   // empty note head
+    Range{0x1d173, 0x1d17a},   // musical formats
+    Range{0xe0000, 0xe0fff},   // tags, variation selectors
+    Range{0xf0000, 0x10ffff},  // private use
+};
+
 }  // namespace
 
 std::optional<CodePoint> first_code_point(std::string_view text) {
@@ -48,6 +80,13 @@ std::optional<CodePoint> first_code_point(std::string_view text) {
 
 bool is_steering(char32_t code) {
   return std::any_of(kSteering.begin(), kSteering.end(), [code](const Range& range) {
+    return code >= range.first && code <= range.last;
+  });
+}
+
+bool is_visible(char32_t code) {
+  if ((code & 0xfffe) == 0xfffe) return false;  // the last two of each plane are no characters
+  return std::none_of(kNotVisible.begin(), kNotVisible.end(), [code](const Range& range) {
     return code >= range.first && code <= range.last;
   });
 }

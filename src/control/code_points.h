@@ -19,4 +19,7 @@ struct CodePoint {
 /// of both sets, line separators, marks of direction and formatting.
 [[nodiscard]] bool is_steering(char32_t code);
 
+/// Whether people see the character, and see it as itself: it may stand in a name.
+[[nodiscard]] bool is_visible(char32_t code);
+
 }  // namespace beeline::control

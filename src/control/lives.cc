@@ -44,7 +44,11 @@ Result<Pid> find_parent(const Hive& hive, const Caller& caller, const std::strin
   if (auto text = check_utf8("parent", name); !text) return tl::unexpected(text.error());
   const AgentNode* parent = hive.tree.resolve(name, caller.uid);
   if (parent == nullptr) {
-    return fail(ErrorCode::kNoAgent, fmt::format("parent {} not found", in_quotes(name)));
+    const HivePaths& paths = hive.facts.paths;
+    return fail(
+        ErrorCode::kNoAgent,
+        fmt::format("parent {} not found in hive \"{}\" ({}); `beeline tree` shows who is there",
+                    in_quotes(name), paths.hive, paths.directory));
   }
   if (parent->state == shm::AgentState::kDead) {
     return fail(ErrorCode::kPeerDead,

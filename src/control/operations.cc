@@ -11,6 +11,7 @@
 #include <beeline/version.h>
 
 #include "src/control/forget.h"
+#include "src/control/agent_info.h"
 #include "src/control/identity.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
@@ -181,8 +182,8 @@ Result<void> do_route(Call& call, const RouteRequest& request) {
   const bool unknown_to = answer.to == kNoPid && request.to != "0" && !request.to.empty();
   if (unknown_from || unknown_to) {
     const std::string& name = unknown_from ? request.from : request.to;
-    return fail(ErrorCode::kNoAgent,
-                fmt::format("no agent {}: `beeline tree` shows who is there", in_quotes(name)));
+    const HivePaths& paths = call.hive.facts.paths;
+    return tl::unexpected(nobody_named(name, paths.hive, paths.directory));
   }
   Verdict verdict = route(tree, answer.from, answer.to);
   answer.allowed = verdict.allowed;

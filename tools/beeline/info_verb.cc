@@ -95,7 +95,7 @@ ExitCode info(const Context& context, const std::string& asked) {
   } else if (const AgentInfo* found = control::find_agent(all, asked, ::geteuid())) {
     shown.push_back(found);
   } else {
-    return complain(control::nobody_named(asked, *client));
+    return complain(control::nobody_named(asked, client->hive(), client->directory()));
   }
   // Segments of another user cannot be read; who is there can be told all the same.
   const auto accounts = read_accounts(*client, context.hive);

@@ -110,10 +110,11 @@ Result<std::vector<LetterView>> find_letters(control::Client& client, std::strin
   const std::uint32_t wanted = find_receiver(*agents, *held, agent);
   std::erase_if(letters, [wanted](const LetterView& letter) { return letter.to != wanted; });
   if (letters.empty() && !is_living(*agents, wanted)) {
-    return fail(ErrorCode::kNoAgent,
-                fmt::format("no agent \"{}\", and none that has left dead letters: see "
-                            "`beeline tree` and `beeline dlq ls`",
-                            agent));
+    return fail(
+        ErrorCode::kNoAgent,
+        fmt::format("no agent named \"{}\" in hive \"{}\" ({}), and none that has left dead "
+                    "letters: see `beeline tree` and `beeline dlq ls`",
+                    agent, client.hive(), client.directory()));
   }
   return letters;
 }

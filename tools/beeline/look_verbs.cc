@@ -113,7 +113,7 @@ Result<control::Pid> find_agent(control::Client& client, const std::string& name
   const std::vector<AgentInfo> all = control::infos_of(*agents);
   const AgentInfo* found = control::find_agent(all, name, ::geteuid());
   if (found != nullptr && found->state != State::kDead) return found->pid;
-  return tl::unexpected(control::nobody_named(name, client));
+  return tl::unexpected(control::nobody_named(name, client.hive(), client.directory()));
 }
 
 void add_look_verbs(CLI::App& app, Context& context) {
