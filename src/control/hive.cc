@@ -41,6 +41,7 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.lost = life.told_lost;
   record.dead = node->state == shm::AgentState::kDead;
   record.taken_over = agent.taken_over;
+  record.purged = agent.purged;
   record.letters_then = agent.letters_then;
   record.untold_ends = agent.untold_ends;
   return record;

@@ -104,6 +104,7 @@ std::string build(const LifeRecord& record) {
                       {"lost", record.lost},
                       {"dead", record.dead},
                       {"taken_over", record.taken_over},
+                      {"purged", record.purged},
                       {"letters_then", record.letters_then},
                       {"untold_ends", record.untold_ends}});
 }
@@ -152,6 +153,7 @@ Result<LifeRecord> parse_life(std::string_view text) {
   record.lost = fields.flag("lost");
   record.dead = fields.flag("dead");
   record.taken_over = fields.flag("taken_over");
+  record.purged = fields.flag("purged");
   record.letters_then = fields.number<std::uint64_t>("letters_then");
   record.untold_ends = fields.numbers("untold_ends");
   if (!fields.good() || !role) return broken("life", text);

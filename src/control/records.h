@@ -44,6 +44,7 @@ struct LifeRecord {
   bool lost = false;                       // it has lost its connection, and has not resumed
   bool dead = false;                       // final
   bool taken_over = false;                 // dead, and the take-over is complete
+  bool purged = false;                     // see registry.h
   std::uint64_t letters_then = 0;          // see registry.h
   std::vector<std::uint64_t> untold_ends;  // the agent: see registry.h
 };

@@ -116,6 +116,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   made.pid = pid;
   made.index = newest.index;
   made.taken_over = newest.taken_over;
+  made.purged = newest.purged;
   made.letters_then = newest.letters_then;
   made.placed = !made.taken_over && restore_place(hive, made);
   if (!made.placed && !made.taken_over) {

@@ -193,6 +193,32 @@ TEST_F(RestoreTest, WhatTwoOfTheDeadHaveSentToEachOtherGoesWithThem) {
   EXPECT_EQ(hive_->tombstones.size(), 2U);
 }
 
+TEST_F(RestoreTest, APurgeOutlivesTheCoordinatorThatWasAskedForIt) {
+  LifeRecord forgotten = life_of(5, 10);
+  forgotten.dead = true;
+  forgotten.purged = true;
+  keep(forgotten);
+  restore_hive();
+  EXPECT_TRUE(hive_->registry.agent(5)->purged);
+  EXPECT_EQ(hive_->takeovers.size(), 1U);
+}
+
+TEST_F(RestoreTest, WhatUsersHoldIsKnownAgain) {
+  for (const Pid pid : {5U, 6U}) {
+    LifeRecord life = life_of(pid, pid * 10);
+    life.uid = 1000;
+    keep(life);
+  }
+  keep_life(7, 70);
+  keep_link({50, 1}, 5, 6, false);
+  restore_hive();
+  const Shares& shares = hive_->registry.shares();
+  EXPECT_EQ(shares.held(1000, Resource::kPlaces), 2U);
+  EXPECT_EQ(shares.held(1000, Resource::kDescriptors), 2 * kFdsOfAgent + 1);
+  EXPECT_EQ(hive_->registry.count_to(6, 1000), 1U);
+  EXPECT_EQ(shares.used(Resource::kPlaces), 3U);
+}
+
 TEST_F(RestoreTest, LettersAreCountedThoughTheLastCoordinatorOnlySaidWhoseTheyWere) {
   LifeRecord dead = life_of(5, 10);
   dead.temporary = true;
