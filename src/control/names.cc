@@ -53,7 +53,9 @@ Result<void> check_agent_name(std::string_view name) {
     const CodePoint next = *first_code_point(name.substr(i));
     const bool at_end = i == 0 || i + next.length == name.size();
     if (!is_visible(next.code) || next.code == '/' || (next.code == ' ' && at_end)) {
-      return wrong("name", name, i, fmt::format("U+{:04X}", static_cast<std::uint32_t>(next.code)));
+      return wrong("name", name, i,
+                   fmt::format("U+{:04X}{}", static_cast<std::uint32_t>(next.code),
+                               next.code == '/' ? " '/'" : ""));
     }
     i += next.length;
   }

@@ -102,10 +102,10 @@ BEELINE_ROLE(refused_sender) {
     EXPECT_EQ(peer.error().code, code);
     EXPECT_EQ(peer.error().text, text);
   };
-  expect_text(agent->peer(Pid{0}), ErrorCode::kNoAgent, "no target specified");
+  expect_text(agent->peer(Pid{0}), ErrorCode::kNoRoute, "no target specified");
   for (const char* none : {"", "0"}) {
-    expect_text(agent->peer(none), ErrorCode::kNoAgent, "no target specified");
-    EXPECT_EQ(agent->send(none, "x").status, SendStatus::kNoAgent);
+    expect_text(agent->peer(none), ErrorCode::kNoRoute, "no target specified");
+    EXPECT_EQ(agent->send(none, "x").status, SendStatus::kNoRoute);
   }
   expect_text(agent->peer(kUnknown), ErrorCode::kNoAgent, "receiver PID 4242 not found");  // C-17
   const auto nobody = agent->peer("nobody");
