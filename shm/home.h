@@ -230,15 +230,8 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
 // The fixed key: lower first. What is equal in it goes by arrival.
 [[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
                                                std::int64_t sent_ns, std::int32_t rank) {
-  switch (policy) {
-    case OrderPolicy::kAged:
-      return sent_ns / 1000 + rank * rank_step_us;
-    case OrderPolicy::kStrict:
-      return strict_key(sent_ns, rank);
-    case OrderPolicy::kFifo:
-      return sent_ns / 1000;
-  }
-  return 0;
+  if (policy == OrderPolicy::kStrict) return strict_key(sent_ns, rank);
+  return sent_ns / 1000 + (policy == OrderPolicy::kFifo ? 0 : rank * rank_step_us);
 }
 
 // The key of a message: a control message goes before all others.

@@ -296,7 +296,7 @@ class AgentCore {
   [[nodiscard]] bool has_just_looked(std::uint64_t within_ticks) const;
   void let_gather();
   void look_at_all();
-  void look_at_all_if_due();
+  [[nodiscard]] std::uint32_t look_again(const Filter& filter);
   // The same with a wait, which ends when `stop()` too, and when the hive goes down.
   template <typename Stop>
   [[nodiscard]] std::uint32_t wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop);

@@ -49,17 +49,12 @@ inline std::uint32_t AgentCore::take(const Filter& filter) {
 inline std::uint32_t AgentCore::take_alone(const Filter& filter) {
   const bool is_empty =
       receiver_->home().inbox().queued() == 0 || shm::is_mutant(shm::Mutant::kQueuedOverlooked);
-  const bool may = filter.empty() && is_empty && still_counts();
+  const bool may = is_empty && filter.empty() && still_counts();
   return may ? receiver_->take_alone() : shm::kNoEntry;
 }
 
 inline std::uint32_t AgentCore::take_alone(receive::PendingReply& pending) {
   return still_counts() ? receiver_->take_alone(pending) : shm::kNoEntry;
-}
-
-// Before a message is handed out: the best of all is to go first.
-inline void AgentCore::look_at_all_if_due() {
-  if (receiver_->home().inbox().queued() != 0 && look_pace_.is_whole_due()) look_at_all();
 }
 
 // While the inbox holds something, the ordinary lanes are looked at now and then (LookPace). What

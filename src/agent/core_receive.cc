@@ -23,9 +23,9 @@ std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
 }
 
 // Whoever looks for a certain message looks at all of them, and so does who may have sent one.
-receive::Reach reach_of(const Filter& filter, const LookPace& pace) {
+receive::Reach reach_of(bool wants_any, const LookPace& pace) {
   using enum receive::Reach;
-  return filter.empty() && pace.has_not_sent() ? kShortOfTheEnd : kToTheEnd;
+  return wants_any && pace.has_not_sent() ? kShortOfTheEnd : kToTheEnd;
 }
 
 std::string no_message(const ReceiveOptions& options) {
@@ -49,23 +49,29 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
 }
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {
+  const bool wants_any = filter.empty();
   const std::int64_t now_ns = os::coarse_ns();
   poll_control_at(now_ns);
   receiver_->tell_time(now_ns);
   const std::uint32_t alone = take_alone(filter);
-  const bool found = alone != shm::kNoEntry ||
-                     (still_counts() && receiver_->drain_turn(reach_of(filter, look_pace_)));
-  look_pace_.note_found(found);
-  if (found || receiver_->home().inbox().queued() != 0) {
-    const std::uint64_t ticks = receiver_->is_crowded() ? kCrowdedLookTicks : kLookTicks;
-    look_pace_.put_off(receiver_->was_cut_short() ? 0 : ticks);  // what lies behind is as old
+  look_pace_.note_found(alone != shm::kNoEntry ||
+                        (still_counts() && receiver_->drain_turn(reach_of(wants_any, look_pace_))));
+  if (look_pace_.found() || receiver_->home().inbox().queued() != 0) {
+    const std::uint64_t most = receiver_->is_crowded() ? kCrowdedLookTicks : kLookTicks;
+    look_pace_.put_off(receiver_->was_cut_short() ? 0 : most);  // what lies behind is as old
   }
   if (alone != shm::kNoEntry) return alone;
-  look_at_all_if_due();
+  if (look_pace_.was_whole_due()) [[unlikely]]
+    look_at_all();  // the best of all is to go first
   if (has_ended()) return shm::kNoEntry;
-  const std::uint32_t at = take(filter);
-  if (at != shm::kNoEntry || !(found || receiver_->has_many_links())) return at;
-  look_at_all();  // the turn has not seen all, or what it found was nothing for the caller
+  const std::uint32_t at = wants_any ? receiver_->take() : take(filter);
+  return at != shm::kNoEntry ? at : look_again(filter);
+}
+
+// A turn does not see all of many links, and what it found may be nothing for whoever asks.
+[[gnu::noinline]] std::uint32_t AgentCore::look_again(const Filter& filter) {
+  if (!look_pace_.found() && !receiver_->has_many_links()) return shm::kNoEntry;
+  look_at_all();
   return has_ended() ? shm::kNoEntry : take(filter);
 }
 

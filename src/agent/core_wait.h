@@ -58,7 +58,8 @@ template <typename Stop>
 std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
   std::uint32_t at = shm::kNoEntry;
   const auto is_over = [&] {
-    look_at_all_if_due();
+    const bool has_some = receiver_->home().inbox().queued() != 0;
+    if (has_some && look_pace_.is_whole_due(os::ticks())) look_at_all();
     if (!has_ended()) at = take(filter);
     return at != shm::kNoEntry || down_ || stop();
   };

@@ -42,13 +42,14 @@ class LookPace {
   }
   // A look has gone to the end of all lanes, of so many links.
   void note_whole(std::size_t links) {
-    whole_ticks_ = os::ticks();
-    whole_every_ticks_ = std::max(kWholeLookTicks, links * kLinkTicks);
+    whole_due_ticks_ = os::ticks() + std::max(kWholeLookTicks, links * kLinkTicks);
   }
-  // It was long ago: what came since is compared before a message is handed out.
-  [[nodiscard]] bool is_whole_due() const {
-    return os::ticks() - whole_ticks_ >= whole_every_ticks_;
+  // It is long ago, or was when the last look was put off: what came since is compared before a
+  // message is handed out.
+  [[nodiscard]] bool is_whole_due(std::uint64_t now_ticks) const {
+    return now_ticks >= whole_due_ticks_;
   }
+  [[nodiscard]] bool was_whole_due() const { return is_whole_due(looked_ticks_); }
   // The last look found something, or nothing.
   void note_found(bool found) { found_ = found; }
   [[nodiscard]] bool found() const { return found_; }
@@ -60,8 +61,7 @@ class LookPace {
   std::uint64_t every_ticks_ = 0;
   std::uint32_t sends_before_ = 0;
   bool found_ = false;
-  std::uint64_t whole_ticks_ = 0;
-  std::uint64_t whole_every_ticks_ = 0;
+  std::uint64_t whole_due_ticks_ = 0;
 };
 
 }  // namespace beeline

@@ -31,12 +31,15 @@ TEST(LookPace, WhatThisThreadHasSentIsLookedForAtOnce) {
 
 TEST(LookPace, TheFirstWholeLookIsDueAndTheNextOneLaterWhereThereAreManyLinks) {
   LookPace pace;
-  EXPECT_TRUE(pace.is_whole_due());
-  pace.note_whole(std::size_t{1} << 40);
-  EXPECT_FALSE(pace.is_whole_due());
+  EXPECT_TRUE(pace.is_whole_due(0));
+  const std::uint64_t before = os::ticks();
   pace.note_whole(1);
-  while (!pace.is_whole_due()) {
-  }
+  const std::uint64_t after = os::ticks();
+  EXPECT_FALSE(pace.is_whole_due(before));
+  EXPECT_TRUE(pace.is_whole_due(after + kWholeLookTicks));
+  pace.note_whole(1000);
+  EXPECT_FALSE(pace.is_whole_due(after + 1000 * kLinkTicks - 1));
+  EXPECT_TRUE(pace.is_whole_due(os::ticks() + 1000 * kLinkTicks));
 }
 
 }  // namespace
