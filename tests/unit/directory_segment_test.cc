@@ -27,5 +27,20 @@ TEST(DirectorySegment, says_that_the_hive_is_full_until_a_place_is_given_back) {
   EXPECT_EQ(*again, 7U);
 }
 
+TEST(DirectorySegment, counts_the_packets_of_each_place_apart) {
+  auto directory = DirectorySegment::create("test", 1, 1 << 20);
+  ASSERT_TRUE(directory) << directory.error().text;
+  const auto first = directory->take_index();
+  const auto second = directory->take_index();
+  ASSERT_TRUE(first && second);
+  directory->count_due(*first);
+  directory->count_due(*first);
+  directory->count_taken(*first);
+  const shm::DirectoryView view = directory->view();
+  EXPECT_EQ(view.packets(*first).due.observe(), 2U);
+  EXPECT_EQ(view.packets(*first).taken.observe(), 1U);
+  EXPECT_EQ(view.packets(*second).due.observe(), 0U);
+}
+
 }  // namespace
 }  // namespace beeline::control

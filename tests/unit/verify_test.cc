@@ -468,9 +468,11 @@ TEST(Verify, BrokenDirectoriesAreNamed) {
                 {"record.name_text", poke<char>(record(1, offsetof(Record, name)), '\x1b')},
                 {"record.name_text", poke<char>(record(1, offsetof(Record, name)), '\x7f')},
                 {"record.unique", poke32(record(2, 0), 7)}});
-  expect_named(test::sample_directory,
-               {{"record.parent_exists", poke32(record(3, offsetof(Record, parent_pid)), 8)}},
-               Taken::kAtRest);
+  expect_named(
+      test::sample_directory,
+      {{"record.parent_exists", poke32(record(3, offsetof(Record, parent_pid)), 8)},
+       {"packets.taken", poke64(Layout::kPackets + offsetof(shm::PacketCounts, taken), 1)}},
+      Taken::kAtRest);
 }
 
 }  // namespace
