@@ -58,7 +58,8 @@ template <typename Stop>
 std::uint32_t AgentCore::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
   std::uint32_t at = shm::kNoEntry;
   const auto is_over = [&] {
-    const bool has_some = receiver_->home().inbox().queued() != 0;
+    const bool has_some =
+        receiver_->home().inbox().queued() != 0 && !shm::is_mutant(shm::Mutant::kLookSkipped);
     if (has_some && look_pace_.is_whole_due(os::ticks())) look_at_all();
     if (!has_ended()) at = take(filter);
     return at != shm::kNoEntry || down_ || stop();

@@ -9,14 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "src/control/hive_holder.h"
 #include "src/control/hive_paths.h"
-#include "src/control/hive_place.h"
+#include "src/control/hive_start.h"
 #include "src/control/names.h"
-#include "src/control/starter.h"
 #include "src/os/clock.h"
 #include "src/os/event_fd.h"
-#include "src/os/lock_file.h"
 #include "src/os/pid_fd.h"
 #include "src/os/process.h"
 
@@ -53,60 +50,6 @@ tl::unexpected<Error> missing_fds(std::size_t expected, std::size_t found) {
       fmt::format("the coordinator sent {} file descriptors, {} were expected", found, expected));
 }
 
-constexpr std::chrono::milliseconds kPatience{2000};  // with a keeper that does not listen yet
-constexpr std::chrono::milliseconds kLookAgain{2};
-constexpr std::chrono::milliseconds kShortPatience{
-    50};  // where we may not see whether there is one
-
-/// Connects to the hive. While a keeper holds the lock and does not listen, it is about to: it
-/// binds its socket before it listens, and puts back one that was removed. So waits for that a
-/// while.
-Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
-                                           std::chrono::nanoseconds patience) {
-  const std::int64_t start_ns = os::monotonic_ns();
-  for (;;) {
-    auto socket = connect_to_hive(paths);
-    if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
-    const auto held = os::LockFile::is_held(paths.lock);
-    if (held && !*held) return socket;
-    const std::int64_t most_ns =
-        std::chrono::nanoseconds(held ? kPatience : kShortPatience).count();
-    if (os::monotonic_ns() - start_ns >= std::min(most_ns, patience.count())) return socket;
-    (void)os::wait_readable(-1, kLookAgain);
-  }
-}
-
-/// Why nobody listens.
-tl::unexpected<Error> nobody_listens(const HivePaths& paths) {
-  const auto held = os::LockFile::is_held(paths.lock);
-  if (held && *held) {
-    const HiveHolder holder = read_holder(paths.lock).value_or(HiveHolder());
-    return fail(ErrorCode::kNoCoordinator,
-                fmt::format("hive \"{}\" is run by process {} since {}, which does not listen at "
-                            "{}: if it is stopped, continue it (kill -CONT {}), else end it and "
-                            "run `beeline up`",
-                            paths.hive, holder.pid, holder.since, paths.socket, holder.pid));
-  }
-  return fail(ErrorCode::kNoCoordinator,
-              fmt::format("no coordinator of hive \"{}\" listens at {}: run `beeline up`",
-                          paths.hive, paths.socket));
-}
-
-/// `started`: becomes true if the hive was started here.
-Result<os::PacketSocket> connect_to(const HivePaths& paths, const ClientOptions& options,
-                                    std::chrono::nanoseconds patience, bool& started) {
-  auto socket = connect_patiently(paths, patience);
-  if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
-  if (options.start) {
-    const auto ours = start_coordinator(paths, options.deadline);
-    if (!ours) return tl::unexpected(ours.error());
-    started = started || *ours;
-    socket = connect_patiently(paths, patience);
-    if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
-  }
-  return nobody_listens(paths);
-}
-
 }  // namespace
 
 Result<Client> Client::connect(const ClientOptions& options) {
@@ -115,6 +58,7 @@ Result<Client> Client::connect(const ClientOptions& options) {
   Client client;
   client.options_ = options;
   client.options_.hive = paths->hive;
+  client.starting_ = {options.start, options.deadline};
   client.socket_path_ = paths->socket;
   client.directory_ = paths->directory;
   if (auto connected = client.reconnect(); !connected) {
@@ -129,7 +73,7 @@ Result<void> Client::reconnect() {
   announcements_.clear();
   const auto paths = find_hive(options_.hive);
   if (!paths) return tl::unexpected(paths.error());
-  auto socket = connect_to(*paths, options_, options_.deadline, has_started_);
+  auto socket = connect_or_start(*paths, starting_, options_.deadline);
   if (!socket) return tl::unexpected(std::move(socket.error()));
   socket_path_ = paths->socket;
   socket_ = std::move(*socket);
@@ -141,8 +85,7 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   if (!candidate_.valid()) {
     const auto paths = find_hive(options_.hive);
     if (!paths) return tl::unexpected(paths.error());
-    auto socket =
-        connect_to(*paths, options_, std::chrono::nanoseconds::zero(), has_started_);
+    auto socket = connect_or_start(*paths, starting_, std::chrono::nanoseconds::zero());
     if (!socket) return tl::unexpected(std::move(socket.error()));
     const std::string question = build(StatusRequest{}, next_seq_++);
     if (auto sent = socket->send(question, {}, patience); !sent) {

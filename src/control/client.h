@@ -16,6 +16,7 @@
 
 #include <beeline/result.h>
 
+#include "src/control/hive_start.h"
 #include "src/control/wire.h"
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
@@ -153,16 +154,18 @@ class Client {
   [[nodiscard]] const std::string& hive() const noexcept { return options_.hive; }
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
   /// Whether connect() has started the hive: nobody ran it before.
-  [[nodiscard]] bool has_started() const noexcept { return has_started_; }
+  [[nodiscard]] bool has_started() const noexcept { return starting_.was_done; }
   /// Ends the connection. try_next() still yields what had arrived, but for links: those are
   /// announced again after a resume, and their places are of a directory that the agent may not
   /// have mapped.
   void close();
   /// Whether reconnect() may start a coordinator. An agent that outlives `down` must not.
-  void start_on_reconnect(bool start) noexcept { options_.start = start; }
+  void start_on_reconnect(bool start) noexcept { starting_.wanted = start; }
   [[nodiscard]] std::chrono::nanoseconds deadline() const noexcept { return options_.deadline; }
   /// Of every call from now on.
-  void set_deadline(std::chrono::nanoseconds deadline) noexcept { options_.deadline = deadline; }
+  void set_deadline(std::chrono::nanoseconds deadline) noexcept {
+    options_.deadline = starting_.deadline = deadline;
+  }
 
  private:
   /// Reads what has arrived, as far as one call may take. A failure closes the connection.
@@ -188,7 +191,7 @@ class Client {
   ClientOptions options_;
   std::string socket_path_;
   std::string directory_;
-  bool has_started_ = false;
+  Starting starting_;
   os::PacketSocket socket_;
   os::PacketSocket candidate_;  // asked, and not answered yet
   std::uint64_t next_seq_ = 1;

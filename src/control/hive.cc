@@ -32,7 +32,6 @@ LifeRecord record_of(const Tree& tree, const Agent& agent, const Life& life) {
   record.temporary = agent.temporary;
   record.life_temporary = life.temporary;
   record.index = agent.index;
-  record.uid = agent.uid;
   record.attached_ns = agent.attached_ns;
   record.restarts = agent.restarts;
   record.os_pid = life.os_pid;
@@ -148,6 +147,7 @@ void Hive::refresh_record(const Agent& agent) {
   record.role = static_cast<std::uint32_t>(node->role);
   record.flags = agent.temporary ? shm::kRecordTemporary : 0;
   record.os_pid = life != nullptr ? static_cast<std::uint32_t>(life->os_pid) : 0;
+  record.uid = agent.uid;
   record.attached_ns = agent.attached_ns;
   record.restarts = agent.restarts;
   std::memcpy(record.name, node->name.data(), std::min(node->name.size(), shm::kNameBytes));

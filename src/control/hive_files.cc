@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kLookNs = 10'000'000'000;  // between looks that nothing has asked for
 constexpr std::int64_t kMendNs = 1'000'000'000;   // at least between two times of mending
-constexpr std::int64_t kSettleNs = 20'000'000;    // time for a program that removes a directory
+constexpr std::int64_t kRemovalNs = 20'000'000;   // time for a program that removes a directory
 
 bool is_there(const std::string& path) { return os::FileIdentity::at(path).has_value(); }
 
@@ -151,7 +151,7 @@ void HiveFiles::notice() noexcept {
   if (!watch_.drain()) return;
   // A program that removes files all the time, or a file that cannot be made, does not keep us
   // busy.
-  const std::int64_t soon_ns = os::monotonic_ns() + kSettleNs;
+  const std::int64_t soon_ns = os::monotonic_ns() + kRemovalNs;
   const std::int64_t again_ns = mended_ns_ == 0 ? 0 : mended_ns_ + kMendNs;
   next_look_ns_ = std::min(next_look_ns_, std::max(soon_ns, again_ns));
 }

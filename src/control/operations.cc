@@ -10,8 +10,8 @@
 
 #include <beeline/version.h>
 
-#include "src/control/forget.h"
 #include "src/control/agent_info.h"
+#include "src/control/forget.h"
 #include "src/control/identity.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"

@@ -51,12 +51,20 @@ bool Receiver::drain_turn(Reach reach) {
   if (others > kSliceLinks) taken |= drain_urgent();
   for (std::size_t i = 0; i < std::min(others, kSliceLinks); ++i) {
     slice_ = slice_ + 1 < others ? slice_ + 1 : 0;
-    if (drain(*links_[active + slice_], budget_)) {
-      taken = true;
-      move_to_front(active + slice_);
-    }
+    InLink& link = *links_[active + slice_];
+    if (!drain(link, budget_)) continue;
+    taken = true;
+    if (!stop_looking(link)) move_to_front(active + slice_);
   }
   return taken;
+}
+
+// Nothing more comes from an ended owner whose lanes are empty: the looks leave its link out at
+// once.
+bool Receiver::stop_looking(InLink& link) {
+  if (!link.owner_gone || link.has_message() || link.queued) return false;
+  arrange(link);
+  return true;
 }
 
 // What is urgent waits for no turn.
@@ -83,9 +91,14 @@ bool Receiver::drain_all() {
   visits_ += looked_at_;
   bool taken = serve_queue();
   for (std::size_t i = 0; i < looked_at_; ++i) {
-    if (!drain(*links_[i], budget_)) continue;
+    InLink& link = *links_[i];
+    if (!drain(link, budget_)) continue;
     taken = true;
-    if (i >= kActiveLinks) move_to_front(i);
+    if (stop_looking(link)) {
+      --i;  // another one lies here now, which was not looked at
+    } else if (i >= kActiveLinks) {
+      move_to_front(i);
+    }
   }
   if (!orders_.empty()) taken |= obey_orders(kScanned);
   return taken;

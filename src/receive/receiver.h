@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/receive/answers.h"
+#include "src/receive/cancel_order.h"
 #include "src/receive/home_memory.h"
 #include "src/receive/in_link.h"
 #include "src/receive/link_index.h"
@@ -33,19 +34,6 @@ struct TypeText {
 struct Refused {
   std::uint64_t id = 0;
   shm::DeadReason reason = shm::DeadReason::kNone;
-};
-
-// An order to cancel that lies in the table.
-struct CancelOrder {
-  // None: its place was needed, and it is remembered here alone; or it lies in its lane.
-  std::uint32_t entry = shm::kNoEntry;
-  std::uint16_t row = 0;
-  std::uint64_t id = 0;                 // of the message that it is about
-  std::uint32_t found = shm::kNoEntry;  // that message, when it came after the order
-  std::uint32_t scanned = 0;            // entries among which it is not
-  static constexpr std::uint64_t kNotInLane = ~0ULL;
-  std::uint64_t position = kNotInLane;  // in the urgent lane, where it lies if it found no room
-  [[nodiscard]] bool in_lane() const { return position != kNotInLane; }
 };
 
 // What a selective receive looks for; empty fields match everything.
@@ -116,7 +104,7 @@ class Receiver {
   // The same to where their lanes end now, as far as the table has room.
   void drain_whole();
   // More than a turn looks at.
-  [[nodiscard]] bool has_many_links() const { return links_.size() > kActiveLinks + kSliceLinks; }
+  [[nodiscard]] bool has_many_links() const { return looked_at_ > kActiveLinks + kSliceLinks; }
   // Those of one agent, whichever of its lives owns them.
   bool drain_from(std::uint32_t pid);
   // Orders to cancel are still looking for their messages: the next turns go on with it.
@@ -265,6 +253,7 @@ class Receiver {
   // receive_drain.cc
   bool drain(InLink& link, std::uint32_t budget, Reach reach = Reach::kToTheEnd);
   bool drain_urgent();
+  bool stop_looking(InLink& link);
   std::uint32_t drain_lane(InLink& link, shm::Lane lane, std::uint32_t budget, Reach reach);
   std::uint32_t put_run(InLink& link, shm::Lane lane, std::uint32_t run);
   std::uint32_t drain_merged(InLink& link, std::uint32_t budget, std::uint32_t normal_budget);
@@ -357,6 +346,8 @@ class Receiver {
   [[nodiscard]] std::uint32_t oldest(const Selection& selection) const;
   [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
   void unrefer(std::uint32_t row);
+  // Out of the way of what every message passes.
+  [[gnu::noinline, gnu::cold]] void note_unreferred(InLink& link) { owners_.call(link); }
   [[nodiscard]] std::uint32_t most_letters() const;
   void keep_dead_letters_bounded();
   void keep_slabs_bounded(std::uint32_t at);
@@ -466,7 +457,7 @@ inline std::uint32_t Receiver::take() {
   }
 }
 
-inline void Receiver::done(std::uint32_t at) {
+[[gnu::always_inline]] inline void Receiver::done(std::uint32_t at) {
   const shm::Entry& finished = entry(at);
   const std::uint32_t row = finished.word().row;
   shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
@@ -499,7 +490,9 @@ inline bool Receiver::is_simple(const InLink& link, const shm::HeaderWords& word
 
 inline void Receiver::unrefer(std::uint32_t row) {
   if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live == 0) return;
-  if (--rows_[row]->live == 0 && rows_[row]->owner_gone) owners_.call(*rows_[row]);
+  InLink& link = *rows_[row];
+  if (--link.live == 0 && link.owner_gone) [[unlikely]]
+    note_unreferred(link);
 }
 
 }  // namespace beeline::receive

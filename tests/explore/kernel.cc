@@ -38,7 +38,8 @@ namespace os {
 
 using namespace explore;  // NOLINT(google-build-using-namespace)
 
-void UniqueFd::reset(int fd) noexcept { fd_ = fd < 0 ? -1 : fd; }  // a number: nothing to close
+void UniqueFd::reset(int fd) noexcept { fd_ = fd < 0 ? -1 : fd; }    // a number: nothing to close
+int UniqueFd::move_up(int fd) noexcept { return fd < 0 ? -1 : fd; }  // likewise: none is ours
 
 beeline::Result<UniqueFd> create_event_fd() { return UniqueFd(next_event); }
 

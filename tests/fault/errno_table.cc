@@ -88,6 +88,7 @@ constexpr std::array kRows = {
     Row{SYS_getdents64, "getdents64", {ENOMEM}},
     Row{SYS_lseek, "lseek(DATA)", {EIO}, third_is<SEEK_DATA>},
     Row{SYS_lseek, "lseek(HOLE)", {EIO}, third_is<SEEK_HOLE>},
+    Row{SYS_flock, "flock", {EINTR, ENOLCK, EWOULDBLOCK}},
     Row{SYS_fchmod, "fchmod", {EPERM, EIO}},
     Row{SYS_fchmodat, "fchmodat", {EPERM, ENOMEM}},
     Row{SYS_fchownat, "fchownat", {EPERM, ENOMEM}},
@@ -130,6 +131,10 @@ constexpr std::array kRows = {
     Row{SYS_execve, "execve", {ENOMEM, EACCES}},
     Row{SYS_wait4, "wait4", {EINTR}},
     Row{SYS_setpgid, "setpgid", {EACCES, EPERM}},
+    Row{SYS_setpriority, "setpriority", {EACCES, EPERM}},
+    Row{SYS_ioprio_set, "ioprio_set", {EPERM, ENOMEM}},
+    Row{SYS_sched_setscheduler, "sched_setscheduler", {EPERM}},
+    Row{SYS_sched_setaffinity, "sched_setaffinity", {EPERM, ENOMEM}},
     Row{SYS_pipe2, "pipe2", {EMFILE, ENFILE}},
     // sockets
     Row{SYS_socket, "socket", {EMFILE, ENFILE, ENOBUFS}},
@@ -142,7 +147,8 @@ constexpr std::array kRows = {
     Row{SYS_getsockopt, "getsockopt(PEERPIDFD)", {EMFILE, ENFILE}, asks_pidfd},
     Row{SYS_sendmsg, "sendmsg", {EINTR, EAGAIN, ENOMEM, ENOBUFS, ETOOMANYREFS}},
     Row{SYS_recvmsg, "recvmsg", {EINTR, ENOMEM, ECONNRESET}},
-    Row{SYS_recvfrom, "recvfrom", {EINTR, EAGAIN, ENOMEM, ECONNRESET}},
+    // No EAGAIN: the kernel says it of an empty queue alone, and the next packet is a new edge.
+    Row{SYS_recvfrom, "recvfrom", {EINTR, ENOMEM, ECONNRESET}},
 };
 
 // These are called too, by our code, the C library or the shell, and fail in no such way.
@@ -167,6 +173,7 @@ constexpr std::array kOthers = {
     SYS_clock_nanosleep,
     SYS_sched_yield,
     SYS_sched_getaffinity,
+    SYS_sched_getscheduler,
     SYS_prctl,
     SYS_set_tid_address,
     SYS_set_robust_list,

@@ -24,8 +24,8 @@ struct Holdings {
 // What a leak would raise, here and in the hive.
 struct Leftovers {
   std::size_t fds = 0;       // of this process
-  std::size_t segments = 0;  // mapped by this process
-  std::size_t links = 0;     // those of them that are links
+  std::size_t segments = 0;  // mappings of them in this process; a link has several for each end
+  std::size_t links = 0;     // that are mapped by their ends here, each end once
   std::size_t keeper_fds = 0;
   std::size_t coordinator_fds = 0;
   bool operator==(const Leftovers&) const = default;

@@ -80,9 +80,11 @@ void Room::look_at(std::uint32_t at) {
   const receive::InLink* link = victim_->link_of(at);
   if (entry.in_slab()) {
     FUZZ_DEMAND(link != nullptr);
-    const std::byte* base = link->memory.data();
-    FUZZ_DEMAND(payload.data() >= base &&
-                payload.data() + payload.size() <= base + link->memory.size());
+    const shm::LinkLayout& layout = link->view.layout();
+    const std::uint32_t slab = entry.header.slab;
+    FUZZ_DEMAND(slab < layout.total_slabs());
+    FUZZ_DEMAND(payload.data() == link->view.slab(slab));
+    FUZZ_DEMAND(payload.size() <= layout.classes[layout.class_of(slab)].slab_bytes);
   }
   unsigned sum = 0;
   for (const std::byte each : payload) sum += std::to_integer<unsigned>(each);

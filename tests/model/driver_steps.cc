@@ -33,6 +33,7 @@ Listing listing_of(const PuppetAnswer& answer) {
     item.reply_to = from.reply_to;
     item.rank = from.rank;
     item.attempts = from.attempts;
+    item.sent_ns = from.sent_ns;
     item.type = from.type.view();
     item.preview = from.preview.view();
     item.stashed = from.stashed;
@@ -209,7 +210,7 @@ bool Driver::receive(Seat& seat) {
 // The coordinator writes down what comes to it, as many in a burst as it allows, and refuses more.
 bool Driver::may_escalate(const Seat& seat) {
   constexpr control::LogGate::Limit kMost = control::LogGate::kEscalations;
-  if (model_of(seat).parent != kKing) return true;
+  if (model_.runs_above(seat.pid) != kKing) return true;
   std::uint32_t& of_agent = escalated_by_[seat.pid];
   if (of_agent >= kMost.agent.burst || escalated_ >= kMost.user.burst) return false;
   ++of_agent;

@@ -403,13 +403,13 @@ void MailboxModel::deferred(Pid pid, MessageId id) {
 void MailboxModel::escalated(Pid pid, MessageId id, const SendResult& result) {
   ModelAgent& agent = agents_.at(pid);
   const Letter letter = *agent.find(id);
-  if (agent.parent != kKing) {
+  if (const Pid above = runs_above(pid); above != kKing) {
     Draft draft;
     draft.number = letter.number;
     draft.rank = kHigh;
     draft.type = kEscalation;
     draft.reply_to = letter.reply_to;
-    sent(pid, agent.parent, draft, result);
+    sent(pid, above, draft, result);
   } else if (!result || result.id != 0) {
     complain(pid, letter, "the coordinator takes every escalation");
   }

@@ -138,6 +138,16 @@ class MailboxModel {
   // ---- The tree ----
   ModelAgent& attach(ModelAgent agent);
   [[nodiscard]] ModelAgent& agent(Pid pid) { return agents_.at(pid); }
+  // Who takes what it escalates: the nearest above that has a process, of a task its parent alone;
+  // the coordinator in the end.
+  [[nodiscard]] Pid runs_above(Pid pid) const {
+    const bool task = agents_.at(pid).task;
+    Pid above = agents_.at(pid).parent;
+    while (above != kKing && agents_.at(above).state != AgentLife::kRunning) {
+      above = task ? kKing : agents_.at(above).parent;
+    }
+    return above;
+  }
   [[nodiscard]] const std::map<Pid, ModelAgent>& agents() const { return agents_; }
   [[nodiscard]] SendStatus route(Pid from, Pid to) const;
   // The process has ended; `left`: with a word.

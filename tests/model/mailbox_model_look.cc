@@ -343,12 +343,14 @@ void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
   letter.fog = false;
 }
 
-// Control first, then by rank, then by arrival: those that were seen earlier, and those of one
-// sender in the order in which they were sent (HK-010, C-03, C-15).
+// Control first, then by rank, then by the time of sending, as far as the table tells it apart,
+// then by arrival: those that were seen earlier, and those of one sender in the order in which they
+// were sent (HK-010, C-03, C-15).
 void MailboxModel::check_order(Look& look) {
   struct Key {
     bool data;
     std::int32_t rank;
+    std::int64_t sent_us;
     std::uint64_t round;
     auto operator<=>(const Key&) const = default;
   };
@@ -358,7 +360,8 @@ void MailboxModel::check_order(Look& look) {
     const Letter* letter = look.agent.find(item.id);
     if (letter == nullptr || letter->place != LetterPlace::kQueued) continue;
     if (place_of(item) != LetterPlace::kQueued) continue;
-    const Key now{!letter->control, letter->control ? 0 : letter->rank, letter->round};
+    Key now{false, 0, 0, letter->round};
+    if (!letter->control) now = {true, letter->rank, item.sent_ns / 1000, letter->round};
     if (before && now < *before) complain(look.pid, *letter, "comes too late in the order");
     if (!before || now != *before) last.clear();
     const Letter*& earlier = last[letter->from];

@@ -205,6 +205,7 @@ class Puppet {
       item.from = from.from;
       item.rank = from.rank;
       item.attempts = from.attempts;
+      item.sent_ns = from.sent_ns;
       item.stashed = from.stashed;
       item.leased = from.leased;
       item.dead = from.dead;

@@ -54,6 +54,7 @@ struct PuppetItem {
   Pid from;
   std::int32_t rank;
   std::uint32_t attempts;
+  std::int64_t sent_ns;
   bool stashed;
   bool leased;
   bool dead;

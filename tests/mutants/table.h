@@ -55,7 +55,7 @@ inline constexpr std::array kSeededBugs = {
               "Slot.AMessageIsPublishedForItsPositionAlone"},
     SeededBug{Mutant::kStampForgotten, "stamp_forgotten", "done-slab/mixed"},
     SeededBug{Mutant::kLookSkipped, "look_skipped",
-              "As?FlowOrder.C_15_ABusyHandlerIsHandedTheRestInTheOrderOfTheirKeys?Threads"},
+              "As?FlowOrder.C_15_WhatIsHigherGoesBeforeWhatTheInboxHolds?Threads"},
     SeededBug{Mutant::kQueuedOverlooked, "queued_overlooked",
               "As?FlowOrder.C_03_WhatLiesAloneInItsLaneWaitsForWhatTheInboxHolds?Threads"},
     SeededBug{Mutant::kUrgentOverlooked, "urgent_overlooked", "AloneTest.OfTwoTheOrderDecides"},

@@ -133,7 +133,7 @@ TEST_F(CliMessage, NobodyThereExitsWithFour) {
   EXPECT_TRUE(contains(bad(4, {"request", "nobody", "x", "--timeout", "2s"}), "nobody"));
   (void)bad(4, {"inbox", "nobody"});
   (void)bad(4, {"recv", "worker", "--parent", "nobody"});
-  EXPECT_EQ(bad(4, {"send", "", "x"}), "beeline: no target specified\n") << "HK-030";
+  EXPECT_EQ(bad(4, {"send", "0", "x"}), "beeline: no target specified\n") << "HK-030";
 }
 
 TEST_F(CliMessage, HK_037_HK_040_ANamedQueueExitsWithFourAndSaysWhatToDo) {

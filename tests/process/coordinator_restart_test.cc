@@ -469,8 +469,8 @@ TEST_F(RestartTest, ADeathThatComesAfterTheConnectionWasGivenUpIsToldInTheNextOn
   EXPECT_TRUE(lead.next<DiedAnnouncement>().has_value());
 }
 
-// A link comes whose descriptors find no room, and so breaks the connection; behind it, a death.
-TEST_F(RestartTest, ADeathThatArrivedBehindWhatCouldNotBeTakenIsKnown) {
+// A link comes whose descriptors find no room; behind it, a death.
+TEST_F(RestartTest, ALinkWhoseDescriptorsFoundNoRoomIsAnnouncedAgainOnTheSameConnection) {
   start();
   TestAgent lead = agent(named("lead"));
   const pid_t child = spawn([&](TestAgent& worker) {
@@ -483,11 +483,17 @@ TEST_F(RestartTest, ADeathThatArrivedBehindWhatCouldNotBeTakenIsKnown) {
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
   const rlimit none{3, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto bare = lead.next<AnnouncedLink>();
   const auto died = lead.next<DiedAnnouncement>();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
-  ASSERT_TRUE(died.has_value());
+  ASSERT_TRUE(bare.has_value() && died.has_value());
   EXPECT_EQ(died->name, "worker");
-  EXPECT_TRUE(lead.client.closed()) << "the link was taken after all";
+  EXPECT_FALSE(bare->link.valid());
+  ASSERT_TRUE(is_ok(lead.client.tell(bare->incarnation, bare->serial)));
+  const auto whole = lead.next<AnnouncedLink>();
+  ASSERT_TRUE(whole.has_value() && whole->link.valid() && whole->serial == bare->serial);
+  ASSERT_TRUE(is_ok(lead.client.tell(bare->incarnation, bare->serial + 1)));
+  EXPECT_TRUE(lead.next<FadedAnnouncement>().has_value()) << "there is no such link";
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
   ASSERT_TRUE(boss);
   AttachOptions options = named("target", "boss");
   options.inbox_capacity = 64;
-  options.order = Order::kStrict;  // an aged one takes those first that were sent first
+  options.order = Order::kStrict;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   ASSERT_TRUE(boss->send(peer_of(*boss, "target"), "hello"));
@@ -109,6 +109,8 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
     ++taken[text];
     message.done();
   }
+  // Those that were sent last may wait in the table: it is places that the links share.
+  for (const InboxItem& item : agent->inbox()) ++taken[item.preview];
   for (std::uint32_t i = 0; i < kCrowd; ++i) {
     EXPECT_GE(taken[std::to_string(i)], 5) << "pusher " << i << ", of 50 at best";
   }

@@ -236,6 +236,19 @@ AttachOptions fifo() {
   return options;
 }
 
+TEST_P(FlowOrder, C_15_WhatIsHigherGoesBeforeWhatTheInboxHolds) {
+  auto receiver = attach("receiver");
+  auto sender = attach("sender");
+  ASSERT_TRUE(receiver && sender);
+  const Peer to = peer_of(*sender, "receiver");
+  for (const char* text : {"first", "second"}) {
+    ASSERT_TRUE(sender->send(to, text, {.rank = kLow}));
+  }
+  next_message(*receiver).done();
+  ASSERT_TRUE(sender->send(to, "high", {.rank = kHigh}));
+  EXPECT_EQ(next_message(*receiver).text(), "high");
+}
+
 TEST_P(FlowOrder, C_03_WhatLiesAloneInItsLaneWaitsForWhatTheInboxHolds) {
   auto receiver = attach("receiver");
   auto sender = attach("sender");

@@ -71,8 +71,8 @@ class End {
     if (mode == Mode::kEvents) waiter_.use_events();
     if (mode != Mode::kForeign) return;
     foreign_ = os::create_event_fd().value();
-    bells_.add(peer, kLife, os::duplicate(foreign_.get()).value());
-    bells_.add(peer, kLife + 1, os::create_event_fd().value());
+    bells_.add(kLife, os::duplicate(foreign_.get()).value());
+    bells_.add(kLife + 1, os::create_event_fd().value());
   }
   End(const End&) = delete;
   End& operator=(const End&) = delete;

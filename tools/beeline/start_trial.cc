@@ -47,6 +47,10 @@ class TrialPlace {
     const std::string path = fmt::format("{}/doctor-{}", paths_.directory, ::getpid());
     const os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd.valid()) return os::system_failure(fmt::format("cannot make {}", path));
+    // Before it is written, so that nobody who ends us then leaves it there.
+    if (::unlink(path.c_str()) != 0) {
+      return os::system_failure(fmt::format("cannot remove {} (remove it by hand)", path));
+    }
     const std::string bytes(kProbeBytes, '.');
     errno = ENOSPC;  // as a short write means
     const bool written =
@@ -54,7 +58,6 @@ class TrialPlace {
     auto outcome =
         written ? Result<void>()
                 : os::system_failure(fmt::format("cannot write {} bytes to {}", kProbeBytes, path));
-    (void)::unlink(path.c_str());
     return outcome;
   }
 

@@ -1,0 +1,71 @@
+#include "src/control/hive_start.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_holder.h"
+#include "src/control/hive_place.h"
+#include "src/control/starter.h"
+#include "src/os/clock.h"
+#include "src/os/event_fd.h"
+#include "src/os/lock_file.h"
+
+namespace beeline::control {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{2000};  // with a keeper that does not listen yet
+// The same where we may not see whether there is one.
+constexpr std::chrono::milliseconds kShortPatience{50};
+constexpr std::chrono::milliseconds kLookAgain{2};
+
+/// Connects to the hive. A keeper binds its socket before it listens, and puts back one that was
+/// removed: while it holds the lock and does not listen, it is about to, so this waits a while.
+Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
+                                           std::chrono::nanoseconds patience) {
+  const std::int64_t start_ns = os::monotonic_ns();
+  for (;;) {
+    auto socket = connect_to_hive(paths);
+    if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
+    const auto held = os::LockFile::is_held(paths.lock);
+    if (held && !*held) return socket;
+    const std::int64_t most_ns =
+        std::chrono::nanoseconds(held ? kPatience : kShortPatience).count();
+    if (os::monotonic_ns() - start_ns >= std::min(most_ns, patience.count())) return socket;
+    (void)os::wait_readable(-1, kLookAgain);
+  }
+}
+
+/// Why nobody listens.
+tl::unexpected<Error> nobody_listens(const HivePaths& paths) {
+  const auto held = os::LockFile::is_held(paths.lock);
+  if (held && *held) {
+    const HiveHolder holder = read_holder(paths.lock).value_or(HiveHolder());
+    return fail(ErrorCode::kNoCoordinator,
+                fmt::format("hive \"{}\" is run by process {} since {}, which does not listen at "
+                            "{}: if it is stopped, continue it (kill -CONT {}), else end it and "
+                            "run `beeline up`",
+                            paths.hive, holder.pid, holder.since, paths.socket, holder.pid));
+  }
+  return fail(ErrorCode::kNoCoordinator,
+              fmt::format("no coordinator of hive \"{}\" listens at {}: run `beeline up`",
+                          paths.hive, paths.socket));
+}
+
+}  // namespace
+
+Result<os::PacketSocket> connect_or_start(const HivePaths& paths, Starting& starting,
+                                          std::chrono::nanoseconds patience) {
+  auto socket = connect_patiently(paths, patience);
+  if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
+  if (starting.wanted) {
+    const auto ours = start_coordinator(paths, starting.deadline);
+    if (!ours) return tl::unexpected(ours.error());
+    starting.was_done = starting.was_done || *ours;
+    socket = connect_patiently(paths, patience);
+    if (socket || socket.error().code != ErrorCode::kNoCoordinator) return socket;
+  }
+  return nobody_listens(paths);
+}
+
+}  // namespace beeline::control
