@@ -321,7 +321,7 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
     EXPECT_EQ(page.find(text), std::string::npos) << "the page needs something else: " << text;
   }
   if (is_soak() && !can_draw)
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
 }
 
 // Lines of the picture of round trips, as many as scripts/bench has with a rate, and more.
@@ -343,7 +343,7 @@ TEST_F(BenchTest, ReportDrawsManyLinesWithoutAComplaint) {
   const Outcome outcome = run({"beeline-bench", "report", folder_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   if (outcome.err.find("there is no gnuplot") != std::string::npos) {
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
   }
   EXPECT_EQ(outcome.err, "");
   const std::string page = page_text();
@@ -363,7 +363,7 @@ TEST_F(BenchTest, ReportSaysWhichPictureItCouldNotDraw) {
   const Outcome outcome = run({"beeline-bench", "report", folder_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   if (outcome.err.find("there is no gnuplot") != std::string::npos) {
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup soak installs it";
+    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
   }
   const char* const why = "latency: a picture is missing: gnuplot ended with 0 and said: ";
   EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
