@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kTurnsPerClock = 256;
 constexpr std::size_t kMostNotices = 256;
 constexpr std::int64_t kNewsPatience = 5'000'000;  // for what the coordinator is about to say
-// Others' announcements keep no call for longer: the rest is handled in the next one.
+// A call hears announcements for no longer than this; the next call hears the rest.
 constexpr std::size_t kHeardAtLeast = 64;
 constexpr std::int64_t kLongestHearing = 8'000'000;
 
