@@ -252,7 +252,7 @@ class BasicLink {
     if (!of.in_one_window) return windows_[of.first_window + index];
     return windows_[of.first_window] + index * of.slab_bytes;
   }
-  // Where a window is mapped, null while it is not.
+  // The address of each mapped window, null while it is not mapped.
   [[nodiscard]] T* window(std::uint32_t number) const { return windows_[number]; }
   void show_window(std::uint32_t number, T* at) { windows_[number] = at; }
 

@@ -26,7 +26,7 @@ void AgentCore::refuse(const control::AnnouncedLink& announced, std::string what
   });
   refused_.push_back(
       {std::move(what), announced.pid, announced.incarnation, announced.serial, true});
-  // Of its owner's life nobody will say that its link has faded.
+  // Nobody will say of its owner's life that its link has faded.
   Ended(*this).forget_life(announced.pid, announced.incarnation);
 }
 

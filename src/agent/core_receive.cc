@@ -41,7 +41,7 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
 }
 
-// What lies in the lanes now, as far as the table has room for it.
+// Takes all that lies in the lanes now, as far as the table has room for it.
 [[gnu::noinline]] void AgentCore::look_at_all() {
   if (!still_counts()) return;
   receiver_->drain_whole();

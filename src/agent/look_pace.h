@@ -21,7 +21,7 @@ inline constexpr std::uint64_t kCrowdedLookTicks = 4 * kLookTicks;
 // a hundred. Who handles for longer than that between two messages looks to the end of all lanes
 // before each; a stream does so once in a while.
 inline constexpr std::uint64_t kWholeLookTicks = 100'000;
-// Of many links each is worth so many: a look at all of them is a small part of that.
+// Each of many links adds so many: a look at all of them takes a small part of that.
 inline constexpr std::uint64_t kLinkTicks = 1'500;
 
 // One thread.

@@ -21,7 +21,7 @@ namespace beeline::control {
 /// as above.
 [[nodiscard]] Result<void> admit_link(Hive& hive, const Agent& owner, Pid reader);
 
-/// What a user may claim beyond what is registered.
+/// The right by which a user claims a share.
 [[nodiscard]] Claim claim_of(uid_t user);
 
 }  // namespace beeline::control
