@@ -320,8 +320,7 @@ TEST_F(BenchTest, ReportMakesAPageOfRows) {
   for (const char* const text : {"https:", "src=", "<link", "<script"}) {
     EXPECT_EQ(page.find(text), std::string::npos) << "the page needs something else: " << text;
   }
-  if (is_soak() && !can_draw)
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
+  if (is_soak() && !can_draw) GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
 }
 
 // Lines of the picture of round trips, as many as scripts/bench has with a rate, and more.
