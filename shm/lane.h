@@ -156,8 +156,8 @@ struct VerifiedExtents {
   return pid_of_message(id) == owner_pid && counter_of_message(id) != 0;
 }
 
-// Of a payload in a slab.
-[[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint32_t length,
+// Of a payload in a slab, with what lies behind it.
+[[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint64_t length,
                                           std::uint64_t generation, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
   if (slab >= layout.total_slabs() || generation == 0) return SlotFault::kBadSlab;
@@ -180,15 +180,21 @@ struct VerifiedExtents {
     return SlotFault::kBadFlags;
   }
   if (header.sent_ns < 0) return SlotFault::kBadTime;
-  if (header.type > verified.strings || header.channel > verified.strings)
-    return SlotFault::kBadString;
-  if ((header.flags & kFlagSlab) == 0) {
+  const bool is_inline = (header.flags & kFlagSlab) == 0;
+  for (const std::uint16_t number : {header.type, header.channel}) {
+    if (number > verified.strings && (number != kCarriedText || is_inline)) {
+      return SlotFault::kBadString;
+    }
+  }
+  if (is_inline) {
     if (is_mutant(Mutant::kLengthUnchecked)) return SlotFault::kNone;
     return header.length <= inline_room(header) && header.slab == kNoSlab ? SlotFault::kNone
                                                                           : SlotFault::kBadLength;
   }
   if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
-  return check_slab(header.slab, header.length, generation, layout, verified);
+  const std::uint64_t bytes =
+      is_mutant(Mutant::kTextsUnchecked) ? header.length : bytes_in_slab(header);
+  return check_slab(header.slab, bytes, generation, layout, verified);
 }
 // The same of a simple message, where its words are to be found sound at once. False: check_head()
 // says whether it is.

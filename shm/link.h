@@ -55,8 +55,9 @@ struct SlabClass {
 };
 
 // The size classes of a contract: eight fixed ones as far as they are below the largest payload,
-// and two slabs of it. No class has slabs more than eight times as large as the one before, so a
-// payload takes no more than eight times the memory that it needs.
+// and two slabs of it, with a page for the texts that a message may carry. No class has slabs more
+// than eight times as large as the one before, so a payload takes no more than eight times the
+// memory that it needs.
 [[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(
     const LinkContract& contract) {
   constexpr std::array<std::pair<std::uint64_t, std::uint32_t>, kSlabClasses> kSizes{
@@ -75,7 +76,7 @@ struct SlabClass {
   std::uint32_t window = 0;
   for (std::size_t i = 0; i < kSlabClasses; ++i) {
     const bool is_last = i + 1 == kSlabClasses;
-    const std::uint64_t bytes = is_last ? largest : kSizes[i].first;
+    const std::uint64_t bytes = is_last ? largest + kPage : kSizes[i].first;
     const std::uint32_t count = is_last || bytes < largest ? kSizes[i].second : 0;
     const bool in_one = count * bytes <= kMaxWindowBytes;
     classes[i] = {bytes, count, first, window, in_one};
@@ -185,6 +186,10 @@ struct LinkLayout {
     const std::size_t i = class_of(slab);
     return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
   }
+  // Where the texts lie that a message carries in its slab. REQUIRES: slab < total_slabs().
+  [[nodiscard]] constexpr std::uint64_t carried_offset(std::uint32_t slab) const {
+    return slab_offset(slab) + classes[class_of(slab)].slab_bytes - kCarriedBytes;
+  }
   // Bytes from the start that a process maps before there is a slab.
   [[nodiscard]] constexpr std::uint64_t first_part() const { return slabs[0]; }
   // The window that a slab lies in. REQUIRES: slab < total_slabs().
@@ -251,6 +256,10 @@ class BasicLink {
     const std::uint32_t index = number - of.first;
     if (!of.in_one_window) return windows_[of.first_window + index];
     return windows_[of.first_window] + index * of.slab_bytes;
+  }
+  // Where the texts of a message lie that carries them in this slab. REQUIRES: as slab().
+  [[nodiscard]] T* carried(std::uint32_t number) const {
+    return slab(number) + (layout_.carried_offset(number) - layout_.slab_offset(number));
   }
   // The address of each mapped window, null while it is not mapped.
   [[nodiscard]] T* window(std::uint32_t number) const { return windows_[number]; }

@@ -64,13 +64,26 @@ struct MessageHeader {
   std::uint32_t ttl_ms;    // 0 = for ever
   std::int32_t rank;
   std::uint32_t length;   // payload bytes
-  std::uint16_t type;     // string number in the link's table, 0 = ""
+  std::uint16_t type;     // string number in the link's table, 0 = "", or kCarriedText
   std::uint16_t channel;  // the same
   std::uint16_t flags;
   std::uint16_t hops;
   std::uint32_t slab;  // slab number in the link, kNoSlab = inline
 };
 static_assert(sizeof(MessageHeader) == 48);
+
+// The number of a type or channel that found no place in the table of the link. Its text lies at
+// the end of the slab that the payload lies in: two strings as in the table, type and channel.
+inline constexpr std::uint16_t kCarriedText = 0xffff;
+inline constexpr std::size_t kCarriedBytes = 64;
+
+[[nodiscard]] constexpr bool carries_text(const MessageHeader& header) {
+  return header.type == kCarriedText || header.channel == kCarriedText;
+}
+// Bytes of its slab that a message takes. REQUIRES: it lies in one.
+[[nodiscard]] constexpr std::uint64_t bytes_in_slab(const MessageHeader& header) {
+  return std::uint64_t{header.length} + (carries_text(header) ? kCarriedBytes : 0);
+}
 
 inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 

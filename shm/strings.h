@@ -1,8 +1,11 @@
 #pragma once
 // Type and channel names, interned once for each link. The owner writes a string, then raises
 // `string_count`; slots carry the number. Number 0 is the empty string. A string is a length byte
-// and up to 31 bytes of UTF-8.
+// and up to 31 bytes of UTF-8. A message whose type or channel has no place in the table carries
+// both at the end of its slab.
 
+#include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "shm/link.h"
@@ -18,15 +21,20 @@ struct StringCopy {
 };
 static_assert(sizeof(StringCopy) == kStringBytes);
 
+// REQUIRES: text.size() <= kMaxStringLength.
+[[nodiscard]] inline StringCopy to_string_copy(std::string_view text) {
+  StringCopy copy;
+  copy.length = static_cast<unsigned char>(text.size());
+  std::copy(text.begin(), text.end(), copy.text);
+  return copy;
+}
+
 // Appends a string and returns its number, or 0 when the table is full or the text too long.
 // REQUIRES: the strings of the link are allocated.
 inline std::uint32_t append_string(const Link& link, std::string_view text) {
   const std::uint32_t count = link.control().string_count.relaxed_load();
   if (count >= kMaxStrings || text.size() > kMaxStringLength) return 0;
-  StringCopy copy;
-  copy.length = static_cast<unsigned char>(text.size());
-  std::memcpy(copy.text, text.data(), text.size());
-  link.string(count + 1).store(copy);
+  link.string(count + 1).store(to_string_copy(text));
   // SYNC(link.strings): release, pairs with the observe of string_count before read_string().
   link.control().string_count.publish(count + 1);
   return count + 1;
@@ -39,6 +47,33 @@ template <typename T>
   auto copy = link.string(number).template load<StringCopy>();
   if (copy.length > kMaxStringLength) copy.length = kMaxStringLength;
   return copy;
+}
+
+// What such a message carries.
+struct CarriedTexts {
+  StringCopy type;
+  StringCopy channel;
+};
+static_assert(sizeof(CarriedTexts) == kCarriedBytes);
+
+// Writes them at the end of a slab. REQUIRES: no text is longer than kMaxStringLength; the payload
+// of the slab leaves room for them.
+inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view type,
+                        std::string_view channel) {
+  const CarriedTexts texts{to_string_copy(type), to_string_copy(channel)};
+  std::memcpy(link.carried(slab), &texts, sizeof(texts));
+}
+
+// A private copy of them. A length that cannot be is cut to what the field holds.
+// REQUIRES: slab < total_slabs(), and its window was shown.
+template <typename T>
+[[nodiscard]] CarriedTexts read_carried(const BasicLink<T>& link, std::uint32_t slab) {
+  CarriedTexts texts;
+  std::memcpy(&texts, link.carried(slab), sizeof(texts));
+  for (StringCopy* const text : {&texts.type, &texts.channel}) {
+    if (text->length > kMaxStringLength) text->length = kMaxStringLength;
+  }
+  return texts;
 }
 
 }  // namespace beeline::shm

@@ -91,7 +91,8 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
 }
 
 // The contract that follows from the sections of a link. It may be illegal: see contract_error().
-// The largest payload comes out rounded up to a page, which changes nothing in the layout.
+// The largest payload comes out rounded up to a page, which changes nothing in the layout: the last
+// class, which is the largest, has slabs of a page more.
 [[nodiscard]] inline LinkContract contract_of(ByteView bytes) {
   LinkContract contract;
   const auto narrow = [](std::uint64_t count) {
@@ -103,7 +104,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
   for (std::uint64_t i = 0; i < kMaxSections; ++i) {
     const auto section = bytes.load<Section>(section_at(i));
     if (section.kind == static_cast<std::uint32_t>(SectionKind::kSlabs)) {
-      contract.max_payload_bytes = section.stride;  // the last class is the largest
+      contract.max_payload_bytes = section.stride - std::uint64_t{kPage};
     }
   }
   return contract;

@@ -161,11 +161,14 @@ struct RowName {
                              static_cast<std::uint64_t>(header.sent_ns), INT64_MAX)) {
     return finding;
   }
-  if (auto finding = at_most("entry.string", field(offsetof(MessageHeader, type)),
-                             std::max(header.type, header.channel), kMaxStrings)) {
-    return finding;
-  }
   const bool in_slab = (header.flags & kFlagSlab) != 0;
+  for (const std::uint16_t number : {header.type, header.channel}) {
+    if (in_slab && number == kCarriedText) continue;
+    if (auto finding =
+            at_most("entry.string", field(offsetof(MessageHeader, type)), number, kMaxStrings)) {
+      return finding;
+    }
+  }
   if (auto finding = at_most("entry.length", field(offsetof(MessageHeader, length)), header.length,
                              in_slab ? kMaxMaxPayload : inline_room(header))) {
     return finding;

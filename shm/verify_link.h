@@ -140,7 +140,8 @@ struct LaneShape {
                                           const VerifiedExtents& extents) {
   const MessageHeader& header = copy.header;
   const auto field = [at](std::size_t offset) { return at + offsetof(Slot, header) + offset; };
-  const bool type_is_bad = header.type > extents.strings;
+  const bool type_is_bad = header.type > extents.strings &&
+                           (header.type != kCarriedText || (header.flags & kFlagSlab) == 0);
   switch (fault) {  // NEVER: check_slot() knows no other fault
     case SlotFault::kNone:
       return std::nullopt;
@@ -154,7 +155,8 @@ struct LaneShape {
       }
       const std::uint64_t limit =
           in_slab ? layout.classes[layout.class_of(header.slab)].slab_bytes : inline_room(header);
-      return broken("slot.length", field(offsetof(MessageHeader, length)), header.length, limit);
+      return broken("slot.length", field(offsetof(MessageHeader, length)),
+                    in_slab ? bytes_in_slab(header) : header.length, limit);
     }
     case SlotFault::kBadSlab: {
       const std::uint64_t slab = field(offsetof(MessageHeader, slab));

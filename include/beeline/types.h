@@ -161,8 +161,8 @@ struct TraceContext {
 /// hops is one more. What other threads send through a SharedSender inherits nothing.
 struct SendOptions {
   std::int32_t rank = kNormal;
-  std::string_view type{};     ///< at most 31 bytes; interned once for each link, at most 255
-                               ///< different ones with channels
+  std::string_view type{};     ///< at most 31 bytes; a link knows 252 different ones with channels,
+                               ///< a message with another one takes a slab and carries it there
   std::string_view channel{};  ///< the same
   MessageId reply_to = 0;      ///< the message that this one answers
   std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "shm/link.h"
 #include "shm/strings.h"
 #include "src/send/shortage.h"
 
@@ -22,15 +21,9 @@ std::string too_big(const SendResult& result, std::size_t bytes, const SendOptio
                                : "attach with a larger max_payload_bytes");
   }
   const bool type = options.type.size() > shm::kMaxStringLength;
-  if (type || options.channel.size() > shm::kMaxStringLength) {
-    const std::string_view text = type ? options.type : options.channel;
-    return fmt::format("the {} \"{}\" has {} bytes, the limit is {}; use a shorter one",
-                       type ? "type" : "channel", text, text.size(), shm::kMaxStringLength);
-  }
-  return fmt::format(
-      "the link knows {} different types and channels, which is the limit; use one of them, or say "
-      "it in the payload",
-      shm::kMaxStrings);
+  const std::string_view text = type ? options.type : options.channel;
+  return fmt::format("the {} \"{}\" has {} bytes, the limit is {}; use a shorter one",
+                     type ? "type" : "channel", text, text.size(), shm::kMaxStringLength);
 }
 
 std::string no_memory(std::size_t bytes) {

@@ -62,11 +62,15 @@ shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   return verified;
 }
 
-/// A type or a channel. REQUIRES: number <= kMaxStrings.
+/// A type or a channel; `place` is where it lies among the texts that the message carries.
+/// REQUIRES: is_good().
 std::string read_text(LastReader& reader, int fd, const shm::LinkContract& contract,
-                      std::uint16_t number) {
+                      const shm::MessageHeader& header, std::uint16_t number, std::size_t place) {
+  const shm::LinkLayout layout(contract);
+  const std::uint64_t offset = number == shm::kCarriedText
+                                   ? layout.carried_offset(header.slab) + place
+                                   : layout.strings + number * shm::kStringBytes;
   shm::StringCopy copy;
-  const std::uint64_t offset = shm::LinkLayout(contract).strings + number * shm::kStringBytes;
   if (number == 0 || !reader.read_value(fd, offset, copy)) return {};
   return {copy.text, std::min<std::size_t>(copy.length, shm::kMaxStringLength)};
 }
@@ -301,7 +305,8 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   // What was only meant for the dead to know: nobody misses it.
   if (is_copy(slot.header) || is_ack(slot.header)) return;
   DeadLetter letter;
-  letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header.type);
+  letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header, slot.header.type,
+                          offsetof(shm::CarriedTexts, type));
   if (is_order(slot.header) && letter.type == kCancelOrder) return;
   ++letters_;
   if (aim_ != Aim::kKeep) return;
@@ -309,7 +314,8 @@ void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& s
   letter.to = pid_;
   if (const AgentNode* node = hive.tree.find(pid_)) letter.to_name = node->name;
   letter.header = slot.header;
-  letter.channel = read_text(reader_, link.fd->get(), link.contract, slot.header.channel);
+  letter.channel = read_text(reader_, link.fd->get(), link.contract, slot.header,
+                             slot.header.channel, offsetof(shm::CarriedTexts, channel));
   letter.attempts = attempts;
   letter.reason = reason;
   const std::size_t length = std::min<std::size_t>(slot.header.length, kMaxLetterPayload);

@@ -62,6 +62,7 @@ void InLink::watch_owner() {
 }
 
 KnownType InLink::look_up_type(std::uint32_t number) {
+  if (number == shm::kCarriedText) return KnownType::kOther;
   while (known_types.size() < number) {
     const auto copy = shm::read_string(view, static_cast<std::uint32_t>(known_types.size() + 1));
     const std::string_view text = copy.view();

@@ -110,7 +110,9 @@ struct InLink {
     const std::byte* const lines = view.slab(slab);
     for (std::uint32_t at = 0; at < length; at += shm::kCacheLine) shm::prefetch(lines[at]);
   }
-  // What the engine knows a string as. REQUIRES: number <= verified.strings.
+  // What the engine knows a string as; nothing, where the message carries it: the sender keeps room
+  // in the table for the types that the engine acts on. REQUIRES: number <= verified.strings, or
+  // kCarriedText.
   [[nodiscard]] KnownType known_type(std::uint32_t number) {
     return number == 0 ? KnownType::kOther : look_up_type(number);
   }

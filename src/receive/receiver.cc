@@ -287,10 +287,13 @@ std::string_view Receiver::sender_name(std::uint32_t at) const {
   return link == nullptr ? std::string_view() : link->owner_name;
 }
 
-shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number) const {
+shm::StringCopy Receiver::string_of(std::uint32_t at, std::uint16_t number,
+                                    shm::StringCopy shm::CarriedTexts::*carried) const {
   const InLink* link = number == 0 ? nullptr : link_of(at);
-  if (link == nullptr || number > link->verified.strings) return {};
-  return shm::read_string(link->view, number);
+  if (link == nullptr) return {};
+  if (number <= link->verified.strings) return shm::read_string(link->view, number);
+  if (number != shm::kCarriedText || !entry(at).in_slab()) return {};
+  return shm::read_carried(link->view, entry(at).header.slab).*carried;
 }
 
 TypeText Receiver::type(std::uint32_t at) const {
@@ -300,12 +303,12 @@ TypeText Receiver::type(std::uint32_t at) const {
     type.length = static_cast<unsigned char>(type.length + part.size());
   };
   if (is_copy(entry(at).header)) append(kSiblingTraffic);
-  append(string_of(at, entry(at).header.type).view());
+  append(string_of(at, entry(at).header.type, &shm::CarriedTexts::type).view());
   return type;
 }
 
 shm::StringCopy Receiver::channel(std::uint32_t at) const {
-  return string_of(at, entry(at).header.channel);
+  return string_of(at, entry(at).header.channel, &shm::CarriedTexts::channel);
 }
 
 }  // namespace beeline::receive

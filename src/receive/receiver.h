@@ -366,7 +366,8 @@ class Receiver {
   [[nodiscard]] auto end_of(std::size_t count) const {
     return links_.begin() + static_cast<std::ptrdiff_t>(count);
   }
-  [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number) const;
+  [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number,
+                                          shm::StringCopy shm::CarriedTexts::*carried) const;
 
   std::unique_ptr<HomeMemory> home_;
   // Those that something urgent may come from, recently active first; others that are looked at;

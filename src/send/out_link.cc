@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <beeline/types.h>
+
 #include "shm/strings.h"
 #include "src/os/clock.h"
 #include "src/segment/names.h"
@@ -25,6 +27,9 @@ constexpr std::uint32_t kOften = 16;
 constexpr std::int64_t kOftenWithinNs = 1'000'000'000;
 constexpr std::uint32_t kFewSlabs = 4;
 constexpr std::uint64_t kFewBytes = 16ULL << 20;
+
+// A receiver acts on these by their number, so each has a place in the table.
+constexpr std::array kKnownTypes = {kEscalation, kCancelOrder, kTaskResponse};
 
 }  // namespace
 
@@ -130,11 +135,12 @@ void OutLink::drop_receipts() {
   receipts = {};
 }
 
-TakenSlab OutLink::take_slab(std::uint64_t bytes) {
+TakenSlab OutLink::take_slab(std::uint64_t bytes, std::uint64_t behind) {
   if (bytes > max_payload()) return ErrorCode::kTooBig;
   // A flood of small payloads must not take the memory of the large ones.
   int classes_left = 2;
-  for (std::size_t c = slabs.class_for(bytes); c < shm::kSlabClasses && classes_left > 0; ++c) {
+  for (std::size_t c = slabs.class_for(bytes + behind); c < shm::kSlabClasses && classes_left > 0;
+       ++c) {
     if (view_.layout().classes[c].count == 0) continue;
     --classes_left;
     const TakenSlab loan = take_from(c);
@@ -213,7 +219,9 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
 }
 
 tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text) {
-  return intern(text, shm::kMaxStrings);
+  const bool is_known =
+      std::find(kKnownTypes.begin(), kKnownTypes.end(), text) != kKnownTypes.end();
+  return intern(text, is_known ? shm::kMaxStrings : shm::kMaxStrings - kKnownTypes.size());
 }
 
 tl::expected<std::uint16_t, ErrorCode> OutLink::intern_for_copy(std::string_view text) {
@@ -224,9 +232,8 @@ tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text, st
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }
-  if (text.size() > shm::kMaxStringLength || strings_.size() >= most) {
-    return tl::unexpected(ErrorCode::kTooBig);
-  }
+  if (text.size() > shm::kMaxStringLength) return tl::unexpected(ErrorCode::kTooBig);
+  if (strings_.size() >= most) return shm::kCarriedText;
   if (strings_.empty()) {
     const auto done = memory_.allocate(view_.layout().strings, shm::LinkLayout::kStringsBytes);
     if (!done) {

@@ -101,8 +101,8 @@ class OutLink {
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
   // one; and a little more memory where the class is in use all the time. Errors: kFull, kTooBig,
-  // kNoMemory.
-  [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes);
+  // kNoMemory. `behind` bytes are for texts, and no part of the payload.
+  [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes, std::uint64_t behind = 0);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
   [[nodiscard]] TakenSlab take_copy_slab(std::uint64_t bytes);
   // Frees what the receiver has finished of a class. False: nothing.
@@ -110,9 +110,14 @@ class OutLink {
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
     return view_.slab(loan.slab);
   }
+  // How many bytes the slab of a loan has.
+  [[nodiscard]] std::uint64_t size_of(const shm::SlabPool::Loan& loan) const {
+    return view_.layout().classes[view_.layout().class_of(loan.slab)].slab_bytes;
+  }
 
-  // The number of a type or channel, interning it where it is new. Nothing when it is too long or
-  // the table is full. REQUIRES: not empty.
+  // The number of a type or channel, interning it where it is new. kCarriedText when the table is
+  // full; the types that the engine acts on always have a place. Errors: kTooBig, kNoMemory.
+  // REQUIRES: not empty.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
   // The same for a copy, which leaves half of the table to messages.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern_for_copy(std::string_view text);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "shm/mutant.h"
+#include "shm/strings.h"
 #include "src/os/clock.h"
 
 namespace beeline::send {
@@ -119,6 +120,7 @@ inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelop
     if (const Outcome outcome = name(link, envelope, names); outcome != Outcome::kOk) {
       return outcome;
     }
+    if (names.are_carried()) return send_carrying(link, lane, parcel, envelope, id, names);
   }
   if (lies_inline(parcel, envelope)) {
     return envelope.extension == nullptr
@@ -172,6 +174,26 @@ Outcome SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parce
   if (!taken) return outcome_of(taken.error());
   std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), parcel.bytes.size());
   shm::SlabPool::Loan loan = *taken;
+  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
+}
+
+// The texts lie at the end of the slab, so there must be one. A loan that has no room for them is
+// copied into another slab.
+Outcome SendPath::send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                const Envelope& envelope, std::uint64_t id, Names names) {
+  const std::size_t length = parcel.bytes.size();
+  shm::SlabPool::Loan loan = parcel.loan != nullptr ? *parcel.loan : shm::SlabPool::Loan{};
+  const bool has_room =
+      loan.slab != shm::kNoSlab && length + shm::kCarriedBytes <= link.size_of(loan);
+  if (!has_room) {
+    const TakenSlab taken = link.take_slab(length, shm::kCarriedBytes);
+    if (!taken) return outcome_of(taken.error());
+    if (length != 0) std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), length);
+    if (loan.slab != shm::kNoSlab) link.slabs.put_back(loan);
+    loan = *taken;
+  }
+  if (parcel.loan != nullptr) *parcel.loan = {};
+  shm::carry_texts(link.view(), loan.slab, envelope.type, envelope.channel);
   return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
 }
 
@@ -243,14 +265,16 @@ bool SendPath::put_copy(OutLink& parent, std::span<const std::byte> payload,
   Names names;
   if (name(parent, envelope, names) != Outcome::kOk) return false;
   const Parcel parcel(payload);
-  if (lies_inline(parcel, envelope)) {
+  const std::size_t behind = names.are_carried() ? shm::kCarriedBytes : 0;
+  if (behind == 0 && lies_inline(parcel, envelope)) {
     const Joined joined(*envelope.extension, payload);
     put(parent, shm::Lane::kNormal, head(parcel, envelope, reserve_id(), names), 0, joined.bytes);
     return true;
   }
-  const TakenSlab taken = parent.take_copy_slab(payload.size());
+  const TakenSlab taken = parent.take_copy_slab(payload.size() + behind);
   if (!taken) return false;
-  std::memcpy(parent.slab_bytes(*taken), payload.data(), payload.size());
+  if (!payload.empty()) std::memcpy(parent.slab_bytes(*taken), payload.data(), payload.size());
+  if (behind != 0) shm::carry_texts(parent.view(), taken->slab, envelope.type, envelope.channel);
   shm::MessageHeader header = head(parcel, envelope, reserve_id(), names);
   name_slab(parent, *taken, header);
   put(parent, shm::Lane::kNormal, header, taken->generation, envelope.extension);

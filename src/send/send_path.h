@@ -141,7 +141,7 @@ class SendPath {
 
   // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
-  // is half full, or what it would take of the slabs or of the table of strings.
+  // is half full, or what it would take of the slabs.
   void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
 
   // Looks at the directory word of the receiver and follows it where it changed.
@@ -160,10 +160,13 @@ class SendPath {
   static void want_space(OutLink& link, SpaceFor whom, bool wanted);
 
  private:
-  // Type and channel as numbers in the table of the link; 0: none.
+  // Type and channel as numbers in the table of the link; 0: none; kCarriedText: not in it.
   struct Names {
     std::uint16_t type = 0;
     std::uint16_t channel = 0;
+    [[nodiscard]] bool are_carried() const {
+      return type == shm::kCarriedText || channel == shm::kCarriedText;
+    }
   };
   // The steps of send(), and all of them.
   [[gnu::always_inline]] [[nodiscard]] Outcome pass(OutLink& link, const Parcel& parcel,
@@ -188,13 +191,15 @@ class SendPath {
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // What they need seldom: a look for receipts; the numbers of type and channel; a payload behind
-  // an extension, or one that is copied into a slab and goes as a loan.
+  // an extension, one that is copied into a slab and goes as a loan, or one with texts behind it.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope, Names& names);
   [[nodiscard]] Outcome send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
                                     const Envelope& envelope, std::uint64_t id, Names names);
   [[nodiscard]] Outcome send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
                                     const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] Outcome send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                      const Envelope& envelope, std::uint64_t id, Names names);
   // Of a copy for a parent, whose extension is the one of the envelope. False: no room is left.
   [[nodiscard]] bool put_copy(OutLink& parent, std::span<const std::byte> payload,
                               const Envelope& envelope);

@@ -66,6 +66,18 @@ Operation send_used_slab(const char* from) {
   return operation;
 }
 
+// The table of types is full: the message carries its own, in a slab.
+Operation send_carrying(const char* from) {
+  Operation operation = send("send-carrying", {.length = 5, .type = "one too many"}, from);
+  operation.arrange = [arrange = operation.arrange](Rig& rig) {
+    for (std::uint32_t i = 0; i < shm::kMaxStrings; ++i) {
+      if (!rig.sender().out->intern(std::to_string(i))) throw RigError{"no type can be interned"};
+    }
+    arrange(rig);
+  };
+  return operation;
+}
+
 // A slab that holds the payload of the message that was planned last.
 shm::SlabPool::Loan take_filled_slab(Rig& rig) {
   send::OutLink& link = *rig.sender().out;
@@ -153,6 +165,7 @@ std::vector<Operation> sender_operations() {
       send_full("send-urgent-full", {.rank = critical}, "empty full wrapped handed-over"),
       send_behind_receipt("empty half full wrapped"),
       send_used_slab("empty mixed"),
+      send_carrying(kSome),
       loan_and_send(kSome),
       loan_and_drop(kSome),
       want_space("empty full"),

@@ -71,6 +71,8 @@ inline constexpr std::array kSeededBugs = {
     SeededBug{Mutant::kLengthUnchecked, "length_unchecked",
               "SlotFaults.AnInlineLengthBeyondTheSlotIsOne"},
     SeededBug{Mutant::kSlabUnchecked, "slab_unchecked", "SlotFaults.ASlabThatIsNotThereIsOne"},
+    SeededBug{Mutant::kTextsUnchecked, "texts_unchecked",
+              "SlotFaults.CarriedTextsNeedASlabWithRoomForThem"},
     SeededBug{Mutant::kStateUnchecked, "state_unchecked", "Handover.StatesThatDoNotExistAreBad"},
     SeededBug{Mutant::kSealMissing, "seal_missing",
               "SealTest.NobodyCanWriteShrinkOrGrowAfterwards"},

@@ -49,6 +49,41 @@ class CliLetters : public CliTest {
   }
 };
 
+TEST_F(CliLetters, TextsThatAMessageCarriesAreShownInTheInboxAndOnALetter) {
+  AttachOptions options;
+  options.name = "talker";
+  auto talker = Agent::attach(options);
+  options.name = "sink";
+  options.temporary = true;
+  auto sink = Agent::attach(options);
+  ASSERT_TRUE(talker && sink);
+  const auto to = talker->peer("sink");
+  ASSERT_TRUE(to);
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = std::to_string(i);
+    ASSERT_TRUE(talker->send(*to, text, {.type = "type " + text, .channel = "channel " + text}));
+    if (i == 299) break;  // stays in the lane
+    auto message = sink->receive({.timeout = std::chrono::seconds(60)});
+    ASSERT_TRUE(message) << message.error().text;
+    i == 298 ? message->reject() : message->done();
+  }
+  const json inbox = good_json({"inbox", "sink"});
+  ASSERT_EQ(inbox.size(), 2U);
+  for (const json& line : inbox) {
+    const auto number = line.at("preview").get<std::string>();
+    EXPECT_EQ(line.at("type"), "type " + number);
+    EXPECT_EQ(line.at("channel"), "channel " + number);
+  }
+  (void)sink->detach();
+  for (const json& letter : await_letters(2)) {
+    const auto id = letter.at("id").get<std::string>();
+    const json shown = good_json({"dlq", "show", id});
+    const auto number = shown.at("body").get<std::string>();
+    EXPECT_EQ(shown.at("type"), "type " + number);
+    EXPECT_EQ(shown.at("channel"), "channel " + number);
+  }
+}
+
 TEST_F(CliLetters, AFailedMessageIsListedShownAndPutBack) {
   Program worker(with_program({"reply", "worker", "--command",
                                "test -f $TMPDIR/fixed && cat > $TMPDIR/part && "

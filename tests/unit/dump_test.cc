@@ -305,8 +305,12 @@ TEST_F(DumpTest, EntriesLeadToTheirLinkAndItsStringsOrNowhere) {
   header.slab = 1;
   EXPECT_EQ(preview_of(header, {}, nullptr), "");
   EXPECT_TRUE(preview_of(header, {}, &link).ends_with("..."));
+  header.type = shm::kCarriedText;
+  EXPECT_EQ(texts_of(&link, header).type, "");
+  EXPECT_EQ(texts_of(nullptr, header).type, "#65535");
   header.slab = shm::kNoSlab;
   EXPECT_EQ(preview_of(header, {}, &link), "");
+  EXPECT_EQ(texts_of(&link, header).type, "#65535");
 }
 
 TEST_F(DumpTest, AStatusPageSaysHowItsAgentSleeps) {

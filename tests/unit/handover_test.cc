@@ -285,6 +285,8 @@ TEST_F(Handover, HostileHeadersAreBadBeforeAnythingIsLookedUp) {
   SlotCopy type = inline_message(1);
   type.header.type = kMaxStrings + 1;
   EXPECT_EQ(judge(EntryState::kQueued, 5, type), Inherit::kBad);
+  type.header.type = kCarriedText;
+  EXPECT_EQ(judge(EntryState::kQueued, 5, type), Inherit::kBad) << "it lies in no slab";
   SlotCopy time = inline_message(1);
   time.header.sent_ns = -1;
   EXPECT_EQ(judge(EntryState::kQueued, 5, time), Inherit::kBad);

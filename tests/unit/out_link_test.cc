@@ -67,7 +67,8 @@ TEST_F(OutLinkTest, ASlabIsOfTheClassThatFitsOrOfTheNext) {
 }
 
 TEST_F(OutLinkTest, CopiesLeaveHalfOfTheirClassToMessages) {
-  EXPECT_EQ(link_->take_copy_slab(shm::kMinMaxPayload + 1).error(), ErrorCode::kTooBig);
+  EXPECT_EQ(link_->take_copy_slab(shm::kMinMaxPayload + shm::kPage + 1).error(),
+            ErrorCode::kTooBig);
   const std::uint32_t half = link_->view().layout().classes[0].count / 2;
   std::optional<shm::SlabPool::Loan> first;
   for (std::uint32_t i = 0; i < half; ++i) {
@@ -129,16 +130,26 @@ TEST_F(OutLinkTest, SmallSlabsAreAddedInGrowingSteps) {
   EXPECT_EQ(steps, (std::vector<std::uint32_t>{8, 16, 32, 64, 128}));
 }
 
-TEST_F(OutLinkTest, StringsAreInternedOnceAndSeldomTooMany) {
+TEST_F(OutLinkTest, StringsAreInternedOnceAndSurplusOnesAreCarried) {
   const auto number = link_->intern("task");
   ASSERT_TRUE(number);
   EXPECT_EQ(*link_->intern("task"), *number);
   EXPECT_EQ(link_->intern(std::string(shm::kMaxStringLength + 1, 'x')).error(), ErrorCode::kTooBig);
-  for (std::uint32_t i = 1; i < shm::kMaxStrings; ++i) {
-    ASSERT_TRUE(link_->intern("type " + std::to_string(i)));
+  // The types that the engine acts on keep a place.
+  constexpr std::uint32_t kFree = shm::kMaxStrings - 3;
+  for (std::uint32_t i = 1; i < kFree / 2; ++i) {
+    ASSERT_EQ(*link_->intern_for_copy("type " + std::to_string(i)), i + 1);
   }
-  EXPECT_EQ(link_->intern("one more").error(), ErrorCode::kTooBig);
-  EXPECT_TRUE(link_->intern("task"));
+  EXPECT_NE(*link_->intern_for_copy("one more"), shm::kCarriedText);
+  EXPECT_EQ(*link_->intern_for_copy("two more"), shm::kCarriedText);
+  for (std::uint32_t i = kFree / 2 + 1; i < kFree; ++i) {
+    ASSERT_EQ(*link_->intern("type " + std::to_string(i)), i + 1);
+  }
+  EXPECT_EQ(*link_->intern("three more"), shm::kCarriedText);
+  EXPECT_EQ(*link_->intern("task"), *number);
+  for (const std::string_view text : {kEscalation, kCancelOrder, kTaskResponse}) {
+    EXPECT_LE(*link_->intern(text), shm::kMaxStrings);
+  }
 }
 
 // ---- Receipts -----------------------------------------------------------------------------------

@@ -114,6 +114,22 @@ TEST_F(SlotFaults, AnHonestMessageHasNone) {
   EXPECT_EQ(check(ack), SlotFault::kNone);
 }
 
+TEST_F(SlotFaults, CarriedTextsNeedASlabWithRoomForThem) {
+  const auto carrying = [](SlotCopy copy) {
+    copy.header.channel = kCarriedText;
+    return copy;
+  };
+  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 960))), SlotFault::kNone);
+  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 961))), SlotFault::kBadLength);
+  EXPECT_EQ(check(carrying(slab_message(1, 0, 1, 0xffffffff))), SlotFault::kBadLength);
+  EXPECT_EQ(check(carrying(slab_message(1, layout_.total_slabs() - 1, 1, 65536))),
+            SlotFault::kNone);
+  EXPECT_EQ(check(carrying(inline_message(1))), SlotFault::kBadString);
+  SlotCopy near = slab_message(1, 0, 1, 0);
+  near.header.type = kCarriedText - 1;
+  EXPECT_EQ(check(near), SlotFault::kBadString);
+}
+
 TEST_F(SlotFaults, AForeignPidInTheIdIsOne) {
   SlotCopy copy = inline_message(1);
   copy.header.id = make_message_id(kSenderPid + 1, 1);

@@ -70,5 +70,22 @@ TEST(Strings, AStringThatWasWrittenButNotCountedIsReplaced) {
   EXPECT_EQ(read_string(memory.view, 1).view(), "whole");
 }
 
+TEST(Strings, CarriedTextsLieAtTheEndOfTheirSlabAndAreCutToTheirFields) {
+  const test::LinkMemory memory;
+  const std::string longest(kMaxStringLength, 'x');
+  const std::uint32_t last = memory.link.layout().total_slabs() - 1;
+  for (const std::uint32_t slab : {0U, 1U, last}) {
+    carry_texts(memory.link, slab, longest, "");
+    const CarriedTexts texts = read_carried(memory.view, slab);
+    EXPECT_EQ(texts.type.view(), longest);
+    EXPECT_EQ(texts.channel.view(), "");
+    EXPECT_EQ(memory.link.carried(slab) + kCarriedBytes,
+              memory.link.slab(slab) +
+                  memory.link.layout().classes[memory.link.layout().class_of(slab)].slab_bytes);
+  }
+  *memory.link.carried(0) = std::byte{255};
+  EXPECT_EQ(read_carried(memory.view, 0).type.view(), longest);
+}
+
 }  // namespace
 }  // namespace beeline::shm

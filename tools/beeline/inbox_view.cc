@@ -137,9 +137,10 @@ class InboxReader {
     const std::uint32_t pid = shm::pid_of_message(header.id);
     line.from = all_.agent_name(pid);
     if (line.from.empty()) line.from = fmt::format("pid {}", pid);
-    line.type = dump::string_of(link, header.type);
+    auto texts = dump::texts_of(link, header);
+    line.type = std::move(texts.type);
     if (is_copy(header)) line.type.insert(0, kSiblingTraffic);
-    line.channel = dump::string_of(link, header.channel);
+    line.channel = std::move(texts.channel);
     line.rank = header.rank;
     line.bytes = header.length;
     line.age_ms =

@@ -147,6 +147,8 @@ Result<void> Capture::read_slabs(int fd, const shm::LinkLayout& layout, const st
     for (std::uint32_t slab = 0; slab < extents.slabs[i]; ++slab) {
       const std::uint64_t at = layout.slab_offset(layout.classes[i].first + slab);
       if (auto done = read_range(fd, at, at + kSlabPreviewBytes, name); !done) return done;
+      const std::uint64_t texts = layout.carried_offset(layout.classes[i].first + slab);
+      if (auto done = read_range(fd, texts, texts + shm::kCarriedBytes, name); !done) return done;
     }
   }
   return {};

@@ -118,8 +118,9 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   out["attempts"] = entry.word.attempts;
   out["id"] = id_text(header.id);
   out["from"] = agent_text(context.all, shm::pid_of_message(header.id));
-  out["type"] = string_of(link, header.type);
-  out["channel"] = string_of(link, header.channel);
+  const Texts texts = texts_of(link, header);
+  out["type"] = texts.type;
+  out["channel"] = texts.channel;
   out["length"] = header.length;
   out["age_ms"] = age_ms(context.segment, header.sent_ns);
   out["ttl_ms"] = header.ttl_ms;

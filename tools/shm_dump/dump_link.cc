@@ -55,8 +55,9 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) 
   out["lane"] = name_of(lane);
   out["position"] = position;
   out["id"] = id_text(header.id);
-  out["type"] = string_of(&link.segment, header.type);
-  out["channel"] = string_of(&link.segment, header.channel);
+  const Texts texts = texts_of(&link.segment, header);
+  out["type"] = texts.type;
+  out["channel"] = texts.channel;
   out["rank"] = header.rank;
   out["length"] = header.length;
   out["age_ms"] = age_ms(link.segment, header.sent_ns);

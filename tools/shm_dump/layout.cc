@@ -73,6 +73,8 @@ void add_numbers(std::string& out) {
                       BEELINE_CONSTANT(kMaxSlabs),
                       BEELINE_CONSTANT(kBanks),
                       BEELINE_CONSTANT(kMaxStrings),
+                      BEELINE_CONSTANT(kCarriedText),
+                      BEELINE_CONSTANT(kCarriedBytes),
                       BEELINE_CONSTANT(kStringBytes),
                       BEELINE_CONSTANT(kMaxLaneSlots),
                       BEELINE_CONSTANT(kMinMaxPayload),

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/strings.h"
 #include "src/control/name_search.h"
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
@@ -188,14 +189,36 @@ const Segment* Segments::find_home(std::uint32_t pid) const {
   return newest;
 }
 
+namespace {
+
+std::string text_at(const Segment& link, std::uint64_t at) {
+  const auto length = link.view().load<std::uint8_t>(at);
+  return escape(link.view().part(at + 1, std::min<std::uint64_t>(length, shm::kMaxStringLength)));
+}
+
+}  // namespace
+
 std::string string_of(const Segment* link, std::uint32_t number) {
   if (number == 0) return {};
   if (link == nullptr) return fmt::format("#{}", number);
   const shm::LinkLayout layout(shm::contract_of(link->view()));
   if (number > shm::extents_of(link->view(), layout).strings) return fmt::format("#{}", number);
-  const std::uint64_t at = layout.strings + number * shm::kStringBytes;
-  const auto length = link->view().load<std::uint8_t>(at);
-  return escape(link->view().part(at + 1, std::min<std::uint64_t>(length, 31)));
+  return text_at(*link, layout.strings + number * shm::kStringBytes);
+}
+
+Texts texts_of(const Segment* link, const shm::MessageHeader& header) {
+  Texts texts{string_of(link, header.type), string_of(link, header.channel)};
+  if (link == nullptr || (header.flags & shm::kFlagSlab) == 0) return texts;
+  const shm::LinkLayout layout(shm::contract_of(link->view()));
+  if (header.slab >= layout.total_slabs()) return texts;
+  const std::uint64_t at = layout.carried_offset(header.slab);
+  if (header.type == shm::kCarriedText) {
+    texts.type = text_at(*link, at + offsetof(shm::CarriedTexts, type));
+  }
+  if (header.channel == shm::kCarriedText) {
+    texts.channel = text_at(*link, at + offsetof(shm::CarriedTexts, channel));
+  }
+  return texts;
 }
 
 std::string preview_of(const shm::MessageHeader& header, std::span<const std::byte> inline_payload,

@@ -87,6 +87,13 @@ class Segments {
 /// The text of a string of a link, escaped; "" for number 0, "#N" where it cannot be read.
 [[nodiscard]] std::string string_of(const Segment* link, std::uint32_t number);
 
+/// Type and channel of a message, as string_of() gives them, also where the message carries them.
+struct Texts {
+  std::string type;
+  std::string channel;
+};
+[[nodiscard]] Texts texts_of(const Segment* link, const shm::MessageHeader& header);
+
 /// The first bytes of a payload, escaped. `link` holds the slab, if there is one; null: not known.
 [[nodiscard]] std::string preview_of(const shm::MessageHeader& header,
                                      std::span<const std::byte> inline_payload,
