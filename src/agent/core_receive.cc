@@ -45,7 +45,7 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
 [[gnu::noinline]] void AgentCore::look_at_all() {
   if (!still_counts()) return;
   receiver_->drain_whole();
-  look_pace_.note_whole(receiver_->links().size());
+  look_pace_.note_whole(receiver_->looked_at());
 }
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {

@@ -76,8 +76,7 @@ class Receiver {
   [[nodiscard]] const LinkIndex& index() const { return index_; }
   [[nodiscard]] OwnerWatch& owners() { return owners_; }
   // A link is looked at in each look, unless its owner has ended and nothing is left in it; in each
-  // turn, unless its owner has ended and left nothing urgent. To be called where that may have
-  // changed.
+  // turn, unless its owner has ended and left nothing urgent. To be called where that changes.
   void arrange(InLink& link);
   // How many links were visited where not all are: what a test bounds.
   [[nodiscard]] std::uint64_t visits() const { return visits_; }
@@ -103,6 +102,7 @@ class Receiver {
   bool drain_all();
   // The same to where their lanes end now, as far as the table has room.
   void drain_whole();
+  [[nodiscard]] std::size_t looked_at() const { return looked_at_; }  // links, in each look
   // More than a turn looks at.
   [[nodiscard]] bool has_many_links() const { return looked_at_ > kActiveLinks + kSliceLinks; }
   // Those of one agent, whichever of its lives owns them.
