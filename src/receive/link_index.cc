@@ -4,22 +4,27 @@
 
 namespace beeline::receive {
 
+// Links of one life all wait for the same one, and those that wait for one link lie side by side:
+// pass_over() relies on both.
 void LinkIndex::add(InLink& link) {
-  by_key_[{link.key.incarnation, link.key.serial}] = &link;
-  const auto at = by_owner_.insert_or_assign(place_of(link), &link).first;
+  const std::uint32_t owner = link.owner_pid;
+  const std::uint64_t life = link.key.incarnation;
+  const auto at = by_owner_.lower_bound({owner, life, 0});
   link.older = nullptr;
-  if (at != by_owner_.begin()) {
-    InLink* before = std::prev(at)->second;
-    if (before->owner_pid == link.owner_pid) {
-      link.older = before->key.incarnation < link.key.incarnation ? before : before->older;
-    }
+  if (has_life(owner, life)) {
+    link.older = at->second->older;
+  } else if (at != by_owner_.begin() && owner_of(std::prev(at)) == owner) {
+    link.older = std::prev(at)->second;
   }
-  // The link of an earlier life may come later than that of the next life.
-  auto next = by_owner_.upper_bound({link.owner_pid, link.key.incarnation, ~0U});
-  if (next == by_owner_.end() || next->second->owner_pid != link.owner_pid) return;
-  const std::uint64_t life = next->second->key.incarnation;
-  for (; next != by_owner_.end() && next->second->key.incarnation == life; ++next) {
-    next->second->older = &link;
+  by_key_[{life, link.key.serial}] = &link;
+  by_owner_.insert_or_assign(place_of(link), &link);
+  // The link may come later than those of later lives. They wait for it too, but where they wait
+  // for a life in between.
+  for (auto next = by_owner_.upper_bound({owner, life, ~0U});
+       next != by_owner_.end() && owner_of(next) == owner; ++next) {
+    InLink& later = *next->second;
+    if (later.older != nullptr && later.older->key.incarnation >= life) break;
+    later.older = &link;
   }
 }
 

@@ -54,6 +54,39 @@ TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
   EXPECT_EQ(mute.receipt() + liar.receipt(), 0U);
 }
 
+// The life between was passed over when the earlier one came, and so the newest waited for none.
+TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatCameLateAndIsGone) {
+  Peer& between = join(100, 2000);
+  Peer& newest = join(100, 3000);
+  receiver_->close_receipts(*between.link);
+  between.link->owner_gone = true;
+  receiver_->arrange(*between.link);
+  EXPECT_EQ(receiver_->looked_at(), 1U);
+  EXPECT_EQ(newest.link->older, nullptr);
+  Peer& oldest = join(100, 1000);
+  EXPECT_EQ(newest.link->older, oldest.link);
+  EXPECT_EQ(between.link->older, oldest.link);
+  ASSERT_TRUE(receiver_->remove(*oldest.link));
+  EXPECT_EQ(newest.link->older, nullptr);
+  EXPECT_EQ(between.link->older, nullptr);
+}
+
+// No honest owner opens two links in one life.
+TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
+  std::vector<std::unique_ptr<Peer>> peers;
+  std::vector<InLink*> links;
+  for (const auto& [life, serial] : std::vector<std::pair<std::uint64_t, std::uint32_t>>{
+           {1000, 2}, {2000, 2}, {1000, 3}, {2000, 1}, {1000, 1}, {500, 1}}) {
+    peers.push_back(std::make_unique<Peer>(100, life, serial));
+    peers.back()->own = test::make_link(100, test::kReaderPid, {life, serial});
+    links.push_back(test::must(beeline::test::add_in_link(*receiver_, peers.back()->own, 100)));
+  }
+  for (InLink* link : links) {
+    ASSERT_TRUE(receiver_->remove(*link));
+    receiver_->index().each_of(100, [&](const InLink& left) { EXPECT_NE(left.older, link); });
+  }
+}
+
 // Without a place for receipts its owner could not go on, unless it is gone.
 TEST_F(DrainedLivesTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
   Peer& peer = join(100);
