@@ -78,6 +78,7 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
     const std::uint16_t row = vacant_rows_.back();
     if (home_.row(row).incarnation.relaxed_load() == 0) return row;
     vacant_rows_.pop_back();
+    is_noted_.reset(row);
   }
   const std::uint32_t rows = home_.rows_allocated();
   if (rows == shm::kMaxRows) {
@@ -93,6 +94,12 @@ Result<std::uint16_t> HomeMemory::vacant_row() {
     note_vacant(static_cast<std::uint16_t>(row));
   }
   return static_cast<std::uint16_t>(rows);
+}
+
+void HomeMemory::note_vacant(std::uint16_t row) {
+  if (is_noted_.test(row)) return;
+  is_noted_.set(row);
+  vacant_rows_.push_back(row);
 }
 
 void HomeMemory::set_ready() {

@@ -1,6 +1,7 @@
 #pragma once
 // The home of this agent: its segment, the inbox on it, and the memory that both grow into.
 
+#include <bitset>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ class HomeMemory {
   // A vacant row, adding rows where none is. Errors: kFull, kNoMemory.
   [[nodiscard]] Result<std::uint16_t> vacant_row();
   // A row was closed.
-  void note_vacant(std::uint16_t row) { vacant_rows_.push_back(row); }
+  void note_vacant(std::uint16_t row);
 
   // Makes at least `count` entries available. Errors: kNoMemory, kFull.
   [[nodiscard]] Result<void> reserve_entries(std::uint32_t count);
@@ -52,7 +53,8 @@ class HomeMemory {
 
   segment::Owned memory_;
   std::vector<std::uint32_t> free_stack_;
-  std::vector<std::uint16_t> vacant_rows_;  // among them some that were opened since
+  std::vector<std::uint16_t> vacant_rows_;  // each once, and some that were opened since
+  std::bitset<shm::kMaxRows> is_noted_;     // of each row: it is among them
   shm::Home home_;
   shm::Inbox inbox_;
 };
