@@ -171,6 +171,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
     link.taken_by_others[lane] = (1ULL << shm::kMessageCounterBits) - 1;
   }
   receiver.watch_urgent(link);
+  receiver.arrange(link);  // it was placed by what lies at the beginning of its lanes
   link.may_hear_others = true;
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.

@@ -45,6 +45,33 @@ TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
   EXPECT_EQ(second.lease_all(), ids(1, 1));
 }
 
+// The lane has gone round: at its beginning lies what was taken long ago.
+TEST_F(HeirTest, WhatIsUrgentOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
+  for (std::uint32_t i = 0; i <= kContract.urgent_slots; ++i) {
+    peer_->say(Lane::kUrgent);
+    receiver_->drain_all();
+    ASSERT_NE(finish_one(), 0U);
+  }
+  const std::uint64_t id = peer_->say(Lane::kUrgent);
+  receiver_->home().set_ready();
+  Predecessor predecessor(
+      must(OldHome::accept(must(os::duplicate(receiver_->home().fd())), kReaderPid, kReaderLife)),
+      1);
+  Receiver next(must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, Heir::small())));
+  auto link =
+      std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, peer_->pid)), kContract);
+  link->key = peer_->own.key();
+  link->owner_pid = peer_->pid;
+  link->owner_gone = true;
+  InLink* const own =
+      must(inherit_link(next, predecessor, std::move(link), test::receipts_in(peer_->back)));
+  EXPECT_TRUE(own->owner_gone);
+  ASSERT_TRUE(inherit_home(next, predecessor));
+  EXPECT_TRUE(next.has_urgent());
+  next.drain_all();
+  EXPECT_EQ(next.entry(next.take()).header.id, id);
+}
+
 // ---- A life that was fenced and still runs ------------------------------------------------------
 
 TEST_F(HeirTest, WhatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedForItsSender) {
