@@ -256,18 +256,21 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
   return {};
 }
 
-void Client::collect() {
+bool Client::collect() {
   for (std::size_t i = 0; i < kMostCollected && socket_.valid(); ++i) {
     auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
     if (!packet) static_cast<void>(broken(std::move(packet.error())));
-    if (!packet || !*packet) return;
+    if (!packet || !*packet) return false;
     (void)sort(std::move(**packet), 0);
   }
+  return socket_.valid();
 }
 
 std::optional<Announcement> Client::try_next() {
   const std::lock_guard lock(*mutex_);
-  if (announcements_.empty()) collect();
+  // Late answers, which nobody waits for, may lie before the next announcement.
+  while (announcements_.empty() && collect()) {
+  }
   if (announcements_.empty()) return std::nullopt;
   std::optional<Announcement> next(std::move(announcements_.front()));
   announcements_.pop_front();
@@ -277,7 +280,7 @@ std::optional<Announcement> Client::try_next() {
 std::optional<AnnouncedLink> Client::peek_link(Pid owner) {
   const std::unique_lock lock(*mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
-  collect();
+  static_cast<void>(collect());
   for (auto each = announcements_.rbegin(); each != announcements_.rend(); ++each) {
     const auto* link = std::get_if<AnnouncedLink>(&*each);
     if (link == nullptr || link->pid != owner || !link->link.valid()) continue;

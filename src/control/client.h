@@ -168,8 +168,9 @@ class Client {
   }
 
  private:
-  /// Reads what has arrived, as far as one call may take. A failure closes the connection.
-  void collect();
+  /// Reads what has arrived, as far as one call may take: true if more may wait. A failure closes
+  /// the connection.
+  bool collect();
   /// Sends a request without waiting for its answer; returns its seq.
   Result<std::uint64_t> post(const Request& request, std::span<const int> fds = {});
   /// The same where the socket has room, else kFull; the connection stays.
