@@ -282,8 +282,9 @@ Result<void> AgentCore::inherit_links(std::uint32_t count, receive::Predecessor&
     if (!next) return tl::unexpected(std::move(next.error()));
     const shm::LinkKey key{next->incarnation, next->serial};
     const bool is_held = predecessor.home.holds(key);
-    if (!is_held && (is_short || !next->link.valid())) {
-      postponed_.add(next->pid, key);
+    const bool is_late = postponed_.has_older(next->pid, key.incarnation);
+    if (!is_held && (is_short || is_late || !next->link.valid())) {
+      postponed_.add_shared(next->pid, key);
     } else if (!next->link.valid()) {
       // Others that have come with it are in by now.
       if (tries_left-- == 0 || !client_.tell(key.incarnation, key.serial)) {

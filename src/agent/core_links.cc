@@ -150,6 +150,7 @@ Result<void> AgentCore::accept_link(control::AnnouncedLink& announced) {
   shm::open_row(receiver_->home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns,
                 link->known_since_ns);
   link->row = *row;
+  if (postponed_.is_shared(key)) link->allow_for_others();
   link->watch_owner();
   receive::InLink& added = receiver_->add(std::move(link));
   join_life(added);

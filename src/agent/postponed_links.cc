@@ -8,6 +8,16 @@ bool PostponedLinks::add(Pid owner, const shm::LinkKey& key) {
   return links_.try_emplace(place, Waiting{owner}).second;
 }
 
+void PostponedLinks::add_shared(Pid owner, const shm::LinkKey& key) {
+  add(owner, key);
+  links_[{key.incarnation, key.serial}].is_shared = true;
+}
+
+bool PostponedLinks::is_shared(const shm::LinkKey& key) const {
+  const auto found = links_.find({key.incarnation, key.serial});
+  return found != links_.end() && found->second.is_shared;
+}
+
 void PostponedLinks::remove(const shm::LinkKey& key) {
   const auto found = links_.find({key.incarnation, key.serial});
   if (found == links_.end()) return;

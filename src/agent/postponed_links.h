@@ -19,6 +19,9 @@ class PostponedLinks {
  public:
   // False: it waits already.
   bool add(Pid owner, const shm::LinkKey& key);
+  // The same at a take-over: the life before ours was told of it too, and may take from it.
+  void add_shared(Pid owner, const shm::LinkKey& key);
+  [[nodiscard]] bool is_shared(const shm::LinkKey& key) const;
   void remove(const shm::LinkKey& key);
   // Nothing was asked of this coordinator yet.
   void ask_anew();
@@ -44,6 +47,7 @@ class PostponedLinks {
   struct Waiting {
     Pid owner = 0;
     std::int64_t next_ns = 0;  // when it may be asked for
+    bool is_shared = false;
   };
   std::map<Key, Waiting> links_;  // the oldest life first
   std::set<std::pair<Pid, Key>> by_owner_;

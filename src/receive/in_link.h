@@ -127,6 +127,12 @@ struct InLink {
     return may_send && !quarantined() && (sink.valid() || owner_gone) && !is_a_successors() &&
            !older_hold_messages();
   }
+  // A life before ours may have taken from it, or takes still. Until its owner is seen to have
+  // turned to us nobody knows how far; it has no more ids.
+  void allow_for_others() {
+    may_hear_others = true;
+    for (std::uint64_t& taken : taken_by_others) taken = (1ULL << shm::kMessageCounterBits) - 1;
+  }
   // Messages lie in it that are ours to take, now or later.
   [[nodiscard]] bool holds_messages() const {
     return may_send && !quarantined() && has_message() && !is_a_successors();

@@ -167,12 +167,10 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
     link.position[lane] = inherited.cursors[lane];
-    // Until its owner is seen to have turned to us nobody knows how far; it has no more ids.
-    link.taken_by_others[lane] = (1ULL << shm::kMessageCounterBits) - 1;
   }
+  link.allow_for_others();
   receiver.watch_urgent(link);
   receiver.arrange(link);  // it was placed by what lies at the beginning of its lanes
-  link.may_hear_others = true;
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
