@@ -354,6 +354,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
     gone_.push_back({announced.incarnation, announced.serial});
   } else {
     join_life(**inherited);
+    if ((*inherited)->owner_gone) Ended(*this).end_owner(**inherited);
   }
   return {};
 }

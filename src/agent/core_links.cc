@@ -55,6 +55,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
     known->may_send |= announced.may_send;  // its owner may have become a child of ours
     set_owner_place(*known, index);         // a new coordinator has a new directory
     join_life(*known);
+    if (known->owner_gone) Ended(*this).end_owner(*known);
     receiver_->arrange(*known);
   } else if (postponed_.has_older(pid, key.incarnation)) {
     postponed_.add(pid, key);
