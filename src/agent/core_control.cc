@@ -60,6 +60,7 @@ void AgentCore::poll_control() {
 void AgentCore::handle_announcements() {
   const News::Taken taken = news_.taken();
   while (auto next = client_.try_next()) handle(std::move(*next));
+  hears_more_ = false;
   news_.note_read(taken);
 }
 

@@ -253,8 +253,12 @@ Result<Peer> AgentCore::peer(std::string_view name) {
                      now.looked_ns < known->second.looked_ns + kNameLife;
   if (open && (fresh || is_placing())) return *open;  // who is missing is not replaced
   Pid found = find_pid(name);
-  // A coordinator that is gone has published nobody new.
-  if (found == 0) handle_announcements();
+  // A coordinator that is gone has published nobody new. It is seen to be gone behind all that it
+  // has announced.
+  const std::int64_t end_ns = os::monotonic_ns() + options_.control_timeout.count();
+  for (bool more = found == 0; more && os::monotonic_ns() < end_ns; more = hears_more_) {
+    handle_some_announcements();
+  }
   if (found == 0 && client_.closed()) {
     if (auto done = resume_in_call(); !done) return tl::unexpected(std::move(done.error()));
     found = find_pid(name);
