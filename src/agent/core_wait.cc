@@ -59,7 +59,8 @@ bool AgentCore::drain_fully(std::int64_t longest_ns) {
 std::int64_t AgentCore::longest_block() const {
   if (goes_on()) return kShortest;
   std::int64_t longest = belt_ns_;
-  if (!postponed_.empty()) longest = std::min(longest, kOwing);  // the same
+  // Nobody rings when there is room for a link that waits.
+  if (!postponed_.empty()) longest = std::min(longest, kOwing);
   if (const std::int64_t next = next_payment_ns(); next != kNever) {
     longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
   }

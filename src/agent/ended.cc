@@ -7,10 +7,11 @@ namespace beeline {
 
 namespace {
 
-// In one turn: so many links of the ended are looked after because something happened to them, of
-// so many the coordinator is told that they are forgotten, and so many are looked after in case a
-// life that was fenced still writes.
+// A turn looks after at most so many links to which something has happened, and tells the
+// coordinator of at most so many that this agent has forgotten.
 constexpr std::size_t kCalledPerTurn = 128;
+// A turn looks after so many of the other links of the ended, one after the other, because a life
+// that was fenced may still write into them.
 constexpr std::size_t kEndedPerTurn = 16;
 
 }  // namespace

@@ -95,7 +95,9 @@ bool Receiver::drain_all() {
     if (!drain(link, budget_)) continue;
     taken = true;
     if (stop_looking(link)) {
-      --i;  // another one lies here now, which was not looked at
+      // Another one lies here now, which was not looked at. SUBTLE: 0 wraps round, and the loop
+      // adds one before it compares.
+      --i;
     } else if (i >= kActiveLinks) {
       move_to_front(i);
     }
@@ -144,7 +146,8 @@ bool Receiver::serve_queue() {
   return taken;
 }
 
-// The last of the active ones goes where this one was: the order of the others means nothing.
+// Puts a link before all others that are active. Where it was not active the last of those makes
+// room and goes to its old place: links behind the active ones are in no order.
 void Receiver::move_to_front(std::size_t at) {
   if (at >= watched_) return;  // nothing comes from the ended any more
   if (at >= kActiveLinks) {
