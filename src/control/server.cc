@@ -176,6 +176,8 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
       return read_keeper();
     case Source::kLife:
       return end_of_life(id);
+    case Source::kLingering:
+      return settle_lingering(id);
     case Source::kSignal: {
       signalfd_siginfo info{};
       if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;

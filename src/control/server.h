@@ -17,6 +17,7 @@
 #include <beeline/result.h>
 
 #include "src/control/hive.h"
+#include "src/control/lingering.h"
 #include "src/control/takeover.h"
 #include "src/control/turns.h"
 #include "src/os/fd.h"
@@ -81,7 +82,14 @@ class Server final : public Outbox {
     bool owes_deaths = false;     // its agent is to be told of them when there is room
     std::optional<Error> doomed;  // why it is closed at the end of this turn
   };
-  enum class Source : std::uint64_t { kListener = 1, kKeeper, kSignal, kSession, kLife };
+  enum class Source : std::uint64_t {
+    kListener = 1,
+    kKeeper,
+    kSignal,
+    kSession,
+    kLife,
+    kLingering,
+  };
   static constexpr int kIdBits = 56;  // as many as an incarnation has
   static constexpr std::uint64_t tag_of(Source source, std::uint64_t id) {
     return static_cast<std::uint64_t>(source) << kIdBits | id;
@@ -122,6 +130,8 @@ class Server final : public Outbox {
   bool may_send_fds(Session& session, std::size_t count);
   /// Its client has received all; others of its user may wait for that.
   void settle_fds(Session& session);
+  /// The peer of a dropped connection has read something.
+  void settle_lingering(std::uint64_t id);
   void flush_held();
   /// Drops whoever makes most packets wait if its user's are too many.
   void limit_queues(const Session& session);
@@ -130,6 +140,8 @@ class Server final : public Outbox {
   void want_write(Session& session, bool wanted);
   void doom(Session& session, Error reason);
   void close_doomed();
+  /// Closes its socket, now or when its client has received all descriptors.
+  void close(Session& session);
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
   /// Files were removed and made again: listens where the keeper does, writes to the log that has
@@ -154,6 +166,7 @@ class Server final : public Outbox {
   std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;
   std::map<std::uint64_t, Pid> watched_;  // incarnation -> agent
   std::vector<std::uint64_t> doomed_;
+  Lingering lingering_;
   Turns turns_;
   std::deque<std::uint64_t> silent_;  // connections that came and may have said nothing yet
   std::set<std::uint64_t> held_;      // they wait until others of their users have received

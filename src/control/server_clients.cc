@@ -28,7 +28,6 @@ constexpr std::size_t kFdsOfConnection = 2;  // the socket, and the pidfd of who
 constexpr std::size_t kPart = 16;
 constexpr std::size_t kLeastReturning = 8;  // connections, each as much as a packet may bring
 constexpr std::size_t kMostReturning = 128;
-constexpr std::size_t kNothingUnread = 64;  // bytes; less than any packet takes
 
 std::size_t less(std::size_t a, std::size_t b) { return a - std::min(a, b); }
 
@@ -69,7 +68,7 @@ void Server::refuse_client() {
 Stock Server::connection_stock() const {
   const std::size_t limit = descriptor_limit();
   const std::size_t idle = hive_->registry.shares().used(Resource::kConnections);
-  const std::size_t agents = sessions_.size() - std::min(sessions_.size(), idle);
+  const std::size_t agents = less(sessions_.size() + lingering_.size(), idle);
   const std::size_t left =
       less(limit, kOwnFds + hive_->keeper.held() + agents + idle * kFdsOfConnection);
   const std::size_t for_clients = less(less(limit, room_for_all()), agents) / kFdsOfConnection;
@@ -95,8 +94,11 @@ Result<void> Server::make_room(uid_t user, pid_t process) {
     return life != nullptr && life->session == 0 && life->os_pid == process;
   };
   const auto& agents = hive_->registry.agents();
-  if (held < share_of(stock, held, Claim::kReturning) &&
-      std::any_of(agents.begin(), agents.end(), returns)) {
+  const auto returning =
+      static_cast<std::size_t>(std::count_if(agents.begin(), agents.end(), returns));
+  // One that comes back has closed the connection that it has lost; a child of it may hold that.
+  if (returning != 0 && lingering_.count_of(process) <= returning &&
+      held < share_of(stock, held, Claim::kReturning)) {
     return {};
   }
   Session* longest = nullptr;
@@ -274,7 +276,7 @@ void Server::limit_queues(const Session& session) {
 
 bool Server::may_send_fds(Session& session, std::size_t count) {
   if (count == 0) return true;
-  if (session.sent_fds != 0 && session.socket.unread_bytes() < kNothingUnread) {
+  if (session.sent_fds != 0 && has_read_all(session.socket)) {
     settle_fds(session);
   }
   if (session.sent_fds != 0 && session.sent_fds + count > kMaxSentFds) return false;
@@ -293,7 +295,7 @@ bool Server::may_send_fds(Session& session, std::size_t count) {
   if (fits()) return true;
   for (const auto& [id, other] : sessions_) {
     if (other->caller.uid != user || other->sent_fds == 0) continue;
-    if (other->socket.unread_bytes() < kNothingUnread) {
+    if (has_read_all(other->socket)) {
       settle_fds(*other);
     } else {
       want_write(*other, true);
@@ -310,6 +312,10 @@ void Server::settle_fds(Session& session) {
   fds_settled_ |= count != 0 && !held_.empty();
 }
 
+void Server::settle_lingering(std::uint64_t id) {
+  if (lingering_.settle(id, hive_->registry.shares())) fds_settled_ |= !held_.empty();
+}
+
 void Server::flush_held() {
   if (!std::exchange(fds_settled_, false)) return;
   for (const std::uint64_t id : std::exchange(held_, {})) {
@@ -319,7 +325,7 @@ void Server::flush_held() {
 
 void Server::flush(Session& session) {
   Shares& shares = hive_->registry.shares();
-  const bool all_read = session.sent_fds != 0 && session.socket.unread_bytes() < kNothingUnread;
+  const bool all_read = session.sent_fds != 0 && has_read_all(session.socket);
   if (all_read) settle_fds(session);
   while (!session.queue.empty() && !session.doomed) {
     const Outgoing& next = session.queue.front();
@@ -407,18 +413,40 @@ void Server::close_doomed() {
       const DroppedAnnouncement last{reason.code, reason.text};
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }
-    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, session->socket.fd(), nullptr);
-    session->socket.close();
     for (const Outgoing& lost : session->queue) count_taken(lost.place);
     Shares& shares = hive_->registry.shares();
     shares.give_back(session->caller.uid, Resource::kQueuedBytes, session->queued_bytes);
-    settle_fds(*session);
     if (session->is_counted) shares.give_back(session->caller.uid, Resource::kConnections, 1);
+    close(*session);
     forget_session(*hive_, id);
     if (session->caller.pid != kNoPid) {
       lose_connection(*hive_, session->caller.pid, session->caller.incarnation, id);
     }
   }
+}
+
+void Server::close(Session& session) {
+  const int fd = session.socket.fd();
+  if (session.sent_fds == 0 || has_read_all(session.socket)) {
+    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    session.socket.close();
+    settle_fds(session);
+    return;
+  }
+  const std::uint64_t id = session.caller.session;
+  lingering_.add(id,
+                 {.socket = std::move(session.socket),
+                  .user = session.caller.uid,
+                  .process = session.caller.os_pid,
+                  .sent_fds = session.sent_fds},
+                 hive_->registry.shares());
+  // Edge-triggered: once now, with each packet that the peer reads, and when it closes its end.
+  // Also one that has closed may come here: it ends the connection before it drops what it has not
+  // read.
+  epoll_event event{};
+  event.events = EPOLLOUT | EPOLLET;
+  event.data.u64 = tag_of(Source::kLingering, id);
+  (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
 void Server::release(std::uint64_t session) {

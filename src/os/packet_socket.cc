@@ -271,6 +271,10 @@ void PacketSocket::refuse_more() noexcept {
   if (valid()) ::shutdown(fd_.get(), SHUT_RD);
 }
 
+void PacketSocket::end() noexcept {
+  if (valid()) ::shutdown(fd_.get(), SHUT_RDWR);
+}
+
 Result<bool> PacketSocket::try_send(std::string_view text, std::span<const int> fds) {
   if (auto checked = check_sendable(fd_.get(), text, fds); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));

@@ -113,6 +113,8 @@ class PacketSocket {
   [[nodiscard]] bool valid() const noexcept { return fd_.valid(); }
   /// Whatever the peer sends from here on fails there; what has arrived can still be taken.
   void refuse_more() noexcept;
+  /// Nothing is sent over it any more, in either direction; what has arrived can still be taken.
+  void end() noexcept;
   /// Closes it; the peer finds kClosed after the packets that are under way.
   void close() noexcept { fd_.reset(); }
   /// How much memory of what was sent the peer has not read yet; 0: it has read all, or the kernel
