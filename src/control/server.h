@@ -133,6 +133,10 @@ class Server final : public Outbox {
   /// The peer of a dropped connection has read something.
   void settle_lingering(std::uint64_t id);
   void flush_held();
+  /// May others of its user wait until its client has received more?
+  [[nodiscard]] bool holds_others(const Session& session) const {
+    return session.sent_fds != 0 && !held_.empty();
+  }
   /// Drops whoever makes most packets wait if its user's are too many.
   void limit_queues(const Session& session);
   /// The socket has room again.

@@ -347,7 +347,7 @@ void Server::flush(Session& session) {
     count_taken(next.place);
     session.queue.pop_front();
   }
-  want_write(session, session.owes_deaths || (session.sent_fds != 0 && !held_.empty()));
+  want_write(session, session.owes_deaths || holds_others(session));
 }
 
 bool Server::send_now(std::uint64_t session_id, const std::string& text) {
@@ -374,7 +374,7 @@ void Server::go_on(Session& session) {
   flush(session);
   if (!session.queue.empty() || session.doomed || !session.owes_deaths) return;
   session.owes_deaths = false;
-  want_write(session, false);
+  want_write(session, holds_others(session));
   if (Agent* agent = hive_->registry.agent(session.caller.pid)) tell_deaths(*hive_, *agent);
 }
 
@@ -390,6 +390,9 @@ void Server::want_write(Session& session, bool wanted) {
 void Server::doom(Session& session, Error reason) {
   if (session.doomed) return;
   session.doomed = std::move(reason);
+  // Nothing of it is sent any more: the rest of its user's queues is judged without it.
+  hive_->registry.shares().give_back(session.caller.uid, Resource::kQueuedBytes,
+                                     std::exchange(session.queued_bytes, 0));
   doomed_.push_back(session.caller.session);
 }
 
@@ -415,7 +418,6 @@ void Server::close_doomed() {
     }
     for (const Outgoing& lost : session->queue) count_taken(lost.place);
     Shares& shares = hive_->registry.shares();
-    shares.give_back(session->caller.uid, Resource::kQueuedBytes, session->queued_bytes);
     if (session->is_counted) shares.give_back(session->caller.uid, Resource::kConnections, 1);
     close(*session);
     forget_session(*hive_, id);
