@@ -69,6 +69,11 @@ std::size_t descriptors_used(Hive& hive) {
   return std::max(hive.keeper.held(), hive.registry.shares().used(Resource::kDescriptors));
 }
 
+Asked descriptor_of_link(Hive& hive, const Agent& owner) {
+  return {owner.uid, "file descriptors of agents and links",
+          hive.registry.shares().held(owner.uid, Resource::kDescriptors), 1, raise_the_limit()};
+}
+
 }  // namespace
 
 Claim claim_of(uid_t user) { return is_trusted(user) ? Claim::kOwner : Claim::kOther; }
@@ -115,10 +120,15 @@ Result<void> admit_link(Hive& hive, const Agent& owner, Pid reader) {
   }
   descriptors.for_owner = descriptors.total / kPart;
   descriptors.used = descriptors_used(hive);
-  const Asked fds{owner.uid, "file descriptors of agents and links",
-                  hive.registry.shares().held(owner.uid, Resource::kDescriptors), 1,
-                  raise_the_limit()};
-  return admit(descriptors, fds, claim);
+  return admit(descriptors, descriptor_of_link(hive, owner), claim);
+}
+
+Result<void> admit_answer(Hive& hive, const Agent& owner) {
+  Stock descriptors;
+  descriptors.total = room_for_all();
+  descriptors.for_returning = room_to_return();
+  descriptors.used = descriptors_used(hive);
+  return admit(descriptors, descriptor_of_link(hive, owner), Claim::kOwner);
 }
 
 }  // namespace beeline::control

@@ -21,6 +21,10 @@ namespace beeline::control {
 /// as above.
 [[nodiscard]] Result<void> admit_link(Hive& hive, const Agent& owner, Pid reader);
 
+/// Room for a link that answers one: what lies in that one could not be read without it. It may
+/// take all but what is kept for the next lives of agents. Errors: kFull as above.
+[[nodiscard]] Result<void> admit_answer(Hive& hive, const Agent& owner);
+
 /// The right by which a user claims a share.
 [[nodiscard]] Claim claim_of(uid_t user);
 

@@ -79,9 +79,9 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                     {caller.incarnation, request.serial});
 }
 
-/// Is there room for one more link of this owner to this reader, here and at the keeper. A link
-/// back to somebody whose link is there already is let in by all but the owner's own limit: what
-/// lies in that one could not be read without it.
+/// Is there room for one more link of this owner to this reader, here and at the keeper? There may
+/// be as many links back as the reader has links to the owner, whatever the owner's share is. Each
+/// further one is a new link: otherwise one link would let in those of all later lives.
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   if (hive.registry.count_of(owner) >= kMaxLinksOfAgent) {
     return fail(ErrorCode::kFull,
@@ -89,8 +89,10 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
                             "another agent",
                             owner, hive.registry.count_of(owner), kMaxLinksOfAgent));
   }
-  if (hive.registry.has_link_between(reader, owner)) return {};
-  return admit_link(hive, *hive.registry.agent(owner), reader);
+  const Agent& agent = *hive.registry.agent(owner);
+  const bool answers = owner != reader && hive.registry.count_between(owner, reader) <
+                                              hive.registry.count_between(reader, owner);
+  return answers ? admit_answer(hive, agent) : admit_link(hive, agent, reader);
 }
 
 /// The life that owns a link; null if only its number is known.

@@ -105,6 +105,11 @@ std::vector<LinkEntry*> Registry::links_between(Pid owner, Pid reader) {
   return result;
 }
 
+std::size_t Registry::count_between(Pid owner, Pid reader) const {
+  const auto found = between_.find({owner, reader});
+  return found == between_.end() ? 0 : found->second.size();
+}
+
 bool Registry::has_link_between(Pid owner, Pid reader) const {
   return between_.contains({owner, reader});
 }

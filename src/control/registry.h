@@ -151,6 +151,7 @@ class Registry {
   [[nodiscard]] std::size_t count_to(Pid reader, uid_t user) const;
   /// Those of all lives of `owner` for `reader`, the oldest life first.
   [[nodiscard]] std::vector<LinkEntry*> links_between(Pid owner, Pid reader);
+  [[nodiscard]] std::size_t count_between(Pid owner, Pid reader) const;
   [[nodiscard]] bool has_link_between(Pid owner, Pid reader) const;
   /// The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);

@@ -26,7 +26,7 @@ enum class Resource : std::uint8_t {
 inline constexpr std::size_t kResources = 5;
 
 enum class Claim : std::uint8_t {
-  kReturning,  ///< of an agent that is registered: it comes back, or answers a link
+  kReturning,  ///< of an agent that is registered: it comes back
   kOwner,      ///< something new of the hive's own user or of root
   kOther,      ///< something new of another user
 };

@@ -187,6 +187,46 @@ TEST_F(SharesOfHiveTest, AGuestWhoseSendersEndUnreadTakesNotAllLinks) {
   EXPECT_TRUE(is_ok(reader.open(sender.pid())));
 }
 
+// A link back is let in whatever its owner holds, once for each link that it answers.
+TEST_F(SharesOfHiveTest, OneLinkToAGuestLetsNotInThoseOfAllItsLives) {
+  TestAgent reader = agent(named("reader"));
+  const int first = as_guest(kGuest, [] {
+    static TestAgent life;
+    return life.attach(named("again")) && life.provide(true) ? static_cast<int>(life.pid()) : -1;
+  });
+  ASSERT_GT(first, 0);
+  ASSERT_TRUE(is_ok(reader.open(static_cast<Pid>(first))));
+  kill_child(guests_.back());
+  guests_.pop_back();
+  const Pid to = reader.pid();
+  const int opened = as_guest(kGuest, [to] {
+    std::string refusal;
+    (void)attach_many(refusal);  // from here on only links back can come
+    for (int count = 0;; ++count) {
+      TestAgent life;
+      const bool attached = life.attach(named("again")) && life.provide(true);
+      if (!attached) return -1;
+      const auto sent = life.open(to);
+      if (!sent) return sent.error().text.find("its share") != std::string::npos ? count : -1;
+      life.publish(1, 0);
+      if (!life.client.detach({})) return -1;
+    }
+  });
+  EXPECT_EQ(opened, 1);
+  const int yourself = as_guest(kSecondGuest, [] {
+    for (int count = 0;; ++count) {
+      TestAgent life;
+      if (!life.attach(named("self")) || !life.provide(true)) return -1;
+      const auto sent = life.open(life.pid());
+      if (!sent) return sent.error().text.find("its share") != std::string::npos ? count : -1;
+      life.publish(1, 0);
+      if (!life.client.detach({})) return -1;
+    }
+  });
+  EXPECT_GT(yourself, 1) << "or refused for another reason than the share";
+  EXPECT_TRUE(is_ok(TestAgent(agent(named("newcomer"))).open(to)));
+}
+
 TEST_F(SharesOfHiveTest, AGuestsIdleConnectionsStopNobody) {
   TestAgent reader = agent(named("reader"));
   const int count = as_guest(kGuest, connect_all);
