@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -26,6 +27,7 @@ constexpr std::size_t kMaxQuickDeaths = 20;
 constexpr std::int64_t kQuickNs = 10'000'000'000;
 constexpr std::chrono::seconds kBackOff{1};
 constexpr std::chrono::milliseconds kShortPause{10};
+constexpr std::int64_t kTellAgainNs = 100'000'000;
 constexpr std::int64_t kDownNs = 3'000'000'000;
 constexpr std::chrono::seconds kLastWait{2};
 constexpr std::size_t kMaxRecordBytes = 128 * 1024;
@@ -73,6 +75,7 @@ Result<void> Keeper::start_coordinator() {
   socket_ = std::move(ends->first);
   ends->second.close();  // so that we see the end of the child's
   served_ = false;
+  tell_at_ns_ = 0;    // the fork has brought it the listener and the files of now
   ++facts_.restarts;  // as the next one will count them
   auto pidfd = os::open_pidfd(child);
   if (!pidfd) {
@@ -119,7 +122,8 @@ void Keeper::wait_for_events() {
                                files_->watch_fd()};
   auto timeout = std::chrono::nanoseconds::max();
   if (kill_at_ns_ != 0 || ready_) {
-    const std::int64_t until_ns = kill_at_ns_ != 0 ? kill_at_ns_ : files_->next_look_ns();
+    std::int64_t until_ns = kill_at_ns_ != 0 ? kill_at_ns_ : files_->next_look_ns();
+    if (tell_at_ns_ != 0) until_ns = std::min(until_ns, tell_at_ns_);
     timeout = std::chrono::nanoseconds(until_ns - os::monotonic_ns());
   }
   (void)os::poll_readable(fds, timeout);
@@ -127,6 +131,7 @@ void Keeper::wait_for_events() {
   drain();
   read_signal();
   if (ready_ && !quit_ && os::monotonic_ns() >= files_->next_look_ns()) mend_files();
+  if (tell_at_ns_ != 0 && os::monotonic_ns() >= tell_at_ns_) tell_files();
   if (kill_at_ns_ != 0 && os::monotonic_ns() >= kill_at_ns_) {
     log_.warn("coordinator_hangs", "process={}", child_);
     quit_ = true;
@@ -135,13 +140,19 @@ void Keeper::wait_for_events() {
 
 void Keeper::mend_files() {
   // Files that go while we end in order are nobody's loss.
-  if (kill_at_ns_ != 0 || !files_->mend(log_) || !socket_.valid()) return;
+  if (kill_at_ns_ == 0 && files_->mend(log_)) tell_at_ns_ = os::monotonic_ns();
+}
+
+void Keeper::tell_files() {
+  tell_at_ns_ = 0;
+  if (!socket_.valid() || kill_at_ns_ != 0) return;
   const int listener = files_->listener().fd();
   const auto told = socket_.try_send(kFilesVerb, {&listener, 1});
-  if (!told || !*told) {
-    log_.warn("coordinator_not_told", "text={}",
-              in_quotes(told ? "it takes nothing" : told.error().text));
-  }
+  const bool failed = !told || !*told;
+  if (failed) tell_at_ns_ = os::monotonic_ns() + kTellAgainNs;
+  if (std::exchange(is_untold_, failed) || !failed) return;
+  log_.warn("coordinator_not_told", "text={}",
+            in_quotes(told ? "it takes nothing" : told.error().text));
 }
 
 void Keeper::drain() {
@@ -184,6 +195,8 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
     served_ = true;
   } else if (text.starts_with(kFailedVerb)) {
     last_words_ = text.substr(sizeof(kFailedVerb) - 1);
+  } else if (text == kFilesVerb) {
+    tell_at_ns_ = os::monotonic_ns() + kTellAgainNs;
   } else if (text == kQuitVerb) {
     quit_ = true;
   }

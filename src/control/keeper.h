@@ -53,8 +53,10 @@ class Keeper {
   /// lacks just now.
   void restart_coordinator();
   void wait_for_events();
-  /// Looks after the files if it is time, and tells the coordinator what it has to know.
+  /// Looks after the files, and notes that the coordinator has to know if it has.
   void mend_files();
+  /// Hands the listener to the coordinator, which looks after its own files then.
+  void tell_files();
   /// Why the first coordinator ended before it served. `status` as of waitpid().
   [[nodiscard]] Error early_end(int status) const;
   /// Reads all that the coordinator has said, of a dead one to its last word. Gives up only if we
@@ -80,6 +82,8 @@ class Keeper {
   bool ready_ = false;                  // some coordinator has served
   bool served_ = false;                 // this one has answered a request
   bool quit_ = false;
+  std::int64_t tell_at_ns_ = 0;  // when to tell the coordinator of files; 0: it has been told
+  bool is_untold_ = false;       // to tell it has failed
   std::int64_t kill_at_ns_ = 0;  // told to end: when the coordinator's time is over
 };
 

@@ -137,7 +137,7 @@ void KeeperClient::hold(std::string_view key, std::size_t count) {
 }
 
 Result<std::optional<os::Packet>> KeeperClient::try_next() {
-  return socket_.try_receive(kMaxPacketBytes);
+  return socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
 }
 
 }  // namespace beeline::control

@@ -65,7 +65,8 @@ class KeeperClient {
   [[nodiscard]] Result<void> settle_patiently();
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
-  /// The next packet of the keeper, nullopt if none waits.
+  /// The next packet of the keeper, nullopt if none waits. One whose descriptors found no room here
+  /// says so.
   [[nodiscard]] Result<std::optional<os::Packet>> try_next();
 
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }

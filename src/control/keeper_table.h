@@ -21,8 +21,8 @@ using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds
 // beside it, which replace those before), note KEY newline VALUE (a new value, its fds are as they
-// were), drop KEY, serving, served, quit, failed TEXT. The keeper says: down, files (with the
-// listener).
+// were), drop KEY, serving, served, quit, failed TEXT, files (tell me again). The keeper says:
+// down, files (with the listener).
 inline constexpr char kKeepVerb[] = "keep ";
 inline constexpr char kNoteVerb[] = "note ";
 inline constexpr char kDropVerb[] = "drop ";

@@ -171,7 +171,8 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
   const std::uint64_t id = tag & ((1ULL << kIdBits) - 1);
   switch (static_cast<Source>(tag >> kIdBits)) {
     case Source::kListener:
-      return accept_clients();
+      (void)accept_clients();
+      return;
     case Source::kKeeper:
       return read_keeper();
     case Source::kLife:
@@ -219,34 +220,39 @@ void Server::end_of_life(std::uint64_t incarnation) {
 // ---- The end ------------------------------------------------------------------------------------
 
 void Server::read_keeper() {
+  // So that a listener finds room; the one before it leaves as much.
+  reserve_.reset();
   for (;;) {
     auto packet = keeper_.try_next();
-    if (!packet) {
-      // What it has said stays in the socket, and the socket readable.
-      keeper_lost_ = packet.error().code == ErrorCode::kClosed;
-      return;
-    }
-    if (!*packet) return;
+    // What it has said stays in the socket, and the socket readable.
+    if (!packet) keeper_lost_ = packet.error().code == ErrorCode::kClosed;
+    if (!packet || !*packet) break;
     if ((*packet)->text == kDownVerb) {
       hive_->going_down = true;
       hive_->down_reason = "the keeper was told to end";
     } else if ((*packet)->text == kFilesVerb) {
-      follow_files(std::move((*packet)->fds));
+      follow_files(std::move(**packet));
     }
   }
+  reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-void Server::follow_files(std::vector<os::UniqueFd> fds) {
+void Server::follow_files(os::Packet packet) {
+  if (packet.lost_fds) keeper_.say(kFilesVerb);
+  if (!packet.fds.empty() && !hive_->going_down) follow_listener(std::move(packet.fds[0]));
   (void)log_.follow();
   (void)hive_->state.renew();
   hive_->state.report(log_);
-  if (fds.size() != 1 || hive_->going_down) return;
-  auto listener = os::PacketSocket::from_fd(std::move(fds[0]));
+}
+
+void Server::follow_listener(os::UniqueFd fd) {
+  auto listener = os::PacketSocket::from_fd(std::move(fd));
   if (!listener) {
     log_.warn("listener_refused", "text={}", in_quotes(listener.error().text));
     return;
   }
-  accept_clients();  // those who have connected to the old one
+  // Those who have connected to the old one, if it is another: nobody accepts them later.
+  for (int count = 0; count <= os::kBacklog && accept_clients(); count += kAcceptsPerTurn) continue;
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
   listener_ = std::move(*listener);
   if (auto added = add(listener_.fd(), Source::kListener, 0, EPOLLIN); !added) {

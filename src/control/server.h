@@ -62,6 +62,7 @@ class Server final : public Outbox {
   [[nodiscard]] std::uint64_t dropped_clients() const override { return dropped_clients_; }
 
  private:
+  static constexpr int kAcceptsPerTurn = 16;
   static constexpr std::uint32_t kNoPlace = shm::kMaxAgents;
   struct Outgoing {
     std::string text;
@@ -107,8 +108,10 @@ class Server final : public Outbox {
   void take_turn(Session& session);
 
   // The rest of the clients is in server_clients.cc.
-  void accept_clients();
-  void refuse_client();
+  /// Returns whether more of them may wait.
+  bool accept_clients();
+  /// For want of descriptors. Returns whether one was there.
+  bool refuse_client();
   void add_client(os::PacketSocket socket);
   /// A place for one more connection that is no agent's, if need be that of a silent one. Errors:
   /// kFull.
@@ -150,7 +153,8 @@ class Server final : public Outbox {
   void read_keeper();
   /// Files were removed and made again: listens where the keeper does, writes to the log that has
   /// its name, and saves the state.
-  void follow_files(std::vector<os::UniqueFd> fds);
+  void follow_files(os::Packet packet);
+  void follow_listener(os::UniqueFd fd);
   /// After each look at the sockets: see Hive::listened_ns.
   void count_listening();
   /// Says to the keeper what it has not heard, and to others what had to wait for that.

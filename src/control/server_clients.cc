@@ -20,7 +20,6 @@
 namespace beeline::control {
 namespace {
 
-constexpr int kAcceptsPerTurn = 16;
 constexpr int kMaxLastPackets = 4096;
 
 constexpr std::size_t kOwnFds = 32;          // of the coordinator beside agents and clients
@@ -33,33 +32,37 @@ std::size_t less(std::size_t a, std::size_t b) { return a - std::min(a, b); }
 
 }  // namespace
 
-void Server::accept_clients() {
+bool Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
-    if (socket && !*socket) return;
+    if (socket && !*socket) return false;
     hive_->all_heard = false;
     if (!socket) {
       if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
         log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
       }
       const int reason = socket.error().sys_errno;
-      if (reason == EMFILE || reason == ENFILE) refuse_client();
-      return;
+      return (reason == EMFILE || reason == ENFILE) && refuse_client();
     }
     add_client(std::move(**socket));
   }
+  return true;
 }
 
-void Server::refuse_client() {
+bool Server::refuse_client() {
   reserve_.reset();
-  if (auto socket = listener_.accept(); socket && *socket) {
+  auto socket = listener_.accept();
+  const bool accepted = socket && *socket;
+  if (accepted) {
     const DroppedAnnouncement reason{
         ErrorCode::kFull,
         "the coordinator has no file descriptor left: raise its limit (ulimit -n)"};
     (void)(*socket)->try_send(build(AnnouncedValue(reason)));
     ++dropped_clients_;
+    (*socket)->close();
   }
   reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return accepted;
 }
 
 // An agent needs one descriptor of its own for its connection, and the keeper's share is held here,

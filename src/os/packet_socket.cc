@@ -24,7 +24,6 @@ namespace beeline::os {
 namespace {
 
 constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD, Linux 6.5; the headers of Debian 12 lack it
-constexpr int kBacklog = 4096;  // a restarted coordinator finds all its agents in the queue
 constexpr std::size_t kControlBytes = CMSG_SPACE(kMaxPacketFds * sizeof(int));
 
 // The time until which a call waits.

@@ -43,6 +43,8 @@ struct PeerIdentity {
 };
 
 inline constexpr std::size_t kMaxPacketFds = 16;
+/// Connections that wait for accept(): a restarted coordinator finds all its agents among them.
+inline constexpr int kBacklog = 4096;
 inline constexpr int kSocketBufferBytes = 1 << 20;
 inline constexpr std::chrono::nanoseconds kDefaultSendTimeout = std::chrono::seconds(5);
 inline constexpr std::chrono::nanoseconds kConnectTimeout = std::chrono::seconds(5);

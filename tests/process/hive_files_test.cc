@@ -182,6 +182,54 @@ TEST_F(HiveFilesTest, WhatIsRemovedFromAHiveInUseIsMadeAgain) {
   EXPECT_FALSE(fs::exists(hive()));
 }
 
+TEST_F(HiveFilesTest, ANewSocketIsListenedToThoughTheCoordinatorHadNoDescriptorFree) {
+  start();
+  Client owner = connect();  // one that goes would free a descriptor
+  const auto first = owner.status();
+  ASSERT_TRUE(is_ok(first));
+  rlimit before{};
+  ASSERT_EQ(::prlimit(first->coordinator_pid, RLIMIT_NOFILE, nullptr, &before), 0);
+  rlim_t free = 0;
+  const fs::path open = "/proc/" + std::to_string(first->coordinator_pid) + "/fd";
+  while (fs::exists(fs::symlink_status(open / std::to_string(free)))) ++free;
+  for (const rlim_t few : {free, rlim_t{3}}) {  // the second has not even one kept back
+    const rlimit limit{few, before.rlim_max};
+    ASSERT_EQ(::prlimit(first->coordinator_pid, RLIMIT_NOFILE, &limit, nullptr), 0);
+    fs::remove(hive() / "socket");
+    ASSERT_TRUE(eventually([&] { return fs::exists(hive() / "socket"); }));
+    auto socket = os::PacketSocket::connect(hive() / "socket");
+    ASSERT_TRUE(is_ok(socket));
+    if (few == free) {
+      const auto refused = socket->receive(kMaxPacketBytes, kLong);
+      ASSERT_TRUE(refused && *refused) << "nobody accepts";
+      EXPECT_NE((*refused)->text.find("no file descriptor left"), std::string::npos);
+    }
+    ASSERT_EQ(::prlimit(first->coordinator_pid, RLIMIT_NOFILE, &before, nullptr), 0);
+    EXPECT_EQ(status().coordinator_pid, first->coordinator_pid);
+  }
+}
+
+TEST_F(HiveFilesTest, ThoseWhoHaveConnectedToTheOldSocketAreServed) {
+  constexpr int kMany = 80;  // more than are accepted at once
+  start();
+  const pid_t coordinator = status().coordinator_pid;
+  ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
+  std::vector<os::PacketSocket> waiting;
+  for (int i = 0; i < kMany; ++i) {
+    auto socket = os::PacketSocket::connect(hive() / "socket");
+    ASSERT_TRUE(is_ok(socket));
+    ASSERT_TRUE(is_ok(socket->send(build(Request(StatusRequest()), 1))));
+    waiting.push_back(std::move(*socket));
+  }
+  fs::remove(hive() / "socket");
+  EXPECT_TRUE(is_logged("event=files_restored"));
+  ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
+  for (os::PacketSocket& socket : waiting) {
+    const auto answer = socket.receive(kMaxPacketBytes, kLong);
+    EXPECT_TRUE(answer && *answer);
+  }
+}
+
 // The place cannot be made again: what is above it is not ours.
 TEST_F(HiveFilesTest, ACoordinatorThatDiesIsReplacedThoughAllFilesAreGone) {
   const std::string above = root_ + "/above";
