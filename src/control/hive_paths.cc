@@ -6,6 +6,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -73,6 +74,20 @@ Result<std::string> hive_name(std::string_view wanted, const std::string& direct
 Result<void> make_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
   return os::system_failure(fmt::format("cannot create directory {}", path));
+}
+
+/// Root leaves no new directory in one of another user, who could not use it. REQUIRES: the
+/// directory is $BEELINE_DIR.
+Result<void> check_above(const std::string& directory) {
+  struct stat found {};
+  if (::geteuid() != 0 || ::lstat(directory.c_str(), &found) == 0) return {};
+  const std::string above =
+      directory.substr(0, std::max<std::size_t>(1, directory.find_last_of('/')));
+  if (::stat(above.c_str(), &found) != 0 || found.st_uid == 0) return {};
+  return fail(ErrorCode::kDenied,
+              fmt::format("root makes no directory for BEELINE_DIR={}: {} belongs to uid {}; unset "
+                          "BEELINE_DIR, run as that user, or make the directory before",
+                          directory, above, found.st_uid));
 }
 
 Result<void> check_owner(const std::string& path) {
@@ -145,6 +160,8 @@ Result<void> prepare_directory(const HivePaths& paths) {
     if (paths.place == Place::kTmp) {
       if (auto good = check_owner(parent); !good) return good;
     }
+  } else if (auto good = check_above(paths.directory); !good) {
+    return good;
   }
   if (auto made = make_directory(paths.directory); !made) return made;
   return check_owner(paths.directory);
@@ -158,7 +175,9 @@ std::vector<std::string> own_directories(const HivePaths& paths) {
 Result<void> check_directory(const HivePaths& paths) {
   if (auto good = check_place(paths); !good) return good;
   struct stat found {};
-  if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) return {};
+  if (::lstat(paths.directory.c_str(), &found) != 0 && errno == ENOENT) {
+    return paths.place == Place::kNamed ? check_above(paths.directory) : Result<void>();
+  }
   const bool may_join = ::faccessat(AT_FDCWD, paths.socket.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
   if (found.st_uid != ::geteuid() && (found.st_mode & 022) == 0 && may_join) return {};
   return check_owner(paths.directory);

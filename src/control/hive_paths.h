@@ -39,8 +39,9 @@ struct HivePaths {
 [[nodiscard]] Result<HivePaths> find_hive(std::string_view hive);
 
 /// Creates the directory (and below the shared places its parent, mode 0700) if it is missing, and
-/// refuses one that is not ours alone: another owner, or writable by others. Errors: kDenied with
-/// what was found, kSystem; those of check_place().
+/// refuses one that is not ours alone: another owner, or writable by others. Root makes none for
+/// $BEELINE_DIR in a directory of another user. Errors: kDenied with what was found, kSystem; those
+/// of check_place().
 [[nodiscard]] Result<void> prepare_directory(const HivePaths& paths);
 
 /// The directories that are ours to make, the outermost first; the last one is the hive's own.

@@ -159,6 +159,21 @@ TEST_F(CliPlace, RootLeavesNothingInTheRuntimeDirectoryOfAnotherUser) {
   }
 }
 
+TEST_F(CliPlace, RootMakesNoHiveInADirectoryOfAnotherUserThatAVariableNames) {
+  const std::string named = runtime_ + "/mine";
+  for (const Words& words : {Words{"beeline", "up"}, Words{"beeline", "send", "worker", "hi"}}) {
+    const Outcome outcome = as(0, {"BEELINE_DIR=" + named}, words);
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    for (const std::string& part :
+         {"BEELINE_DIR=" + named, runtime_ + " belongs", std::string("uid 65533")}) {
+      EXPECT_TRUE(contains(outcome.err, part)) << outcome.err;
+    }
+  }
+  const Outcome doctor = as(0, {"BEELINE_DIR=" + named}, {"beeline", "doctor"});
+  EXPECT_TRUE(contains(doctor.out, runtime_ + " belongs to uid 65533")) << doctor.out;
+  EXPECT_TRUE(fs::is_empty(runtime_));
+}
+
 // D9
 TEST_F(CliPlace, ACommandSaysThatItHasStartedAHiveAndWhereItLooked) {
   const std::string started = "beeline: started hive \"default\" in " + place_ + "\n";
