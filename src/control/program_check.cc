@@ -1,9 +1,12 @@
 #include "src/control/program_check.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -12,6 +15,26 @@
 
 namespace beeline::control {
 namespace {
+
+/// Is this our user's private group? It has the user's name and no other member. Under a umask of
+/// 002 all that the user builds can be written by that group.
+bool is_ours_alone(gid_t group) {
+  std::array<char, 16384> user_memory{};
+  std::array<char, 16384> group_memory{};
+  struct passwd user {};
+  struct group entry {};
+  struct passwd* us = nullptr;
+  struct group* found = nullptr;
+  (void)::getpwuid_r(::geteuid(), &user, user_memory.data(), user_memory.size(), &us);
+  (void)::getgrgid_r(group, &entry, group_memory.data(), group_memory.size(), &found);
+  if (us == nullptr || found == nullptr) return false;
+  const std::string_view name = us->pw_name;
+  if (us->pw_gid != group || name != found->gr_name) return false;
+  for (char** member = found->gr_mem; *member != nullptr; ++member) {
+    if (name != *member) return false;
+  }
+  return true;
+}
 
 /// What is wrong with who may write a file or directory; nothing if it is good.
 std::optional<std::string> fault_of(const struct stat& found) {
@@ -24,9 +47,10 @@ std::optional<std::string> fault_of(const struct stat& found) {
   if ((found.st_mode & S_IWOTH) != 0) {
     return fmt::format("can be written by everybody (mode {:o})", found.st_mode & 07777);
   }
-  if ((found.st_mode & S_IWGRP) != 0 && found.st_gid != ::getegid() && found.st_gid != 0) {
-    return fmt::format("can be written by group {} (mode {:o}), which is not ours ({})",
-                       found.st_gid, found.st_mode & 07777, ::getegid());
+  if ((found.st_mode & S_IWGRP) != 0 && found.st_gid != 0 && !is_ours_alone(found.st_gid)) {
+    return fmt::format(
+        "can be written by group {} (mode {:o}), which may have other members: chmod g-w it",
+        found.st_gid, found.st_mode & 07777);
   }
   return std::nullopt;
 }

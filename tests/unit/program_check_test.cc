@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +91,38 @@ TEST_F(ProgramCheck, WhatBelongsToAnotherUserOrGroupIsRefused) {
     ASSERT_EQ(::chown(path.c_str(), 0, ::getegid()), 0);
   }
   expect_good(program_);
+}
+
+// Many systems give all users one primary group.
+TEST_F(ProgramCheck, WhatAGroupOfOursMayWriteIsRefusedIfTheGroupHasOthers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "other groups can be played by root alone";
+  constexpr gid_t kShared = 65500;
+  ASSERT_EQ(::setegid(kShared), 0);
+  for (const std::string& path : {program_, inner_, folder_}) {
+    ASSERT_EQ(::chown(path.c_str(), 0, kShared), 0);
+    ASSERT_EQ(::chmod(path.c_str(), 0775), 0);
+    expect_refused(program_, path + " can be written by group 65500 (mode 775)");
+    expect_refused(program_, "chmod g-w");
+    ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  }
+  expect_good(program_);
+  ASSERT_EQ(::setegid(0), 0);
+}
+
+TEST_F(ProgramCheck, OurPrivateGroupMayWrite) {
+  constexpr uid_t kDaemon = 1;
+  const passwd* const user = ::getpwuid(kDaemon);
+  const group* const own = ::getgrgid(kDaemon);
+  const bool is_private = user != nullptr && own != nullptr && user->pw_gid == kDaemon &&
+                          std::string(user->pw_name) == own->gr_name && *own->gr_mem == nullptr;
+  if (::geteuid() != 0 || !is_private) GTEST_SKIP() << "uid 1 cannot be played here";
+  for (const std::string& path : {program_, inner_, folder_}) {
+    ASSERT_EQ(::chown(path.c_str(), kDaemon, kDaemon), 0);
+    ASSERT_EQ(::chmod(path.c_str(), 0775), 0);
+  }
+  ASSERT_EQ(::seteuid(kDaemon), 0);
+  expect_good(program_);
+  ASSERT_EQ(::seteuid(0), 0);
 }
 
 }  // namespace
