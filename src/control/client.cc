@@ -88,7 +88,9 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
     auto socket = connect_or_start(*paths, starting_, std::chrono::nanoseconds::zero());
     if (!socket) return tl::unexpected(std::move(socket.error()));
     const std::string question = build(StatusRequest{}, next_seq_++);
-    if (auto sent = socket->send(question, {}, patience); !sent) {
+    auto sent = socket->send(question, {}, patience);
+    // A coordinator that refuses us closes at once, and says why before.
+    if (!sent && sent.error().code != ErrorCode::kClosed) {
       return tl::unexpected(std::move(sent.error()));
     }
     candidate_ = std::move(*socket);
@@ -102,7 +104,11 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   if (!*packet) return false;
   socket_ = std::exchange(candidate_, os::PacketSocket());
   announcements_.clear();
-  return true;
+  if (auto kept = sort(std::move(**packet), 0); !kept) {
+    return tl::unexpected(std::move(kept.error()));
+  }
+  if (announcements_.empty()) return true;
+  return broken({ErrorCode::kClosed, 0, "the coordinator has answered with an announcement"});
 }
 
 // Whatever broke the connection: what the coordinator has told is not told again. But for links: of
@@ -129,7 +135,7 @@ void Client::hang_up() {
 
 tl::unexpected<Error> Client::broken(Error error) {
   hang_up();
-  return tl::unexpected(std::move(error));
+  return tl::unexpected(why_closed(std::move(error)));
 }
 
 Result<std::uint64_t> Client::post(const Request& request, std::span<const int> fds) {
@@ -168,7 +174,7 @@ Result<RawAnswer> Client::request(const Request& request, std::span<const int> f
 Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left) {
   for (;;) {
     auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
-    if (!packet) return broken(why_closed(std::move(packet.error())));
+    if (!packet) return broken(std::move(packet.error()));
     if (!*packet) {
       if (left.count() <= 0) return broken(no_answer());
       const auto wait = std::min<std::chrono::nanoseconds>(left, kLongestWait);
@@ -308,6 +314,7 @@ bool Client::closed() const {
 void Client::close() {
   const std::lock_guard lock(*mutex_);
   hang_up();
+  candidate_.close();
   std::erase_if(announcements_,
                 [](const auto& each) { return std::holds_alternative<AnnouncedLink>(each); });
 }

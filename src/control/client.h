@@ -186,7 +186,7 @@ class Client {
   void keep_what_arrived();
   /// Closes the connection, once the announcements that have arrived are kept.
   void hang_up();
-  /// The same; returns the error.
+  /// The same; returns the error, or what the coordinator has said last if it dropped us.
   tl::unexpected<Error> broken(Error error);
 
   ClientOptions options_;

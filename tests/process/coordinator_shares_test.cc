@@ -106,6 +106,19 @@ class SharesOfHiveTest : public CoordinatorTest {
     }
   }
 
+  /// Asks after its connection has been refused, and makes another one. Returns how often it hears
+  /// the reason.
+  static int be_told_why() {
+    auto client = Client::connect();
+    if (!client) return -1;
+    pollfd end{client->fd(), 0, 0};
+    if (::poll(&end, 1, 20'000) != 1) return -1;
+    const auto says_why = [](const auto& result) {
+      return !result && result.error().text.find("its share") != std::string::npos ? 1 : 0;
+    };
+    return says_why(client->status()) + says_why(client->try_reconnect(kLong));
+  }
+
   /// Attaches one agent, has its connection dropped before it reads the answer, and so on, until a
   /// connection is refused. Returns how many hold an answer then. Once `let_go` says so, half of
   /// them are read to the end and the others closed.
@@ -232,6 +245,7 @@ TEST_F(SharesOfHiveTest, AGuestsIdleConnectionsStopNobody) {
   const int count = as_guest(kGuest, connect_all);
   ASSERT_GT(count, 5);
   EXPECT_LT(count, static_cast<int>(kFewFiles) / 4);
+  EXPECT_EQ(as_guest(kGuest, be_told_why), 2);
   EXPECT_GT(as_guest(kSecondGuest, connect_all), 2);
   TestAgent sender = agent(named("sender"));
   EXPECT_TRUE(is_ok(sender.open(reader.pid())));
