@@ -20,9 +20,10 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
-// Of the links that wait for room so many are asked for at a time. Each may bring so many
-// descriptors, our own link to its owner included.
-constexpr std::size_t kAskedPerTurn = 16;
+// Of the links that wait for room so many are asked for at a time: about as many as a call hears.
+// A turn comes with each tick of a clock, so fewer would make thousands of links wait for ticks.
+// Each may bring so many descriptors, our own link to its owner included.
+constexpr std::size_t kAskedPerTurn = 128;
 constexpr int kFdsOfLink = 5;
 
 // Before that nothing was sent in it, and after that for as long as nobody knew of it.
