@@ -118,7 +118,8 @@ template <typename T>
 enum class SlotFault : std::uint32_t {
   kNone = 0,
   kForeignId,  // the id does not carry the pid of the link's owner
-  kBadLength,  // inline payload longer than a slot, or slab payload longer than its slab
+  kBadLength,  // inline payload longer than a slot, or slab payload with its texts longer than its
+               // slab
   kBadSlab,    // slab number out of range, or beyond what is allocated
   kBadFlags,   // a flag that no sender may set
   kBadString,  // type or channel beyond the strings of the link

@@ -55,9 +55,9 @@ struct SlabClass {
 };
 
 // The size classes of a contract: eight fixed ones as far as they are below the largest payload,
-// and two slabs of it, with a page for the texts that a message may carry. No class has slabs more
-// than eight times as large as the one before, so a payload takes no more than eight times the
-// memory that it needs.
+// and two slabs of it, with a page for the texts that a message may carry. But for that page no
+// class has slabs more than eight times as large as the one before, so a payload takes no more than
+// eight times the memory that it needs.
 [[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(
     const LinkContract& contract) {
   constexpr std::array<std::pair<std::uint64_t, std::uint32_t>, kSlabClasses> kSizes{

@@ -33,6 +33,7 @@ bool may_write(const char* directory) { return ::access(directory, W_OK | X_OK) 
 
 /// The daemon changes its working directory, so paths must not depend on it.
 std::string absolute(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path.starts_with('/')) return std::string(path);
   std::array<char, 4096> here{};
   if (::getcwd(here.data(), here.size()) == nullptr) return std::string(path);
@@ -83,7 +84,7 @@ Result<void> check_above(const std::string& directory) {
   if (::geteuid() != 0 || ::lstat(directory.c_str(), &found) == 0) return {};
   const std::string above =
       directory.substr(0, std::max<std::size_t>(1, directory.find_last_of('/')));
-  if (::stat(above.c_str(), &found) != 0 || found.st_uid == 0) return {};
+  if (::stat(above.c_str(), &found) != 0 || found.st_uid == 0) return {};  // mkdir fails as well
   return fail(ErrorCode::kDenied,
               fmt::format("root makes no directory for BEELINE_DIR={}: {} belongs to uid {}; unset "
                           "BEELINE_DIR, run as that user, or make the directory before",

@@ -416,6 +416,8 @@ void Server::close_doomed() {
                   session->caller.os_pid, session->caller.uid, session->caller.pid,
                   to_string(reason.code), in_quotes(reason.text));
       }
+      // What it has received is settled before the last word lies unread.
+      if (session->sent_fds != 0 && has_read_all(session->socket)) settle_fds(*session);
       const DroppedAnnouncement last{reason.code, reason.text};
       (void)session->socket.try_send(build(AnnouncedValue(last)));
     }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <optional>
 #include <string>
 
@@ -20,10 +21,14 @@ struct FileIdentity {
     if (::fstat(fd, &found) != 0) return std::nullopt;
     return FileIdentity{found.st_dev, found.st_ino};
   }
-  /// Nothing if nothing is there. Does not follow a symbolic link.
+  /// Nothing if nothing is there. Does not follow a symbolic link. Looks once more where the system
+  /// has no memory to look.
   [[nodiscard]] static std::optional<FileIdentity> at(const std::string& path) noexcept {
     struct stat found {};
-    if (::lstat(path.c_str(), &found) != 0) return std::nullopt;
+    if (::lstat(path.c_str(), &found) != 0 &&
+        (errno != ENOMEM || ::lstat(path.c_str(), &found) != 0)) {
+      return std::nullopt;
+    }
     return FileIdentity{found.st_dev, found.st_ino};
   }
 };

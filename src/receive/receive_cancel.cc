@@ -28,6 +28,7 @@ bool Receiver::holds_order(InLink& link) {
     const auto header = slot.header.load<shm::MessageHeader>();
     if ((header.flags & shm::kFlagControl) == 0) continue;
     if (link.is_superior) return true;
+    if (header.type == shm::kCarriedText) continue;
     if (header.type > link.verified.strings) static_cast<void>(verify_extents(link));
     if (header.type <= link.verified.strings && is_cancel_order(link, header)) return true;
   }

@@ -26,7 +26,7 @@ static_assert(kFirstBytes % shm::kPage == 0 && kStepBytes % shm::kPage == 0);
 constexpr std::uint32_t kOften = 16;
 constexpr std::int64_t kOftenWithinNs = 1'000'000'000;
 constexpr std::uint32_t kFewSlabs = 4;
-constexpr std::uint64_t kFewBytes = 16ULL << 20;
+constexpr std::uint64_t kFewBytes = (16ULL << 20) + kFewSlabs * shm::kPage;
 
 // A receiver acts on these by their number, so each has a place in the table.
 constexpr std::array kKnownTypes = {kEscalation, kCancelOrder, kTaskResponse};

@@ -52,7 +52,7 @@ TEST_F(SlabPoolTest, TheSmallestClassThatFitsIsChosen) {
     EXPECT_GT(pool_.class_for(bytes + 1), i);
   }
   EXPECT_EQ(pool_.class_for(0), 0U);
-  EXPECT_EQ(pool_.class_for(kMinMaxPayload + 1), kSlabClasses);
+  EXPECT_EQ(pool_.class_for(kMinMaxPayload + kPage + 1), kSlabClasses);
   EXPECT_EQ(pool_.class_for(~0ULL), kSlabClasses);
 }
 
