@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <thread>
 
@@ -16,7 +18,16 @@ namespace {
 
 std::atomic<std::uint32_t> trapped{0};
 
-void note_call(int /*signal*/) { trapped.fetch_add(1); }
+// The call fails with EAGAIN. What it would return otherwise is its own number, which looks like
+// success to whoever called it.
+void note_call(int /*signal*/, siginfo_t* /*info*/, void* context) {
+  trapped.fetch_add(1);
+#if defined(__x86_64__)
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX] = -EAGAIN;
+#else
+  static_cast<void>(context);
+#endif
+}
 
 constexpr std::array kLetThrough{SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit,
                                  SYS_exit_group,   SYS_madvise,        SYS_munmap,      SYS_mmap};
@@ -40,7 +51,8 @@ bool trap_all_calls() {
 
 std::optional<std::uint32_t> count_system_calls(const std::function<void()>& body) {
   struct sigaction count {};
-  count.sa_handler = note_call;
+  count.sa_sigaction = note_call;
+  count.sa_flags = SA_SIGINFO;
   struct sigaction before {};
   if (::sigaction(SIGSYS, &count, &before) != 0) return std::nullopt;
   std::optional<std::uint32_t> calls;
