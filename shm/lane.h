@@ -157,7 +157,7 @@ struct VerifiedExtents {
   return pid_of_message(id) == owner_pid && counter_of_message(id) != 0;
 }
 
-// Of a payload in a slab, with what lies behind it.
+// Checks the place of a payload that lies in a slab. `length` counts the texts that it carries.
 [[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint64_t length,
                                           std::uint64_t generation, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {

@@ -186,7 +186,7 @@ struct LinkLayout {
     const std::size_t i = class_of(slab);
     return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
   }
-  // Where the texts lie that a message carries in its slab. REQUIRES: slab < total_slabs().
+  // The offset of the texts that a message carries in its slab. REQUIRES: slab < total_slabs().
   [[nodiscard]] constexpr std::uint64_t carried_offset(std::uint32_t slab) const {
     return slab_offset(slab) + classes[class_of(slab)].slab_bytes - kCarriedBytes;
   }
@@ -257,7 +257,7 @@ class BasicLink {
     if (!of.in_one_window) return windows_[of.first_window + index];
     return windows_[of.first_window] + index * of.slab_bytes;
   }
-  // Where the texts of a message lie that carries them in this slab. REQUIRES: as slab().
+  // The address of the texts that a message carries in this slab. REQUIRES: as slab().
   [[nodiscard]] T* carried(std::uint32_t number) const {
     return slab(number) + (layout_.carried_offset(number) - layout_.slab_offset(number));
   }

@@ -53,7 +53,7 @@ enum class Mutant : unsigned char {
   kForeignIdAccepted,   // an id under another's pid
   kLengthUnchecked,     // an inline payload beyond its slot
   kSlabUnchecked,       // a slab that the link does not have
-  kTextsUnchecked,      // a payload that leaves no room for the texts behind it
+  kTextsUnchecked,      // a payload that leaves no room for its texts
   kStateUnchecked,      // an entry in a state that does not exist
   // What the kernel has to do for us.
   kSealMissing,      // a segment may be written by whoever opens it again

@@ -49,7 +49,7 @@ template <typename T>
   return copy;
 }
 
-// What such a message carries.
+// The texts that a message carries.
 struct CarriedTexts {
   StringCopy type;
   StringCopy channel;

@@ -269,9 +269,9 @@ Result<void> AgentCore::take_over(control::Attached& attached) {
   return {};
 }
 
-// What the predecessor holds of a link can be read by nobody else, so those are all taken over,
-// with the last descriptors too. Where there are not enough for all links, the others wait until
-// this life runs.
+// This life takes over all links of which the predecessor holds something, with the last
+// descriptors too, because nobody else can read that. Other links wait until this life runs where
+// there are not enough descriptors for all.
 Result<void> AgentCore::inherit_links(std::uint32_t count, receive::Predecessor& predecessor) {
   constexpr int kMostFds = 6;  // of one link, with our own and the predecessor's to its owner
   const bool is_short = static_cast<std::int64_t>(count) * kMostFds > os::first_own_fd();
@@ -343,7 +343,7 @@ Result<void> AgentCore::inherit_link(control::AnnouncedLink& announced,
     if (!made) return tl::unexpected(made.error());
     own = *made;
   }
-  // Of one owner there may be more lives than banks, and those that have ended need none.
+  // One owner may have more lives than there are banks. Lives that have ended need none.
   if (!link->owner_gone) {
     link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
   }

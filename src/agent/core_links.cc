@@ -20,9 +20,9 @@ namespace {
 // How long a name is believed to mean the same agent while the directory does not change.
 constexpr std::int64_t kNameLife = 1'000'000'000;
 
-// Of the links that wait for room so many are asked for at a time: about as many as a call hears.
-// A turn comes with each tick of a clock, so fewer would make thousands of links wait for ticks.
-// Each may bring so many descriptors, our own link to its owner included.
+// A turn asks for so many of the links that wait for room: about as many as a call hears. A turn
+// comes with each tick of a clock, so with fewer thousands of links would wait for ticks. Each link
+// may bring so many descriptors, our own link to its owner included.
 constexpr std::size_t kAskedPerTurn = 128;
 constexpr int kFdsOfLink = 5;
 

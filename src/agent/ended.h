@@ -1,6 +1,6 @@
 #pragma once
-// What an agent does about links and lives whose owners have ended: they are drained, let go of,
-// and cost nothing in between.
+// An agent drains the links and lives whose owners have ended, and then lets go of them. They cost
+// it nothing in between.
 
 #include "src/agent/core.h"
 

@@ -64,7 +64,8 @@ std::size_t room_to_return() {
   return std::min(room_for_all() / kPart, kMostReturning * kFdsOfAgent);
 }
 
-/// What the keeper holds, or will as soon as those who are about to begin have given it.
+/// The descriptors that the keeper holds, or will hold as soon as those agents have given theirs
+/// that are about to begin.
 std::size_t descriptors_used(Hive& hive) {
   return std::max(hive.keeper.held(), hive.registry.shares().used(Resource::kDescriptors));
 }

@@ -20,8 +20,8 @@ namespace beeline::control {
 [[nodiscard]] const AgentInfo* find_agent(std::span<const AgentInfo> all, std::string_view asked,
                                           uid_t user);
 
-/// What to say of a name or number that means nobody in a hive: with the directory that was looked
-/// into. Of kind kNoAgent.
+/// The error for a name or number that means nobody in a hive. It names the directory of the hive.
+/// Code: kNoAgent.
 [[nodiscard]] Error nobody_named(std::string_view asked, std::string_view hive,
                                  std::string_view directory);
 

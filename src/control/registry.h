@@ -159,7 +159,7 @@ class Registry {
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 
-  /// What each user holds. Agents and links are entered here, the rest by the server.
+  /// The shares of each user. The registry enters agents and links, the server enters the rest.
   [[nodiscard]] Shares& shares() { return shares_; }
 
   /// The eventfd that was made for these two; null if none was.

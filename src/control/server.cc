@@ -220,11 +220,11 @@ void Server::end_of_life(std::uint64_t incarnation) {
 // ---- The end ------------------------------------------------------------------------------------
 
 void Server::read_keeper() {
-  // So that a listener finds room; the one before it leaves as much.
+  // Makes room for a listener that the keeper may send. The listener before it leaves as much.
   reserve_.reset();
   for (;;) {
     auto packet = keeper_.try_next();
-    // What it has said stays in the socket, and the socket readable.
+    // After any other error the packet stays in the socket, which stays readable.
     if (!packet) keeper_lost_ = packet.error().code == ErrorCode::kClosed;
     if (!packet || !*packet) break;
     if ((*packet)->text == kDownVerb) {

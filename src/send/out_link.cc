@@ -135,11 +135,11 @@ void OutLink::drop_receipts() {
   receipts = {};
 }
 
-TakenSlab OutLink::take_slab(std::uint64_t bytes, std::uint64_t behind) {
+TakenSlab OutLink::take_slab(std::uint64_t bytes, std::uint64_t texts) {
   if (bytes > max_payload()) return ErrorCode::kTooBig;
   // A flood of small payloads must not take the memory of the large ones.
   int classes_left = 2;
-  for (std::size_t c = slabs.class_for(bytes + behind); c < shm::kSlabClasses && classes_left > 0;
+  for (std::size_t c = slabs.class_for(bytes + texts); c < shm::kSlabClasses && classes_left > 0;
        ++c) {
     if (view_.layout().classes[c].count == 0) continue;
     --classes_left;

@@ -101,8 +101,8 @@ class OutLink {
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
   // one; and a little more memory where the class is in use all the time. Errors: kFull, kTooBig,
-  // kNoMemory. `behind` bytes are for texts, and no part of the payload.
-  [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes, std::uint64_t behind = 0);
+  // kNoMemory. `texts` more bytes are for texts, which are no part of the payload.
+  [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes, std::uint64_t texts = 0);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
   [[nodiscard]] TakenSlab take_copy_slab(std::uint64_t bytes);
   // Frees what the receiver has finished of a class. False: nothing.

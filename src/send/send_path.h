@@ -191,7 +191,7 @@ class SendPath {
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // What they need seldom: a look for receipts; the numbers of type and channel; a payload behind
-  // an extension, one that is copied into a slab and goes as a loan, or one with texts behind it.
+  // an extension, one that is copied into a slab and goes as a loan, or one with texts in its slab.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope, Names& names);
   [[nodiscard]] Outcome send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,

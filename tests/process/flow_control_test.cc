@@ -192,9 +192,9 @@ TEST_P(FlowControl, AnAnswerThatNobodyHasFetchedCanBeTakenBack) {
 
 // ---- Is there something urgent ------------------------------------------------------------------
 
-// How often of 1,000 looks something critical is seen, none of which may make a system call. Only
-// an announcement of the coordinator, which may just have come, has to be read: then they are made
-// once more.
+// Returns how many of 1,000 looks see something critical. None of them may make a system call. If
+// the coordinator has just announced something, a look has to read it, so the test looks again,
+// four times at most.
 int glance(Agent& agent) {
   int seen = 0;
   std::optional<std::uint32_t> calls = 1;
