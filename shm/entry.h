@@ -127,6 +127,14 @@ struct Entry {
     const std::uint64_t said = extension().cause;
     return said != 0 ? said : header.reply_to;
   }
+  // Its sender is to be told how it ended, unless it was answered.
+  [[nodiscard]] bool is_question() const {
+    return (header.flags & kFlagRequiresAck) != 0 && extension().ack == 0;
+  }
+  // An acknowledgement of one.
+  [[nodiscard]] bool ends_question() const {
+    return is_ack(header) && (extension().ack & kAckOfQuestion) != 0;
+  }
   [[nodiscard]] bool is_revived() const { return (header.flags & kFlagRevived) != 0; }
   [[nodiscard]] DeadReason reason() const {
     return static_cast<DeadReason>(header.flags >> kReasonShift);

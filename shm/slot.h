@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kMaxLaneSlots = 1U << 16;
 // Flags of a message. The first seven travel; the others belong to the receiver, and no sender may
 // set them.
 inline constexpr std::uint16_t kFlagSlab = 1 << 0;         // the payload lies in a slab of the link
-inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // the sender waits for an answer
+inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // see kToldAlways
 inline constexpr std::uint16_t kFlagExtended = 1 << 2;     // an Extension lies before the payload
 inline constexpr std::uint16_t kFlagCopy = 1 << 3;     // a sibling's message, for the parent to see
 inline constexpr std::uint16_t kFlagCut = 1 << 4;      // the payload is the start of a longer one
@@ -178,12 +178,12 @@ class HeaderWords {
   [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
 
-  // It says no more than what it carries, what led to it and what it answers: it orders nothing,
-  // asks for no acknowledgement and lives for ever; no flag but of where its payload and extension
-  // lie.
+  // It says no more than what it carries, what led to it, what it answers and that it asks: it
+  // orders nothing and lives for ever. No flag changes how it is taken.
   [[nodiscard]] bool is_simple() const {
+    constexpr std::uint64_t kSimple = kFlagSlab | kFlagExtended | kFlagRequiresAck;
     const bool lives_for_ever = static_cast<std::uint32_t>(words_[3]) == 0;
-    return lives_for_ever && (words_[5] & 0xffff & ~(kFlagSlab | kFlagExtended)) == 0;
+    return lives_for_ever && (words_[5] & 0xffff & ~kSimple) == 0;
   }
   [[nodiscard]] bool is_extended() const { return (words_[5] & kFlagExtended) != 0; }
 

@@ -165,8 +165,12 @@ class Agent {
   SendResult reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
                          const SendOptions& options = kPlainSend);
   /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
-  /// names the id of the request in its reply_to, or what the request named there. Errors: those of
-  /// a send (kFull also when a rate limit is exceeded, kPeerDead, kDenied, kTooBig, kNoMemory,
+  /// names the id of the request in its reply_to, or what the request named there. Where the
+  /// receiver sent none, the text of its Ack or of Message::done() is the answer. The answer is
+  /// done when the Message is destroyed. Errors: kUnanswered (the receiver finished the message
+  /// without a reply and without a text, or escalated it) and kRejected (it is a dead letter; the
+  /// text says why), both at once, unless the options ask for acknowledgements (await_ack()); those
+  /// of a send (kFull also when a rate limit is exceeded, kPeerDead, kDenied, kTooBig, kNoMemory,
   /// kNoRoute, kLoop), kTimeout, and where the receiver dies finally meanwhile at once kPeerDead
   /// (it never took the request) or kPeerDeadTaken (it may have acted on it); kInvalid (a deadline
   /// and a peer are needed), kClosed.

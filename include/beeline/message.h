@@ -17,7 +17,8 @@ class Escalations;
 /// size.
 ///
 /// End it with done(), requeue() or reject(); a Message that is destroyed without one is requeued,
-/// as it would be if the process died. Belongs to the thread of its Agent and must not outlive it.
+/// as it would be if the process died. The answer to a request is done then: nobody tries it again.
+/// Belongs to the thread of its Agent and must not outlive it.
 /// Bytes of the payload belong to the sender's link and stay valid until the lease ends; a hostile
 /// sender may change them while you look, so copy before you check and use what a peer of another
 /// user wrote.
@@ -28,7 +29,7 @@ class Message {
       : core_(std::exchange(other.core_, nullptr)), entry_(other.entry_) {}
   Message& operator=(Message&& other) noexcept {
     if (this == &other) return *this;
-    if (valid()) requeue();
+    if (valid()) let_go();
     core_ = std::exchange(other.core_, nullptr);
     entry_ = other.entry_;
     return *this;
@@ -36,7 +37,7 @@ class Message {
   Message(const Message&) = delete;
   Message& operator=(const Message&) = delete;
   ~Message() {
-    if (valid()) requeue();
+    if (valid()) let_go();
   }
 
   /// False after it was moved from or ended.
@@ -99,7 +100,8 @@ class Message {
   // Each of these but defer() ends the lease. A sender that requires it is told what was done. The
   // first three do nothing where it has ended.
 
-  /// Handled: the message and its payload memory are given back.
+  /// Handled: the message and its payload memory are given back. A text answers a request that got
+  /// no reply.
   void done(std::string_view reply = {});
   /// Back to its place in the inbox, one attempt more; after max_attempts it becomes a dead letter.
   /// A copy is not handed out again.
@@ -108,7 +110,7 @@ class Message {
   void reject(std::string_view reply = {});
   /// Taken over, the answer comes later: the lease goes on until Agent::reply(), which ends it, and
   /// the message is no longer being handled. The sender is told `queued`, and nothing when it is
-  /// ended.
+  /// ended; a request goes on waiting for its answer.
   void defer();
   /// Hands it to the parent as an escalation with the same payload and reply_to, then it is done.
   /// Where that fails the lease goes on. Errors of Agent::escalate().
@@ -117,6 +119,7 @@ class Message {
  private:
   friend class AgentCore;
   friend class Escalations;
+  void let_go();
   // From here on the lease is the caller's.
   std::uint32_t release() {
     core_ = nullptr;

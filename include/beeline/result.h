@@ -34,6 +34,8 @@ enum class ErrorCode : std::uint8_t {
   kProtocol,        ///< the other side broke the rules of the wire
   kClosed,          ///< the connection or the object was closed
   kNotice,          ///< a notice waits and the caller asked to be told
+  kUnanswered,      ///< the receiver finished a request and did not answer it
+  kRejected,        ///< a request is a dead letter of its receiver; the text says why
 };
 
 /// The name of a code as it stands in control messages and logs, for example "no_agent".
@@ -78,6 +80,10 @@ constexpr std::string_view to_string(ErrorCode code) noexcept {
       return "closed";
     case ErrorCode::kNotice:
       return "notice";
+    case ErrorCode::kUnanswered:
+      return "unanswered";
+    case ErrorCode::kRejected:
+      return "rejected";
   }
   return "unknown";
 }

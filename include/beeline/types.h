@@ -131,7 +131,8 @@ enum class AckStatus : std::uint8_t {
 /// What a handler says of a message.
 struct Ack {
   AckStatus status = AckStatus::kAccepted;
-  std::string reply{};  ///< for a sender that asked; lost otherwise
+  std::string reply{};  ///< for a sender with requires_ack; of kAccepted the answer to a request
+                        ///< that got no reply; lost otherwise
 };
 
 /// What the sender of a message learns of it.

@@ -86,6 +86,7 @@ class AgentCore {
   // `how`: what a sender that has asked learns.
   void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
   void requeue(std::uint32_t entry);
+  void let_go(std::uint32_t entry);
   void reject(std::uint32_t entry, std::string_view reply);
 
   // ---- Conversation (core_request.cc) ----
@@ -184,8 +185,7 @@ class AgentCore {
 
   // core_resume.cc
   void resume_sometimes();
-  // Finds the coordinator again and registers. Errors: kClosed, this agent has left or was fenced;
-  // kNoCoordinator; kTimeout; of register_again().
+  // Finds the coordinator again and registers. Errors: kClosed, kNoCoordinator, kTimeout ...
   Result<void> resume(std::chrono::nanoseconds patience);
   // The same in a call that may wait for it. For one that did not answer it waits once.
   Result<void> resume_in_call();
@@ -247,7 +247,9 @@ class AgentCore {
                       MessageId id, send::OutLink& to);
 
   // core_debts.cc
-  void acknowledge(MessageId id, AckStatus status, std::string_view reply);
+  void acknowledge(Subject about, AckStatus status, std::string_view reply);
+  [[gnu::noinline]] bool is_owed_word(std::uint32_t entry, bool told);
+  void note_answer(std::uint32_t entry, MessageId names);
   void owe(Debt debt);
   void pay_debts();
   [[nodiscard]] bool pay_each();
@@ -270,6 +272,7 @@ class AgentCore {
   [[nodiscard]] bool was_taken(const Question& question);
   [[nodiscard]] Result<std::uint32_t> await(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
+  [[nodiscard]] Result<std::uint32_t> conclude_left(Question& question);
   void run_answers();
   [[nodiscard]] bool has_news();
   [[nodiscard]] Deadline next_question_deadline() const;
@@ -317,8 +320,7 @@ class AgentCore {
   bool drain_turn() { return still_counts() && receiver_->drain_turn(); }
   bool drain_all() { return still_counts() && receiver_->drain_all(); }
   bool drain_from(Pid pid) { return still_counts() && receiver_->drain_from(pid); }
-  // Looks at our own word in the directory, one load: whoever lost its connection for good is told
-  // of its end by nobody else.
+  // One load: an agent that lost its connection for good hears of its end from nobody else.
   [[nodiscard]] bool still_counts() {
     if (has_ended()) return false;
     const auto word = shm::AgentWord::unpack(directory_view_.word(index_).observe());
@@ -388,9 +390,6 @@ class AgentCore {
   // `place`, unless null, is where the message lies when it was sent.
   SendResult send_as(const Letterhead& head, Peer to, const send::Parcel& parcel, Deadline deadline,
                      MessageId id, send::SentPlace* place = nullptr);
-  // With nothing but a payload.
-  SendResult send_plain(Peer to, const send::Parcel& parcel, Deadline deadline, MessageId id,
-                        send::SentPlace* place);
   SendResult send_parcel(Peer to, const send::Parcel& parcel, const SendOptions& options,
                          Deadline deadline, MessageId id);
   [[gnu::always_inline]] SendResult deliver(const send::Envelope& envelope, std::uint32_t hops,
@@ -444,6 +443,7 @@ class AgentCore {
   std::vector<std::uint32_t> leases_;    // being handled, what is sent now inherits from the last
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
   std::vector<Message> held_;            // deferred, and left by their handlers
+  std::vector<std::uint32_t> answered_;  // leased questions whose answers were sent
   Escalations escalations_{*this};
   std::vector<Question*> questions_;  // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()

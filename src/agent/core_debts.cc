@@ -20,11 +20,28 @@ bool is_ack(const Debt& debt) { return debt.kind == Debt::Kind::kAck; }
 
 // Says what became of a message to a sender that has asked. What no message of ours can carry is
 // cut.
-void AgentCore::acknowledge(MessageId id, AckStatus status, std::string_view reply) {
+void AgentCore::acknowledge(Subject about, AckStatus status, std::string_view reply) {
+  const MessageId id = about.id;
   const std::string_view part = reply.substr(0, contract_.max_payload_bytes);
   const bool cut = part.size() < reply.size();
-  owe({Debt::Kind::kAck, shm::pid_of_message(id), {id, status, std::string(part), cut}});
+  owe({Debt::Kind::kAck,
+       shm::pid_of_message(id),
+       {id, status, std::string(part), cut},
+       about.is_question});
   pay_debts();
+}
+
+// Whether its sender is still to be told how the lease ended. `told`: it knows that it takes
+// longer.
+bool AgentCore::is_owed_word(std::uint32_t entry, bool told) {
+  const bool answered = std::erase(answered_, entry) != 0;
+  return receiver_->entry(entry).is_question() ? !answered : !told;
+}
+
+// An answer to this lease was sent, if that is what it names.
+void AgentCore::note_answer(std::uint32_t entry, MessageId names) {
+  const shm::Entry& about = receiver_->entry(entry);
+  if (about.header.id == names && about.is_question()) answered_.push_back(entry);
 }
 
 // A peer that reads nothing loses the oldest of what it is owed.
@@ -43,7 +60,8 @@ void AgentCore::pay_debts() {
   for (const receive::Refused& refused : receiver_->take_refused()) {
     owe({Debt::Kind::kAck,
          shm::pid_of_message(refused.id),
-         {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))}});
+         {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))},
+         refused.is_question});
   }
   is_unrung_ = !debts_.empty() && !pay_each();
   escalations_.send_waiting();
@@ -80,7 +98,8 @@ SendStatus AgentCore::pay(const Debt& debt) {
   send::Envelope envelope;
   envelope.reply_to = debt.ack.id;
   if (is_ack(debt)) {
-    extension.ack = static_cast<std::uint8_t>(debt.ack.status);
+    const std::uint8_t of_question = debt.is_question ? shm::kAckOfQuestion : 0;
+    extension.ack = static_cast<std::uint8_t>(debt.ack.status) | of_question;
     envelope.flags = shm::kFlagAck | (debt.ack.is_cut ? shm::kFlagCut : 0);
     envelope.extension = &extension;
   } else {

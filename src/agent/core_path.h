@@ -88,7 +88,7 @@ inline Message AgentCore::hand_out(std::uint32_t entry) {
   }
   const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
   const bool asked = (receiver_->entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
-  return asked && !told;
+  return asked && is_owed_word(entry, told);
 }
 
 }  // namespace beeline

@@ -150,11 +150,11 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how)
   // Whoever finishes an answer asks again, if anything: see ask().
   if (receiver_->entry(entry).header.reply_to == 0) send::prefetch_next_slot();
   const bool tell = end_lease(entry);
-  const MessageId id = tell ? receiver_->entry(entry).header.id : 0;
+  const Subject about = tell ? Subject(receiver_->entry(entry)) : Subject();
   receiver_->done(entry);
   offer_room();
   show_activity();
-  if (tell) acknowledge(id, how, reply);
+  if (tell) acknowledge(about, how, reply);
 }
 
 void AgentCore::requeue(std::uint32_t entry) {
@@ -165,14 +165,20 @@ void AgentCore::requeue(std::uint32_t entry) {
   if (armed_) waiter_->signal_self();
 }
 
+// Nobody tries an answer again that was handed to whoever had asked.
+void AgentCore::let_go(std::uint32_t entry) {
+  const bool is_answer = (receiver_->entry(entry).header.flags & shm::kFlagMatched) != 0;
+  return is_answer ? done(entry, {}) : requeue(entry);
+}
+
 void AgentCore::reject(std::uint32_t entry, std::string_view reply) {
   if (is_forked_) return;
-  const MessageId id = receiver_->entry(entry).header.id;
+  const Subject about(receiver_->entry(entry));
   const bool tell = end_lease(entry);
   receiver_->bury(entry, shm::DeadReason::kRejected);
   offer_room();
   show_activity();
-  if (tell) acknowledge(id, AckStatus::kRejected, reply);
+  if (tell) acknowledge(about, AckStatus::kRejected, reply);
 }
 
 std::string AgentCore::why_down() const {

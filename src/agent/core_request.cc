@@ -36,6 +36,38 @@ Result<void> check(const Question& question) {
                                        "a good one");
 }
 
+// One that we do not know is no promise that anything was done.
+AckStatus status_of(const shm::Entry& ack) {
+  const std::uint8_t status = ack.extension().ack & ~shm::kAckOfQuestion;
+  return status <= static_cast<std::uint8_t>(AckStatus::kEscalate) ? static_cast<AckStatus>(status)
+                                                                   : AckStatus::kRejected;
+}
+
+// An acknowledgement stands for the answer if it has a text and the message was handled.
+bool answers(const shm::Entry& ack) {
+  return status_of(ack) == AckStatus::kAccepted && ack.header.length != 0;
+}
+
+// Why an answer does not come, as the receiver says.
+tl::unexpected<Error> no_answer_will_come(const Question& question, const Acknowledgement& said) {
+  constexpr std::size_t kMostText = 200;  // bytes of what the receiver says
+  const std::string left = "; " + time_left(question);
+  switch (said.status) {
+    case AckStatus::kRejected:
+      return fail(ErrorCode::kRejected,
+                  whom(question) + "the receiver made it a dead letter: " +
+                      (said.reply.empty() ? "rejected" : said.reply.substr(0, kMostText)) + left);
+    case AckStatus::kEscalate:
+      return fail(ErrorCode::kUnanswered, whom(question) +
+                                              "the receiver handed it to its parent as an "
+                                              "escalation and did not answer it" +
+                                              left);
+    default:
+      return fail(ErrorCode::kUnanswered,
+                  whom(question) + "the receiver finished it without an answer" + left);
+  }
+}
+
 std::string waited(const Question& question) {
   const auto time = std::chrono::steady_clock::now() - question.since;
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
@@ -67,6 +99,7 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
   if (has_left()) return refused({SendStatus::kNoRoute, 0, 0});
   question.pending.request_id = reserve_id();
   question.pending.alias = options.reply_to;
+  question.pending.wants_word = !options.requires_ack;
   question.cancel_on_timeout = options.cancel_on_timeout;
   // Registered before it is sent: the answer may be faster than we are.
   begin(question);
@@ -79,12 +112,10 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
 
 SendResult AgentCore::send_question(Question& question, std::span<const std::byte> payload,
                                     const SendOptions& options, Deadline until) {
+  Letterhead head(options, handled());
+  head.make_question();
   const MessageId id = question.pending.request_id;
-  const shm::Entry* about = handled();
-  if (about == nullptr && &options == &kPlainSend) {
-    return send_plain(question.to, payload, until, id, &question.place);
-  }
-  return send_as(Letterhead(options, about), question.to, payload, until, id, &question.place);
+  return send_as(head, question.to, payload, until, id, &question.place);
 }
 
 void AgentCore::begin(Question& question) {
@@ -100,6 +131,7 @@ void AgentCore::end(Question& question) {
 
 bool AgentCore::is_settled(Question& question) {
   if (receiver_->has_reply(question.pending) || down_) return true;
+  if (question.pending.word != shm::kNoEntry) return true;
   const auto lock = lock_send();
   send::OutLink* link = link_of(question.to);
   if (link != nullptr) send_path_.follow(*link);
@@ -109,6 +141,11 @@ bool AgentCore::is_settled(Question& question) {
 QuestionState AgentCore::find_out(Question& question) {
   const auto answered = [&] { return receiver_->has_reply(question.pending); };
   if (answered()) return QuestionState::kAnswered;
+  if (question.pending.word != shm::kNoEntry) {
+    // Its answer was sent before and may lie in the other lane.
+    drain_from(question.to.pid);
+    return answered() ? QuestionState::kAnswered : QuestionState::kLeft;
+  }
   if (down_) return QuestionState::kDown;
   if (!is_settled(question)) return QuestionState::kWaiting;
   const bool taken = was_taken(question);
@@ -159,6 +196,7 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
     show_activity();
     return at;
   }
+  if (state == QuestionState::kLeft) return conclude_left(question);
   end(question);
   const std::string start = whom(question);
   switch (state) {
@@ -180,6 +218,17 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
     pay_debts();
   }
   return fail(ErrorCode::kTimeout, start + no_answer(question));
+}
+
+// What the receiver said when it ended the message is the answer, or says why there is none.
+Result<std::uint32_t> AgentCore::conclude_left(Question& question) {
+  const std::uint32_t at = receiver_->take_word(question.pending);
+  end(question);
+  if (answers(receiver_->entry(at))) {
+    show_activity();
+    return at;
+  }
+  return no_answer_will_come(question, read_ack(at));
 }
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
@@ -309,11 +358,7 @@ Acknowledgement AgentCore::read_ack(std::uint32_t at) {
   const auto payload = receiver_->payload(at);
   Acknowledgement ack;
   ack.id = entry.header.reply_to;
-  const std::uint8_t status = entry.extension().ack;
-  // One that we do not know is no promise that anything was done.
-  ack.status = status <= static_cast<std::uint8_t>(AckStatus::kEscalate)
-                   ? static_cast<AckStatus>(status)
-                   : AckStatus::kRejected;
+  ack.status = status_of(entry);
   ack.is_cut = (entry.header.flags & shm::kFlagCut) != 0;
   ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
   receiver_->done(at);

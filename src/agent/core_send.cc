@@ -134,7 +134,11 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
     return deliver(send::kPlainEnvelope, 0, to, parcel, deadline, id, nullptr);
   }
   const Letterhead head(options, about, step_of(options, to, about));
-  return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
+  const std::uint32_t handling = about != nullptr ? leases_.back() : shm::kNoEntry;
+  const SendResult sent = deliver(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
+  const bool answers = options.reply_to != 0 && to.pid == shm::pid_of_message(options.reply_to);
+  if (sent && about != nullptr && answers) note_answer(handling, options.reply_to);
+  return sent;
 }
 
 // An answer belongs to what it answers, whatever else is being handled. It is all that was to come
@@ -148,6 +152,7 @@ SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload
   const shm::Entry& about = receiver_->entry(message.entry_);
   const Letterhead head(options, about.header.id, &about, step_from(about));
   const SendResult sent = send_as(head, *to, payload, deadline, 0);
+  if (sent) note_answer(message.entry_, about.header.id);
   if (sent && is_deferred(message.entry_)) message.done();
   return sent;
 }
@@ -212,11 +217,6 @@ inline SendResult AgentCore::deliver(const send::Envelope& envelope, std::uint32
 SendResult AgentCore::send_as(const Letterhead& head, Peer to, const send::Parcel& parcel,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
   return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, place);
-}
-
-SendResult AgentCore::send_plain(Peer to, const send::Parcel& parcel, Deadline deadline,
-                                 MessageId id, send::SentPlace* place) {
-  return deliver(send::kPlainEnvelope, 0, to, parcel, deadline, id, place);
 }
 
 bool AgentCore::settle_again(Attempt& attempt) { return settle(attempt); }

@@ -97,15 +97,16 @@ bool AgentCore::is_cancelled(std::uint32_t entry) {
   return receiver_->is_cancelled(entry);
 }
 
-// The message is not being handled any more, and its sender is told once.
+// The message is not being handled any more, and its sender is told once. The sender of a question
+// waits for the answer.
 void AgentCore::defer(std::uint32_t entry, std::string_view reply) {
   if (is_forked_) return;
   std::erase(leases_, entry);
   if (is_deferred(entry)) return;
   deferred_.push_back(entry);
-  const shm::MessageHeader& header = receiver_->entry(entry).header;
-  if ((header.flags & shm::kFlagRequiresAck) != 0) {
-    acknowledge(header.id, AckStatus::kQueued, reply);
+  const shm::Entry& deferred = receiver_->entry(entry);
+  if ((deferred.header.flags & shm::kFlagRequiresAck) != 0 && !deferred.is_question()) {
+    acknowledge(Subject(deferred), AckStatus::kQueued, reply);
   }
 }
 

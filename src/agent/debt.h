@@ -6,13 +6,25 @@
 
 #include <beeline/types.h>
 
+#include "shm/entry.h"
+
 namespace beeline {
+
+// The message that an acknowledgement is about.
+struct Subject {
+  MessageId id = 0;
+  bool is_question = false;
+  Subject() = default;
+  explicit Subject(const shm::Entry& entry)
+      : id(entry.header.id), is_question(entry.is_question()) {}
+};
 
 struct Debt {
   enum class Kind : std::uint8_t { kAck, kCancel };
   Kind kind = Kind::kAck;
   Pid to = 0;
-  Acknowledgement ack;  // of kCancel the id alone
+  Acknowledgement ack;       // of kCancel the id alone
+  bool is_question = false;  // of kAck: the message that it is about
 };
 
 }  // namespace beeline

@@ -36,7 +36,10 @@ class Letterhead {
     if (!options.channel.empty()) envelope_.channel = options.channel;
     envelope_.reply_to = reply_to;
     envelope_.ttl_ms = options.ttl_ms;
-    if (options.requires_ack) envelope_.flags = shm::kFlagRequiresAck;
+    if (options.requires_ack) {
+      envelope_.flags = shm::kFlagRequiresAck;
+      extend().ack = shm::kToldAlways;
+    }
     const bool inherits = handled != nullptr && options.inherit;
     if (inherits) hops_ = std::max(hops_, handled->header.hops + step);
     envelope_.hops = static_cast<std::uint16_t>(hops_);
@@ -66,6 +69,8 @@ class Letterhead {
   }
 
   [[nodiscard]] const send::Envelope& envelope() const { return envelope_; }
+  // Its receiver says so if it does not answer.
+  void make_question() { envelope_.flags |= shm::kFlagRequiresAck; }
   void make_control() {
     envelope_.rank = kCritical;
     envelope_.flags |= shm::kFlagControl;

@@ -28,6 +28,6 @@ struct Question {
   Question& operator=(const Question&) = delete;
 };
 
-enum class QuestionState : std::uint8_t { kWaiting, kAnswered, kDead, kDeadTaken, kDown };
+enum class QuestionState : std::uint8_t { kWaiting, kAnswered, kLeft, kDead, kDeadTaken, kDown };
 
 }  // namespace beeline

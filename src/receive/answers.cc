@@ -13,6 +13,14 @@ PendingReply* Answers::waiting_for(std::uint32_t from, std::uint64_t reply_to, b
   return nullptr;
 }
 
+PendingReply* Answers::left_by(std::uint32_t from, std::uint64_t reply_to) const {
+  for (PendingReply* pending : pending_) {
+    const bool is_theirs = pending->from == from && pending->request_id == reply_to;
+    if (is_theirs && pending->wants_word && pending->word == shm::kNoEntry) return pending;
+  }
+  return nullptr;
+}
+
 bool Answers::open(std::uint64_t id, std::uint64_t alias, std::uint32_t from) {
   if (open_.size() >= kMostOpenQuestions) return false;
   open_.emplace(Name{id, from}, alias);

@@ -20,8 +20,14 @@ struct PendingReply {
   std::uint64_t alias = 0;              // another id that the answer may name, 0 = none
   std::uint32_t from = 0;               // the only agent whose answer counts
   bool for_ack = false;                 // waits for the acknowledgement, not for an answer
+  bool wants_word = false;              // of an answer: an acknowledgement says that none comes
   bool is_blocking = false;             // its caller does nothing but wait
   std::uint32_t entry = shm::kNoEntry;  // set when the answer has come
+  std::uint32_t word = shm::kNoEntry;   // set when the acknowledgement has come instead
+
+  void set(const shm::MessageHeader& header, std::uint32_t at) {
+    (shm::is_ack(header) && !for_ack ? word : entry) = at;
+  }
 };
 
 class Answers {
@@ -38,6 +44,9 @@ class Answers {
   }
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from, std::uint64_t reply_to,
                                           bool is_ack) const;
+
+  // Whoever waits for an answer that does not come, as an acknowledgement of `from` says; or null.
+  [[nodiscard]] PendingReply* left_by(std::uint32_t from, std::uint64_t reply_to) const;
 
   // ---- What nobody waits for ----
   // `from` is asked: its first answer is welcome whenever it comes, by the id of the question or by

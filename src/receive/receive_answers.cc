@@ -22,7 +22,10 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::i
     if (!waiting->for_ack) remember_asked(*waiting);
     return shm::kFlagMatched;
   }
-  if (is_ack(header)) return shm::kFlagStashed;
+  if (is_ack(header)) {
+    waiting = answers_.left_by(link.owner_pid, header.reply_to);
+    return waiting != nullptr ? shm::kFlagMatched : shm::kFlagStashed;
+  }
   if (nobody_asked(link, header.reply_to, header.type)) return 0;
   if (answers_.close(header.reply_to, link.owner_pid)) return shm::kFlagStashed;
   add_one(home_->home().control().counters.late_replies);
@@ -43,7 +46,7 @@ void Receiver::note_put(std::uint32_t at, std::uint16_t mark) {
     if (order.id == header.id) order.found = at;
   }
   if ((mark & shm::kFlagStashed) == 0) return;
-  if (is_copy(header)) {
+  if (is_copy(header) || entry(at).ends_question()) {
     unwanted_.push_back(at);
   } else if (is_order(header)) {
     orders_.push_back({.entry = at, .row = entry(at).word().row, .id = header.reply_to});
@@ -71,7 +74,11 @@ void Receiver::put_aside(std::uint32_t at) {
 void Receiver::settle_put() {
   for (const std::uint32_t at : std::exchange(unwanted_, {})) {
     home_->inbox().take_unindexed(at);
-    drop_copy(at);
+    if (is_copy(entry(at).header)) {
+      drop_copy(at);
+    } else {
+      done(at);
+    }
   }
   if (!orders_.empty()) obey_orders(0);
   for (const std::uint32_t at : std::exchange(newly_stashed_, {})) {
@@ -137,6 +144,7 @@ std::uint32_t Receiver::take_stashed_ack(std::uint64_t id, std::uint32_t from) {
 void Receiver::forget(PendingReply& pending) {
   answers_.stop_expecting(pending);
   if (!pending.for_ack) remember_asked(pending);
+  if (pending.word != shm::kNoEntry) done(take_word(pending));
   if (pending.entry == shm::kNoEntry) return;
   const std::uint32_t at = std::exchange(pending.entry, shm::kNoEntry);
   home_->inbox().stash(at);

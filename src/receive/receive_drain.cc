@@ -369,7 +369,7 @@ bool Receiver::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
   const std::uint16_t mark = mark_for(link, copy, sent, waiting);
   const std::uint64_t position = link.position[static_cast<std::size_t>(lane)];
   const std::uint32_t at = home_->inbox().put(copy, link.row, lane, position, sent, mark);
-  if (waiting != nullptr) waiting->entry = at;
+  if (waiting != nullptr) waiting->set(entry(at).header, at);
   if (copy.header.ttl_ms != 0) note_life(at);
   note_put(at, mark);
   return true;

@@ -224,6 +224,12 @@ std::uint32_t Receiver::take_reply(PendingReply& pending) {
   return at;
 }
 
+std::uint32_t Receiver::take_word(PendingReply& pending) {
+  const std::uint32_t at = std::exchange(pending.word, shm::kNoEntry);
+  home_->inbox().take_unindexed(at);
+  return at;
+}
+
 void Receiver::requeue(std::uint32_t at) {
   // In one step: killed between two, a message that was taken back would be delivered again.
   if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
@@ -241,7 +247,8 @@ void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {
 
 void Receiver::refuse(std::uint32_t at, shm::DeadReason reason) {
   const shm::MessageHeader& header = entry(at).header;
-  if ((header.flags & shm::kFlagRequiresAck) != 0) refused_.push_back({header.id, reason});
+  if ((header.flags & shm::kFlagRequiresAck) == 0) return;
+  refused_.push_back({header.id, entry(at).is_question(), reason});
 }
 
 std::uint32_t Receiver::find_dead(std::uint64_t id) const {

@@ -33,6 +33,7 @@ struct TypeText {
 // A message that asked what becomes of it and was buried.
 struct Refused {
   std::uint64_t id = 0;
+  bool is_question = false;
   shm::DeadReason reason = shm::DeadReason::kNone;
 };
 
@@ -155,6 +156,7 @@ class Receiver {
   [[nodiscard]] bool has_reply(PendingReply& pending);
   // Leases it. REQUIRES: has_reply(pending).
   std::uint32_t take_reply(PendingReply& pending);
+  std::uint32_t take_word(PendingReply& pending);  // the same of pending.word
 
   // ---- Finish a lease ----
   void done(std::uint32_t entry);
@@ -346,7 +348,6 @@ class Receiver {
   [[nodiscard]] std::uint32_t oldest(const Selection& selection) const;
   [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
   void unrefer(std::uint32_t row);
-  // Out of the way of what every message passes.
   [[gnu::noinline, gnu::cold]] void note_unreferred(InLink& link) { owners_.call(link); }
   [[nodiscard]] std::uint32_t most_letters() const;
   void keep_dead_letters_bounded();

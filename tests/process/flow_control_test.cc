@@ -73,6 +73,8 @@ TEST_P(FlowControl, ACancelReachesTheHandlerAndWhatStillWaits) {
   ASSERT_TRUE(agent->cancel(worker, 4711)) << "an order about nothing does nothing";
   ASSERT_TRUE(agent->send(worker, "the rest"));
   shared.go.raise();
+  // The worker waits until the boss has read what became of the two.
+  ASSERT_NO_FATAL_FAILURE(await_drained(*agent, 2));
   troupe().wait_all(patience());
   expect_balance(*agent);
 }

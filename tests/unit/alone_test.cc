@@ -249,12 +249,18 @@ TEST_F(AloneTest, WhatIsMoreThanAPayloadGoesTheUsualWay) {
   header.ttl_ms = 60'000;
   peer.publish(header);
   expect_left(1);
-  header = peer.sound();
-  header.flags = shm::kFlagRequiresAck;
-  peer.publish(header);
-  expect_left(1);
   peer.show_copy();
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
+}
+
+TEST_F(AloneTest, AQuestionIsTakenAloneAndKeepsItsMark) {
+  Peer& peer = join(100);
+  shm::MessageHeader header = peer.sound();
+  header.flags = shm::kFlagRequiresAck;
+  peer.publish(header);
+  const std::uint32_t at = receiver_->take_alone();
+  ASSERT_NE(at, shm::kNoEntry);
+  EXPECT_TRUE(receiver_->entry(at).is_question());
 }
 
 TEST_F(AloneTest, WhatCameThroughTooManyHandsBecomesADeadLetterTheUsualWay) {

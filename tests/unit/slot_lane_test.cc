@@ -159,7 +159,8 @@ TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
     Slot slot{};
     publish_slot(slot, 0, header, generation, kNoPayload);
     const HeaderWords words(slot);
-    const bool is_simple = header.ttl_ms == 0 && (header.flags & ~(kFlagSlab | kFlagExtended)) == 0;
+    constexpr int kSimple = kFlagSlab | kFlagExtended | kFlagRequiresAck;
+    const bool is_simple = header.ttl_ms == 0 && (header.flags & ~kSimple) == 0;
     const bool is_sound =
         check_head(header, generation, kSenderPid, layout_, verified_) == SlotFault::kNone;
     ASSERT_EQ(is_sound_simple(words, kSenderPid, layout_, verified_), is_simple && is_sound)

@@ -45,6 +45,8 @@ enum class ExitCode : int {
     case ErrorCode::kWrongVersion:
     case ErrorCode::kProtocol:
     case ErrorCode::kNotice:
+    case ErrorCode::kUnanswered:
+    case ErrorCode::kRejected:
       return ExitCode::kError;
   }
   return ExitCode::kError;
