@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "src/agent/send_error.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
