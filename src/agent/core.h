@@ -142,8 +142,6 @@ class AgentCore {
   friend class Loan;
   AgentCore() = default;
 
-  // What every message passes is defined in core_path.h, whatever file stands below.
-
   // core_attach.cc
   Result<void> join();
   Result<void> make_segments(const shm::HomeOptions& options);
@@ -263,6 +261,7 @@ class AgentCore {
                    const SendOptions& options, Deadline send_until);
   [[nodiscard]] SendResult send_question(Question& question, std::span<const std::byte> payload,
                                          const SendOptions& options, Deadline until);
+  [[nodiscard]] std::string why_mute(Peer to);
   void begin(Question& question);
   void end(Question& question);
   // A look, for the predicates of waits: an answer, or none to be expected any more.

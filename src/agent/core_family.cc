@@ -82,6 +82,8 @@ void AgentCore::mark_sibling(send::OutLink& link) {
   const auto lock = lock_send();
   link.copied =
       known && parent_ != control::kKingPid && shm::are_siblings(peer.parent_pid, parent_);
+  const bool is_task = known && static_cast<control::Role>(peer.role) == control::Role::kTask;
+  link.is_mute = is_task && peer.parent_pid != pid_;
 }
 
 bool AgentCore::lacks_parent_link(Pid peer) {

@@ -6,9 +6,11 @@
 #include "src/agent/core.h"
 #include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
+#include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/send_error.h"
 #include "src/agent/status.h"
+#include "src/control/routing.h"
 
 namespace beeline {
 
@@ -97,6 +99,11 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
                     why_not_sent(sent, payload.size(), options, options_) + "; nothing was sent");
   };
   if (has_left()) return refused({SendStatus::kNoRoute, 0, 0});
+  if (const std::string rule = why_mute(question.to); !rule.empty()) {
+    return fail(ErrorCode::kDenied, whom(question.to) + rule +
+                                        ", so no answer would come; ask its parent, or send "
+                                        "without a wait for an answer; nothing was sent");
+  }
   question.pending.request_id = reserve_id();
   question.pending.alias = options.reply_to;
   question.pending.wants_word = !options.requires_ack;
@@ -108,6 +115,17 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
   if (sent) return {};
   end(question);
   return refused(sent);
+}
+
+// The rule that forbids the receiver to answer us, empty if there is none.
+std::string AgentCore::why_mute(Peer to) {
+  {
+    const auto lock = lock_send();
+    const send::OutLink* link = link_of(to);
+    if (link == nullptr || !link->is_mute) return {};
+  }
+  const auto back = control::route(read_tree(directory_view_), to.pid, pid_);
+  return back.allowed ? std::string() : back.text;
 }
 
 SendResult AgentCore::send_question(Question& question, std::span<const std::byte> payload,

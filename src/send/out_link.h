@@ -147,6 +147,7 @@ class OutLink {
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
+  bool is_mute = false;     // a rule forbids the receiver to write to us
   unsigned space_for = 0;   // of SpaceFor
   std::uint64_t sent = 0;
   std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling

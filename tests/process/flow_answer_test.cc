@@ -182,5 +182,46 @@ TEST_P(FlowAnswer, AnAnswerThatIsDroppedIsGone) {
   boss.stop();
 }
 
+// A task under "boss" that answers what it is asked.
+BEELINE_ROLE(answering_task) {
+  auto& board = context.board<AnswerBoard>();
+  AttachOptions options = named("task", "boss");
+  options.role = "task";
+  auto agent = attach(options);
+  ASSERT_TRUE(agent);
+  board.attached.raise();
+  ASSERT_TRUE(agent->serve(
+      [](Message&) {
+        return Ack{AckStatus::kAccepted, "yes"};
+      },
+      {.until = patience(), .most = 1}));
+  EXPECT_EQ(agent->detach(patience()), 0U);
+}
+
+TEST_P(FlowAnswer, ARequestThatNobodyMayAnswerIsRefused) {
+  auto boss = attach("boss");
+  auto sibling = attach("sibling", "boss");
+  auto stranger = attach("stranger");
+  ASSERT_TRUE(boss && sibling && stranger);
+  troupe().start("answering_task");
+  ASSERT_TRUE(board<AnswerBoard>().attached.await(1, patience()));
+  for (Agent* other : {&*sibling, &*stranger}) {
+    const Peer task = peer_of(*other, "task");
+    const auto answer = other->request(task, "?", patience());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kDenied);
+    EXPECT_HAS(answer.error().text, "can only send to its parent");
+    EXPECT_HAS(answer.error().text, "nothing was sent");
+    const auto ack = other->send_acked(task, "?", patience());
+    ASSERT_FALSE(ack);
+    EXPECT_EQ(ack.error().code, ErrorCode::kDenied);
+    EXPECT_EQ(other->links().at(0).sent, 0U);
+  }
+  const auto answer = boss->request("task", "?");
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(answer->text(), "yes");
+  troupe().wait_all(patience());
+}
+
 }  // namespace
 }  // namespace beeline::test
