@@ -33,6 +33,8 @@ struct AgentInfo {
   State state = State::kIdle;
   std::uint32_t children = 0;        ///< as many as Agent::children() would list
   std::int64_t started_unix_ns = 0;  ///< of its first attach to this hive
+  std::int64_t away_unix_ns = 0;     ///< since when it has no process; 0: it has one, or its end
+                                     ///< was not seen by the coordinator that runs now
   std::int32_t os_pid = 0;           ///< for people, never an identity; 0: it has no process
   std::uint32_t uid = 0;             ///< the user whose name it is: that of its first life
   std::uint64_t restarts = 0;        ///< lives before this one

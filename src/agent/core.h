@@ -262,6 +262,7 @@ class AgentCore {
   [[nodiscard]] SendResult send_question(Question& question, std::span<const std::byte> payload,
                                          const SendOptions& options, Deadline until);
   [[nodiscard]] std::string why_mute(Peer to);
+  [[nodiscard]] std::string absence(Peer to);
   void begin(Question& question);
   void end(Question& question);
   // A look, for the predicates of waits: an answer, or none to be expected any more.
@@ -363,7 +364,6 @@ class AgentCore {
   [[nodiscard]] std::vector<Peer> open_targets(std::vector<Delivery>& targets);
 
   // core_send.cc
-  // Null when the link is gone, or this agent has left.
   [[gnu::always_inline]] [[nodiscard]] send::OutLink* link_of(Peer peer) {
     if (has_left() || peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
     return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include "src/agent/core.h"
 #include "src/agent/core_path.h"
@@ -235,7 +239,7 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
     owe({Debt::Kind::kCancel, question.to.pid, {question.pending.request_id}});
     pay_debts();
   }
-  return fail(ErrorCode::kTimeout, start + no_answer(question));
+  return fail(ErrorCode::kTimeout, start + no_answer(question) + absence(question.to));
 }
 
 // What the receiver said when it ended the message is the answer, or says why there is none.
@@ -247,6 +251,25 @@ Result<std::uint32_t> AgentCore::conclude_left(Question& question) {
     return at;
   }
   return no_answer_will_come(question, read_ack(at));
+}
+
+// A receiver without a process answers nothing until somebody attaches under its name.
+std::string AgentCore::absence(Peer to) {
+  {
+    const auto lock = lock_send();
+    const send::OutLink* link = link_of(to);
+    if (link == nullptr || link->place == nullptr) return {};
+    const auto word = shm::AgentWord::unpack(link->place->observe());
+    if (word.state != shm::AgentState::kAway) return {};
+  }
+  std::string text = "; the receiver has no process";
+  if (client_.closed() || is_silent_) return text;  // nobody waits for a coordinator here
+  const auto known = info(to.pid);
+  if (!known || known->state != State::kZombie || known->away_unix_ns == 0) return text;
+  const std::int64_t away_ns = os::realtime_ns() - known->away_unix_ns;
+  const std::time_t since = known->away_unix_ns / 1'000'000'000;
+  return text + fmt::format(" since {:%FT%TZ}, for {:.1f} s: start \"{}\" again",
+                            fmt::gmtime(since), static_cast<double>(away_ns) / 1e9, known->name);
 }
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,

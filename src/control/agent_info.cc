@@ -76,6 +76,7 @@ std::vector<AgentInfo> infos_of(std::span<const ListedAgent> all) {
     info.state = state_of(agent);
     info.children = children.contains(agent.pid) ? children[agent.pid] : 0;
     info.started_unix_ns = static_cast<std::int64_t>(agent.attached_ns);
+    info.away_unix_ns = static_cast<std::int64_t>(agent.away_ns);
     info.os_pid = agent.os_pid;
     info.uid = agent.uid;
     info.restarts = agent.restarts;

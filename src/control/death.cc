@@ -125,6 +125,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   }
   life.session = 0;
   life.ended = true;
+  life.ended_ns = os::realtime_ns();
   life.fence_at_ns = 0;
   life.told_lost = false;
   drop_bells(hive, incarnation);

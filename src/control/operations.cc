@@ -111,7 +111,10 @@ ListedAgent listed(const Hive& hive, const AgentNode& node, const Agent* agent) 
   entry.attached_ns = agent->attached_ns;
   entry.restarts = agent->restarts;
   const Life* life = agent->living();
-  if (life == nullptr) return entry;
+  if (life == nullptr) {
+    if (agent->current) entry.away_ns = static_cast<std::uint64_t>(agent->current->ended_ns);
+    return entry;
+  }
   entry.os_pid = life->os_pid;
   if (life->ready && life->has_process()) {
     entry.activity = shm::activity_from(life->page().activity.observe());

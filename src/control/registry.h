@@ -44,10 +44,11 @@ struct Life {
   SharedFd status;
   SharedFd event;
   os::Mapping status_page;
-  bool temporary = false;  // what its agent becomes when it is ready
-  bool ready = false;      // its home is complete; it is or was named by the directory
-  bool ended = false;      // its process has ended, or it was detached or fenced
-  bool sees_us = false;    // it reads the directory of this coordinator, not that of an earlier one
+  bool temporary = false;     // what its agent becomes when it is ready
+  bool ready = false;         // its home is complete; it is or was named by the directory
+  bool ended = false;         // its process has ended, or it was detached or fenced
+  std::int64_t ended_ns = 0;  // when that was seen, CLOCK_REALTIME; 0 = not known
+  bool sees_us = false;  // it reads the directory of this coordinator, not that of an earlier one
   std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
   std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
   bool told_lost = false;        // the keeper was told that it has lost its connection

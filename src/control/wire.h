@@ -219,6 +219,7 @@ struct ListedAgent {
   shm::AgentActivity activity = shm::AgentActivity::kIdle;  ///< idle unless it is running
   std::uint64_t attached_ns = 0;                            ///< first attach, CLOCK_REALTIME
   std::uint64_t restarts = 0;                               ///< lives before this one
+  std::uint64_t away_ns = 0;  ///< since when it has no process, CLOCK_REALTIME; 0 = not known
 };
 
 struct ListAnswer {

@@ -228,6 +228,7 @@ void fields(V& v, ListedAgent& r) {
   v.maybe("activity", r.activity);
   v.maybe("attached_ns", r.attached_ns);
   v.maybe("restarts", r.restarts);
+  v.maybe("away_ns", r.away_ns);
 }
 template <class V>
 void fields(V& v, ListAnswer& r) {

@@ -223,5 +223,19 @@ TEST_P(FlowAnswer, ARequestThatNobodyMayAnswerIsRefused) {
   troupe().wait_all(patience());
 }
 
+TEST_P(FlowAnswer, ARequestToAnAgentWithoutAProcessSaysSinceWhen) {
+  auto boss = attach("boss");
+  ASSERT_TRUE(boss);
+  {
+    auto gone = attach("gone");
+    ASSERT_TRUE(gone);
+  }
+  const auto answer = boss->request(peer_of(*boss, "gone"), "?", after(1ms));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kTimeout);
+  EXPECT_HAS(answer.error().text, "the receiver has no process since 20");
+  EXPECT_HAS(answer.error().text, "start \"gone\" again");
+}
+
 }  // namespace
 }  // namespace beeline::test
