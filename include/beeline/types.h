@@ -239,8 +239,12 @@ struct AttachOptions {
   double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
   std::uint32_t inbox_capacity = 4096;  ///< messages; rounded up to a power of two, 16 to 1048576
   std::uint32_t max_attempts = 3;  ///< deliveries before a message becomes a dead letter, 1 to 255
-  std::uint16_t max_hops = 32;     ///< longest chain of messages that each led to the next: a send
-                                   ///< beyond it fails, a message from beyond it is a dead letter
+  /// Pause before a message that was not finished is handed out a second time, 0 to 1 h; it doubles
+  /// with each attempt, up to a minute. Meanwhile others are handed out, and the message counts as
+  /// leased. 0: it comes again at once.
+  std::chrono::nanoseconds retry_pause{0};
+  std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
+                                ///< beyond it fails, a message from beyond it is a dead letter
   std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two, 65536
                                         ///< at most
   std::uint32_t urgent_slots = 16;      ///< the same; the last quarter is for control messages, so

@@ -26,6 +26,7 @@
 #include "src/agent/news.h"
 #include "src/agent/postponed_links.h"
 #include "src/agent/question.h"
+#include "src/agent/retries.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
 #include "src/receive/rates.h"
@@ -61,7 +62,6 @@ class AgentCore {
                    Deadline deadline);
   SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                          Deadline deadline);
-  // core_broadcast.cc
   [[nodiscard]] std::vector<Delivery> broadcast(const Group& group,
                                                 std::span<const std::byte> payload,
                                                 const SendOptions& options);
@@ -86,6 +86,8 @@ class AgentCore {
   // `how`: what a sender that has asked learns.
   void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
   void requeue(std::uint32_t entry);
+  [[nodiscard]] bool put_off(std::uint32_t entry);
+  void release_retries();
   void let_go(std::uint32_t entry);
   void reject(std::uint32_t entry, std::string_view reply);
 
@@ -133,7 +135,6 @@ class AgentCore {
   // ---- Control (core_control.cc) ----
   [[nodiscard]] std::optional<Notice> next_notice();
   std::uint64_t detach(Deadline drain_until);
-  // After a fork, in the child: nothing of this agent belongs to us.
   void become_a_copy();
 
  private:
@@ -313,7 +314,6 @@ class AgentCore {
 
   // core_registry.cc
   [[nodiscard]] Result<std::vector<AgentInfo>> everybody();
-  // Says on the status page what this agent is at. A store only where that changes.
   void show_activity();
 
   // What lies in the lanes is a successor's once this life has ended, and what it sends nobody's.
@@ -443,6 +443,7 @@ class AgentCore {
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
   std::vector<Message> held_;            // deferred, and left by their handlers
   std::vector<std::uint32_t> answered_;  // leased questions whose answers were sent
+  Retries retries_;                      // leased, their attempts have failed
   Escalations escalations_{*this};
   std::vector<Question*> questions_;  // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()

@@ -141,6 +141,12 @@ Result<void> AgentCore::join() {
   auto receive_rate = bucket_of("receive", options_.receive_rate, options_.receive_burst);
   if (!receive_rate) return tl::unexpected(receive_rate.error());
   receive_rates_ = receive::Rates(*receive_rate);
+  if (options_.retry_pause.count() < 0 || options_.retry_pause > std::chrono::hours(1)) {
+    return fail(ErrorCode::kInvalid, "attach: retry_pause is " +
+                                         std::to_string(options_.retry_pause.count()) +
+                                         " ns; it may be 0 to 1 h");
+  }
+  retries_ = Retries(options_.retry_pause);
   // A low limit shows as kSystem where it hurts.
   if (options_.raise_fd_limit) static_cast<void>(raise_fd_limit_for_peers());
   const auto paths = control::find_hive(options_.hive);

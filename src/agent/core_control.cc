@@ -51,6 +51,7 @@ void AgentCore::poll_control() {
   audit_links();
   report_quarantined();
   Ended(*this).fade_links();
+  release_retries();
   receiver_->bury_expired_sometimes();
   offer_room();
   publish_pressure();

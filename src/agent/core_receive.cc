@@ -160,9 +160,34 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how)
 void AgentCore::requeue(std::uint32_t entry) {
   if (is_forked_) return;
   static_cast<void>(end_lease(entry));
+  if (retries_.on() && put_off(entry)) return;
   receiver_->requeue(entry);
   show_activity();
   if (armed_) waiter_->signal_self();
+}
+
+// False for one that is not to be handed out again by receive(): its last attempt has failed, or it
+// was taken back, or it is an answer or a copy.
+bool AgentCore::put_off(std::uint32_t entry) {
+  const shm::Entry& failed = receiver_->entry(entry);
+  const std::uint32_t before = failed.word().attempts;
+  const bool is_last = before + 1 >= receiver_->home().home().control().max_attempts;
+  const bool is_apart = (failed.header.flags & (shm::kUnindexedFlags | shm::kFlagCopy)) != 0;
+  if (is_last || is_apart || has_left() || receiver_->is_cancelled(entry)) return false;
+  retries_.put_off(entry, os::monotonic_ns() + retries_.pause_ns(before));
+  show_activity();
+  if (armed_) set_timer();
+  return true;
+}
+
+void AgentCore::release_retries() {
+  if (retries_.empty()) return;
+  const auto is_unwanted = [this](std::uint32_t at) { return receiver_->is_cancelled(at); };
+  retries_.release(os::monotonic_ns(), is_unwanted, [this](std::uint32_t at) {
+    receiver_->requeue(at);
+    if (armed_) waiter_->signal_self();
+  });
+  show_activity();
 }
 
 // Nobody tries an answer again that was handed to whoever had asked.

@@ -64,6 +64,9 @@ std::int64_t AgentCore::longest_block() const {
   if (const std::int64_t next = next_payment_ns(); next != kNever) {
     longest = std::clamp(next - os::monotonic_ns(), kShortest, longest);
   }
+  if (!retries_.empty()) {
+    longest = std::clamp(retries_.next_ns() - os::monotonic_ns(), kShortest, longest);
+  }
   if (client_.closed() && !down_) {
     longest = std::clamp(next_resume_ns_ - os::monotonic_ns(), kShortest, longest);
   }
@@ -102,7 +105,7 @@ std::int64_t AgentCore::next_payment_ns() const {
 }
 
 std::int64_t AgentCore::next_timer_ns() const {
-  const std::int64_t next = next_payment_ns();
+  const std::int64_t next = std::min(next_payment_ns(), retries_.next_ns());
   return receive_rates_.on() ? std::min(next, receiver_->next_token_ns()) : next;
 }
 
