@@ -1,9 +1,12 @@
 // send, request: as a temporary agent, or as a named one.
 
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,8 +15,10 @@
 
 #include <beeline/agent.h>
 
+#include "tools/beeline/asking.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
+#include "tools/beeline/signals.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
@@ -24,6 +29,7 @@ struct SendArguments {
   std::string body;
   std::string as;
   bool lines = false;
+  bool leave = false;
   AttachArguments attach{"", "agent"};
   MessageArguments message;
 };
@@ -63,10 +69,13 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
   return ExitCode::kOk;
 }
 
-/// The receiver of a request, which may be just about to attach: waits for its name.
-Result<Peer> await_peer(Agent& agent, const std::string& name, Deadline deadline) {
+/// The receiver of a request, which may be just about to attach: waits for its name. Nothing where
+/// a signal ended that.
+std::optional<Result<Peer>> await_peer(Agent& agent, Signals& signals, const std::string& name,
+                                       Deadline deadline) {
   constexpr std::chrono::nanoseconds kLookAgain = std::chrono::milliseconds(10);
   for (;;) {
+    if (signals.take()) return std::nullopt;
     auto peer = agent.peer(name);
     const auto left = deadline - std::chrono::steady_clock::now();
     if (peer || peer.error().code != ErrorCode::kNoAgent || left.count() <= 0) return peer;
@@ -78,6 +87,22 @@ Result<Peer> await_peer(Agent& agent, const std::string& name, Deadline deadline
   }
 }
 
+ExitCode print_reply(const Context& context, Message& reply, std::chrono::nanoseconds took) {
+  bool printed = false;
+  if (context.json) {
+    Json json;
+    json["id"] = id_text(reply.id());
+    json["from"] = reply.from();
+    json["round_trip_us"] = std::chrono::duration<double, std::micro>(took).count();
+    set_body(json, reply.text());
+    printed = print_json(json);
+  } else {
+    printed = print(fmt::format("{}{}", reply.text(), reply.text().ends_with('\n') ? "" : "\n"));
+  }
+  reply.done();
+  return printed ? ExitCode::kOk : complain(ExitCode::kError, "nobody reads our stdout");
+}
+
 ExitCode request(const Context& context, const SendArguments& arguments) {
   const auto options = arguments.message.options();
   if (!options) return complain(options.error());
@@ -85,32 +110,25 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!body) return complain(body.error());
   auto agent = attach_sender(context, arguments.as, arguments.attach);
   if (!agent) return complain(agent.error());
+  auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP});
+  if (!signals) return complain(signals.error());
   const Deadline deadline = after(context.timeout.value_or(kRequestPatience));
-  const auto peer = await_peer(*agent, arguments.to, deadline);
-  if (!peer) return complain(peer.error());
+  const auto peer = await_peer(*agent, *signals, arguments.to, deadline);
+  if (!peer) return complain(ExitCode::kError, "stopped by a signal: nothing was sent");
+  if (!*peer) return complain(peer->error());
 
   const auto begin = std::chrono::steady_clock::now();
-  auto reply = agent->request(*peer, *body, deadline, *options);
+  Asked asked =
+      ask(*agent, *signals, {**peer, arguments.to, deadline, arguments.leave}, *body, *options);
   const auto took = std::chrono::steady_clock::now() - begin;
-  if (!reply && reply.error().code == ErrorCode::kTimeout) {
-    return complain(ExitCode::kTimeout,
-                    fmt::format("no reply from \"{}\" within {} ms; allow more with --timeout",
-                                arguments.to, took / std::chrono::milliseconds(1)));
+  if (asked.reply && *asked.reply) return print_reply(context, **asked.reply, took);
+  if (asked.reply) return complain(asked.reply->error());
+  if (asked.is_stopped) {
+    return complain(ExitCode::kError, "stopped by a signal: " + asked.fate);
   }
-  if (!reply) return complain(reply.error());
-  bool printed = false;
-  if (context.json) {
-    Json json;
-    json["id"] = id_text(reply->id());
-    json["from"] = reply->from();
-    json["round_trip_us"] = std::chrono::duration<double, std::micro>(took).count();
-    set_body(json, reply->text());
-    printed = print_json(json);
-  } else {
-    printed = print(fmt::format("{}{}", reply->text(), reply->text().ends_with('\n') ? "" : "\n"));
-  }
-  reply->done();
-  return printed ? ExitCode::kOk : complain(ExitCode::kError, "nobody reads our stdout");
+  return complain(ExitCode::kTimeout,
+                  fmt::format("no reply from \"{}\" within {} ms: {}; allow more with --timeout",
+                              arguments.to, took / std::chrono::milliseconds(1), asked.fate));
 }
 
 void add_arguments(CLI::App& verb, SendArguments& arguments) {
@@ -147,13 +165,19 @@ void add_send_verbs(CLI::App& app, Context& context) {
   auto* request_verb =
       app.add_subcommand("request", "Send a message, wait for the reply and print it");
   add_arguments(*request_verb, *to_ask);
+  request_verb->add_flag("--leave", to_ask->leave,
+                         "Leave the message with NAME when the wait ends without a reply");
   request_verb->footer(
       "Examples:\n"
       "  beeline reply echo --echo &\n"
       "  beeline request echo \"hello\"\n"
       "  beeline request echo - --timeout 500ms --json < question.txt\n"
       "Waits 60 s unless --timeout says otherwise, first for an agent of that name, then for its "
-      "reply.\nExits with 4 if no such agent came, with 5 if no reply came.");
+      "reply.\nAfter that, and after Ctrl-C, it takes the message back, unless --leave is given, "
+      "and "
+      "says\nwhat became of it. Exits with 4 if no such agent came, with 5 if no reply came, with "
+      "1 "
+      "at\nonce if NAME finished the message without a reply or made it a dead letter.");
   request_verb->callback([&context, to_ask] { context.exit = request(context, *to_ask); });
 }
 
