@@ -102,5 +102,15 @@ TEST_F(CliRequest, WhatIsFinishedWithoutAnAnswerFailsAtOnce) {
   EXPECT_EQ(taking.wait().code, 0);
 }
 
+TEST_F(CliRequest, ACommandThatFailsIsTriedAgainAfterAPause) {
+  (void)good({"up"});
+  Program failing(with_program({"reply", "worker", "--command", "exit 3", "--retry-pause", "1ms"}));
+  wait_for_agent("worker");
+  const std::string told = bad(1, request("60s"));
+  EXPECT_TRUE(contains(told, "the receiver made it a dead letter: exhausted")) << told;
+  failing.signal(SIGTERM);
+  (void)failing.wait();
+}
+
 }  // namespace
 }  // namespace beeline::test

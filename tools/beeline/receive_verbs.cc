@@ -35,6 +35,7 @@ struct ReceiveArguments {
   std::string channel;
   bool echo = false;
   std::string command;
+  std::string retry_pause = "0";  // of recv there is none
 };
 
 Result<Signals> stop_signals() { return Signals::block({SIGINT, SIGTERM, SIGHUP}); }
@@ -44,6 +45,9 @@ Result<Agent> attach_as(const Context& context, const ReceiveArguments& argument
   options.name = arguments.name;
   options.parent = arguments.attach.parent;
   options.role = arguments.attach.role;
+  const auto pause = parse_duration(arguments.retry_pause);
+  if (!pause) return tl::unexpected(pause.error());
+  options.retry_pause = *pause;
   return attach(context, options);
 }
 
@@ -259,6 +263,11 @@ void add_receive_verbs(CLI::App& app, Context& context) {
   how->add_option("--command", to_reply->command,
                   "Run this by /bin/sh -c with the body on stdin; its stdout is the reply");
   how->require_option(1);
+  to_reply->retry_pause = "100ms";
+  reply_verb
+      ->add_option("--retry-pause", to_reply->retry_pause,
+                   "Pause before a second attempt; it doubles with each, up to a minute")
+      ->capture_default_str();
   reply_verb->footer(
       "Examples:\n"
       "  beeline reply echo --echo &\n"
