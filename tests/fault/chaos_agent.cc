@@ -152,8 +152,13 @@ class ChaosAgent {
       board_.ledger.accept(self_, to, sequence, answer->reply_to());
       return take(std::move(*answer));
     }
-    // After a timeout the question may have been sent, or not.
-    if (answer.error().code == ErrorCode::kTimeout) return;
+    // After a timeout the question may have been sent, or not. It was if the other says that it has
+    // ended it, and how is in its own ledger.
+    const ErrorCode code = answer.error().code;
+    if (code == ErrorCode::kTimeout || code == ErrorCode::kUnanswered ||
+        code == ErrorCode::kRejected) {
+      return;
+    }
     EXPECT_EQ(answer.error().code, ErrorCode::kFull) << answer.error().text;
     board_.ledger.refuse(self_, to, sequence);
   }

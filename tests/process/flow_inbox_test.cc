@@ -44,9 +44,8 @@ BEELINE_ROLE(mayfly) {
   options.temporary = true;
   auto agent = attach(options);
   ASSERT_TRUE(agent);
-  Message message = next_message(*agent);
+  const Message message = next_message(*agent);
   ASSERT_TRUE(message.valid());
-  message.done();
 }
 
 TEST_P(FlowInbox, ARequestToAnAgentThatDiesForGoodFails) {

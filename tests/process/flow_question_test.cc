@@ -155,8 +155,10 @@ TEST_P(FlowQuestion, TooManyOpenOnesAreRefusedUntilOneIsClosedOrItsReceiverIsDea
 }
 
 TEST_P(FlowQuestion, TooManyRequestsThatNobodyAnswersAreRefusedUntilOneIsAnswered) {
+  AttachOptions options = named("silent");
+  options.inbox_capacity = 2 * kMostOpenQuestions;
   auto agent = attach("asker");
-  auto silent = attach("silent");
+  auto silent = attach(options);
   ASSERT_TRUE(agent && silent);
   const Peer to = peer_of(*agent, "silent");
   int answers = 0;
@@ -166,23 +168,18 @@ TEST_P(FlowQuestion, TooManyRequestsThatNobodyAnswersAreRefusedUntilOneIsAnswere
     ++answers;
     agent->stop_serving();
   };
-  Message first;
   const Deadline long_after = after(10min);  // none of them is over before the last was asked
+  std::vector<Message> kept;
   for (std::size_t i = 0; i < kMostOpenQuestions; ++i) {
     ASSERT_TRUE(agent->request_then(to, "?", long_after, then)) << i;
-    Message message = next_message(*silent);
-    ASSERT_TRUE(message.valid());
-    if (first.valid()) {
-      message.done();
-    } else {
-      first = std::move(message);
-    }
+    kept.push_back(next_message(*silent));
+    ASSERT_TRUE(kept.back().valid());
+    kept.back().defer();
   }
   const auto refused = agent->request_then(to, "?", patience(), then);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kFull);
-  ASSERT_TRUE(silent->reply(first, "an answer"));
-  first.done();
+  ASSERT_TRUE(silent->reply(kept.front(), "an answer"));
   ASSERT_TRUE(agent->serve([](Message&) { return Ack{}; }, {.until = patience()}));
   EXPECT_EQ(answers, 1);
   EXPECT_TRUE(agent->request_then(to, "?", patience(), then));
