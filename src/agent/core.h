@@ -85,6 +85,7 @@ class AgentCore {
   [[nodiscard]] Pid via_of(std::uint32_t entry);
   // `how`: what a sender that has asked learns.
   void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
+  void done_told(std::uint32_t entry, std::string_view reply, AckStatus how);
   void requeue(std::uint32_t entry);
   [[nodiscard]] bool put_off(std::uint32_t entry);
   void release_retries();
@@ -248,7 +249,6 @@ class AgentCore {
   // core_debts.cc
   void acknowledge(Subject about, AckStatus status, std::string_view reply);
   [[gnu::noinline]] bool is_owed_word(std::uint32_t entry, bool told);
-  void note_answer(std::uint32_t entry, MessageId names);
   void owe(Debt debt);
   void pay_debts();
   [[nodiscard]] bool pay_each();

@@ -38,12 +38,6 @@ bool AgentCore::is_owed_word(std::uint32_t entry, bool told) {
   return receiver_->entry(entry).is_question() ? !answered : !told;
 }
 
-// An answer to this lease was sent, if that is what it names.
-void AgentCore::note_answer(std::uint32_t entry, MessageId names) {
-  const shm::Entry& about = receiver_->entry(entry);
-  if (about.header.id == names && about.is_question()) answered_.push_back(entry);
-}
-
 // A peer that reads nothing loses the oldest of what it is owed.
 void AgentCore::owe(Debt debt) {
   const auto is_theirs = [to = debt.to](const Debt& other) { return other.to == to; };

@@ -149,12 +149,21 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how)
   if (is_forked_) return;
   // Whoever finishes an answer asks again, if anything: see ask().
   if (receiver_->entry(entry).header.reply_to == 0) send::prefetch_next_slot();
-  const bool tell = end_lease(entry);
-  const Subject about = tell ? Subject(receiver_->entry(entry)) : Subject();
+  if (end_lease(entry)) [[unlikely]]
+    return done_told(entry, reply, how);
   receiver_->done(entry);
   offer_room();
   show_activity();
-  if (tell) acknowledge(about, how, reply);
+}
+
+// The same of one whose sender is to be told.
+[[gnu::noinline]] void AgentCore::done_told(std::uint32_t entry, std::string_view reply,
+                                            AckStatus how) {
+  const Subject about(receiver_->entry(entry));
+  receiver_->done(entry);
+  offer_room();
+  show_activity();
+  acknowledge(about, how, reply);
 }
 
 void AgentCore::requeue(std::uint32_t entry) {

@@ -134,11 +134,7 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
     return deliver(send::kPlainEnvelope, 0, to, parcel, deadline, id, nullptr);
   }
   const Letterhead head(options, about, step_of(options, to, about));
-  const std::uint32_t handling = about != nullptr ? leases_.back() : shm::kNoEntry;
-  const SendResult sent = deliver(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
-  const bool answers = options.reply_to != 0 && to.pid == shm::pid_of_message(options.reply_to);
-  if (sent && about != nullptr && answers) note_answer(handling, options.reply_to);
-  return sent;
+  return deliver(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
 }
 
 // An answer belongs to what it answers, whatever else is being handled. It is all that was to come
@@ -152,7 +148,7 @@ SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload
   const shm::Entry& about = receiver_->entry(message.entry_);
   const Letterhead head(options, about.header.id, &about, step_from(about));
   const SendResult sent = send_as(head, *to, payload, deadline, 0);
-  if (sent) note_answer(message.entry_, about.header.id);
+  if (sent && about.is_question()) answered_.push_back(message.entry_);
   if (sent && is_deferred(message.entry_)) message.done();
   return sent;
 }
