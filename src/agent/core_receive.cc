@@ -201,6 +201,7 @@ void AgentCore::release_retries() {
 
 // Nobody tries an answer again that was handed to whoever had asked.
 void AgentCore::let_go(std::uint32_t entry) {
+  if (is_forked_) return;
   const bool is_answer = (receiver_->entry(entry).header.flags & shm::kFlagMatched) != 0;
   return is_answer ? done(entry, {}) : requeue(entry);
 }
