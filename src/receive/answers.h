@@ -37,10 +37,12 @@ class Answers {
 
   [[nodiscard]] const std::vector<PendingReply*>& pending() const { return pending_; }
   [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
-  // Whoever waits for this message of `from`, or null.
+  // Whoever waits for this message of `from`, or for an answer that does not come as it says; or
+  // null.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
                                           const shm::MessageHeader& header) const {
-    return waiting_for(from, header.reply_to, is_ack(header));
+    PendingReply* const waiting = waiting_for(from, header.reply_to, is_ack(header));
+    return waiting == nullptr && is_ack(header) ? left_by(from, header.reply_to) : waiting;
   }
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from, std::uint64_t reply_to,
                                           bool is_ack) const;

@@ -22,10 +22,7 @@ std::uint16_t Receiver::mark_for(InLink& link, const shm::SlotCopy& copy, std::i
     if (!waiting->for_ack) remember_asked(*waiting);
     return shm::kFlagMatched;
   }
-  if (is_ack(header)) {
-    waiting = answers_.left_by(link.owner_pid, header.reply_to);
-    return waiting != nullptr ? shm::kFlagMatched : shm::kFlagStashed;
-  }
+  if (is_ack(header)) return shm::kFlagStashed;
   if (nobody_asked(link, header.reply_to, header.type)) return 0;
   if (answers_.close(header.reply_to, link.owner_pid)) return shm::kFlagStashed;
   add_one(home_->home().control().counters.late_replies);

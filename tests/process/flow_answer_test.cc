@@ -125,6 +125,29 @@ TEST_P(FlowAnswer, TheTextOfAnAckOrOfDoneAnswersARequestThatGotNoReply) {
   boss.stop();
 }
 
+TEST_P(FlowAnswer, AWordDoesNotWaitForAFullInbox) {
+  AttachOptions options = named("boss");
+  options.inbox_capacity = 16;
+  auto boss = attach(options);
+  ASSERT_TRUE(boss);
+  troupe().start("clerk");
+  ASSERT_TRUE(board<AnswerBoard>().attached.await(1, patience()));
+  ASSERT_NO_FATAL_FAILURE(drain_until(*boss, [&] {
+    static_cast<void>(boss->send("boss", "in the way"));
+    return boss->counters().queued >= 14;
+  }));
+  const Peer clerk = peer_of(*boss, "clerk");
+  {
+    const auto answer = boss->request(clerk, "?", patience(), {.type = "return"});
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_EQ(answer->text(), "returned");
+  }
+  while (auto message = boss->try_receive()) message->done();
+  ASSERT_TRUE(boss->send(clerk, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  expect_balance(*boss);
+}
+
 TEST_P(FlowAnswer, ARequestThatIsNotAnsweredSaysAtOnceWhatBecameOfIt) {
   Boss boss(board<AnswerBoard>(), troupe());
   const std::string finished = boss.ask("nothing");
