@@ -1,8 +1,11 @@
 // Joining a hive: segments, directory, and what a successor takes over from its predecessor.
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
+#include <system_error>
 
 #include "src/agent/core.h"
 #include "src/agent/ended.h"
@@ -87,11 +90,20 @@ Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std:
   return limit::TokenBucket(rate, burst);
 }
 
-wake::WaitPolicy wait_policy(const AttachOptions& options) {
+Result<wake::WaitPolicy> wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
   if (const char* text = ::secure_getenv("BEELINE_SPIN_US"); text != nullptr) {
-    policy.spin_ns = std::strtol(text, nullptr, 10) * 1000;
+    constexpr std::int64_t kLongest = 1'000'000;
+    const std::string_view digits(text);
+    std::int64_t spin_us = 0;
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), spin_us);
+    if (error != std::errc() || end != digits.end() || spin_us < 0 || spin_us > kLongest) {
+      return fail(ErrorCode::kInvalid, "attach: BEELINE_SPIN_US is \"" + std::string(digits) +
+                                           "\", it must be 0 to 1000000 microseconds: set it to "
+                                           "such a number, or unset it");
+    }
+    policy.spin_ns = spin_us * 1000;
   }
   if (options.wait == WaitMode::kSleep) policy.spin_ns = 0;
   policy.never_sleep = options.wait == WaitMode::kSpin;
@@ -101,6 +113,7 @@ wake::WaitPolicy wait_policy(const AttachOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& options) {
+  if (const auto policy = wait_policy(options); !policy) return tl::unexpected(policy.error());
   const std::int64_t deadline = os::monotonic_ns() + options.control_timeout.count();
   for (int round = 0;; ++round) {
     std::unique_ptr<AgentCore> core(new AgentCore());
@@ -234,7 +247,9 @@ Result<void> AgentCore::make_segments(const shm::HomeOptions& options) {
   if (receive_rates_.on()) {
     if (auto done = make_timer(); !done) return done;
   }
-  waiter_ = std::make_unique<wake::Waiter>(page, bells_, wait_policy(options_));
+  const auto policy = wait_policy(options_);
+  if (!policy) return tl::unexpected(policy.error());
+  waiter_ = std::make_unique<wake::Waiter>(page, bells_, *policy);
   make_send_path();
   return {};
 }
