@@ -56,7 +56,8 @@ class CliTest : public testing::Test {
   }
   /// What is on stderr beside the word of the first command that it has started the hive.
   static std::string rest_of(const std::string& err) {
-    const bool has_started = err.starts_with("beeline: started hive ");
+    const bool has_started =
+        err.starts_with("beeline: started hive ") || err.starts_with("{\"remark\":\"started hive ");
     return has_started ? err.substr(err.find('\n') + 1) : err;
   }
   /// Runs it, expects exit code 0 and nothing on stderr, and returns stdout.

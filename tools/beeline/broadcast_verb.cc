@@ -57,9 +57,7 @@ ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) 
   auto agent = attach_sender(context, arguments.as, {"", "agent"});
   if (!agent) return complain(agent.error());
   const std::vector<Delivery> deliveries = agent->broadcast(arguments.group(), *body, *options);
-  if (!print_deliveries(context, deliveries)) {
-    return complain(ExitCode::kError, "nobody reads our stdout");
-  }
+  if (!print_deliveries(context, deliveries)) return ExitCode::kError;
   const auto failed = std::find_if(deliveries.begin(), deliveries.end(),
                                    [](const Delivery& to) { return !to.result; });
   if (failed == deliveries.end()) return ExitCode::kOk;

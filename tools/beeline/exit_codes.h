@@ -2,6 +2,10 @@
 
 // What `beeline` tells its caller, in the one place where failures become exit codes.
 
+#include <array>
+#include <cstddef>
+#include <string_view>
+
 #include <beeline/result.h>
 #include <beeline/types.h>
 
@@ -17,6 +21,29 @@ enum class ExitCode : int {
   kFull = 6,
   kDenied = 7,
 };
+
+struct ExitMeaning {
+  ExitCode code;
+  std::string_view word;  ///< as in the JSON of an error
+  std::string_view meaning;
+};
+/// By code. `beeline help exit-codes` prints it; `beeline run` exits as its command does.
+inline constexpr std::array<ExitMeaning, 8> kExitMeanings = {{
+    {ExitCode::kOk, "ok", "done"},
+    {ExitCode::kError, "error", "failed for another reason, also if the output was not written"},
+    {ExitCode::kUsage, "usage", "the command line is wrong; nothing was done"},
+    {ExitCode::kNoCoordinator, "no_coordinator", "no coordinator runs, or one runs already"},
+    {ExitCode::kNoAgent, "no_agent", "there is no such agent, or it has ended"},
+    {ExitCode::kTimeout, "timeout", "it did not come in time"},
+    {ExitCode::kFull, "full", "the receiver has no room; nothing was sent"},
+    {ExitCode::kDenied, "denied", "a rule or the rights of the user forbid it"},
+}};
+static_assert([] {
+  for (std::size_t i = 0; i < kExitMeanings.size(); ++i) {
+    if (kExitMeanings[i].code != static_cast<ExitCode>(i)) return false;
+  }
+  return true;
+}());
 
 [[nodiscard]] constexpr ExitCode exit_code(ErrorCode code) noexcept {
   switch (code) {

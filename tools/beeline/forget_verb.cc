@@ -48,7 +48,9 @@ ExitCode forget(const Context& context, const ForgetArguments& arguments) {
 void add_forget_verb(CLI::App& app, Context& context) {
   auto* verb = app.add_subcommand("forget", "Let agents go that are away for good");
   auto arguments = std::make_shared<ForgetArguments>();
-  verb->add_option("names", arguments->names, "Agents, by name or pid")->required();
+  verb->add_option("names", arguments->names, "Agents, by name or pid")
+      ->required()
+      ->check(is_agent());
   verb->add_flag("--purge", arguments->purge, "Let the messages go, too, that wait for them");
   verb->footer(
       "Examples:\n"

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "shm/link.h"
+#include "src/control/hive_paths.h"
 #include "tools/beeline/accounts_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
@@ -74,7 +75,12 @@ ExitCode up(const Context& context, const UpArguments& arguments) {
   if (arguments.max_payload != 0) {
     ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", arguments.max_payload).c_str(), 1);
   }
-  if (!arguments.group.empty()) ::setenv("BEELINE_GROUP", arguments.group.c_str(), 1);
+  if (!arguments.group.empty()) {
+    if (const auto found = control::find_group(arguments.group); !found) {
+      return complain(ExitCode::kUsage, found.error().text);
+    }
+    ::setenv("BEELINE_GROUP", arguments.group.c_str(), 1);
+  }
   if (!arguments.forget_empty_after.empty()) {
     const auto limit = std::max<std::int64_t>(forget_after / std::chrono::milliseconds(1), 1);
     ::setenv("BEELINE_FORGET_EMPTY_AFTER", fmt::format("{}ms", limit).c_str(), 1);

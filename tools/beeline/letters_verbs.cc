@@ -187,7 +187,7 @@ ExitCode show(const Context& context, const LetterArguments& arguments) {
   const auto payload = read_letter(*client, context.hive, *letter);
   if (!payload) return complain(payload.error());
   if (arguments.raw) {
-    return print(*payload) ? ExitCode::kOk : complain(ExitCode::kError, "nobody reads our stdout");
+    return print(*payload) ? ExitCode::kOk : ExitCode::kError;
   }
   if (context.json) {
     Json json = letter_json(*letter);

@@ -2,10 +2,12 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <clocale>
-#include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,14 +16,11 @@
 
 #include "src/os/process.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/usage.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
 namespace {
-
-constexpr auto kExitCodes =
-    "Exit codes: 0 ok, 1 error, 2 usage, 3 no coordinator or already running, 4 no such agent,\n"
-    "5 timeout, 6 full, 7 denied. Results go to stdout, diagnostics to stderr.";
 
 constexpr auto kExamples =
     "Examples:\n"
@@ -34,8 +33,9 @@ constexpr auto kExamples =
     "`beeline VERB -h` has examples for each verb.\n\n";
 
 void add_global_options(CLI::App& app, Context& context) {
-  app.add_option("--hive", context.hive, "Name of the hive; $BEELINE_HIVE, else \"default\"");
-  app.add_flag("--json", context.json, "Results as JSON");
+  app.add_option("--hive", context.hive, "Name of the hive; $BEELINE_HIVE, else \"default\"")
+      ->check(is_agent());
+  app.add_flag("--json", context.json, "Results and errors as JSON");
   app.add_option_function<std::string>(
       "--timeout",
       [&context](const std::string& text) {
@@ -48,16 +48,26 @@ void add_global_options(CLI::App& app, Context& context) {
   app.set_version_flag("--version", fmt::format("beeline {}", kVersion));
 }
 
+/// Known before the command line is read, which may be what is wrong.
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, "--json") != end;
+}
+
 int run(int argc, char** argv) {
+  if (wants_json(argc, argv)) complain_in_json();
   Context context;
   CLI::App app("Beeline: messages for trees of agent processes on one host", "beeline");
   app.require_subcommand(1);
   app.fallthrough();
-  app.footer(std::string(kExamples) + kExitCodes);
+  app.footer(kExamples + exit_codes_text() +
+             "Results go to stdout, diagnostics to stderr; with --json both are JSON.");
   add_global_options(app, context);
   add_hive_verbs(app, context);
   add_look_verbs(app, context);
   add_forget_verb(app, context);
+  add_help_verbs(app, context);
   add_info_verb(app, context);
   add_doctor_verb(app, context);
   add_send_verbs(app, context);
@@ -70,9 +80,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return static_cast<int>(end_unparsed(app, error));
   }
-  return static_cast<int>(context.exit);
+  return static_cast<int>(finish_output(context.exit));
 }
 
 }  // namespace
@@ -90,7 +100,6 @@ int main(int argc, char** argv) {
   try {
     return beeline::cli::run(argc, argv);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "beeline: %s\n", error.what());
-    return static_cast<int>(beeline::cli::ExitCode::kError);
+    return static_cast<int>(beeline::cli::complain(beeline::cli::ExitCode::kError, error.what()));
   }
 }

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "shm/link.h"
 #include "src/control/names.h"
 #include "src/control/roles.h"
 #include "src/os/error.h"
-#include "src/os/fd.h"
 
 namespace beeline::cli {
 namespace {
@@ -99,16 +99,20 @@ Result<SendOptions> MessageArguments::options() const {
   return made;
 }
 
+Result<os::UniqueFd> open_body(const std::string& path) {
+  os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.valid()) return file;
+  return os::system_failure(fmt::format(
+      "cannot open {} for the body (use - and stdin for a body that starts with @)", path));
+}
+
 Result<std::string> read_body(const std::string& argument) {
   if (argument == "-") return read_all(STDIN_FILENO, "stdin");
   if (!argument.starts_with('@')) return argument;
   const std::string path = argument.substr(1);
-  const os::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) {
-    return os::system_failure(fmt::format(
-        "cannot open {} for the body (use - and stdin for a body that starts with @)", path));
-  }
-  return read_all(file.get(), path);
+  const auto file = open_body(path);
+  if (!file) return tl::unexpected(file.error());
+  return read_all(file->get(), path);
 }
 
 CLI::Validator is_agent() {
@@ -116,6 +120,24 @@ CLI::Validator is_agent() {
     if (text.empty()) return "the name is empty: give one, or see whether a variable is unset";
     const auto good = control::check_utf8("name", text);
     return good ? std::string() : good.error().text;
+  };
+  return {check, ""};
+}
+
+CLI::Validator is_message_id() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (parse_id(text)) return "";
+    return fmt::format("\"{}\" is no id of a message: write it as it is printed, like 3:21", text);
+  };
+  return {check, ""};
+}
+
+CLI::Validator is_label(const char* what) {
+  const auto check = [what](const std::string& text) -> std::string {
+    constexpr std::size_t kMost = shm::kStringBytes - 1;
+    if (text.size() <= kMost) return "";
+    return fmt::format("the {} \"{}\" has {} bytes, the limit is {}; use a shorter one", what, text,
+                       text.size(), kMost);
   };
   return {check, ""};
 }
@@ -138,8 +160,10 @@ void add_message_options(CLI::App& verb, MessageArguments& arguments) {
   verb.add_option("--rank", arguments.rank,
                   "critical, high, normal, low or an integer; lower goes first")
       ->capture_default_str();
-  verb.add_option("--type", arguments.type, "Type of the message, at most 31 bytes");
-  verb.add_option("--channel", arguments.channel, "Channel of the message, at most 31 bytes");
+  verb.add_option("--type", arguments.type, "Type of the message, at most 31 bytes")
+      ->check(is_label("type"));
+  verb.add_option("--channel", arguments.channel, "Channel of the message, at most 31 bytes")
+      ->check(is_label("channel"));
   verb.add_option("--ttl", arguments.ttl, "Expires after this long, for example 30s");
 }
 

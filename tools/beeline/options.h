@@ -13,6 +13,7 @@
 #include <beeline/result.h>
 #include <beeline/types.h>
 
+#include "src/os/fd.h"
 #include "tools/beeline/exit_codes.h"
 
 namespace beeline::cli {
@@ -48,6 +49,10 @@ struct MessageArguments {
 [[nodiscard]] CLI::Validator is_agent();
 /// Of an option that names a role.
 [[nodiscard]] CLI::Validator is_agent_role();
+/// Of an option that is the id of a message, as this program prints it.
+[[nodiscard]] CLI::Validator is_message_id();
+/// Of an option that names a type or a channel, which `what` says: it fits into a message.
+[[nodiscard]] CLI::Validator is_label(const char* what);
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
 void add_message_options(CLI::App& verb, MessageArguments& arguments);
 
@@ -56,6 +61,9 @@ void add_message_options(CLI::App& verb, MessageArguments& arguments);
 
 /// "critical", "high", "normal", "low" or any int32. Errors: kInvalid.
 [[nodiscard]] Result<std::int32_t> parse_rank(std::string_view text);
+
+/// The file of a body. Errors: kSystem.
+[[nodiscard]] Result<os::UniqueFd> open_body(const std::string& path);
 
 /// The body that an argument names: itself, "-" stdin, "@file" a file. Errors: kSystem.
 [[nodiscard]] Result<std::string> read_body(const std::string& argument);

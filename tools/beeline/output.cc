@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,15 +18,37 @@
 namespace beeline::cli {
 namespace {
 
-bool write_all(int fd, std::string_view text) {
+/// The number of the error, 0 for none.
+int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
+    if (count < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return 0;
 }
+
+/// Whether failures are told as JSON.
+bool is_json = false;
+
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+/// Tells a failure, whose word is `word`.
+ExitCode tell(ExitCode code, std::string_view word, std::string_view text) {
+  if (is_json) {
+    const Json told = {{"code", word}, {"text", text}, {"exit_code", static_cast<int>(code)}};
+    (void)write_all(STDERR_FILENO, json_line(told));
+  } else {
+    remark(text);
+  }
+  return code;
+}
+
+/// The first error of stdout that nobody has told yet.
+int output_errno = 0;
 
 std::string base64(std::string_view bytes) {
   constexpr std::string_view kDigits =
@@ -74,29 +98,50 @@ std::string_view next_step(SendStatus status) {
 
 }  // namespace
 
-bool print(std::string_view text) { return write_all(STDOUT_FILENO, text); }
-
-bool print_json(const Json& value) {
-  return print(value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n');
+bool print(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (output_errno == 0) output_errno = error;
+  return error == 0;
 }
+
+std::string take_output_failure() {
+  const int error = std::exchange(output_errno, 0);
+  if (error == 0) return "";
+  if (error == EPIPE) return "nobody reads our stdout";
+  return fmt::format("cannot write to stdout: {}", std::generic_category().message(error));
+}
+
+ExitCode finish_output(ExitCode exit) {
+  const std::string failure = take_output_failure();
+  if (failure.empty()) return exit;
+  const ExitCode code = exit == ExitCode::kOk ? ExitCode::kError : exit;
+  return tell(code, "error", failure);
+}
+
+bool print_json(const Json& value) { return print(json_line(value)); }
 
 void remark(std::string_view text) {
-  (void)write_all(STDERR_FILENO, fmt::format("beeline: {}\n", text));
+  (void)write_all(STDERR_FILENO,
+                  is_json ? json_line({{"remark", text}}) : fmt::format("beeline: {}\n", text));
 }
+
+void complain_in_json() { is_json = true; }
 
 ExitCode complain(ExitCode code, std::string_view text) {
-  remark(text);
-  return code;
+  return tell(code, kExitMeanings.at(static_cast<std::size_t>(code)).word, text);
 }
 
-ExitCode complain(const Error& error) { return complain(exit_code(error.code), error.text); }
+ExitCode complain(const Error& error) {
+  return tell(exit_code(error.code), to_string(error.code), error.text);
+}
 
 ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
-                  const SendOptions& options) {
+                  const SendOptions& options, std::string_view where) {
   std::string step(next_step(result.status));
   if (step.empty()) step = why_not_sent(result, bytes, options, {});
-  return complain(exit_code(result.status),
-                  fmt::format("not sent to \"{}\": {}; {}", to, to_string(result.status), step));
+  return tell(
+      exit_code(result.status), to_string(result.status),
+      fmt::format("{}not sent to \"{}\": {}; {}", where, to, to_string(result.status), step));
 }
 
 Table::Table(std::vector<std::string> headings) {
@@ -138,7 +183,11 @@ std::size_t width(std::string_view text) noexcept {
 }
 
 std::string styled(Style style, std::string_view text) {
-  static const bool plain = ::isatty(STDOUT_FILENO) == 0 || ::secure_getenv("NO_COLOR") != nullptr;
+  static const bool plain = [] {
+    const char* const terminal = ::secure_getenv("TERM");
+    return ::isatty(STDOUT_FILENO) == 0 || ::secure_getenv("NO_COLOR") != nullptr ||
+           (terminal != nullptr && std::string_view(terminal) == "dumb");
+  }();
   if (plain || text.empty()) return std::string(text);
   int code = 1;
   switch (style) {

@@ -18,20 +18,33 @@ namespace beeline::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes to stdout at once, so that a reader of a pipe sees it. False if nobody takes it any more.
+/// Writes to stdout at once, so that a reader of a pipe sees it. False if it could not be written:
+/// finish_output() says so.
 bool print(std::string_view text);
 /// One JSON object and the end of the line. Text that is not UTF-8 is replaced.
 bool print_json(const Json& value);
 
+/// Why the first text was not written to stdout; empty if all were. A verb that says it itself
+/// takes it here, and finish_output() is silent then.
+[[nodiscard]] std::string take_output_failure();
+
+/// The end of every verb: an output that was not written is told, and makes a success an error.
+[[nodiscard]] ExitCode finish_output(ExitCode exit);
+
 /// "beeline: text" to stderr, of what is no failure.
 void remark(std::string_view text);
+
+/// From now on each failure is told as one JSON object on stderr (code, text and exit_code), and
+/// each remark as one of another kind (remark).
+void complain_in_json();
 
 /// The same of a failure; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
-/// Why a send of so many bytes with these options to `to` failed, with what to do next.
+/// Why a send of so many bytes with these options to `to` failed, with what to do next; `where`
+/// comes first.
 ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
-                  const SendOptions& options);
+                  const SendOptions& options, std::string_view where = {});
 
 /// Rows as left-aligned columns, two blanks apart; columns of numbers are aligned to the right.
 class Table {
@@ -49,7 +62,8 @@ class Table {
 /// Columns that a text takes, UTF-8 code points counted as one.
 [[nodiscard]] std::size_t width(std::string_view text) noexcept;
 
-/// Emphasis for people: nothing when stdout is no terminal or $NO_COLOR is set.
+/// Emphasis for people: nothing when stdout is no terminal, $NO_COLOR is set or $TERM is
+/// "dumb".
 enum class Style { kBold, kDim, kGood, kBad };
 [[nodiscard]] std::string styled(Style style, std::string_view text);
 

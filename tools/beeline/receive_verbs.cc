@@ -153,7 +153,7 @@ ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
   const auto take = [&context](Agent&, Signals&, Message& message) -> Verdict {
     // Not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
-      return complain(ExitCode::kError, fmt::format("nobody reads our stdout, message {}: {}",
+      return complain(ExitCode::kError, fmt::format("{}, message {}: {}", take_output_failure(),
                                                     id_text(message.id()), fate_of(message)));
     }
     message.done();
@@ -227,8 +227,10 @@ void add_arguments(CLI::App& verb, ReceiveArguments& arguments) {
   verb.add_option("NAME", arguments.name, "The agent to be")->required()->check(is_agent());
   verb.add_option("--count", arguments.count, "End after this many messages; 0 = never")
       ->capture_default_str();
-  verb.add_option("--type", arguments.type, "Only messages of this type; the others wait");
-  verb.add_option("--channel", arguments.channel, "Only messages of this channel");
+  verb.add_option("--type", arguments.type, "Only messages of this type; the others wait")
+      ->check(is_label("type"));
+  verb.add_option("--channel", arguments.channel, "Only messages of this channel")
+      ->check(is_label("channel"));
   add_attach_options(verb, arguments.attach);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <beeline/agent.h>
 
 #include "tools/beeline/asking.h"
+#include "tools/beeline/line_reader.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/signals.h"
@@ -28,45 +30,54 @@ struct SendArguments {
   std::string to;
   std::string body;
   std::string as;
+  std::string reply_to;
   bool lines = false;
   bool leave = false;
   AttachArguments attach{"", "agent"};
   MessageArguments message;
 };
 
-/// Sends one body and prints its id.
+/// Sends one body and prints its id. `where` begins the text of a failure.
 ExitCode send_one(const Context& context, const SendArguments& arguments, Agent& agent, Peer peer,
-                  std::string_view body, const SendOptions& options) {
+                  std::string_view body, const SendOptions& options, std::string_view where = {}) {
   const SendResult result = context.timeout
                                 ? agent.send_until(peer, body, after(*context.timeout), options)
                                 : agent.send(peer, body, options);
-  if (!result) return complain(result, arguments.to, body.size(), options);
-  if (context.json) {
-    print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body.size()}});
-  } else {
-    print(id_text(result.id) + '\n');
+  if (!result) return complain(result, arguments.to, body.size(), options, where);
+  const bool printed =
+      context.json
+          ? print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body.size()}})
+          : print(id_text(result.id) + '\n');
+  return printed ? ExitCode::kOk : ExitCode::kError;
+}
+
+/// Sends each line as soon as it comes, up to the first that fails.
+ExitCode send_lines(const Context& context, const SendArguments& arguments, LineReader& lines,
+                    Agent& agent, Peer peer, const SendOptions& options) {
+  for (std::uint64_t number = 1;; ++number) {
+    const std::string where = fmt::format("line {}: ", number);
+    const auto line = lines.next();
+    if (!line) return complain(exit_code(line.error().code), where + line.error().text);
+    if (!*line) return ExitCode::kOk;
+    const ExitCode code = send_one(context, arguments, agent, peer, **line, options, where);
+    if (code != ExitCode::kOk) return code;
   }
-  return ExitCode::kOk;
 }
 
 ExitCode send(const Context& context, const SendArguments& arguments) {
-  const auto options = arguments.message.options();
+  auto options = arguments.message.options();
   if (!options) return complain(options.error());
-  const auto body = read_body(arguments.body);
+  if (!arguments.reply_to.empty()) options->reply_to = *parse_id(arguments.reply_to);
+  auto lines = LineReader::open(arguments.lines ? arguments.body : "");
+  if (!lines) return complain(lines.error());
+  const auto body = arguments.lines ? Result<std::string>() : read_body(arguments.body);
   if (!body) return complain(body.error());
   auto agent = attach_sender(context, arguments.as, arguments.attach);
   if (!agent) return complain(agent.error());
   const auto peer = agent->peer(arguments.to);
   if (!peer) return complain(peer.error());
-  if (!arguments.lines) return send_one(context, arguments, *agent, *peer, *body, *options);
-  for (std::string_view rest = *body; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const ExitCode code =
-        send_one(context, arguments, *agent, *peer, rest.substr(0, end), *options);
-    if (code != ExitCode::kOk) return code;
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return ExitCode::kOk;
+  return arguments.lines ? send_lines(context, arguments, *lines, *agent, *peer, *options)
+                         : send_one(context, arguments, *agent, *peer, *body, *options);
 }
 
 /// The receiver of a request, which may be just about to attach: waits for its name. Nothing where
@@ -100,7 +111,7 @@ ExitCode print_reply(const Context& context, Message& reply, std::chrono::nanose
     printed = print(fmt::format("{}{}", reply.text(), reply.text().ends_with('\n') ? "" : "\n"));
   }
   reply.done();
-  return printed ? ExitCode::kOk : complain(ExitCode::kError, "nobody reads our stdout");
+  return printed ? ExitCode::kOk : ExitCode::kError;
 }
 
 ExitCode request(const Context& context, const SendArguments& arguments) {
@@ -149,13 +160,19 @@ void add_send_verbs(CLI::App& app, Context& context) {
   auto to_send = std::make_shared<SendArguments>();
   auto* send_verb = app.add_subcommand("send", "Send a message and print its id");
   add_arguments(*send_verb, *to_send);
-  send_verb->add_flag("--lines", to_send->lines, "Each line of BODY is a message of its own");
+  send_verb->add_flag("--lines", to_send->lines,
+                      "Each line of BODY is a message of its own, sent as soon as it comes");
+  send_verb
+      ->add_option("--reply-to", to_send->reply_to,
+                   "Id of the message that this one answers, like 3:21")
+      ->check(is_message_id());
   send_verb->footer(
       "Examples:\n"
       "  beeline send worker \"count the stars\"\n"
       "  git diff | beeline send reviewer - --rank high --type diff\n"
       "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
       "  ls | beeline send worker - --lines             a message for each line\n"
+      "  beeline send asker \"42\" --reply-to 3:21\n"
       "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
       "killed.\nExits with 4 at once if there is no such agent, 6 if the lane is full, 7 if a rule "
       "denies it.");
