@@ -136,6 +136,17 @@ TEST_F(CliWords, AMessageIsSentAsAnAnswer) {
   EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", "--reply-to", "abc"}), "no id"));
 }
 
+TEST_F(CliWords, StatusCountsWhatTheListsShow) {
+  make_away("worker");
+  EXPECT_TRUE(contains(good({"status"}), "0 attached, 1 zombies"));
+  EXPECT_EQ(good_json({"status"}).at("agents"), 1);
+  EXPECT_TRUE(contains(good({"status"}), "0 in `beeline dlq ls`"));
+  (void)good({"send", "worker", "x", "--ttl", "1ms"});
+  (void)bad(5, {"recv", "worker", "--timeout", "50ms"});
+  EXPECT_EQ(good_json({"dlq", "ls"}).size(), 1U);
+  EXPECT_EQ(good_json({"status"}).at("dead_letters_listed"), 1);
+}
+
 // D14
 TEST_F(CliWords, AReceiverOntoAFullDiskSaysSo) {
   make_away("worker");

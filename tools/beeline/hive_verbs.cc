@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "shm/link.h"
 #include "src/control/hive_paths.h"
 #include "tools/beeline/accounts_view.h"
+#include "tools/beeline/letters_view.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
 
@@ -125,6 +128,16 @@ Json accounts_json(const HiveAccounts& accounts) {
   return inboxes;
 }
 
+/// The coordinator is the root of the tree, and no agent of anybody.
+std::uint64_t without_coordinator(std::uint64_t agents) { return agents == 0 ? 0 : agents - 1; }
+
+/// As many as `beeline dlq ls` lists.
+Result<std::size_t> count_letters(Client& client, std::string_view hive) {
+  const auto letters = find_letters(client, hive, "");
+  if (!letters) return tl::unexpected(letters.error());
+  return letters->size();
+}
+
 /// Agents have numbers that are never given out again.
 bool numbers_run_out(const StatusAnswer& status) {
   return status.pids_left < (status.pids_left + status.pids_used) / 8;
@@ -140,7 +153,7 @@ std::string numbers_text(const StatusAnswer& status) {
 }
 
 std::string status_text(const StatusAnswer& status, const std::string& socket,
-                        const Accounts& accounts) {
+                        const Accounts& accounts, const Result<std::size_t>& letters) {
   Table table({"", ""});
   table.add({"hive", status.hive});
   table.add({"socket", socket});
@@ -148,12 +161,17 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   table.add({"since", status.since});
   table.add({"processes", fmt::format("keeper {}, coordinator {} (restarted {} times)",
                                       status.keeper_pid, status.coordinator_pid, status.restarts)});
-  table.add({"agents", fmt::format("{} attached, {} zombies", status.running, status.away)});
+  table.add({"agents", fmt::format("{} attached, {} zombies", without_coordinator(status.running),
+                                   status.away)});
   table.add({"numbers", numbers_text(status)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
   table.add({"dead letters",
-             fmt::format("{} taken over, {} kept", status.dead_letters, status.dead_letters_kept)});
+             letters
+                 ? fmt::format("{} in `beeline dlq ls`; of agents that ended: {} taken over, {} "
+                               "kept",
+                               *letters, status.dead_letters, status.dead_letters_kept)
+                 : fmt::format("not readable: {}", letters.error().text)});
   if (accounts) {
     table.add({"memory", fmt::format("{} KiB in {} segments",
                                      grouped(accounts->segment_bytes / 1024), accounts->segments)});
@@ -172,14 +190,15 @@ ExitCode status(const Context& context) {
   const auto status = client->status();
   if (!status) return complain(status.error());
   const Accounts accounts = read_accounts(*client, context.hive);
+  const Result<std::size_t> letters = count_letters(*client, context.hive);
   if (!context.json) {
-    print(status_text(*status, client->socket_path(), accounts));
+    print(status_text(*status, client->socket_path(), accounts, letters));
     return ExitCode::kOk;
   }
   Json json = status_json(*status, client->socket_path());
   json["restarts"] = status->restarts;
-  json["agents"] = status->agents;
-  json["running"] = status->running;
+  json["agents"] = without_coordinator(status->agents);
+  json["running"] = without_coordinator(status->running);
   json["away"] = status->away;
   json["numbers_used"] = status->pids_used;
   json["numbers_left"] = status->pids_left;
@@ -188,6 +207,7 @@ ExitCode status(const Context& context) {
   json["quarantined_links"] = status->quarantined_links;
   json["clients"] = status->clients;
   json["dropped_clients"] = status->dropped_clients;
+  json["dead_letters_listed"] = letters ? Json(*letters) : Json(nullptr);
   json["dead_letters"] = status->dead_letters;
   json["dead_letters_kept"] = status->dead_letters_kept;
   json["segments"] = accounts ? Json(accounts->segments) : Json(nullptr);
