@@ -102,7 +102,7 @@ TEST_F(CliWords, AnOutputThatCannotBeWrittenIsAnError) {
     const Outcome full =
         shell(std::string("exec \"$BEELINE_BIN/beeline\" ") + verb + " >/dev/full");
     EXPECT_EQ(full.code, 1) << verb;
-    EXPECT_TRUE(contains(full.err, "cannot write to stdout: No space left on device"))
+    EXPECT_TRUE(contains(full.err, "cannot write to our stdout: No space left on device"))
         << verb << ": " << full.err;
   }
   // A pipe that has lost its reader.

@@ -108,7 +108,7 @@ std::string take_output_failure() {
   const int error = std::exchange(output_errno, 0);
   if (error == 0) return "";
   if (error == EPIPE) return "nobody reads our stdout";
-  return fmt::format("cannot write to stdout: {}", std::generic_category().message(error));
+  return fmt::format("cannot write to our stdout: {}", std::generic_category().message(error));
 }
 
 ExitCode finish_output(ExitCode exit) {
