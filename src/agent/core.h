@@ -441,9 +441,9 @@ class AgentCore {
   std::unique_ptr<receive::Receiver> receiver_;
   std::vector<std::uint32_t> leases_;    // being handled, what is sent now inherits from the last
   std::vector<std::uint32_t> deferred_;  // leased, their senders know that it takes longer
-  std::vector<Message> held_;            // deferred, and left by their handlers
   std::vector<std::uint32_t> answered_;  // leased questions whose answers were sent
   Retries retries_;                      // leased, their attempts have failed
+  std::vector<Message> held_;            // deferred, and left by their handlers
   Escalations escalations_{*this};
   std::vector<Question*> questions_;  // everything that something is to come back for
   std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()

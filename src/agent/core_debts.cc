@@ -2,10 +2,14 @@
 // back. What finds no room is owed, and paid as soon as there is some.
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "src/agent/core.h"
+#include "src/agent/core_path.h"
+#include "src/agent/letterhead.h"
 #include "src/agent/status.h"
 
 namespace beeline {
@@ -38,9 +42,12 @@ bool AgentCore::is_owed_word(std::uint32_t entry, bool told) {
   return receiver_->entry(entry).is_question() ? !answered : !told;
 }
 
-// A peer that reads nothing loses the oldest of what it is owed.
+// A peer that reads nothing loses the oldest of what it is owed, but no answer: how many of them
+// there are is bounded by the inbox, in which their messages are.
 void AgentCore::owe(Debt debt) {
-  const auto is_theirs = [to = debt.to](const Debt& other) { return other.to == to; };
+  const auto is_theirs = [to = debt.to](const Debt& other) {
+    return other.to == to && other.kind != Debt::Kind::kAnswer;
+  };
   if (std::count_if(debts_.begin(), debts_.end(), is_theirs) >= kMostOwed) {
     const auto oldest = std::find_if(debts_.begin(), debts_.end(), is_theirs);
     if (is_ack(*oldest)) ++acks_dropped_;
@@ -65,11 +72,13 @@ void AgentCore::pay_debts() {
 // Each peer's in their order; one that takes nothing holds up no other. False if what is left waits
 // for something for which nobody rings.
 bool AgentCore::pay_each() {
+  if (has_left()) return true;
   using Creditor = std::pair<Pid, Debt::Kind>;  // each kind has a lane of its own
   std::vector<Creditor> paid;
   std::vector<Creditor> full;
+  std::vector<Debt> over;  // answers that were sent, or never can be
   bool all_ring = true;
-  std::erase_if(debts_, [&](const Debt& debt) {
+  std::erase_if(debts_, [&](Debt& debt) {
     const Creditor creditor{debt.to, debt.kind};
     if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
     const SendStatus status = pay(debt);
@@ -79,34 +88,64 @@ bool AgentCore::pay_each() {
       return false;
     }
     if (status != SendStatus::kOk && is_ack(debt)) ++acks_dropped_;
+    if (debt.kind == Debt::Kind::kAnswer) {
+      debt.ack.status = status == SendStatus::kOk ? AckStatus::kAccepted : AckStatus::kRejected;
+      over.push_back(std::move(debt));
+    }
     if (std::find(paid.begin(), paid.end(), creditor) == paid.end()) paid.push_back(creditor);
     return true;
   });
+  for (const Debt& debt : over) {
+    receiver_->done(debt.entry);
+    // An answer that cannot be sent, because it has come too many hops, say: its asker hears that
+    // there is none.
+    if (debt.ack.status != AckStatus::kAccepted) {
+      owe({Debt::Kind::kAck, debt.to, {debt.ack.id, AckStatus::kAccepted}, true});
+    }
+  }
+  if (!over.empty()) offer_room();
+  if (!over.empty()) show_activity();
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
   return all_ring;
 }
 
-// No control call: who has sent to us has a link from us, or is gone.
+// No control call: a peer that has sent to us has a link from us, or is gone.
 SendStatus AgentCore::pay(const Debt& debt) {
   shm::Extension extension{};
-  send::Envelope envelope;
-  envelope.reply_to = debt.ack.id;
-  if (is_ack(debt)) {
-    const std::uint8_t of_question = debt.is_question ? shm::kAckOfQuestion : 0;
-    extension.ack = static_cast<std::uint8_t>(debt.ack.status) | of_question;
-    envelope.flags = shm::kFlagAck | (debt.ack.is_cut ? shm::kFlagCut : 0);
-    envelope.extension = &extension;
-  } else {
-    envelope.rank = kCritical;
-    envelope.type = kCancelOrder;
-    envelope.flags = shm::kFlagControl;
+  send::Envelope plain;
+  std::optional<Letterhead> answer;
+  std::string_view text = debt.ack.reply;
+  plain.reply_to = debt.ack.id;
+  switch (debt.kind) {
+    case Debt::Kind::kAck: {
+      const std::uint8_t of_question = debt.is_question ? shm::kAckOfQuestion : 0;
+      extension.ack = static_cast<std::uint8_t>(debt.ack.status) | of_question;
+      plain.flags = shm::kFlagAck | (debt.ack.is_cut ? shm::kFlagCut : 0);
+      plain.extension = &extension;
+      break;
+    }
+    case Debt::Kind::kCancel:
+      plain.rank = kCritical;
+      plain.type = kCancelOrder;
+      plain.flags = shm::kFlagControl;
+      break;
+    case Debt::Kind::kAnswer: {
+      const shm::Entry& about = receiver_->entry(debt.entry);
+      answer.emplace(kPlainSend, debt.ack.id, &about, step_from(about));
+      if (answer->hops() > options_.max_hops) return SendStatus::kLoop;
+      text = text.substr(0, contract_.max_payload_bytes);
+      if (text.size() < debt.ack.reply.size()) {
+        answer->say_cut(static_cast<std::uint32_t>(debt.ack.reply.size()));
+      }
+    }
   }
+  const send::Envelope& envelope = answer ? answer->envelope() : plain;
   const auto attempt = [&] {
     const auto lock = lock_send();
     send::OutLink* link = has_left() ? nullptr : out_link(debt.to);
     if (link == nullptr) return SendStatus::kPeerDead;
-    const auto reply = std::as_bytes(std::span(debt.ack.reply));
-    return send_now(*link, reply, envelope, send_path_.reserve_id()).status;
+    return send_now(*link, std::as_bytes(std::span(text)), envelope, send_path_.reserve_id())
+        .status;
   };
   const SendStatus status = attempt();
   return status == SendStatus::kFull && ask_to_ring(debt.to) ? attempt() : status;
@@ -134,10 +173,16 @@ void AgentCore::stop_ringing(Pid to) {
   }
 }
 
-// Of an agent that leaves; how many there were.
+// An agent that leaves owes nothing any more. What it has in hand beside its leases goes back into
+// the inbox: messages whose answers found no room, and those in a pause. Returns how much was owed.
 std::size_t AgentCore::drop_debts() {
-  acks_dropped_ += static_cast<std::uint64_t>(std::count_if(debts_.begin(), debts_.end(), is_ack));
+  for (const Debt& debt : debts_) {
+    if (is_ack(debt)) ++acks_dropped_;
+    if (debt.kind == Debt::Kind::kAnswer) receiver_->requeue(debt.entry);
+  }
   escalations_.put_back();
+  const auto all = [](std::uint32_t) { return true; };
+  retries_.release(0, all, [this](std::uint32_t at) { receiver_->requeue(at); });
   return std::exchange(debts_, {}).size();
 }
 

@@ -160,6 +160,15 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how)
 [[gnu::noinline]] void AgentCore::done_told(std::uint32_t entry, std::string_view reply,
                                             AckStatus how) {
   const Subject about(receiver_->entry(entry));
+  // The text answers the question as reply() does. The message stays leased until its answer lies
+  // in the lane: a kill before that loses neither.
+  if (about.is_question && how == AckStatus::kAccepted && !reply.empty()) {
+    const AckStatus accepted = AckStatus::kAccepted;
+    const Pid to = shm::pid_of_message(about.id);
+    debts_.push_back(
+        {Debt::Kind::kAnswer, to, {about.id, accepted, std::string(reply)}, true, entry});
+    return pay_debts();
+  }
   receiver_->done(entry);
   offer_room();
   show_activity();
@@ -172,6 +181,7 @@ void AgentCore::requeue(std::uint32_t entry) {
   if (retries_.on() && put_off(entry)) return;
   receiver_->requeue(entry);
   show_activity();
+  if (receiver_->entry(entry).word().state == shm::EntryState::kDead) pay_debts();
   if (armed_) waiter_->signal_self();
 }
 
@@ -180,7 +190,7 @@ void AgentCore::requeue(std::uint32_t entry) {
 bool AgentCore::put_off(std::uint32_t entry) {
   const shm::Entry& failed = receiver_->entry(entry);
   const std::uint32_t before = failed.word().attempts;
-  const bool is_last = before + 1 >= receiver_->home().home().control().max_attempts;
+  const bool is_last = before + 1 >= receiver_->most_attempts();
   const bool is_apart = (failed.header.flags & (shm::kUnindexedFlags | shm::kFlagCopy)) != 0;
   if (is_last || is_apart || has_left() || receiver_->is_cancelled(entry)) return false;
   retries_.put_off(entry, os::monotonic_ns() + retries_.pause_ns(before));
@@ -191,7 +201,9 @@ bool AgentCore::put_off(std::uint32_t entry) {
 
 void AgentCore::release_retries() {
   if (retries_.empty()) return;
-  const auto is_unwanted = [this](std::uint32_t at) { return receiver_->is_cancelled(at); };
+  const auto is_unwanted = [this](std::uint32_t at) {
+    return receiver_->is_cancelled(at) || receive::Receiver::has_expired(receiver_->entry(at));
+  };
   retries_.release(os::monotonic_ns(), is_unwanted, [this](std::uint32_t at) {
     receiver_->requeue(at);
     if (armed_) waiter_->signal_self();

@@ -14,6 +14,8 @@
 #include "src/agent/letterhead.h"
 #include "src/agent/send_error.h"
 #include "src/agent/status.h"
+#include "src/agent/unasked.h"
+#include "src/control/agent_info.h"
 #include "src/control/routing.h"
 
 namespace beeline {
@@ -47,11 +49,6 @@ AckStatus status_of(const shm::Entry& ack) {
   const std::uint8_t status = ack.extension().ack & ~shm::kAckOfQuestion;
   return status <= static_cast<std::uint8_t>(AckStatus::kEscalate) ? static_cast<AckStatus>(status)
                                                                    : AckStatus::kRejected;
-}
-
-// An acknowledgement stands for the answer if it has a text and the message was handled.
-bool answers(const shm::Entry& ack) {
-  return status_of(ack) == AckStatus::kAccepted && ack.header.length != 0;
 }
 
 // Why an answer does not come, as the receiver says.
@@ -242,14 +239,10 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
   return fail(ErrorCode::kTimeout, start + no_answer(question) + absence(question.to));
 }
 
-// What the receiver said when it ended the message is the answer, or says why there is none.
+// What the receiver said when it ended the message says why there is no answer.
 Result<std::uint32_t> AgentCore::conclude_left(Question& question) {
   const std::uint32_t at = receiver_->take_word(question.pending);
   end(question);
-  if (answers(receiver_->entry(at))) {
-    show_activity();
-    return at;
-  }
   return no_answer_will_come(question, read_ack(at));
 }
 
@@ -264,12 +257,17 @@ std::string AgentCore::absence(Peer to) {
   }
   std::string text = "; the receiver has no process";
   if (client_.closed() || is_silent_) return text;  // nobody waits for a coordinator here
-  const auto known = info(to.pid);
-  if (!known || known->state != State::kZombie || known->away_unix_ns == 0) return text;
-  const std::int64_t away_ns = os::realtime_ns() - known->away_unix_ns;
-  const std::time_t since = known->away_unix_ns / 1'000'000'000;
+  const Unasked unasked(*this);
+  const auto page = client_.list(to.pid);  // it begins with this one
+  if (!page) return text;
+  const std::vector<AgentInfo> listed = control::infos_of(page->agents);
+  if (listed.empty() || listed.front().pid != to.pid) return text;
+  const AgentInfo& known = listed.front();
+  if (known.state != State::kZombie || known.away_unix_ns == 0) return text;
+  const std::int64_t away_ns = os::realtime_ns() - known.away_unix_ns;
+  const std::time_t since = known.away_unix_ns / 1'000'000'000;
   return text + fmt::format(" since {:%FT%TZ}, for {:.1f} s: start \"{}\" again",
-                            fmt::gmtime(since), static_cast<double>(away_ns) / 1e9, known->name);
+                            fmt::gmtime(since), static_cast<double>(away_ns) / 1e9, known.name);
 }
 
 Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
@@ -372,6 +370,9 @@ Result<Acknowledgement> AgentCore::await_ack(Peer to, MessageId id, Deadline dea
     question.pending.request_id = id;
     question.pending.for_ack = true;
     if (auto good = check(question); !good) return tl::unexpected(good.error());
+    if (const std::string rule = why_mute(to); !rule.empty()) {
+      return fail(ErrorCode::kDenied, whom(to) + rule + ", so no acknowledgement would come");
+    }
     begin(question);
     const auto found = await(question);
     if (!found) return tl::unexpected(found.error());

@@ -1,12 +1,13 @@
 #pragma once
-// What this agent has to say to a peer whose link had no room for it: an acknowledgement, or that a
-// message is taken back. Nobody waits for it.
+// What this agent has to say to a peer whose link had no room for it: an acknowledgement, an answer
+// that a handler gave back as its text, or that a message is taken back. Nobody waits for it.
 
 #include <cstdint>
 
 #include <beeline/types.h>
 
 #include "shm/entry.h"
+#include "shm/index.h"
 
 namespace beeline {
 
@@ -20,11 +21,12 @@ struct Subject {
 };
 
 struct Debt {
-  enum class Kind : std::uint8_t { kAck, kCancel };
+  enum class Kind : std::uint8_t { kAck, kCancel, kAnswer };
   Kind kind = Kind::kAck;
   Pid to = 0;
-  Acknowledgement ack;       // of kCancel the id alone
-  bool is_question = false;  // of kAck: the message that it is about
+  Acknowledgement ack;                  // of kCancel the id alone, of kAnswer its text too
+  bool is_question = false;             // of kAck: the message that it is about
+  std::uint32_t entry = shm::kNoEntry;  // of kAnswer: what it answers, leased until it is sent
 };
 
 }  // namespace beeline

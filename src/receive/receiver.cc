@@ -192,7 +192,7 @@ bool Receiver::drop_unfit(std::uint32_t at) {
     bury(at, shm::DeadReason::kLoop);
     return true;
   }
-  if (entry.word().attempts >= home_->home().control().max_attempts) {
+  if (entry.word().attempts >= most_attempts()) {
     bury(at, shm::DeadReason::kExhausted);
     return true;
   }
@@ -235,7 +235,11 @@ void Receiver::requeue(std::uint32_t at) {
   if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   home_->inbox().requeue(at);
   note_life(at);
-  if ((entry(at).header.flags & shm::kFlagStashed) != 0) put_aside(at);
+  if ((entry(at).header.flags & shm::kFlagStashed) != 0) return put_aside(at);
+  // Its last attempt has failed: its sender hears of it now, not at the next look.
+  if (is_copy(entry(at).header) || entry(at).word().attempts < most_attempts()) return;
+  home_->inbox().take(at);
+  bury(at, shm::DeadReason::kExhausted);
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {

@@ -161,6 +161,8 @@ class Receiver {
   // ---- Finish a lease ----
   void done(std::uint32_t entry);
   void requeue(std::uint32_t entry);
+  [[nodiscard]] std::uint32_t most_attempts() const { return home_->home().control().max_attempts; }
+  [[nodiscard]] static bool has_expired(const shm::Entry& entry);  // taken, it is a dead letter
   void bury(std::uint32_t entry, shm::DeadReason reason);
 
   // Messages that wait although their time to live is over become dead letters
@@ -226,10 +228,8 @@ class Receiver {
   [[nodiscard]] TypeText type(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
   [[nodiscard]] bool matches(std::uint32_t at, const Selection& selection) const;
-  // Its time to live is over; taking it makes it a dead letter.
-  [[nodiscard]] static bool has_expired(const shm::Entry& entry);
   [[nodiscard]] static bool has_expired(const shm::MessageHeader& header, std::int64_t sent_ns);
-  // When that is, on the coarse clock; kNever if it lives for ever.
+  // When its time to live is over, on the coarse clock; kNever if it lives for ever.
   [[nodiscard]] static std::int64_t end_of_life(const shm::Entry& entry);
   // The link that it came through, null when that is gone.
   [[nodiscard]] InLink* link_of(std::uint32_t at) const;

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,7 @@ class Clerk {
     }
     if (what == "by hand") {
       EXPECT_TRUE(agent_->send("boss", "sent", {.reply_to = message.id()}));
-      return {AckStatus::kAccepted, "returned"};
+      return {};  // a text would be a second answer
     }
     if (what == "reject") return {AckStatus::kRejected, "not my job"};
     if (what == "escalate") return {AckStatus::kEscalate, {}};
@@ -164,6 +165,62 @@ TEST_P(FlowAnswer, ARequestThatIsNotAnsweredSaysAtOnceWhatBecameOfIt) {
   ASSERT_TRUE(escalation.valid());
   escalation.done();
   boss.stop();
+}
+
+TEST_P(FlowAnswer, TheLastAttemptThatFailsIsToldThoughItsReceiverLooksNoMore) {
+  auto boss = attach("boss");
+  auto clerk = attach("clerk");
+  ASSERT_TRUE(boss && clerk);
+  std::string error;
+  const auto then = [&](const Result<Message>& answer) {
+    if (!answer) error = answer.error().text;
+    boss->stop_serving();
+  };
+  ASSERT_TRUE(boss->request_then(peer_of(*boss, "clerk"), "?", patience(), then));
+  for (int attempt = 0; attempt < 3; ++attempt) next_message(*clerk).requeue();
+  EXPECT_TRUE(boss->serve([](Message&) { return Ack{}; }, {.until = patience()}));
+  EXPECT_HAS(error, "dead letter: exhausted");
+}
+
+TEST_P(FlowAnswer, ATextThatComesLateIsKeptAside) {
+  Boss boss(board<AnswerBoard>(), troupe());
+  const auto early = boss->request(boss.clerk(), "?", after(1ms), {.type = "keep"});
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, ErrorCode::kTimeout);
+  EXPECT_HAS(boss.ask("finish"), "finished it without an answer");
+  const auto results = boss->drain_pending_results();
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].text(), "?");
+  EXPECT_EQ(boss->counters().late_replies, 1U);
+  ASSERT_TRUE(boss->send(boss.clerk(), "", {.type = "stop"}));
+  troupe().wait_all(patience());
+}
+
+// More texts than the lane of their asker holds are owed, and their clerk is killed.
+TEST_P(FlowAnswer, NoTextIsLostHoweverManyAreOwed) {
+  constexpr int kMany = 600;
+  Boss boss(board<AnswerBoard>(), troupe());
+  int answered = 0;
+  const auto then = [&](const Result<Message>& answer) {
+    EXPECT_TRUE(answer && answer->text() == "returned") << (answer ? "" : answer.error().text);
+    if (++answered == kMany) boss->stop_serving();
+  };
+  for (int asked = 0; asked < kMany;) {
+    const auto id = boss->request_then(boss.clerk(), "?", patience(), then, {.type = "return"});
+    if (!id) {
+      ASSERT_EQ(id.error().code, ErrorCode::kFull) << id.error().text;
+      std::this_thread::yield();
+    }
+    asked += id ? 1 : 0;
+  }
+  if (GetParam() == World::kProcesses) {
+    troupe().kill(0);
+    troupe().start("clerk");
+  }
+  EXPECT_TRUE(boss->serve([](Message&) { return Ack{}; }, {.until = patience()}));
+  EXPECT_EQ(answered, kMany);
+  ASSERT_TRUE(boss->send(boss.clerk(), "", {.type = "stop"}));
+  troupe().wait_all(patience());
 }
 
 TEST_P(FlowAnswer, ARequestThatExpiresSaysSo) {
