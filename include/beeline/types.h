@@ -338,6 +338,7 @@ struct LinkCounters {
   std::uint64_t received = 0;        ///< messages taken from the peer
   std::uint64_t copies_dropped = 0;  ///< of messages between children, not shown: half of this
                                      ///< parent's lane was full, or there was no link to it
+  bool is_away = false;              ///< the peer has no process now
 };
 
 }  // namespace beeline

@@ -93,7 +93,7 @@ Result<limit::TokenBucket> bucket_of(const std::string& which, double rate, std:
 Result<wake::WaitPolicy> wait_policy(const AttachOptions& options) {
   wake::WaitPolicy policy;
   policy.spin_ns = options.spin.count();
-  if (const char* text = ::secure_getenv("BEELINE_SPIN_US"); text != nullptr) {
+  if (const char* text = ::secure_getenv("BEELINE_SPIN_US"); text != nullptr && *text != '\0') {
     constexpr std::int64_t kLongest = 1'000'000;
     const std::string_view digits(text);
     std::int64_t spin_us = 0;

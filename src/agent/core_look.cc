@@ -92,7 +92,8 @@ std::vector<LinkCounters> AgentCore::links() {
   for (const auto& link : out_) {
     if (link == nullptr) continue;
     send_path_.follow(*link);
-    LinkCounters counts{link->peer(), link->sent, link->not_taken(), 0, link->copies_dropped};
+    LinkCounters counts{link->peer(),         link->sent,     link->not_taken(), 0,
+                        link->copies_dropped, link->is_away()};
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;
     }

@@ -251,9 +251,7 @@ std::string AgentCore::absence(Peer to) {
   {
     const auto lock = lock_send();
     const send::OutLink* link = link_of(to);
-    if (link == nullptr || link->place == nullptr) return {};
-    const auto word = shm::AgentWord::unpack(link->place->observe());
-    if (word.state != shm::AgentState::kAway) return {};
+    if (link == nullptr || !link->is_away()) return {};
   }
   std::string text = "; the receiver has no process";
   if (client_.closed() || is_silent_) return text;  // nobody waits for a coordinator here

@@ -75,8 +75,7 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
 bool Escalations::is_away(Pid ancestor) const {
   const auto lock = core_.lock_send();
   const send::OutLink* link = core_.out_link(ancestor);
-  if (link == nullptr || link->place == nullptr) return false;
-  return shm::AgentWord::unpack(link->place->observe()).state == shm::AgentState::kAway;
+  return link != nullptr && link->is_away();
 }
 
 // Nobody is asked for them again.

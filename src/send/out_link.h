@@ -122,6 +122,11 @@ class OutLink {
   // The same for a copy, which leaves half of the table to messages.
   [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern_for_copy(std::string_view text);
 
+  // The receiver has no process now.
+  [[nodiscard]] bool is_away() const {
+    if (place == nullptr) return false;
+    return shm::AgentWord::unpack(place->observe()).state == shm::AgentState::kAway;
+  }
   // Messages that the receiver has not taken, as far as its receipts say.
   [[nodiscard]] std::uint64_t not_taken();
   // The same without copies at the end of a lane: nobody waits until those are taken.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -28,6 +30,7 @@ class Question {
       if (asked_.is_stopped || Clock::now() >= asking_.deadline) break;
       wait();
     }
+    asked_.waited = Clock::now() - begin_;
     if (!is_over()) give_up();
     return std::move(asked_);
   }
@@ -47,9 +50,12 @@ class Question {
         id_ = *id;
         return true;
       }
-      if (signals_.take()) asked_.is_stopped = true;
-      const bool ends = asked_.is_stopped || Clock::now() >= asking_.deadline;
-      if (id.error().code != ErrorCode::kFull || ends) {
+      if (signals_.take()) {
+        asked_.is_stopped = true;
+        asked_.fate = "nothing was sent: " + id.error().text;
+        return false;
+      }
+      if (id.error().code != ErrorCode::kFull || Clock::now() >= asking_.deadline) {
         asked_.reply.emplace(tl::unexpected(std::move(id.error())));
         return false;
       }
@@ -68,50 +74,68 @@ class Question {
 
   // The receiver has taken it out of the lane. Nothing else was sent to it.
   [[nodiscard]] bool is_taken() const {
-    const auto links = agent_.links();
-    const auto link = std::find_if(links.begin(), links.end(), [this](const LinkCounters& each) {
-      return each.peer == asking_.to.pid;
-    });
-    return link == links.end() || link->not_taken == 0;
+    const LinkCounters* link = link_of_receiver();
+    return link == nullptr || link->not_taken == 0;
   }
 
+  const LinkCounters* link_of_receiver() const {
+    links_ = agent_.links();
+    const auto link = std::find_if(links_.begin(), links_.end(), [this](const LinkCounters& each) {
+      return each.peer == asking_.to.pid;
+    });
+    return link == links_.end() ? nullptr : &*link;
+  }
+
+  // A second signal ends the wait for what the receiver says.
   void give_up() {
     if (asking_.leave) {
       asked_.fate = fmt::format("it stays with \"{}\"", asking_.name);
       return;
     }
-    const std::string held = where_it_is();
-    if (!agent_.cancel(asking_.to, id_)) {
-      asked_.fate = held + ", and there was no room to take it back";
-      return;
-    }
-    const Deadline end = is_away_ ? Clock::now() : after(kGrace);
-    while (!is_over() && Clock::now() < end) wait();
-    if (!is_over()) {
-      asked_.fate = held + ", and was told to give it back";
-      return;
-    }
-    if (*asked_.reply) return;
-    const ErrorCode code = asked_.reply->error().code;
-    if (code != ErrorCode::kRejected && code != ErrorCode::kUnanswered) return;
-    asked_.fate =
-        code == ErrorCode::kRejected
-            ? fmt::format("it was taken back: it is a dead letter of \"{}\" now", asking_.name)
-            : fmt::format("\"{}\" has finished it meanwhile", asking_.name);
+    const LinkCounters* link = link_of_receiver();
+    const bool is_away = link != nullptr && link->is_away;
+    const bool is_ordered = static_cast<bool>(agent_.cancel(asking_.to, id_));
+    const Deadline end = is_ordered && !is_away ? after(kGrace) : Clock::now();
+    while (!is_over() && Clock::now() < end && !signals_.take()) wait();
+    if (is_over() && *asked_.reply) return;
+    if (is_over() && tell_end(asked_.reply->error())) return;
     asked_.reply.reset();
+    asked_.fate = (is_away ? absence() : where_it_is()) +
+                  (is_ordered ? "; an order to give it back was sent and is not confirmed yet"
+                              : "; there was no room for an order to give it back");
   }
 
-  [[nodiscard]] std::string where_it_is() {
-    const auto known = agent_.info(asking_.to.pid);
-    is_away_ = known && known->state == State::kZombie;
-    if (is_away_) {
-      return fmt::format("\"{}\" has no process", asking_.name);
+  // False where it says nothing of the message. What its handler has rejected is told as that.
+  bool tell_end(const Error& error) {
+    const bool is_taken_back = error.text.find("dead letter: cancelled") != std::string::npos;
+    if (error.code == ErrorCode::kUnanswered) {
+      asked_.fate = fmt::format("\"{}\" has finished it meanwhile", asking_.name);
+    } else if (is_taken_back) {
+      asked_.fate =
+          fmt::format("it was taken back: it is a dead letter of \"{}\" now", asking_.name);
+    } else {
+      return error.code != ErrorCode::kTimeout;
     }
+    asked_.reply.reset();
+    return true;
+  }
+
+  [[nodiscard]] std::string where_it_is() const {
     if (taken_at_ == Clock::time_point()) {
-      return fmt::format("\"{}\" has not looked at its inbox since", asking_.name);
+      return fmt::format("\"{}\" has not read it yet", asking_.name);
     }
     const std::chrono::duration<double> held = Clock::now() - taken_at_;
-    return fmt::format("\"{}\" took it {:.1f} s ago", asking_.name, held.count());
+    return fmt::format("it has been in the inbox of \"{}\" for {:.1f} s", asking_.name,
+                       held.count());
+  }
+
+  [[nodiscard]] std::string absence() const {
+    const auto known = agent_.info(asking_.to.pid);
+    const std::string text = fmt::format("\"{}\" has no process", asking_.name);
+    if (!known || known->away_unix_ns == 0) return text;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const std::chrono::duration<double> away = now - std::chrono::nanoseconds(known->away_unix_ns);
+    return text + fmt::format(" since {:.1f} s", away.count());
   }
 
   Agent& agent_;
@@ -119,8 +143,9 @@ class Question {
   const Asking& asking_;
   Asked asked_;
   MessageId id_ = 0;
+  Clock::time_point begin_ = Clock::now();
   Clock::time_point taken_at_;
-  bool is_away_ = false;  // the receiver has no process
+  mutable std::vector<LinkCounters> links_;  // at the last look
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ enum class ExitCode : int {
 
 struct ExitMeaning {
   ExitCode code;
-  std::string_view word;  ///< as in the JSON of an error
+  std::string_view word;  ///< in the JSON of an error, unless its cause has a word of its own
   std::string_view meaning;
 };
 /// By code. `beeline help exit-codes` prints it; `beeline run` exits as its command does.
@@ -32,10 +32,11 @@ inline constexpr std::array<ExitMeaning, 8> kExitMeanings = {{
     {ExitCode::kOk, "ok", "done"},
     {ExitCode::kError, "error", "failed for another reason, also if the output was not written"},
     {ExitCode::kUsage, "usage", "the command line is wrong; nothing was done"},
-    {ExitCode::kNoCoordinator, "no_coordinator", "no coordinator runs, or one runs already"},
+    {ExitCode::kNoCoordinator, "no_coordinator",
+     "no coordinator runs, it went down, or what is asked for is in use already"},
     {ExitCode::kNoAgent, "no_agent", "there is no such agent, or it has ended"},
-    {ExitCode::kTimeout, "timeout", "it did not come in time"},
-    {ExitCode::kFull, "full", "the receiver has no room; nothing was sent"},
+    {ExitCode::kTimeout, "timeout", "no message or no reply came in time"},
+    {ExitCode::kFull, "full", "the receiver has no room; the message was not sent"},
     {ExitCode::kDenied, "denied", "a rule or the rights of the user forbid it"},
 }};
 static_assert([] {

@@ -128,18 +128,17 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!peer) return complain(ExitCode::kError, "stopped by a signal: nothing was sent");
   if (!*peer) return complain(peer->error());
 
-  const auto begin = std::chrono::steady_clock::now();
   Asked asked =
       ask(*agent, *signals, {**peer, arguments.to, deadline, arguments.leave}, *body, *options);
-  const auto took = std::chrono::steady_clock::now() - begin;
-  if (asked.reply && *asked.reply) return print_reply(context, **asked.reply, took);
+  if (asked.reply && *asked.reply) return print_reply(context, **asked.reply, asked.waited);
   if (asked.reply) return complain(asked.reply->error());
   if (asked.is_stopped) {
     return complain(ExitCode::kError, "stopped by a signal: " + asked.fate);
   }
-  return complain(ExitCode::kTimeout,
-                  fmt::format("no reply from \"{}\" within {} ms: {}; allow more with --timeout",
-                              arguments.to, took / std::chrono::milliseconds(1), asked.fate));
+  return complain(
+      ExitCode::kTimeout,
+      fmt::format("no reply from \"{}\" within {} ms: {}; allow more with --timeout", arguments.to,
+                  asked.waited / std::chrono::milliseconds(1), asked.fate));
 }
 
 void add_arguments(CLI::App& verb, SendArguments& arguments) {
@@ -172,10 +171,11 @@ void add_send_verbs(CLI::App& app, Context& context) {
       "  git diff | beeline send reviewer - --rank high --type diff\n"
       "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
       "  ls | beeline send worker - --lines             a message for each line\n"
-      "  beeline send asker \"42\" --reply-to 3:21\n"
+      "  beeline send asker \"42\" --as worker --reply-to 3:21\n"
       "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
       "killed.\nExits with 4 at once if there is no such agent, 6 if the lane is full, 7 if a rule "
-      "denies it.");
+      "denies it.\nA request is answered by the agent that it was sent to (--as), while that still "
+      "holds it:\n`beeline pipe` holds messages, `beeline recv` finishes each that it prints.");
   send_verb->callback([&context, to_send] { context.exit = send(context, *to_send); });
 
   auto to_ask = std::make_shared<SendArguments>();
