@@ -8,7 +8,7 @@
 //             (then the caller publishes the receipt)
 //   take      state = leased
 //   done      stamp of the slab, in the own link ... state = free
-//   requeue   state = queued, attempts + 1
+//   requeue   state = queued, attempts + 1, or as many where the lease costs none
 //   reject    reason in the flags ... state = dead
 //   revive    mark in the flags ... state = queued, no attempts ... reason out of the flags
 // The index and the free list are derived and may be anything after a kill.
@@ -25,6 +25,10 @@ namespace beeline::shm {
 // Who a place in the table is for. Critical messages have a reserve, and control messages have the
 // last part of it for themselves.
 enum class Room : std::uint8_t { kNormal, kCritical, kControl };
+
+// What a lease costs that goes back unfinished: an attempt, or nothing where its holder has done
+// nothing with it.
+enum class Cost : std::uint8_t { kAttempt, kNothing };
 
 class Inbox {
  public:
@@ -192,13 +196,12 @@ class Inbox {
   // Messages that the cursors count and that were never put: another life has had them.
   void count_done(std::uint64_t count) { add(home_.control().counters.done, count); }
 
-  // Back into the queue with one attempt more, at its old place in the order; an answer goes to the
-  // stash.
-  void requeue(std::uint32_t at) {
+  // Back into the queue at its old place in the order; an answer goes to the stash.
+  void requeue(std::uint32_t at, Cost cost = Cost::kAttempt) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kQueued;
-    if (word.attempts != 255) ++word.attempts;
+    if (cost == Cost::kAttempt && word.attempts != 255) ++word.attempts;
     entry.header.flags = unmatched(entry.header.flags);
     // relaxed: one word says all, and a successor takes the mark of an awaited answer out as well.
     entry.state.relaxed_store(word.pack());

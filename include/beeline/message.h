@@ -16,12 +16,11 @@ class Escalations;
 /// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any
 /// size.
 ///
-/// End it with done(), requeue() or reject(); a Message that is destroyed without one is requeued,
-/// as it would be if the process died. The answer to a request is done then: nobody tries it again.
-/// Belongs to the thread of its Agent and must not outlive it.
-/// Bytes of the payload belong to the sender's link and stay valid until the lease ends; a hostile
-/// sender may change them while you look, so copy before you check and use what a peer of another
-/// user wrote.
+/// End it with done(), requeue(), put_back() or reject(); a Message that is destroyed without one
+/// is requeued, as it would be if the process died. The answer to a request is done then: nobody
+/// tries it again. Belongs to the thread of its Agent and must not outlive it. Bytes of the payload
+/// belong to the sender's link and stay valid until the lease ends; a hostile sender may change
+/// them while you look, so copy before you check and use what a peer of another user wrote.
 class Message {
  public:
   Message() = default;
@@ -98,7 +97,7 @@ class Message {
   [[nodiscard]] bool cancelled();
 
   // Each of these but defer() ends the lease. A sender that requires it is told what was done. The
-  // first three do nothing where it has ended.
+  // first four do nothing where it has ended.
 
   /// Handled: the message and its payload memory are given back. A text answers a request that got
   /// no reply.
@@ -106,6 +105,10 @@ class Message {
   /// Back to its place in the inbox, one attempt more; after max_attempts it becomes a dead letter.
   /// A copy is not handed out again.
   void requeue();
+  /// Back to its place in the inbox as if it had not been handed out, at no attempt and after no
+  /// pause: for a holder that has done nothing with it and can do nothing now. The next receive()
+  /// that it matches hands it out again.
+  void put_back();
   /// A dead letter now, with the reason `rejected`.
   void reject(std::string_view reply = {});
   /// Taken over, the answer comes later: the lease goes on until Agent::reply(), which ends it, and

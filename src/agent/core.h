@@ -86,7 +86,7 @@ class AgentCore {
   // `how`: what a sender that has asked learns.
   void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
   void done_told(std::uint32_t entry, std::string_view reply, AckStatus how);
-  void requeue(std::uint32_t entry);
+  void requeue(std::uint32_t entry, shm::Cost cost = shm::Cost::kAttempt);
   [[nodiscard]] bool put_off(std::uint32_t entry);
   void release_retries();
   void let_go(std::uint32_t entry);

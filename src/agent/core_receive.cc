@@ -175,11 +175,11 @@ void AgentCore::done(std::uint32_t entry, std::string_view reply, AckStatus how)
   acknowledge(about, how, reply);
 }
 
-void AgentCore::requeue(std::uint32_t entry) {
+void AgentCore::requeue(std::uint32_t entry, shm::Cost cost) {
   if (is_forked_) return;
   static_cast<void>(end_lease(entry));
-  if (retries_.on() && put_off(entry)) return;
-  receiver_->requeue(entry);
+  if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
+  receiver_->requeue(entry, cost);
   show_activity();
   if (receiver_->entry(entry).word().state == shm::EntryState::kDead) pay_debts();
   if (armed_) waiter_->signal_self();

@@ -55,6 +55,9 @@ void Message::done(std::string_view reply) {
 void Message::requeue() {
   if (valid()) std::exchange(core_, nullptr)->requeue(entry_);
 }
+void Message::put_back() {
+  if (valid()) std::exchange(core_, nullptr)->requeue(entry_, shm::Cost::kNothing);
+}
 void Message::let_go() {
   if (valid()) std::exchange(core_, nullptr)->let_go(entry_);
 }

@@ -230,10 +230,10 @@ std::uint32_t Receiver::take_word(PendingReply& pending) {
   return at;
 }
 
-void Receiver::requeue(std::uint32_t at) {
+void Receiver::requeue(std::uint32_t at, shm::Cost cost) {
   // In one step: killed between two, a message that was taken back would be delivered again.
   if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
-  home_->inbox().requeue(at);
+  home_->inbox().requeue(at, cost);
   note_life(at);
   if ((entry(at).header.flags & shm::kFlagStashed) != 0) return put_aside(at);
   // Its last attempt has failed: its sender hears of it now, not at the next look.

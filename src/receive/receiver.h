@@ -160,7 +160,7 @@ class Receiver {
 
   // ---- Finish a lease ----
   void done(std::uint32_t entry);
-  void requeue(std::uint32_t entry);
+  void requeue(std::uint32_t entry, shm::Cost cost = shm::Cost::kAttempt);
   [[nodiscard]] std::uint32_t most_attempts() const { return home_->home().control().max_attempts; }
   [[nodiscard]] static bool has_expired(const shm::Entry& entry);  // taken, it is a dead letter
   void bury(std::uint32_t entry, shm::DeadReason reason);

@@ -163,6 +163,9 @@ std::vector<Operation> taking() {
 std::vector<Operation> finishing() {
   const auto finish = [](Rig& rig) { rig.receiver().done(rig.at); };
   const auto put_back = [](Rig& rig) { rig.receiver().requeue(rig.at); };
+  const auto put_back_unspent = [](Rig& rig) {
+    rig.receiver().requeue(rig.at, shm::Cost::kNothing);
+  };
   const auto reject = [](Rig& rig) { rig.receiver().bury(rig.at, shm::DeadReason::kRejected); };
   const auto purge = [](Rig& rig) { rig.receiver().purge_dead(rig.at); };
   const auto revive = [](Rig& rig) { rig.receiver().revive(rig.at); };
@@ -173,6 +176,7 @@ std::vector<Operation> finishing() {
       receiver_does("done-urgent", lease(kUrgent), finish, becomes(kGone), "empty mixed"),
       receiver_does("requeue-inline", lease(kInline), put_back, nothing, kWithRoom),
       receiver_does("requeue-slab", lease(kSlab), put_back, nothing, "empty wrapped mixed"),
+      receiver_does("put-back", lease(kInline), put_back_unspent, becomes(live()), kWithRoom),
       receiver_does("reject-inline", lease(kInline), reject, rejected, kWithRoom),
       receiver_does("reject-slab", lease(kSlab), reject, rejected, "empty wrapped mixed"),
       receiver_does("purge-inline", dead_letter(kInline), purge, becomes(kGone), kWithRoom),

@@ -54,6 +54,49 @@ TEST_P(FlowAttempts, C_08_AsManyAttemptsAsTheReceiverAllows) {
   }
 }
 
+TEST_P(FlowAttempts, AMessageThatIsPutBackComesAgainAtItsPlaceAsIfItWereNew) {
+  AttachOptions options = named("receiver");
+  options.max_attempts = 2;
+  options.retry_pause = std::chrono::hours(1);
+  auto agent = attach(options);
+  auto sender = attach("sender");
+  ASSERT_TRUE(agent && sender);
+  ASSERT_TRUE(sender->send("receiver", "first", {.requires_ack = true}));
+  ASSERT_TRUE(sender->send("receiver", "second"));
+  for (int i = 0; i < 5; ++i) {
+    Message message = next_message(*agent);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.text(), "first");
+    EXPECT_EQ(message.attempts(), 0U);
+    EXPECT_FALSE(message.redelivered());
+    message.put_back();
+    EXPECT_FALSE(message.valid());
+    message.put_back();  // nothing: it has ended
+  }
+  // What was spent stays spent.
+  Message message = next_message(*agent);
+  message.reject();
+  ASSERT_TRUE(agent->requeue_dead(agent->inbox().back().id));
+  EXPECT_EQ(agent->counters().requeued, 5U);
+  next_message(*agent).done();
+  next_message(*agent).done();
+  EXPECT_EQ(agent->counters().leased, 0U);
+}
+
+TEST_P(FlowAttempts, APutBackMessageThatWasTakenBackMeanwhileIsADeadLetter) {
+  auto agent = attach("receiver");
+  auto sender = attach("sender");
+  ASSERT_TRUE(agent && sender);
+  const Peer receiver = peer_of(*sender, "receiver");
+  const SendResult sent = sender->send(receiver, "x");
+  Message message = next_message(*agent);
+  ASSERT_TRUE(sender->cancel(receiver, sent.id));
+  ASSERT_TRUE(message.cancelled());
+  message.put_back();
+  EXPECT_FALSE(agent->try_receive());
+  EXPECT_EQ(agent->inbox().back().reason, "cancelled");
+}
+
 // ---- A next life --------------------------------------------------------------------------------
 
 class FlowNextLife : public HiveTest {};
