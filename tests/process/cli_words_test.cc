@@ -154,7 +154,14 @@ TEST_F(CliWords, AReceiverOntoAFullDiskSaysSo) {
   const Outcome full = shell(R"(exec "$BEELINE_BIN/beeline" recv worker --count 1 >/dev/full)");
   EXPECT_EQ(full.code, 1);
   EXPECT_TRUE(contains(full.err, "No space left on device, message ")) << full.err;
-  EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "kept\n");
+  EXPECT_TRUE(contains(full.err, ": it is put back, no attempt is spent")) << full.err;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(shell(R"(exec "$BEELINE_BIN/beeline" recv worker --json >/dev/full)").code, 1);
+  }
+  const json kept = good_json({"recv", "worker", "--count", "1"});
+  EXPECT_EQ(kept.at("body"), "kept");
+  EXPECT_EQ(kept.at("attempts"), 0);
+  EXPECT_EQ(kept.at("redelivered"), false);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include <beeline/agent.h>
 
-#include "src/control/trace_text.h"
+#include "tools/beeline/message_json.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/shell.h"
@@ -106,8 +106,6 @@ std::string sender_of(const Message& message) {
   return name.empty() ? fmt::format("{}", message.from()) : std::string(name);
 }
 
-Json id_json(MessageId id) { return id != 0 ? Json(id_text(id)) : Json(nullptr); }
-
 bool print_message(const Context& context, const Message& message) {
   if (!context.json) {
     const std::string mark =
@@ -115,28 +113,7 @@ bool print_message(const Context& context, const Message& message) {
     return print(
         fmt::format("{}{}{}", mark, message.text(), message.text().ends_with('\n') ? "" : "\n"));
   }
-  Json json;
-  json["id"] = id_text(message.id());
-  json["from"] = message.from();
-  json["from_name"] = message.from_name();
-  json["to"] = message.to();
-  json["copy"] = message.is_copy();
-  json["type"] = message.type();
-  json["channel"] = message.channel();
-  json["rank"] = message.rank();
-  json["relation"] = to_string(message.relation());
-  json["attempts"] = message.attempts();
-  json["redelivered"] = message.redelivered();
-  json["reply_to"] = id_json(message.reply_to());
-  json["cause"] = id_json(message.cause());
-  json["hops"] = message.hops();
-  json["sent_ns"] = message.sent_ns();
-  json["ttl_ms"] = message.ttl_ms();
-  json["requires_ack"] = message.requires_ack();
-  const std::string trace = control::to_text(message.trace());
-  json["trace"] = trace.empty() ? Json(nullptr) : Json(trace);
-  set_body(json, message.text());
-  return print_json(json);
+  return print_json(message_json(message));
 }
 
 /// What becomes of a message that is put back.
@@ -153,8 +130,11 @@ ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
   const auto take = [&context](Agent&, Signals&, Message& message) -> Verdict {
     // Not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
-      return complain(ExitCode::kError, fmt::format("{}, message {}: {}", take_output_failure(),
-                                                    id_text(message.id()), fate_of(message)));
+      const std::string id = id_text(message.id());
+      message.put_back();
+      return complain(ExitCode::kError, fmt::format("{}, message {}: it is put back, no attempt is "
+                                                    "spent",
+                                                    take_output_failure(), id));
     }
     message.done();
     return kGoOn;
@@ -248,11 +228,10 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "One body per line in delivery order. With --json: id, from, from_name, to, copy, type,\n"
       "channel, rank, relation, attempts, redelivered, reply_to, cause, hops, sent_ns, ttl_ms,\n"
       "requires_ack, trace and body (body_base64 where it is no UTF-8). A message counts as taken\n"
-      "once it is printed; one that could not be is put back, and is a dead letter after three\n"
-      "attempts. The others wait for the next attach under NAME until `beeline down`. What the\n"
-      "children of NAME send to each other comes as copies, marked [copy, FROM to TO], FROM a "
-      "name\n"
-      "where it is known. --timeout is the longest wait for each message. Exits with 3 if the "
+      "once it is printed; one that could not be is put back and spends no attempt. The others\n"
+      "wait for the next attach under NAME until `beeline down`. What the children of NAME send\n"
+      "to each other comes as copies, marked [copy, FROM to TO], FROM a name where it is known.\n"
+      "--timeout is the longest wait for each message. Exits with 3 if the "
       "name\n"
       "is taken or the hive went down, with 5 after a timeout.");
   recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
