@@ -23,6 +23,8 @@ class SharedSender;
 using MessageHandler = std::function<Ack(Message&)>;
 /// Called by Agent::serve() with the answer to a request, or the reason why there is none.
 using AnswerHandler = std::function<void(Result<Message>)>;
+/// The same with what became of a message of Agent::send_acked_then().
+using AckHandler = std::function<void(Result<Acknowledgement>)>;
 
 struct ServeOptions {
   Deadline until = Deadline::max();
@@ -193,6 +195,11 @@ class Agent {
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::string_view payload, Deadline deadline,
                                                AnswerHandler then,
                                                const SendOptions& options = kPlainSend);
+  /// For a loop of your own around fd(): calls `then` as serve() does between two messages, and
+  /// returns when the next wait for an answer ends, Deadline::max() if none is open. Call it after
+  /// try_receive() has found nothing and before you wait. Errors: kClosed (as of receive(); every
+  /// `then` has been called).
+  [[nodiscard]] Result<Deadline> run_answers();
   /// Sends; the answer is kept for drain_pending_results(). kFull also while kMostOpenQuestions of
   /// them have no answer yet; cancel() closes one, and the final death of a receiver all of its
   /// own.
@@ -233,6 +240,12 @@ class Agent {
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,
                                                    Deadline deadline,
                                                    const SendOptions& options = kPlainSend);
+
+  /// The same, and returns: `then` is called with the acknowledgement, or with the error of
+  /// send_acked(), as request_then() calls its own.
+  [[nodiscard]] Result<MessageId> send_acked_then(Peer to, std::string_view payload,
+                                                  Deadline deadline, AckHandler then,
+                                                  const SendOptions& options = kPlainSend);
 
   /// Handles messages until told otherwise: waits for each, in delivery order, hands it to
   /// `handler` and does what that returns (see Ack). The handler may end the message itself, or

@@ -205,6 +205,13 @@ Result<MessageId> Agent::request_then(Peer to, std::string_view payload, Deadlin
                                       AnswerHandler then, const SendOptions& options) {
   return core_->request_then(to, bytes_of(payload), deadline, std::move(then), options);
 }
+Result<MessageId> Agent::send_acked_then(Peer to, std::string_view payload, Deadline deadline,
+                                         AckHandler then, const SendOptions& options) {
+  SendOptions asking = options;
+  asking.requires_ack = true;
+  return core_->request_then(to, bytes_of(payload), deadline, std::move(then), asking);
+}
+Result<Deadline> Agent::run_answers() { return core_->run_answers(); }
 SendResult Agent::fire_and_forget(Peer to, std::span<const std::byte> payload,
                                   const SendOptions& options) {
   return core_->fire_and_forget(to, payload, options);

@@ -96,8 +96,9 @@ class AgentCore {
   [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
                                         Deadline deadline, const SendOptions& options);
   [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
-                                               Deadline deadline, AnswerHandler then,
+                                               Deadline deadline, Question::Then then,
                                                const SendOptions& options);
+  [[nodiscard]] Result<Deadline> run_answers();
   SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
                              const SendOptions& options);
   [[nodiscard]] std::vector<Message> drain_pending_results();
@@ -274,13 +275,12 @@ class AgentCore {
   [[nodiscard]] Result<std::uint32_t> await(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
   [[nodiscard]] Result<std::uint32_t> conclude_left(Question& question);
-  void run_answers();
+  Deadline call_answered();  // returns when the next question ends
   [[nodiscard]] bool has_news();
-  [[nodiscard]] Deadline next_question_deadline() const;
   [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
 
   // core_serve.cc
-  [[nodiscard]] std::uint32_t await_message(const ServeOptions& options);
+  [[nodiscard]] std::uint32_t await_message(const ServeOptions& options, Deadline until);
   void handle(const MessageHandler& handler, Message& message);
   [[nodiscard]] bool is_leased(std::uint32_t entry, MessageId id) const;
   [[nodiscard]] bool is_deferred(std::uint32_t entry) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <type_traits>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -280,14 +281,16 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
 }
 
 Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> payload,
-                                          Deadline deadline, AnswerHandler then,
+                                          Deadline deadline, Question::Then then,
                                           const SendOptions& options) {
   if (open_questions_.size() >= kMostOpenQuestions) {
-    return fail(ErrorCode::kFull, whom(to) + std::to_string(kMostOpenQuestions) +
-                                      " requests have no answer yet; serve() ends them as answers "
-                                      "come and deadlines pass; nothing was sent");
+    return fail(ErrorCode::kFull,
+                whom(to) + std::to_string(kMostOpenQuestions) +
+                    " requests have no answer yet; serve() or run_answers() ends them as "
+                    "answers come and deadlines pass; nothing was sent");
   }
   auto question = std::make_unique<Question>(to, deadline);
+  question->pending.for_ack = std::holds_alternative<AckHandler>(then);
   question->then = std::move(then);
   question->since = std::chrono::steady_clock::now();
   if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {
@@ -298,8 +301,19 @@ Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> pa
   return id;
 }
 
+Result<Deadline> AgentCore::run_answers() {
+  if (is_forked_) return fail(ErrorCode::kClosed, why_down());
+  if (!has_ended()) {
+    hear();
+    if (drain_turn()) offer_room();
+  }
+  const Deadline next = call_answered();
+  if (down_) return fail(ErrorCode::kClosed, why_down());
+  return next;
+}
+
 // Calls whoever waits for an answer that has come, or for one that will not come any more.
-void AgentCore::run_answers() {
+Deadline AgentCore::call_answered() {
   for (std::size_t i = 0; i < open_questions_.size();) {
     Question& question = *open_questions_[i];
     if (!is_settled(question) && std::chrono::steady_clock::now() < question.deadline) {
@@ -309,27 +323,28 @@ void AgentCore::run_answers() {
     const auto kept = std::move(open_questions_[i]);
     open_questions_.erase(open_questions_.begin() + static_cast<std::ptrdiff_t>(i));
     const auto at = conclude(*kept);
+    const auto call = [&](const auto& then) {
+      if (!at) return then(tl::unexpected(at.error()));
+      if constexpr (std::is_same_v<decltype(then), const AckHandler&>) {
+        then(read_ack(*at));
+      } else {
+        then(hand_out(*at));
+      }
+    };
     // What it throws is lost: a message that it did not finish is put back.
     try {
-      if (at) {
-        kept->then(hand_out(*at));
-      } else {
-        kept->then(tl::unexpected(at.error()));
-      }
+      std::visit(call, kept->then);
     } catch (...) {
     }
   }
+  Deadline next = Deadline::max();
+  for (const auto& question : open_questions_) next = std::min(next, question->deadline);
+  return next;
 }
 
 bool AgentCore::has_news() {
   return std::any_of(open_questions_.begin(), open_questions_.end(),
                      [this](const auto& question) { return is_settled(*question); });
-}
-
-Deadline AgentCore::next_question_deadline() const {
-  Deadline next = Deadline::max();
-  for (const auto& question : open_questions_) next = std::min(next, question->deadline);
-  return next;
 }
 
 SendResult AgentCore::fire_and_forget(Peer to, std::span<const std::byte> payload,

@@ -17,12 +17,12 @@ Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeO
     return stop_serving_ || std::chrono::steady_clock::now() >= options.until;
   };
   while (handled < options.most && !is_over()) {
-    run_answers();
+    const Deadline next = call_answered();
     if (stop_serving_) break;
-    const std::uint32_t at = await_message(options);
+    const std::uint32_t at = await_message(options, std::min(options.until, next));
     if (at == shm::kNoEntry) {
       if (!down_) continue;  // an answer has come, or one is overdue
-      run_answers();
+      call_answered();
       return fail(ErrorCode::kClosed, why_down());
     }
     Message message = hand_out(at);
@@ -37,10 +37,9 @@ Result<std::size_t> AgentCore::serve(const MessageHandler& handler, const ServeO
 }
 
 // The next message, or nothing when something else is to be done first.
-std::uint32_t AgentCore::await_message(const ServeOptions& options) {
+std::uint32_t AgentCore::await_message(const ServeOptions& options, Deadline until) {
   const std::uint32_t at = look_for(options.filter);
   if (at != shm::kNoEntry || down_ || has_news()) return at;
-  const Deadline until = std::min(options.until, next_question_deadline());
   return wait_for(options.filter, until.time_since_epoch().count(), [this] { return has_news(); });
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <utility>
+#include <variant>
 
 #include <beeline/agent.h>
 
@@ -20,7 +21,8 @@ struct Question {
   send::SentPlace place;   // of the message; meaningful if `sent_here`
   bool sent_here = false;  // false: it was sent before, nobody knows where it lies
   bool cancel_on_timeout = false;
-  AnswerHandler then;  // of request_then()
+  using Then = std::variant<AnswerHandler, AckHandler>;
+  Then then;  // of request_then() and send_acked_then()
 
   Question(Peer peer, Deadline until) : to(peer), deadline(until) { pending.from = peer.pid; }
   // The receiver's table of pending answers refers to it.

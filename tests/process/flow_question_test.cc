@@ -1,10 +1,13 @@
 // Questions that nobody waits for: how long, and how many of them, an agent remembers.
 
 #include <algorithm>
+#include <chrono>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "src/os/event_fd.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -78,6 +81,54 @@ TEST_P(FlowQuestion, AnOpenQuestionIsRememberedHoweverManyRequestsFollowIt) {
   EXPECT_EQ(agent->counters().late_replies, 0U);
   ASSERT_TRUE(agent->send(expert, "", {.type = "stop"}));
   troupe().wait_all(patience());
+  expect_balance(*agent);
+}
+
+// A program with a loop of its own, which takes no message: those of others stay where they are.
+TEST_P(FlowQuestion, ALoopAroundTheFdIsToldOfAnswersAndAcknowledgements) {
+  auto agent = attach("asker");
+  ASSERT_TRUE(agent);
+  troupe().start("expert");
+  const Peer expert = peer_of(*agent, "expert-0");
+  ASSERT_TRUE(agent->send("asker", "of somebody else"));
+  std::vector<std::string> told;
+  const auto answered = [&](Result<Message> answer) {
+    told.emplace_back(answer ? answer->text() : answer.error().text);
+  };
+  const auto acknowledged = [&](Result<Acknowledgement> ack) {
+    told.emplace_back(ack ? to_string(ack->status) : ack.error().text);
+  };
+  const Filter none{.reply_to = ~MessageId{0}};
+  const auto wait_for = [&](std::size_t count) {
+    while (told.size() < count) {
+      EXPECT_FALSE(agent->try_receive(none));
+      const auto next = agent->run_answers();
+      ASSERT_TRUE(next) << next.error().text;
+      if (told.size() >= count) break;
+      const int fd = agent->fd();
+      ASSERT_LT(*next, Deadline::max());
+      const auto left = *next - std::chrono::steady_clock::now();
+      static_cast<void>(os::poll_readable(std::span(&fd, 1), left));
+    }
+  };
+  for (std::size_t round = 0; round < 50; ++round) {
+    told.clear();
+    ASSERT_TRUE(agent->request_then(expert, "?", patience(), answered));
+    wait_for(1);
+    EXPECT_EQ(told, std::vector<std::string>({"an answer"}));
+    ASSERT_TRUE(agent->send_acked_then(expert, "", patience(), acknowledged, {.type = "finish"}));
+    wait_for(2);
+    EXPECT_EQ(told.back(), "accepted");
+  }
+  told.clear();
+  ASSERT_TRUE(agent->request_then(expert, "?", after(std::chrono::milliseconds(1)), answered,
+                                  {.type = "slow"}));
+  wait_for(1);
+  EXPECT_NE(told.back().find("no answer within"), std::string::npos) << told.back();
+  EXPECT_EQ(*agent->run_answers(), Deadline::max());
+  ASSERT_TRUE(agent->send(expert, "", {.type = "stop"}));
+  troupe().wait_all(patience());
+  EXPECT_EQ(next_message(*agent).text(), "of somebody else");
   expect_balance(*agent);
 }
 
