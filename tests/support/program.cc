@@ -51,11 +51,32 @@ std::string find(const std::string& program) {
 
 Program::Program(std::vector<std::string> argv, const std::string& input)
     : out_(make_file("")), err_(make_file("")) {
+  start(std::move(argv), make_file(input));
+}
+
+Program::Program(std::vector<std::string> argv, OpenInput)
+    : out_(make_file("")), err_(make_file("")) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const os::UniqueFd in(ends[0]);
+  in_.reset(ends[1]);
+  start(std::move(argv), in);
+}
+
+void Program::write(const std::string& text) const {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::write(in_.get(), text.data() + done, text.size() - done);
+    ASSERT_GT(count, 0) << "process " << pid_ << " does not read its stdin";
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+void Program::start(std::vector<std::string> argv, const os::UniqueFd& in) {
   argv.front() = find(argv.front());
   std::vector<char*> words;
   for (std::string& word : argv) words.push_back(word.data());
   words.push_back(nullptr);
-  const os::UniqueFd in = make_file(input);
   pid_ = ::fork();
   EXPECT_GE(pid_, 0);
   if (pid_ != 0) return;

@@ -22,11 +22,17 @@ class Program {
  public:
   // `argv[0]` without a slash is looked for in $BEELINE_BIN.
   explicit Program(std::vector<std::string> argv, const std::string& input = "");
+  // Its stdin is a pipe that stays open.
+  struct OpenInput {};
+  Program(std::vector<std::string> argv, OpenInput);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
+  // REQUIRES: OpenInput.
+  void write(const std::string& text) const;
+  void close_input() { in_.reset(); }
   void signal(int number) const;
   // What it has written to stdout so far.
   [[nodiscard]] std::string out() const;
@@ -36,7 +42,10 @@ class Program {
   Outcome wait(std::chrono::seconds limit = std::chrono::seconds(60));
 
  private:
+  void start(std::vector<std::string> argv, const os::UniqueFd& in);
+
   pid_t pid_ = -1;
+  os::UniqueFd in_;
   os::UniqueFd out_;
   os::UniqueFd err_;
 };

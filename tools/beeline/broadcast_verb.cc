@@ -9,6 +9,7 @@
 
 #include <beeline/agent.h>
 
+#include "tools/beeline/message_json.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/verbs.h"
@@ -40,13 +41,7 @@ bool print_deliveries(const Context& context, const std::vector<Delivery>& deliv
     }
     return print(table.text());
   }
-  Json json{{"id", nullptr}, {"targets", Json::array()}};
-  for (const Delivery& to : deliveries) {
-    if (to.result) json["id"] = id_text(to.result.id);
-    json["targets"].push_back(
-        {{"pid", to.pid}, {"name", to.name}, {"result", to_string(to.result.status)}});
-  }
-  return print_json(json);
+  return print_json(deliveries_json(deliveries));
 }
 
 ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) {

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "src/agent/send_error.h"
+#include "tools/beeline/base64.h"
 
 namespace beeline::cli {
 namespace {
@@ -32,10 +33,6 @@ int write_all(int fd, std::string_view text) {
 /// Whether failures are told as JSON.
 bool is_json = false;
 
-std::string json_line(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
 /// Tells a failure, whose word is `word`.
 ExitCode tell(ExitCode code, std::string_view word, std::string_view text) {
   if (is_json) {
@@ -49,23 +46,6 @@ ExitCode tell(ExitCode code, std::string_view word, std::string_view text) {
 
 /// The first error of stdout that nobody has told yet.
 int output_errno = 0;
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
-}
 
 bool is_utf8(const std::string& text) {
   try {
@@ -97,6 +77,10 @@ std::string_view next_step(SendStatus status) {
 }
 
 }  // namespace
+
+std::string json_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
 
 bool print(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);
@@ -135,13 +119,17 @@ ExitCode complain(const Error& error) {
   return tell(exit_code(error.code), to_string(error.code), error.text);
 }
 
-ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
-                  const SendOptions& options, std::string_view where) {
+std::string not_sent(const SendResult& result, std::string_view to, std::size_t bytes,
+                     const SendOptions& options) {
   std::string step(next_step(result.status));
   if (step.empty()) step = why_not_sent(result, bytes, options, {});
-  return tell(
-      exit_code(result.status), to_string(result.status),
-      fmt::format("{}not sent to \"{}\": {}; {}", where, to, to_string(result.status), step));
+  return fmt::format("not sent to \"{}\": {}; {}", to, to_string(result.status), step);
+}
+
+ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
+                  const SendOptions& options, std::string_view where) {
+  return tell(exit_code(result.status), to_string(result.status),
+              fmt::format("{}{}", where, not_sent(result, to, bytes, options)));
 }
 
 Table::Table(std::vector<std::string> headings) {
@@ -224,7 +212,7 @@ void set_body(Json& object, std::string_view body) {
   if (is_utf8(text)) {
     object["body"] = std::move(text);
   } else {
-    object["body_base64"] = base64(body);
+    object["body_base64"] = to_base64(body);
   }
 }
 

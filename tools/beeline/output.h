@@ -22,6 +22,8 @@ using Json = nlohmann::ordered_json;
 /// finish_output() says so.
 bool print(std::string_view text);
 /// One JSON object and the end of the line. Text that is not UTF-8 is replaced.
+[[nodiscard]] std::string json_line(const Json& value);
+/// Prints it.
 bool print_json(const Json& value);
 
 /// Why the first text was not written to stdout; empty if all were. A verb that says it itself
@@ -41,8 +43,10 @@ void complain_in_json();
 /// The same of a failure; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
-/// Why a send of so many bytes with these options to `to` failed, with what to do next; `where`
-/// comes first.
+/// Why a send of so many bytes with these options to `to` failed, with what to do next.
+[[nodiscard]] std::string not_sent(const SendResult& result, std::string_view to, std::size_t bytes,
+                                   const SendOptions& options);
+/// The same of a failure; `where` comes first.
 ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
                   const SendOptions& options, std::string_view where = {});
 

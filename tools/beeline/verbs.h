@@ -21,6 +21,7 @@ void add_info_verb(CLI::App& app, Context& context);
 void add_doctor_verb(CLI::App& app, Context& context);
 void add_send_verbs(CLI::App& app, Context& context);     ///< send, request
 void add_receive_verbs(CLI::App& app, Context& context);  ///< recv, reply
+void add_pipe_verb(CLI::App& app, Context& context);
 void add_letters_verbs(CLI::App& app, Context& context);  ///< dlq
 void add_broadcast_verb(CLI::App& app, Context& context);
 void add_run_verb(CLI::App& app, Context& context);

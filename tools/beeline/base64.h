@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace beeline::cli {
+
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+
+/// What to_base64() wrote; nothing if it cannot have been written by it.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
+
+}  // namespace beeline::cli

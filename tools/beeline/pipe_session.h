@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/pipe_command.h"
+#include "tools/beeline/pipe_lines.h"
+
+namespace beeline::cli {
+
+/// An agent that a program drives by commands: the messages that it holds, and the commands whose
+/// results are still to come. Each command gets one result; what happens beside them is an event.
+class PipeSession {
+ public:
+  /// `output` outlives the session.
+  PipeSession(Agent agent, PipeOutput& output);
+  // Handlers of the agent refer to it.
+  PipeSession(const PipeSession&) = delete;
+  PipeSession& operator=(const PipeSession&) = delete;
+
+  void carry_out(const PipeCommand& command);
+  /// The result of a line that is no command.
+  void refuse(const Json& seq, std::string_view code, std::string_view text);
+
+  /// Hands out what commands wait for, and says what has happened. Returns when to come back at the
+  /// latest; nothing when the agent has left the hive. Its fd() says when to come back earlier.
+  [[nodiscard]] std::optional<Deadline> turn();
+  [[nodiscard]] int fd() { return agent_->fd(); }
+  /// Whether the hive goes down.
+  [[nodiscard]] bool has_shut_down() const { return has_shut_down_; }
+
+  /// Puts back what is held, takes back what was asked, leaves the hive and then says why. Returns
+  /// the number of messages that were held.
+  std::size_t leave(std::string_view why, std::string_view text);
+
+ private:
+  struct Receiving {
+    PipeCommand command;
+    Deadline deadline;
+  };
+  struct Held {
+    Message message;
+    bool is_taken_back = false;  ///< and the program knows
+  };
+  struct Asked {
+    Json seq;
+    Peer to;
+    MessageId id = 0;
+    bool leave = false;
+  };
+
+  void succeed(const Json& seq, Json rest = Json::object());
+  void fail(const Json& seq, const Error& error);
+  void fail(const PipeCommand& command, const SendResult& result, std::string_view to);
+
+  void receive(const PipeCommand& command);
+  void end_lease(const PipeCommand& command);
+  void reply(const PipeCommand& command);
+  void send(const PipeCommand& command);
+  void ask(const PipeCommand& command, bool for_ack);
+  void broadcast(const PipeCommand& command);
+  void cancel(const PipeCommand& command);
+  void cancel_command(const PipeCommand& command);
+  void list(const PipeCommand& command);
+
+  /// The message of a command, null where it is not held, which is told.
+  [[nodiscard]] Held* find_held(const PipeCommand& command);
+  [[nodiscard]] std::optional<Peer> find_peer(const PipeCommand& command);
+  /// The command that an answer or an acknowledgement is for, which is not under way any more.
+  [[nodiscard]] Asked end_asking(std::uint64_t ticket);
+
+  void hand_out();
+  [[nodiscard]] bool hand_out_once();
+  [[nodiscard]] bool try_hand_out(const Receiving& receiving);
+  void end_overdue();
+  void tell_taken_back();
+  void tell_notices();
+
+  std::optional<Agent> agent_;
+  PipeOutput& output_;
+  std::deque<Receiving> receiving_;  // as they came
+  std::map<MessageId, Held> held_;
+  std::map<std::uint64_t, Asked> asked_;  // by a ticket
+  std::uint64_t next_ticket_ = 0;
+  std::uint64_t looked_at_drained_ = 0;  // when it was looked for what was taken back
+  bool has_shut_down_ = false;
+};
+
+}  // namespace beeline::cli
