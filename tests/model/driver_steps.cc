@@ -228,6 +228,7 @@ bool Driver::finish(Seat& seat, StepKind kind, MessageId id) {
   const std::uint32_t number = model_of(seat).find(id)->number;
   Verb verb = Verb::kDone;
   if (kind == StepKind::kRequeue) verb = Verb::kRequeue;
+  if (kind == StepKind::kPutBack) verb = Verb::kPutBack;
   if (kind == StepKind::kReject) verb = Verb::kReject;
   if (kind == StepKind::kDefer) verb = Verb::kDefer;
   if (kind == StepKind::kEscalate) verb = Verb::kEscalate;
@@ -239,7 +240,10 @@ bool Driver::finish(Seat& seat, StepKind kind, MessageId id) {
        ": " + to_string(kind));
   switch (kind) {
     case StepKind::kRequeue:
-      model_.requeued(seat.pid, id);
+      model_.requeued(seat.pid, id, 1);
+      break;
+    case StepKind::kPutBack:
+      model_.requeued(seat.pid, id, 0);
       break;
     case StepKind::kReject:
       model_.rejected(seat.pid, id, "no " + std::to_string(number));

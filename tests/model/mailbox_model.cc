@@ -119,7 +119,7 @@ void MailboxModel::leave_orders(ModelAgent& agent) {
 void MailboxModel::end(Pid pid, bool left) {
   ModelAgent& agent = agents_.at(pid);
   if (left) {
-    for (const MessageId id : agent.ids(LetterPlace::kLeased)) requeued(pid, id);
+    for (const MessageId id : agent.ids(LetterPlace::kLeased)) requeued(pid, id, 1);
   }
   // No look has told yet which letters made room for others, nor whether there were more.
   const std::uint64_t dead = agent.ids(LetterPlace::kDead).size();
@@ -373,13 +373,13 @@ void MailboxModel::bury(Pid pid, Letter& letter, const std::string& reason) {
   if (reason != "rejected") acknowledge(pid, Letter(letter), AckStatus::kRejected, reason);
 }
 
-void MailboxModel::requeued(Pid pid, MessageId id) {
+void MailboxModel::requeued(Pid pid, MessageId id, std::uint32_t attempts) {
   ModelAgent& agent = agents_.at(pid);
   Letter& letter = *agent.find(id);
   const bool maybe_cancelled = agent.maybe_cancelled.contains(id);
   letter.deferred = false;
   if (agent.cancelled.contains(id)) return bury(pid, letter, "cancelled");
-  ++(maybe_cancelled ? letter.more_attempts : letter.attempts);
+  (maybe_cancelled ? letter.more_attempts : letter.attempts) += attempts;
   letter.place = LetterPlace::kQueued;
   letter.fog |= maybe_cancelled;
   // Whom it tells may be this agent, whose letters move then.

@@ -165,7 +165,7 @@ class MailboxModel {
   void may_have_received(Pid pid);
   void done(Pid pid, MessageId id);
   void may_have_done(Pid pid, MessageId id);
-  void requeued(Pid pid, MessageId id);
+  void requeued(Pid pid, MessageId id, std::uint32_t attempts);
   void rejected(Pid pid, MessageId id, const std::string& reply);
   void deferred(Pid pid, MessageId id);
   void escalated(Pid pid, MessageId id, const SendResult& result);

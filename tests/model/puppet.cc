@@ -179,6 +179,9 @@ class Puppet {
       case Verb::kRequeue:
         message.requeue();
         break;
+      case Verb::kPutBack:
+        message.put_back();
+        break;
       case Verb::kReject:
         message.reject("no " + std::to_string(command_.number));
         break;

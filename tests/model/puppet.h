@@ -27,6 +27,7 @@ enum class Verb : std::uint8_t {
   kReceive,
   kDone,
   kRequeue,
+  kPutBack,
   kReject,
   kDefer,
   kEscalate,

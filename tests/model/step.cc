@@ -13,17 +13,14 @@ struct Kind {
 };
 
 constexpr std::array<Kind, static_cast<std::size_t>(StepKind::kCount)> kKinds{{
-    {"send", 300},      {"fire and forget", 50},
-    {"broadcast", 20},  {"control", 30},
-    {"cancel", 30},     {"reply", 60},
-    {"look", 30},       {"receive", 280},
-    {"done", 120},      {"requeue", 50},
-    {"reject", 20},     {"defer", 15},
-    {"escalate", 15},   {"drain results", 15},
-    {"await ack", 25},  {"revive", 8},
-    {"purge", 3},       {"kill", 6},
-    {"kill inside", 6}, {"leave", 3},
-    {"restart", 25},    {"newcomer", 6},
+    {"send", 300},     {"fire and forget", 50}, {"broadcast", 20},
+    {"control", 30},   {"cancel", 30},          {"reply", 60},
+    {"look", 30},      {"receive", 280},        {"done", 120},
+    {"requeue", 50},   {"put back", 20},        {"reject", 20},
+    {"defer", 15},     {"escalate", 15},        {"drain results", 15},
+    {"await ack", 25}, {"revive", 8},           {"purge", 3},
+    {"kill", 6},       {"kill inside", 6},      {"leave", 3},
+    {"restart", 25},   {"newcomer", 6},
 }};
 
 constexpr std::uint32_t total() {

@@ -19,6 +19,7 @@ enum class StepKind : std::uint8_t {
   kReceive,
   kDone,
   kRequeue,
+  kPutBack,
   kReject,
   kDefer,
   kEscalate,
