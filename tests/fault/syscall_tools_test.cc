@@ -21,12 +21,12 @@ class SyscallToolsTest : public SyscallTest {
  protected:
   // Its own work begins with `first_call`: before it the program is being loaded.
   Operation tool(const Words& words, std::uint32_t least_calls, std::uint32_t short_step,
-                 int first_call = SYS_socket) {
+                 int first_call = SYS_socket, const std::string& input = "") {
     return {.name = fmt::format("{}", fmt::join(words, " ")).substr(0, 40),
             .least_calls = least_calls,
             .act =
-                [this, words] {
-                  said_ = test::run(words);
+                [this, words, input] {
+                  said_ = test::run(words, input);
                   return ending_of(said_);
                 },
             .check = [this](const Ending& ending) { expect_one_text(ending); },
@@ -83,6 +83,9 @@ TEST_F(SyscallToolsTest, AToolThatSendsSaysWhatFailed) {
   sweep_hive(100, [this](SyscallSweep& sweep) {
     sweep_alike(sweep, tool({"beeline", "send", "far", "hello"}, 60, 2));
     sweep_alike(sweep, tool({"beeline", "bcast", "hello"}, 60, 10));
+    const std::string command = R"({"do":"send","to":"far","body":"hello"})";
+    sweep_alike(sweep,
+                tool({"beeline", "pipe", "piper", "--temporary"}, 60, 20, SYS_socket, command));
     Sleeper sleeper("sleeper");
     sweep_alike(sweep, tool({"beeline", "request", "sleeper", kAnswer}, 60, 20));
     EXPECT_TRUE(far_->send("sleeper", kEnd));
