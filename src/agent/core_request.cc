@@ -81,10 +81,10 @@ std::string waited(const Question& question) {
 // What to do about it depends on who is asked again: a second request may be acted on twice.
 std::string no_answer(const Question& question) {
   if (question.pending.for_ack) {
-    return "no acknowledgement" + waited(question) + "; call await_ack() again, it may come later";
+    return "no acknowledgement" + waited(question) + "; allow more time, it may come later";
   }
   return "no answer" + waited(question) +
-         "; allow more time, or drain_pending_results() may have it when it comes later";
+         "; allow more time; one that comes later is kept as a late answer";
 }
 
 }  // namespace

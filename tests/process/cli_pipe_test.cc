@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -408,6 +410,28 @@ TEST_F(CliPipe, AReaderThatIsSlowStopsTheCommandsAndNotTheProcess) {
   EXPECT_TRUE(contains(outcome.err, "nobody reads our stdout: ")) << outcome.err;
   EXPECT_FALSE(contains(outcome.err, "stdout: 40 ")) << "more than it may keep";
   EXPECT_EQ(outcome.out, "40\n") << "none is lost";
+}
+
+// Times that it was woken, or has gone to sleep.
+long switches(const Program& program) {
+  std::ifstream file("/proc/" + std::to_string(program.pid()) + "/status");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string mark = "\nvoluntary_ctxt_switches:";
+  return std::stol(text.substr(text.find(mark) + mark.size()));
+}
+
+TEST_F(CliPipe, ItSleepsWhileWhatWaitsIsAskedForByNobody) {
+  PipeProgram worker("worker");
+  for (const char* type : {"none", "other"}) {
+    for (int i = 0; i < 5; ++i) (void)good({"send", "worker", "x", "--type", "job"});
+    while (worker.good({{"do", "inbox"}}).at("messages").empty()) {
+    }
+    const long before = switches(worker.program());
+    for (int i = 0; i < 5; ++i) (void)good({"tree"});
+    EXPECT_LT(switches(worker.program()), before + 10);
+    (void)worker.give({{"do", "receive"}, {"type", type}});
+  }
+  EXPECT_EQ(worker.receive().at("body"), "x");
 }
 
 TEST_F(CliPipe, TheNumberOfAttemptsIsAnOption) {
