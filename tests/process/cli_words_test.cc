@@ -147,6 +147,19 @@ TEST_F(CliWords, StatusCountsWhatTheListsShow) {
   EXPECT_EQ(good_json({"status"}).at("dead_letters_listed"), 1);
 }
 
+TEST_F(CliWords, AMistypedOptionNamesTheOneThatIsMeant) {
+  EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", "--tpye", "y"}),
+                       "no option `--tpye`; did you mean `beeline send --type`? see `beeline help "
+                       "send`"));
+  EXPECT_TRUE(contains(bad(2, {"tree", "--jsno"}), "did you mean `beeline tree --json`?"));
+  EXPECT_TRUE(
+      contains(bad(2, {"reply", "worker", "--ecoh"}), "did you mean `beeline reply --echo`"));
+  EXPECT_TRUE(
+      contains(bad(2, {"dlq", "ls", "--timeot=1"}), "did you mean `beeline dlq ls --timeout`"));
+  const std::string unlike = bad(2, {"tree", "--xylophone"});
+  EXPECT_FALSE(contains(unlike, "did you mean")) << unlike;
+}
+
 // D14
 TEST_F(CliWords, AReceiverOntoAFullDiskSaysSo) {
   make_away("worker");

@@ -2,12 +2,9 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <clocale>
 #include <exception>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,13 +43,6 @@ void add_global_options(CLI::App& app, Context& context) {
       "Longest wait, like 500ms, 2s or 1m");
   app.add_flag("--no-start", context.no_start, "Do not start a coordinator where none runs");
   app.set_version_flag("--version", fmt::format("beeline {}", kVersion));
-}
-
-/// Known before the command line is read, which may be what is wrong.
-bool wants_json(int argc, char** argv) {
-  const std::vector<std::string_view> words(argv, argv + argc);
-  const auto end = std::find(words.begin(), words.end(), "--");
-  return std::find(words.begin(), end, "--json") != end;
 }
 
 int run(int argc, char** argv) {

@@ -30,6 +30,8 @@ int write_all(int fd, std::string_view text) {
   return 0;
 }
 
+const char* program_name = "beeline";
+
 /// Whether failures are told as JSON.
 bool is_json = false;
 
@@ -104,9 +106,11 @@ ExitCode finish_output(ExitCode exit) {
 
 bool print_json(const Json& value) { return print(json_line(value)); }
 
+void speak_as(const char* program) { program_name = program; }
+
 void remark(std::string_view text) {
-  (void)write_all(STDERR_FILENO,
-                  is_json ? json_line({{"remark", text}}) : fmt::format("beeline: {}\n", text));
+  (void)write_all(STDERR_FILENO, is_json ? json_line({{"remark", text}})
+                                         : fmt::format("{}: {}\n", program_name, text));
 }
 
 void complain_in_json() { is_json = true; }

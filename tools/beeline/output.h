@@ -33,6 +33,9 @@ bool print_json(const Json& value);
 /// The end of every verb: an output that was not written is told, and makes a success an error.
 [[nodiscard]] ExitCode finish_output(ExitCode exit);
 
+/// The name that stands before each diagnostic from now on, in place of "beeline". Static.
+void speak_as(const char* program);
+
 /// "beeline: text" to stderr, of what is no failure.
 void remark(std::string_view text);
 

@@ -30,17 +30,40 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The verb of `app` that is most like `word`; empty if none is.
-std::string nearest_verb(const CLI::App& app, const std::string& word) {
+/// The candidate that is most like `word`; empty if none is.
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::size_t least = std::min<std::size_t>(2, word.size() / 2) + 1;
-  std::string nearest;
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const std::size_t found = distance(word, verb->get_name());
-    if (verb->get_group().empty() || found >= least) continue;
-    least = found;
-    nearest = verb->get_name();
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    const std::size_t far = distance(word, candidate);
+    if (far >= least) continue;
+    least = far;
+    found = candidate;
   }
-  return nearest;
+  return found;
+}
+
+std::vector<std::string> verbs_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!verb->get_group().empty()) names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+/// The options that `verb` takes, with those of its groups and of what it is a verb of.
+std::vector<std::string> options_of(const CLI::App& verb) {
+  std::vector<std::string> names;
+  const auto add = [&names](const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  };
+  for (const CLI::App* app = &verb; app != nullptr; app = app->get_parent()) add(*app);
+  for (const CLI::App* group : verb.get_subcommands([](const CLI::App*) { return true; })) {
+    if (group->get_name().empty()) add(*group);
+  }
+  return names;
 }
 
 /// The verb that was read last, or the program itself.
@@ -50,26 +73,45 @@ const CLI::App& innermost(const CLI::App& app) {
   return *last;
 }
 
+/// The verbs that were read, each after a blank.
+std::string path_to(const CLI::App& app) {
+  std::string path;
+  for (const CLI::App* last = &app; !last->get_subcommands().empty();) {
+    last = last->get_subcommands().back();
+    path += ' ' + last->get_name();
+  }
+  return path;
+}
+
 /// What is wrong, and what to do next.
 std::string problem(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = innermost(app);
-  const std::string path = &verb == &app ? "" : verb.get_name() + ' ';
-  const std::string advice = fmt::format("see `beeline help{}{}`", path.empty() ? "" : " ",
-                                         path.substr(0, path.size() - (path.empty() ? 0 : 1)));
-  if (verb.get_require_subcommand_min() == 0) return fmt::format("{}; {}", error.what(), advice);
+  const std::string path = path_to(app);
+  const std::string& program = app.get_name();
+  const bool has_verbs = app.get_require_subcommand_min() != 0;
+  const std::string advice = has_verbs ? fmt::format("see `{} help{}`", program, path)
+                                       : fmt::format("see `{} --help`", program);
+  const bool is_about_words =
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) ||
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!is_about_words) return fmt::format("{}; {}", error.what(), advice);
+  const auto guess = [&](const std::string& like) {
+    return like.empty() ? "" : fmt::format("did you mean `{}{} {}`? ", program, path, like);
+  };
   const std::vector<std::string> rest = app.remaining(true);
+  for (const std::string& word : rest) {
+    if (!word.starts_with("--") || word.size() == 2) continue;
+    const std::string option = word.substr(0, word.find('='));
+    return fmt::format("there is no option `{}`; {}{}", option,
+                       guess(nearest(option, options_of(verb))), advice);
+  }
+  if (verb.get_require_subcommand_min() == 0) return fmt::format("{}; {}", error.what(), advice);
   const auto word = std::find_if(rest.begin(), rest.end(), [](const std::string& each) {
     return !each.empty() && each.front() != '-';
   });
-  const bool is_about_verb =
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError) ||
-      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  if (!is_about_verb) return fmt::format("{}; {}", error.what(), advice);
   if (word == rest.end()) return fmt::format("a verb is missing; {}", advice);
-  const std::string nearest = nearest_verb(verb, *word);
-  const std::string guess =
-      nearest.empty() ? "" : fmt::format("did you mean `beeline {}{}`? ", path, nearest);
-  return fmt::format("there is no verb `{}{}`; {}{}", path, *word, guess, advice);
+  return fmt::format("there is no verb `{}{}`; {}{}", path.empty() ? "" : path.substr(1) + ' ',
+                     *word, guess(nearest(*word, verbs_of(verb))), advice);
 }
 
 }  // namespace
@@ -80,6 +122,12 @@ std::string exit_codes_text() {
     text += fmt::format("  {}  {:<14}  {}\n", static_cast<int>(each.code), each.word, each.meaning);
   }
   return text;
+}
+
+bool wants_json(int argc, char** argv) {
+  const std::vector<std::string_view> words(argv, argv + argc);
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::find(words.begin(), end, "--json") != end;
 }
 
 ExitCode end_unparsed(const CLI::App& app, const CLI::ParseError& error) {
