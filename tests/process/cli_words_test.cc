@@ -160,6 +160,19 @@ TEST_F(CliWords, AMistypedOptionNamesTheOneThatIsMeant) {
   EXPECT_FALSE(contains(unlike, "did you mean")) << unlike;
 }
 
+TEST_F(CliWords, ShmDumpCountsWhatTheInboxShows) {
+  make_away("worker");
+  for (int i = 0; i < 5; ++i) (void)good({"send", "worker", "x"});
+  (void)good({"recv", "worker", "--count", "3"});
+  EXPECT_EQ(good_json({"inbox", "worker"}).size(), 2U);
+  const Outcome table = run({"shm-dump"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, " 2 live messages, 0 dead letters; all ok\n")) << table.out;
+  const Outcome full = run({"shm-dump", "--full"});
+  EXPECT_TRUE(contains(full.out, "worker (2) agent, zombie")) << full.out;
+  EXPECT_EQ(full.out.find("owner runs"), full.out.rfind("owner runs")) << "the coordinator alone";
+}
+
 // D14
 TEST_F(CliWords, AReceiverOntoAFullDiskSaysSo) {
   make_away("worker");

@@ -126,8 +126,9 @@ TEST_F(ShmDump, ShowsEverySegmentThatTheKeeperHolds) {
   const json* link = find_kind(list, "link");
   ASSERT_NE(link, nullptr);
   EXPECT_EQ(link->at("lanes").front().at("tail"), 6);
-  EXPECT_EQ(link->at("published").size(), 5U);
-  EXPECT_EQ(link->at("published").front().at("preview"), "hello");
+  EXPECT_EQ(link->at("live_count"), 1);
+  EXPECT_EQ(home->at("live_count"), 11);
+  EXPECT_EQ(home->at("dead_count"), home->at("dead_letters").size());
   EXPECT_EQ(link->at("strings"), json({"task", "channel"}));
   EXPECT_EQ(link->at("live"), true);
   const json* directory = find_kind(list, "directory");
@@ -135,8 +136,95 @@ TEST_F(ShmDump, ShowsEverySegmentThatTheKeeperHolds) {
   EXPECT_EQ(directory->at("tree").at(3), "    `-- worker (11) kernel, starting");
 }
 
-TEST_F(ShmDump, FindsTheReceiptsOfALinkInTheOppositeOne) {
+TEST_F(ShmDump, BeginsWithATableAndASum) {
   hold_hive();
+  const Outcome outcome = of_hive("");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(outcome.out.starts_with("segment ")) << outcome.out;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 6) << outcome.out;
+  for (const char* word :
+       {"KiB in use", "live", "dead", "verdict", "link-7-1000-1-9  queen (7)", "lead (9)",
+        " ok\n4 segments, ", " KiB in use, 12 live messages, 1 dead letter; all ok\n"}) {
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  }
+}
+
+TEST_F(ShmDump, WhatIsNamedIsShownInDetail) {
+  hold_hive();
+  const auto titles = [&](const std::string& arguments) {
+    const std::string out = of_hive(arguments).out;
+    EXPECT_TRUE(out.starts_with("segment ")) << out;
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = out.find("\n\nbeeline-", at)) != std::string::npos; ++at)
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(titles(""), 0U);
+  EXPECT_EQ(titles("home-9-5000"), 1U);
+  EXPECT_EQ(titles("lead"), 3U);
+  EXPECT_EQ(titles("--agent 9"), 3U);
+  EXPECT_EQ(titles("queen directory-70"), 2U);
+  EXPECT_EQ(titles("--full"), 4U);
+  EXPECT_EQ(titles("--all"), 4U);
+  const Outcome inbox = of_hive("home-9-5000");
+  for (const char* word : {"from", "body", "age", "queen (7)", "queued", "awaited", "7:3"}) {
+    EXPECT_NE(inbox.out.find(word), std::string::npos) << word << '\n' << inbox.out;
+  }
+  EXPECT_NE(of_hive("directory-70").out.find("lead (9) kernel, zombie"), std::string::npos);
+  EXPECT_EQ(of_hive("nobody").code, 4);
+}
+
+TEST_F(ShmDump, ListsWhatWasNotTakenAndWithAllTheRest) {
+  hold_hive();
+  const auto messages = [&](const std::string& arguments) {
+    return json::parse(of_hive("link-7-1000-1-9 --json" + arguments).out).front().at("messages");
+  };
+  ASSERT_EQ(messages("").size(), 1U) << "the inbox has a row that says so";
+  EXPECT_EQ(messages("").front().at("id"), "7:7");
+  const json all = messages(" --all");
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all.front().at("taken"), true);
+  EXPECT_EQ(all.front().at("preview"), "hello");
+  EXPECT_EQ(all.back().at("taken"), false);
+  EXPECT_NE(of_hive("link-7-1000-1-9 --all").out.find(" taken "), std::string::npos);
+}
+
+// D14
+TEST_F(ShmDump, AnOutputThatCannotBeWrittenIsAnError) {
+  hold_hive();
+  const std::string of_it = "--hive " + hive_ + ' ';
+  for (const std::string& arguments :
+       {of_it, of_it + "--json", of_it + "--full", of_it + "--all --json", of_it + "lead",
+        of_it + "--verify", of_it + "--verify --json", of_it + "--save " + folder_ + "/full",
+        of_it + "--save " + folder_ + "/full --json", std::string("--layout"),
+        std::string("--explain"), std::string("--help"), std::string("--version")}) {
+    const Outcome full = run(arguments + " 2>&1 >/dev/full || exit $?; :");
+    EXPECT_EQ(full.code, 1) << arguments;
+    EXPECT_NE(full.out.find("cannot write to our stdout: No space left on device"),
+              std::string::npos)
+        << arguments << ": " << full.out;
+  }
+}
+
+TEST_F(ShmDump, WhatIsMistypedNamesWhatIsMeant) {
+  const Outcome option = run("--jsno");
+  EXPECT_EQ(option.code, 2);
+  EXPECT_EQ(option.out,
+            "shm-dump: there is no option `--jsno`; did you mean `shm-dump --json`? see "
+            "`shm-dump --help`\n");
+  for (const char* empty : {"''", "--hive ''", "--agent ''", "--save ''"}) {
+    EXPECT_EQ(run(empty).code, 2) << empty;
+  }
+  const json error = json::parse(run("--json --hive nobody-has-this-one").out);
+  EXPECT_EQ(error.at("code"), "no_coordinator");
+  EXPECT_EQ(error.at("exit_code"), 3);
+}
+
+TEST_F(ShmDump, FindsTheReceiptsOfALinkInTheOppositeOne) {
+  hold(test::sample_directory(), "directory-70");
+  hold(test::sample_link(), "link-7-1000-1-9");
+  write_lock(::getpid());
+  EXPECT_NE(of_hive("").out.find("; 1 link: nothing tells what was taken"), std::string::npos);
   Sample opposite(shm::LinkLayout(test::kSmallContract).bytes);
   const shm::Link link(opposite.data(), test::kSmallContract);
   shm::init_link(link, shm::link_identity(test::kSmallContract, 9, 7, {5000, 3}));
@@ -147,7 +235,8 @@ TEST_F(ShmDump, FindsTheReceiptsOfALinkInTheOppositeOne) {
   const json list = json::parse(outcome.out);
   ASSERT_EQ(list.size(), 2U);  // what it owns and what it reads
   EXPECT_EQ(list.at(0).at("lanes").front().at("taken"), 4);
-  EXPECT_EQ(list.at(0).at("lanes").front().at("in_flight"), 2);
+  EXPECT_EQ(list.at(0).at("lanes").front().at("in_lane"), 2);
+  EXPECT_EQ(list.at(0).at("lanes").front().at("told_by"), "link-9-5000-3-7");
 }
 
 TEST_F(ShmDump, FindsSegmentsInOtherProcessesWhenTheKeeperHasEnded) {
@@ -274,7 +363,7 @@ TEST_F(ShmDump, WhatAPeerWroteCannotReachTheTerminal) {
   sample.poke<std::uint32_t>(shm::LinkLayout(test::kSmallContract).strings + 33, 0x5b1b0a9b);
   hold(std::move(sample), "link-7-1000-1-9");
   write_lock(::getpid());
-  const Outcome outcome = of_hive("");
+  const Outcome outcome = of_hive("--full");
   EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
   EXPECT_NE(outcome.out.find("\\x9b\\n\\x1b["), std::string::npos) << outcome.out;
 }

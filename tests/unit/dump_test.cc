@@ -15,7 +15,9 @@
 #include "tests/unit/verify_samples.h"
 #include "tools/shm_dump/dump.h"
 #include "tools/shm_dump/escape.h"
+#include "tools/shm_dump/explain.h"
 #include "tools/shm_dump/segment_name.h"
+#include "tools/shm_dump/text.h"
 
 namespace beeline::dump {
 namespace {
@@ -79,9 +81,17 @@ TEST(SegmentNames, AnyOtherTextIsNone) {
   EXPECT_EQ(memfd_name("/tmp/memfd:beeline-h"), "");
 }
 
+TEST(SegmentNames, TheShortOneIsWithoutTheHive) {
+  EXPECT_EQ(short_segment_name("beeline-h-home-9-5000"), "home-9-5000");
+  EXPECT_EQ(short_segment_name("beeline-my-link-1-link-7-1000-1-9"), "link-7-1000-1-9");
+  for (const char* other : {"", "case", "beeline-h-home-x", "beeline-h", "x-h-home-9-5000"}) {
+    EXPECT_EQ(short_segment_name(other), other);
+  }
+}
+
 TEST(Words, TimesThatCannotBeAreNone) {
-  EXPECT_TRUE(time_text(0).is_null());
-  EXPECT_EQ(time_text(1'000'000'000), "1970-01-01T00:00:01Z");
+  EXPECT_TRUE(unix_ms(0).is_null());
+  EXPECT_EQ(unix_ms(1'000'000'000), 1000);
   Segment segment;
   EXPECT_TRUE(age_ms(segment, 1).is_null()) << "a saved file has another clock";
   segment.now_ns = 5'000'000;
@@ -228,7 +238,7 @@ TEST_F(DumpTest, AgentsAreFoundByNumberNameAndShortName) {
 TEST_F(DumpTest, WithoutADirectoryAPidIsKnownByItsSegments) {
   const Segments all = all_of(saved(test::sample_status(), "status"));
   EXPECT_EQ(all.find_agents("9"), std::vector<std::uint32_t>{test::kReader});
-  EXPECT_EQ(agent_text(all, 9), "9");
+  EXPECT_EQ(agent_text(all, 9), "pid 9");
   EXPECT_EQ(all.directory(), nullptr);
 }
 
@@ -246,6 +256,7 @@ TEST_F(DumpTest, ALifeThatTheDirectoryDoesNotNameYetIsAlive) {
     EXPECT_TRUE(status);
     segments.push_back(std::move(*status));
     const Segments all(std::move(segments));
+    EXPECT_EQ(all.runs(all.all()[1]), all.all()[1].live);
     return all.all()[1].live;
   };
   using State = shm::AgentState;
@@ -271,10 +282,10 @@ TEST_F(DumpTest, EveryWordOfAHomeHasAName) {
     Segment segment = saved(std::move(sample), "home");
     segment.shape.reset();  // the walkers would have refused some of it
     const Segments all = all_of(std::move(segment));
-    const std::string text = dump_segment(all.all()[0], all).dump();
+    const std::string text = dump_segment(all.all()[0], all, Listing::kAll).dump();
     EXPECT_NE(text.find(name), std::string::npos) << text;
-    for (const char* mark : {"answers-a-request", "aside", "unasked", "was-dead", "copy", "cut",
-                             "ack", "control", "urgent-lane", "requires-ack"}) {
+    for (const char* mark : {"awaited", "unasked", "was-dead", "copy", "cut", "ack", "control",
+                             "urgent-lane", "requires-ack"}) {
       EXPECT_NE(text.find(mark), std::string::npos) << mark;
     }
   }
@@ -323,6 +334,79 @@ TEST_F(DumpTest, AStatusPageSaysHowItsAgentSleeps) {
     Json out;
     dump_status(segment, out);
     EXPECT_EQ(out["status"]["sleep"], name);
+  }
+}
+
+// ---- Documents ----------------------------------------------------------------------------------
+
+// Places that nobody has are no agents, whoever had them; those that have ended are listed on
+// demand.
+TEST_F(DumpTest, FreePlacesAndDeadAgentsAreNotListed) {
+  Sample sample(shm::DirectoryLayout::kBytes);
+  shm::DirectoryWriter writer(sample.data(), 70, shm::kDefaultMaxPayload, 1);
+  const shm::AgentRecord records[] = {test::sample_record(1, 0, "king"),
+                                      test::sample_record(0, 0, ""),
+                                      test::sample_record(8, 1, "gone")};
+  using State = shm::AgentState;
+  writer.set_word(0, {10, State::kRunning});
+  writer.set_word(1, {20, State::kDead});
+  writer.set_word(2, {30, State::kDead});
+  writer.set_agent_count(3);
+  writer.publish(records, 3);
+  const Segments all = all_of(saved(std::move(sample), "directory"));
+  const Json present = dump_segment(all.all()[0], all);
+  EXPECT_EQ(present.at("tree"), Json({"king (1) kernel, idle"}));
+  EXPECT_EQ(present.at("agents").size(), 1U);
+  EXPECT_EQ(present.at("directory").at("free_places"), 1);
+  EXPECT_EQ(present.at("directory").at("dead_agents"), 1);
+  const Json whole = dump_segment(all.all()[0], all, Listing::kAll);
+  EXPECT_EQ(whole.at("tree"), Json({"king (1) kernel, idle", "`-- gone (8) kernel, dead"}));
+}
+
+// Whether the members of an object, or of those in a list, stand in the legend.
+void expect_explained(const Json& json, const std::string& legend) {
+  if (json.is_array()) {
+    for (const Json& each : json) expect_explained(each, legend);
+  }
+  if (!json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    expect_explained(value, legend);
+    for (const char* not_in_text : {"source", "ok", "live"}) {
+      if (key == not_in_text) return;
+    }
+    EXPECT_NE(legend.find("\n  " + heading_of(key) + ' '), std::string::npos) << key;
+  }
+}
+
+TEST_F(DumpTest, TheLegendExplainsEveryWord) {
+  const std::string legend = legend_text();
+  std::vector<Segment> segments;
+  segments.push_back(saved(test::sample_directory(), "directory"));
+  segments.push_back(saved(test::sample_home(), "home"));
+  segments.push_back(saved(test::sample_link(), "link"));
+  segments.push_back(saved(test::sample_status(), "status"));
+  segments.push_back(saved(test::sample_status(), "broken"));
+  segments.back().shape = shm::Broken{"header.kind", 0, 0, 0};
+  const Segments all(std::move(segments));
+  for (const Segment& segment : all.all()) {
+    expect_explained(dump_segment(segment, all, Listing::kAll), legend);
+  }
+  for (int reason = 1; reason <= 8; ++reason) {
+    const std::string word(shm::to_string(static_cast<shm::DeadReason>(reason)));
+    EXPECT_NE(legend.find("\n  " + word + ' '), std::string::npos) << word;
+  }
+}
+
+TEST_F(DumpTest, NumbersInTheTextHaveTheirUnits) {
+  EXPECT_EQ(heading_of("size_bytes"), "size");
+  EXPECT_EQ(heading_of("started_unix_ms"), "started");
+  const Segments all = all_of(saved(test::sample_home(), "home"));
+  Json document = dump_segment(all.all()[0], all);
+  document["inbox"][0]["age_ms"] = 1'234;
+  document["policy"]["created_unix_ms"] = 1000;
+  const std::string text = text_of(document);
+  for (const char* part : {"1.2 s", "rank step 10 s", "KiB   allocated ", "1970-01-01T00:00:01Z"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;
   }
 }
 

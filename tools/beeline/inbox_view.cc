@@ -63,17 +63,6 @@ Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
   return loaded;
 }
 
-/// The home that counts: of the newest life that has finished taking over.
-const Segment* committed_home(const Segments& all, std::uint32_t pid) {
-  const Segment* newest = nullptr;
-  for (const Segment& segment : all.all()) {
-    if (!segment.is_sound(shm::SegmentKind::kHome) || segment.owner_pid() != pid) continue;
-    if (!shm::is_ready(segment.view())) continue;
-    if (newest == nullptr || newest->incarnation() < segment.incarnation()) newest = &segment;
-  }
-  return newest;
-}
-
 /// The link that a row of a home is for; null if there is none.
 const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32_t row) {
   const shm::ByteView view = home.view();
@@ -160,10 +149,9 @@ class InboxReader {
     const auto header = view_.load<shm::MessageHeader>(at + offsetof(shm::Entry, header));
     const Segment* link = link_of_row(all_, home_, word.row);
     InboxLine line =
-        line_of(header, shm::to_string(word.state), link,
+        line_of(header, std::string(dump::place_of(word.state, header)), link,
                 view_.part(at + offsetof(shm::Entry, payload) + shm::extension_bytes(header),
                            shm::inline_room(header)));
-    if (word.state == shm::EntryState::kQueued) line.place = place_of_queued(header);
     line.attempts = word.attempts;
     line.arrival = view_.u64(at + offsetof(shm::Entry, arrival));
     if (word.state == shm::EntryState::kQueued) note_expiry(header, line);
@@ -171,13 +159,6 @@ class InboxReader {
       line.reason = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
     }
     return line;
-  }
-
-  static std::string_view place_of_queued(const shm::MessageHeader& header) {
-    if ((header.flags & shm::kFlagMatched) != 0) return "awaited";
-    if ((header.flags & shm::kFlagStashed) == 0) return shm::to_string(shm::EntryState::kQueued);
-    if (is_copy(header)) return "unwanted";
-    return (header.flags & shm::kFlagControl) != 0 ? "order" : "stashed";
   }
 
   /// Its agent has not looked since: nobody will be handed it out any more.
@@ -331,7 +312,7 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
   auto loaded = load_inbox(hive, pid);
   if (!loaded) return tl::unexpected(std::move(loaded.error()));
   const Segments all(std::move(*loaded));
-  const Segment* home = committed_home(all, pid);
+  const Segment* home = all.find_home(pid);
   if (home == nullptr) return no_home(pid);
   const shm::ByteView view = home->view();
   const shm::HomeShape shape(shm::capacity_of(view));
@@ -377,7 +358,7 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
     auto loaded = load_inbox(hive, pid);
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
     const Segments all(std::move(*loaded));
-    const Segment* home = committed_home(all, pid);
+    const Segment* home = all.find_home(pid);
     if (home == nullptr && is_last) return no_home(pid);
     if (home == nullptr) continue;
     // Asked last: a row is closed only after the coordinator has recorded that its link may be

@@ -1,11 +1,11 @@
 #include "tools/shm_dump/dump.h"
 
-#include <ctime>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "tools/shm_dump/escape.h"
+#include "tools/shm_dump/segment_name.h"
 
 namespace beeline::dump {
 namespace {
@@ -72,31 +72,61 @@ shm::Finding judge_again(const Segment& segment, bool at_rest) {
   return finding;
 }
 
+/// Of a link what was not taken, of the home that counts for its agent what waits or is in hand.
+void add_counts(const Segment& segment, const Segments& all, Json& out) {
+  out["live_count"] = nullptr;
+  out["dead_count"] = nullptr;
+  if (segment.is_sound(shm::SegmentKind::kLink)) {
+    if (const auto count = count_not_taken(segment, all)) out["live_count"] = *count;
+  }
+  if (segment.is_sound(shm::SegmentKind::kHome) && all.find_home(segment.owner_pid()) == &segment) {
+    const shm::HomeShape home(shm::capacity_of(segment.view()));
+    const shm::Balance balance = shm::balance_of(segment.view(), home);
+    out["live_count"] = balance.queued + balance.leased;
+    out["dead_count"] = balance.dead;
+  }
+}
+
 }  // namespace
 
-Json dump_segment(const Segment& segment, const Segments& all) {
+Json summary_of(const Segment& segment, const Segments& all) {
   Json out;
   out["name"] = escape(segment.source.name);
   out["source"] = escape(segment.source.path);
-  out["live"] = segment.live;
+  out["live"] = all.runs(segment);
+  out["segment"] = escape(short_segment_name(segment.source.name));
+  const bool is_link = segment.kind() == shm::SegmentKind::kLink;
+  out["owner"] = agent_text(all, segment.owner_pid());
+  out["reader"] = is_link ? Json(agent_text(all, segment.peer_pid())) : Json(nullptr);
+  out["in_use_bytes"] = segment.copy.allocated_bytes();
+  add_counts(segment, all, out);
+  Json verdict = verify(segment, false);
+  out["verdict"] = verdict.at("ok")
+                       ? std::string("ok")
+                       : fmt::format("BROKEN {}", verdict.at("invariant").get<std::string>());
+  out["verify"] = std::move(verdict);
+  return out;
+}
+
+Json dump_segment(const Segment& segment, const Segments& all, Listing listing) {
+  Json out = summary_of(segment, all);
   out["header"] = header_of(segment, all);
-  out["verify"] = verify(segment, false);
   if (segment.shape) {
     out["sections"] = sections_of(segment);
     return out;
   }
   switch (segment.kind()) {
     case shm::SegmentKind::kLink:
-      dump_link(segment, all, out);
+      dump_link(segment, all, listing, out);
       break;
     case shm::SegmentKind::kHome:
-      dump_home(segment, all, out);
+      dump_home(segment, all, listing, out);
       break;
     case shm::SegmentKind::kStatus:
       dump_status(segment, out);
       break;
     case shm::SegmentKind::kDirectory:
-      dump_directory(segment, out);
+      dump_directory(segment, all, listing, out);
       break;
     case shm::SegmentKind::kNone:
       break;
@@ -120,7 +150,7 @@ Json verify(const Segment& segment, bool at_rest) {
 
 std::string agent_text(const Segments& all, std::uint32_t pid) {
   const std::string name = all.agent_name(pid);
-  return name.empty() ? fmt::to_string(pid) : fmt::format("{} ({})", name, pid);
+  return name.empty() ? fmt::format("pid {}", pid) : fmt::format("{} ({})", name, pid);
 }
 
 Json age_ms(const Segment& segment, std::int64_t sent_ns) {
@@ -128,16 +158,9 @@ Json age_ms(const Segment& segment, std::int64_t sent_ns) {
   return (segment.now_ns - sent_ns) / 1'000'000;
 }
 
-Json time_text(std::uint64_t realtime_ns) {
+Json unix_ms(std::uint64_t realtime_ns) {
   if (realtime_ns == 0) return nullptr;
-  const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
-  std::tm parts{};
-  char text[32] = {};
-  if (::gmtime_r(&seconds, &parts) == nullptr ||
-      std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
-    return nullptr;
-  }
-  return text;
+  return realtime_ns / 1'000'000;
 }
 
 }  // namespace beeline::dump

@@ -16,15 +16,31 @@ namespace beeline::dump {
 
 using Json = nlohmann::ordered_json;
 
-/// Everything that a segment says, with the help of the others. A segment whose geometry does not
-/// hold shows its header alone.
-[[nodiscard]] Json dump_segment(const Segment& segment, const Segments& all);
+/// What a document lists of messages and agents.
+enum class Listing : std::uint8_t {
+  kPresent,  ///< messages that were not taken, agents that have not ended
+  kAll,      ///< also those that still lie in their places
+};
+
+/// The line of a segment in the table of all: its short name, owner, reader, memory, counts of
+/// messages and verdict; `live_count` is null where it has none, or nothing tells how many.
+[[nodiscard]] Json summary_of(const Segment& segment, const Segments& all);
+
+/// Everything that a segment says, with the help of the others: its summary first. A segment whose
+/// geometry does not hold shows its header alone.
+[[nodiscard]] Json dump_segment(const Segment& segment, const Segments& all,
+                                Listing listing = Listing::kPresent);
 
 // The parts of it. REQUIRES: segment.is_sound(that kind).
-void dump_link(const Segment& segment, const Segments& all, Json& out);
-void dump_home(const Segment& segment, const Segments& all, Json& out);
+void dump_link(const Segment& segment, const Segments& all, Listing listing, Json& out);
+void dump_home(const Segment& segment, const Segments& all, Listing listing, Json& out);
 void dump_status(const Segment& segment, Json& out);
-void dump_directory(const Segment& segment, Json& out);
+void dump_directory(const Segment& segment, const Segments& all, Listing listing, Json& out);
+
+/// How many messages of a link were not taken; nothing where nothing tells. REQUIRES:
+/// segment.is_sound(kLink).
+[[nodiscard]] std::optional<std::uint64_t> count_not_taken(const Segment& segment,
+                                                           const Segments& all);
 
 /// Walks the invariants of a segment: {"name", "kind", "ok"}, and if one is broken "invariant",
 /// "where", "found" and "limit". A running owner is looked at several times, and believed to have
@@ -37,11 +53,11 @@ void dump_directory(const Segment& segment, Json& out);
 
 // Words that several parts use.
 
-/// "worker (3)", or "3" without a directory.
+/// "worker (3)", or "pid 3" where no directory names it.
 [[nodiscard]] std::string agent_text(const Segments& all, std::uint32_t pid);
 /// Milliseconds since a message was sent; null in a saved file, whose clock is not ours.
 [[nodiscard]] Json age_ms(const Segment& segment, std::int64_t sent_ns);
-/// Seconds since 1970 as RFC 3339; null for 0.
-[[nodiscard]] Json time_text(std::uint64_t realtime_ns);
+/// Milliseconds since 1970; null for 0.
+[[nodiscard]] Json unix_ms(std::uint64_t realtime_ns);
 
 }  // namespace beeline::dump

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/agent_info.h"
 #include "src/control/roles.h"
 #include "tools/shm_dump/dump.h"
 #include "tools/shm_dump/escape.h"
@@ -19,9 +20,21 @@ struct Agent {
   std::uint64_t due = 0;    // packets that the coordinator has for it
   std::uint64_t taken = 0;  // of them
   std::string name;
+  std::string state;  // as `beeline tree` names it, and starting
 };
 
-std::vector<Agent> read_agents(shm::ByteView view) {
+/// What its status page says, if that is among the segments, while it runs.
+std::string state_of(const Segments& all, shm::AgentWord word) {
+  if (word.state == shm::AgentState::kStarting) return "starting";
+  control::ListedAgent agent;
+  agent.state = word.state;
+  if (const Segment* status = all.find_status(word.incarnation)) {
+    agent.activity = shm::activity_from(status->view().u32(offsetof(shm::StatusPage, activity)));
+  }
+  return std::string(to_string(control::state_of(agent)));
+}
+
+std::vector<Agent> read_agents(shm::ByteView view, const Segments& all) {
   std::vector<Agent> agents;
   for (std::uint32_t i = 0; i < shm::agent_count_of(view); ++i) {
     Agent agent;
@@ -30,9 +43,11 @@ std::vector<Agent> read_agents(shm::ByteView view) {
     agent.word = shm::AgentWord::unpack(view.u64(shm::agent_word_at(i)));
     agent.due = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, due));
     agent.taken = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, taken));
-    if (agent.record.pid == 0 && agent.word == shm::AgentWord{}) continue;
+    // A free place: its word may still name who had it last.
+    if (agent.record.pid == 0) continue;
     const std::string_view whole(agent.record.name, shm::kNameBytes);
     agent.name = escape(whole.substr(0, whole.find('\0')));
+    agent.state = state_of(all, agent.word);
     agents.push_back(std::move(agent));
   }
   std::stable_sort(agents.begin(), agents.end(),
@@ -50,7 +65,7 @@ Json dump_agent(const Agent& agent) {
           {"name", agent.name},
           {"parent_pid", agent.record.parent_pid},
           {"role", role_name(agent.record.role)},
-          {"state", shm::to_string(agent.word.state)},
+          {"state", agent.state},
           {"incarnation", agent.word.incarnation},
           {"index", agent.index},
           {"os_pid", agent.record.os_pid},
@@ -59,7 +74,7 @@ Json dump_agent(const Agent& agent) {
           {"restarts", agent.record.restarts},
           {"packets_due", agent.due},
           {"packets_taken", agent.taken},
-          {"attached", time_text(agent.record.attached_ns)}};
+          {"started_unix_ms", unix_ms(agent.record.attached_ns)}};
 }
 
 /// The agents as lines of a tree, children below their parent. A parent is older than its child, so
@@ -103,7 +118,7 @@ class TreeLines {
       const std::string below = now.root ? "" : now.last ? "    " : "|   ";
       out.push_back(fmt::format("{}{}{} ({}) {}, {}", shorten(now.prefix), branch, now.agent->name,
                                 now.agent->record.pid, role_name(now.agent->record.role),
-                                shm::to_string(now.agent->word.state)));
+                                now.agent->state));
       push_children(now.agent, now.prefix + below);
     }
     return out;
@@ -120,20 +135,29 @@ class TreeLines {
 
 }  // namespace
 
-void dump_directory(const Segment& segment, Json& out) {
+void dump_directory(const Segment& segment, const Segments& all, Listing listing, Json& out) {
   const shm::ByteView view = segment.view();
   const auto field = [&](std::size_t offset) {
     return view.u64(shm::DirectoryLayout::kControl + offset);
   };
   const std::uint64_t current = field(offsetof(shm::DirectoryControl, current));
-  const std::vector<Agent> agents = read_agents(view);
+  const std::uint32_t places = shm::agent_count_of(view);
+  std::vector<Agent> agents = read_agents(view, all);
+  const std::size_t used = agents.size();
+  const auto last = std::stable_partition(agents.begin(), agents.end(), [](const Agent& agent) {
+    return agent.word.state != shm::AgentState::kDead;
+  });
+  const auto dead = static_cast<std::size_t>(agents.end() - last);
+  if (listing == Listing::kPresent) agents.erase(last, agents.end());
   out["directory"] = {
       {"created_epoch", segment.incarnation()},
       {"epoch", current >> 1},
       {"current_buffer", current & 1},
-      {"agent_count", shm::agent_count_of(view)},
+      {"places", places},
+      {"free_places", places - used},
+      {"dead_agents", dead},
       {"max_payload_bytes", field(offsetof(shm::DirectoryControl, max_payload_bytes))},
-      {"created", time_text(field(offsetof(shm::DirectoryControl, created_ns)))}};
+      {"created_unix_ms", unix_ms(field(offsetof(shm::DirectoryControl, created_ns)))}};
   out["tree"] = TreeLines(agents).lines();
   Json table = Json::array();
   for (const Agent& agent : agents) table.push_back(dump_agent(agent));

@@ -82,8 +82,6 @@ std::string note_of(const LiveEntry& entry) {
     note += text;
   };
   if (!entry.taken) add("not-committed");
-  if ((entry.header.flags & shm::kFlagMatched) != 0) add("answers-a-request");
-  if ((entry.header.flags & shm::kFlagStashed) != 0) add("aside");
   if ((entry.header.flags & shm::kFlagUnasked) != 0) add("unasked");
   if ((entry.header.flags & shm::kFlagRevived) != 0) add("was-dead");
   if (is_copy(entry.header)) add("copy");
@@ -113,6 +111,9 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   if (entry.word.state == shm::EntryState::kDead) {
     out["reason"] = shm::to_string(static_cast<shm::DeadReason>(header.flags >> shm::kReasonShift));
   }
+  if (entry.word.state == shm::EntryState::kQueued) {
+    out["place"] = place_of(entry.word.state, header);
+  }
   out["key"] = entry.key;
   out["rank"] = header.rank;
   out["attempts"] = entry.word.attempts;
@@ -121,7 +122,7 @@ Json dump_entry(const HomeContext& context, const LiveEntry& entry) {
   const Texts texts = texts_of(link, header);
   out["type"] = texts.type;
   out["channel"] = texts.channel;
-  out["length"] = header.length;
+  out["bytes"] = header.length;
   out["age_ms"] = age_ms(context.segment, header.sent_ns);
   out["ttl_ms"] = header.ttl_ms;
   out["reply_to"] = id_text(header.reply_to);
@@ -146,7 +147,8 @@ Json dump_policy(const HomeContext& context) {
           {"capacity", context.home.capacity},
           {"critical_reserve", context.half(offsetof(shm::HomeControl, critical_reserve))},
           {"max_attempts", context.half(offsetof(shm::HomeControl, max_attempts))},
-          {"rank_step_us", context.word(offsetof(shm::HomeControl, rank_step_us))},
+          {"rank_step_ms",
+           static_cast<double>(context.word(offsetof(shm::HomeControl, rank_step_us))) / 1e3},
           {"next_arrival", context.word(offsetof(shm::HomeControl, next_arrival))},
           {"predecessor", context.word(offsetof(shm::HomeControl, predecessor))},
           {"reserved_ids", context.word(offsetof(shm::HomeControl, reserved_ids))},
@@ -209,7 +211,7 @@ Json dump_index(const HomeContext& context) {
 
 }  // namespace
 
-void dump_home(const Segment& segment, const Segments& all, Json& out) {
+void dump_home(const Segment& segment, const Segments& all, Listing listing, Json& out) {
   const HomeContext context(segment, all);
   out["policy"] = dump_policy(context);
   out["counters"] = dump_counters(context);
@@ -219,6 +221,8 @@ void dump_home(const Segment& segment, const Segments& all, Json& out) {
   std::vector<LiveEntry> dead;
   for (std::uint32_t i = 0; i < context.home.entries_allocated(context.view); ++i) {
     const LiveEntry entry = read_entry(context, i);
+    // A kill has left it half taken: its lane holds it, too.
+    if (listing == Listing::kPresent && !entry.taken) continue;
     if (entry.word.state == shm::EntryState::kQueued) queued.push_back(entry);
     if (entry.word.state == shm::EntryState::kLeased) leased.push_back(entry);
     if (entry.word.state == shm::EntryState::kDead) dead.push_back(entry);

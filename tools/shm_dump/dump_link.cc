@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "tools/shm_dump/dump.h"
+#include "tools/shm_dump/escape.h"
+#include "tools/shm_dump/segment_name.h"
 
 namespace beeline::dump {
 namespace {
@@ -18,6 +20,7 @@ struct LinkContext {
   shm::LinkLayout layout;
   shm::VerifiedExtents extents;
   std::optional<Receipts> receipts;
+  std::optional<Progress> progress;
 
   LinkContext(const Segment& link, const Segments& segments)
       : segment(link),
@@ -26,14 +29,13 @@ struct LinkContext {
         contract(shm::contract_of(view)),
         layout(contract),
         extents(shm::extents_of(view, layout)),
-        receipts(segments.find_receipts(link)) {}
+        receipts(segments.find_receipts(link)),
+        progress(segments.find_progress(link)) {}
 
-  /// How far the reader has taken a lane, if its own link is there and tells.
-  [[nodiscard]] std::optional<std::uint64_t> taken(shm::Lane lane) const {
-    if (!receipts) return std::nullopt;
-    const std::size_t index = static_cast<std::size_t>(lane);
-    return receipts->link->view().u64(receipts->bank_at + offsetof(shm::ReceiptBank, cursors) +
-                                      index * 8);
+  /// How far the reader has taken a lane, if anybody tells.
+  [[nodiscard]] std::optional<std::uint64_t> taken(shm::Lane which) const {
+    if (!progress) return std::nullopt;
+    return progress->taken[static_cast<std::size_t>(which)];
   }
   [[nodiscard]] shm::LaneShape lane(shm::Lane which) const {
     return shm::lane_shape(contract, layout, which);
@@ -59,7 +61,7 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) 
   out["type"] = texts.type;
   out["channel"] = texts.channel;
   out["rank"] = header.rank;
-  out["length"] = header.length;
+  out["bytes"] = header.length;
   out["age_ms"] = age_ms(link.segment, header.sent_ns);
   out["ttl_ms"] = header.ttl_ms;
   out["reply_to"] = id_text(header.reply_to);
@@ -71,35 +73,54 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) 
   return out;
 }
 
-/// Fills the two tables of the lanes and marks the slabs of messages in flight.
-void dump_lanes(const LinkContext& link, Json& out, SlabSet& in_flight) {
+/// Calls `visit(position, was_taken)` for each message that lies in a lane; `was_taken` is null
+/// where nothing tells.
+template <class Visit>
+void visit_messages(const LinkContext& link, shm::Lane lane, Visit&& visit) {
+  const shm::LaneShape shape = link.lane(lane);
+  const std::uint64_t tail = shm::tail_of(link.view, shape);
+  const auto taken = link.taken(lane);
+  std::uint64_t position = tail > shape.capacity ? tail - shape.capacity : 0;
+  for (; position < tail; ++position) {
+    if (!shm::holds(link.view, shape, position)) continue;
+    visit(position, taken ? Json(position < *taken) : Json(nullptr));
+  }
+}
+
+std::uint64_t count_in_lane(const LinkContext& link, shm::Lane lane) {
+  std::uint64_t count = 0;
+  visit_messages(link, lane, [&](std::uint64_t, const Json& taken) { count += taken == false; });
+  return count;
+}
+
+/// Fills the two tables of the lanes and marks the slabs of messages that were not taken.
+void dump_lanes(const LinkContext& link, Listing listing, Json& out, SlabSet& in_lane) {
   Json lanes = Json::array();
-  Json slots = Json::array();
+  Json messages = Json::array();
   for (const shm::Lane lane : kBothLanes) {
     const shm::LaneShape shape = link.lane(lane);
-    const std::uint64_t tail = shm::tail_of(link.view, shape);
+    visit_messages(link, lane, [&](std::uint64_t position, const Json& taken) {
+      if (taken == true && listing == Listing::kPresent) return;
+      Json message = dump_slot(link, lane, position);
+      const Json& slab = message["slab"];
+      if (taken != true && !slab.is_null() && slab < shm::kMaxSlabs) {
+        in_lane.set(slab.get<std::size_t>());
+      }
+      if (listing == Listing::kAll) message["taken"] = taken;
+      messages.push_back(std::move(message));
+    });
     const auto taken = link.taken(lane);
-    std::uint64_t first = tail > shape.capacity ? tail - shape.capacity : 0;
-    if (taken && *taken <= tail && *taken > first) first = *taken;
-    std::uint64_t count = 0;
-    for (std::uint64_t position = first; position < tail; ++position) {
-      if (!shm::holds(link.view, shape, position)) continue;
-      ++count;
-      slots.push_back(dump_slot(link, lane, position));
-      const Json& slab = slots.back()["slab"];
-      if (!slab.is_null() && slab < shm::kMaxSlabs) in_flight.set(slab.get<std::size_t>());
-    }
     lanes.push_back(
         {{"lane", name_of(lane)},
          {"slots", shape.capacity},
-         {"tail", tail},
+         {"tail", shm::tail_of(link.view, shape)},
          {"taken", taken ? Json(*taken) : Json(nullptr)},
-         {"in_flight", taken ? Json(count) : Json(nullptr)},
-         {"receipts_in", link.receipts ? Json(link.receipts->link->source.name) : Json(nullptr)}});
+         {"in_lane", taken ? Json(count_in_lane(link, lane)) : Json(nullptr)},
+         {"told_by", taken ? Json(escape(short_segment_name(link.progress->told_by->source.name)))
+                           : Json(nullptr)}});
   }
   out["lanes"] = std::move(lanes);
-  // Without receipts nobody can tell which of them were taken.
-  out[link.receipts ? "in_flight" : "published"] = std::move(slots);
+  out["messages"] = std::move(messages);
 }
 
 /// The slabs of this link that live entries of its reader's inbox still refer to.
@@ -142,19 +163,18 @@ Json count_stamped(const LinkContext& link, const shm::SlabClass& slab_class) {
   return count;
 }
 
-Json dump_slabs(const LinkContext& link, const SlabSet& in_flight) {
+Json dump_slabs(const LinkContext& link, const SlabSet& in_lane) {
   const auto in_inbox = slabs_in_inbox(link);
   Json out = Json::array();
   for (std::size_t i = 0; i < shm::kSlabClasses; ++i) {
     const shm::SlabClass& slab_class = link.layout.classes[i];
-    out.push_back(
-        {{"class", i},
-         {"slab_bytes", slab_class.slab_bytes},
-         {"count", slab_class.count},
-         {"allocated", link.extents.slabs[i]},
-         {"in_flight", link.receipts ? Json(count_in(in_flight, slab_class)) : Json(nullptr)},
-         {"in_inbox", in_inbox ? Json(count_in(*in_inbox, slab_class)) : Json(nullptr)},
-         {"stamped", count_stamped(link, slab_class)}});
+    out.push_back({{"class", i},
+                   {"slab_bytes", slab_class.slab_bytes},
+                   {"count", slab_class.count},
+                   {"allocated", link.extents.slabs[i]},
+                   {"in_lane", link.progress ? Json(count_in(in_lane, slab_class)) : Json(nullptr)},
+                   {"in_inbox", in_inbox ? Json(count_in(*in_inbox, slab_class)) : Json(nullptr)},
+                   {"stamped", count_stamped(link, slab_class)}});
   }
   return out;
 }
@@ -191,7 +211,15 @@ Json dump_banks(const LinkContext& link) {
 
 }  // namespace
 
-void dump_link(const Segment& segment, const Segments& all, Json& out) {
+std::optional<std::uint64_t> count_not_taken(const Segment& segment, const Segments& all) {
+  const LinkContext link(segment, all);
+  if (!link.progress) return std::nullopt;
+  std::uint64_t count = 0;
+  for (const shm::Lane lane : kBothLanes) count += count_in_lane(link, lane);
+  return count;
+}
+
+void dump_link(const Segment& segment, const Segments& all, Listing listing, Json& out) {
   const LinkContext link(segment, all);
   const std::uint64_t control = link.layout.control;
   out["contract"] = {{"normal_slots", link.contract.normal_slots},
@@ -200,9 +228,9 @@ void dump_link(const Segment& segment, const Segments& all, Json& out) {
   out["control"] = {
       {"waits_for_space", link.view.u32(control + offsetof(shm::LinkControl, space)) != 0},
       {"watching", link.view.u64(control + offsetof(shm::LinkControl, watching))}};
-  SlabSet in_flight;
-  dump_lanes(link, out, in_flight);
-  out["slabs"] = dump_slabs(link, in_flight);
+  SlabSet in_lane;
+  dump_lanes(link, listing, out, in_lane);
+  out["slabs"] = dump_slabs(link, in_lane);
   out["strings"] = dump_strings(link);
   out["banks"] = dump_banks(link);
 }

@@ -1,10 +1,15 @@
 // shm-dump: shows, checks and saves the segments of a hive. It reads and never maps or writes them.
 
+#include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <clocale>
+#include <exception>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,7 +18,12 @@
 
 #include "src/os/error.h"
 #include "src/os/process.h"
+#include "tools/beeline/options.h"
+#include "tools/beeline/output.h"
+#include "tools/beeline/usage.h"
 #include "tools/shm_dump/dump.h"
+#include "tools/shm_dump/explain.h"
+#include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/text.h"
 
 // After beeline/result.h, whose enumerator kVersion would shadow the constant.
@@ -22,55 +32,45 @@
 namespace beeline::dump {
 namespace {
 
-enum ExitCode : int {
-  kExitOk = 0,
-  kExitError = 1,  ///< also: an invariant is broken
-  kExitUsage = 2,
-  kExitNoHive = 3,
-  kExitNoAgent = 4,
-  kExitDenied = 7,
-};
+using cli::complain;
+using cli::ExitCode;
+using cli::print;
 
 constexpr const char* kExamples = R"(Examples:
-  shm-dump                              all segments of the hive $BEELINE_HIVE or "default"
-  shm-dump --hive build --agent worker  what the agent "worker" owns and reads, by name or pid
+  shm-dump                              a line for each segment of the hive, and their sum
+  shm-dump worker                       all that the agent "worker" owns and reads, in detail
+  shm-dump link-7-1000-1-9              one segment in detail, named as in the table
+  shm-dump --full                       all segments in detail
+  shm-dump worker --all                 also the messages that were taken and still lie there
+  shm-dump --explain                    what each column and each word means
   shm-dump --verify                     walk all invariants; exit 1 names the first broken one
   shm-dump --save /tmp/case             keep sparse copies of all segments
   shm-dump /tmp/case/*.segment --json   show saved copies as one JSON document
   shm-dump --verify --at-rest FILE      saved from an owner that was idle: check its index, too
   shm-dump --layout                     offsets and sizes of every struct
 
-Exit codes: 0 ok, 1 error or broken invariant, 2 usage, 3 no such hive, 4 no such agent, 7 denied.
-Payloads and names of messages appear in the output: treat it as you would treat the messages.)";
+A WHAT with a slash, or that ends with .segment, is a saved file. --json gives an array with a
+member for each segment, always in detail; its errors are JSON, too.
+Payloads and names of messages appear in the output: treat it as you would treat the messages.
+Exit codes, as of beeline: 0 done; 1 error, also a broken invariant with --verify and an output
+that was not written; 2 usage; 3 no such hive; 4 no such segment or agent; 7 denied.)";
 
 struct Options {
   std::string hive;
-  std::string agent;
-  std::vector<std::string> files;
+  std::vector<std::string> what;
+  std::vector<std::string> agents;
   std::string save;
   bool json = false;
+  bool full = false;
+  bool all = false;
+  bool explain = false;
   bool layout = false;
   bool verify = false;
   bool at_rest = false;
 };
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-void complain(const std::string& text) { fmt::print(stderr, "shm-dump: {}\n", text); }
-
-int exit_code(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kNoCoordinator:
-      return kExitNoHive;
-    case ErrorCode::kDenied:
-      return kExitDenied;
-    case ErrorCode::kNoAgent:
-      return kExitNoAgent;
-    case ErrorCode::kInvalid:
-      return kExitUsage;
-    default:
-      return kExitError;
-  }
+bool is_file(std::string_view what) {
+  return what.find('/') != std::string_view::npos || what.ends_with(kSavedSuffix);
 }
 
 std::string document(const Json& json) {
@@ -78,80 +78,142 @@ std::string document(const Json& json) {
 }
 
 Result<std::vector<Source>> sources_of(const Options& options) {
-  if (options.files.empty()) return find_segments(options.hive);
   std::vector<Source> sources;
-  for (const std::string& file : options.files) sources.push_back(saved_file(file));
-  return sources;
+  for (const std::string& what : options.what) {
+    if (is_file(what)) sources.push_back(saved_file(what));
+  }
+  if (sources.empty()) return find_segments(options.hive);
+  if (options.hive.empty()) return sources;
+  return fail(ErrorCode::kInvalid,
+              fmt::format("{} is a saved file, which no hive is asked for: leave out --hive",
+                          sources.front().path));
 }
 
 /// What was loaded, and what the first failure among the rest was.
 struct Loaded {
   std::vector<Segment> segments;
-  int status = kExitOk;
+  ExitCode status = ExitCode::kOk;
 };
 
+/// By kind, owner, life and serial.
+bool shown_before(const Segment& a, const Segment& b) {
+  const auto key = [](const Segment& segment) {
+    const std::string_view name = short_segment_name(segment.source.name);
+    return std::tuple(name.substr(0, name.find('-')), segment.owner_pid(), segment.incarnation(),
+                      segment.serial());
+  };
+  return key(a) < key(b);
+}
+
+/// Links before homes: what moves from a lane into an inbox meanwhile is then seen once.
 Loaded load_all(const std::vector<Source>& sources) {
   Loaded loaded;
-  for (const Source& source : sources) {
-    auto segment = load_segment(source);
-    if (segment) {
-      loaded.segments.push_back(std::move(*segment));
-    } else if (segment.error().code != ErrorCode::kClosed) {
-      // A segment whose holder ended meanwhile is no error: hives change while we look.
-      complain(segment.error().text);
-      if (loaded.status == kExitOk) loaded.status = exit_code(segment.error());
+  const auto load = [&](bool is_link) {
+    for (const Source& source : sources) {
+      if (short_segment_name(source.name).starts_with("link-") != is_link) continue;
+      auto segment = load_segment(source);
+      if (segment) {
+        loaded.segments.push_back(std::move(*segment));
+      } else if (segment.error().code != ErrorCode::kClosed) {
+        // A segment whose holder ended meanwhile is no error: hives change while we look.
+        const ExitCode code = complain(segment.error());
+        if (loaded.status == ExitCode::kOk) loaded.status = code;
+      }
     }
-  }
+  };
+  load(true);
+  load(false);
+  std::stable_sort(loaded.segments.begin(), loaded.segments.end(), shown_before);
   return loaded;
 }
 
-Result<std::vector<const Segment*>> select(const Segments& all, const std::string& agent) {
-  std::vector<const Segment*> selected;
-  if (agent.empty()) {
-    for (const Segment& segment : all.all()) selected.push_back(&segment);
-    return selected;
-  }
-  const std::vector<std::uint32_t> pids = all.find_agents(agent);
-  for (const Segment& segment : all.all()) {
-    const bool is_link = segment.kind() == shm::SegmentKind::kLink;
-    for (const std::uint32_t pid : pids) {
-      const bool owns =
-          segment.kind() != shm::SegmentKind::kDirectory && segment.owner_pid() == pid;
-      if (owns || (is_link && segment.peer_pid() == pid)) {
-        selected.push_back(&segment);
-        break;
-      }
-    }
-  }
-  if (!selected.empty()) return selected;
-  return fail(
-      ErrorCode::kNoAgent,
-      fmt::format("no segment of an agent '{}' among {} segments: the names are in the tree "
-                  "of the directory (`shm-dump` without --agent shows it)",
-                  agent, all.all().size()));
+/// Whether an agent owns or reads a segment.
+bool belongs_to(const Segment& segment, std::uint32_t pid) {
+  const bool owns = segment.kind() != shm::SegmentKind::kDirectory && segment.owner_pid() == pid;
+  return owns || (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
 }
 
-int dump_all(const Segments& all, const std::vector<const Segment*>& selected, bool json) {
+/// What a word means: the segment of that name, else all that an agent owns or reads.
+std::vector<const Segment*> find_named(const Segments& all, const std::string& word,
+                                       bool is_agent) {
+  std::vector<const Segment*> found;
+  for (const Segment& segment : all.all()) {
+    const std::string_view name = segment.source.name;
+    if (!is_agent && (name == word || short_segment_name(name) == word)) found.push_back(&segment);
+  }
+  if (!found.empty()) return found;
+  const std::vector<std::uint32_t> pids = all.find_agents(word);
+  for (const Segment& segment : all.all()) {
+    const bool is_its = std::any_of(pids.begin(), pids.end(),
+                                    [&](std::uint32_t pid) { return belongs_to(segment, pid); });
+    if (is_its) found.push_back(&segment);
+  }
+  return found;
+}
+
+/// In the order of all; all of them if nothing is asked for.
+Result<std::vector<const Segment*>> select(const Segments& all, const Options& options) {
+  std::vector<const Segment*> selected;
+  bool is_asked = false;
+  const auto add = [&](const std::string& word, bool is_agent) -> Result<void> {
+    is_asked = true;
+    const auto found = find_named(all, word, is_agent);
+    selected.insert(selected.end(), found.begin(), found.end());
+    if (!found.empty()) return {};
+    return fail(ErrorCode::kNoAgent,
+                fmt::format("no {} '{}' among {} segments: `shm-dump` lists them, `beeline tree` "
+                            "the agents; write a saved file with a slash, like ./{}",
+                            is_agent ? "segment of an agent" : "segment or agent", word,
+                            all.all().size(), word));
+  };
+  for (const std::string& word : options.what) {
+    if (is_file(word)) continue;
+    if (auto added = add(word, false); !added) return tl::unexpected(added.error());
+  }
+  for (const std::string& agent : options.agents) {
+    if (auto added = add(agent, true); !added) return tl::unexpected(added.error());
+  }
+  if (!is_asked) {
+    for (const Segment& segment : all.all()) selected.push_back(&segment);
+  }
+  std::sort(selected.begin(), selected.end());  // they lie in one vector
+  selected.erase(std::unique(selected.begin(), selected.end()), selected.end());
+  return selected;
+}
+
+/// What is named is wanted in detail.
+bool wants_details(const Options& options) {
+  const bool is_named = std::any_of(options.what.begin(), options.what.end(),
+                                    [](const std::string& what) { return !is_file(what); });
+  return options.full || options.all || options.json || is_named || !options.agents.empty();
+}
+
+ExitCode dump_all(const Segments& all, const std::vector<const Segment*>& selected,
+                  const Options& options) {
+  const bool in_detail = wants_details(options);
   Json list = Json::array();
   for (const Segment* segment : selected) {
-    Json one = dump_segment(*segment, all);
-    if (json) {
-      list.push_back(std::move(one));
-    } else {
-      print(text_of(one) + '\n');
-    }
+    list.push_back(
+        in_detail ? dump_segment(*segment, all, options.all ? Listing::kAll : Listing::kPresent)
+                  : summary_of(*segment, all));
   }
-  if (json) print(document(list));
-  return kExitOk;
+  if (options.json) {
+    print(document(list));
+    return ExitCode::kOk;
+  }
+  print(table_of(list));
+  if (!in_detail) return ExitCode::kOk;
+  for (const Json& segment : list) print('\n' + text_of(segment));
+  return ExitCode::kOk;
 }
 
-int verify_all(const std::vector<const Segment*>& selected, const Options& options) {
+ExitCode verify_all(const std::vector<const Segment*>& selected, const Options& options) {
   Json list = Json::array();
-  int status = kExitOk;
+  ExitCode status = ExitCode::kOk;
   for (const Segment* segment : selected) {
     const Json one = verify(*segment, options.at_rest);
     const bool ok = one.at("ok");
-    if (!ok) status = kExitError;
+    if (!ok) status = ExitCode::kError;
     if (!options.json) {
       print(ok ? fmt::format("ok     {}\n", one.at("name").get<std::string>())
                : fmt::format("BROKEN {}: {} at offset {}: found {}, limit {}\n",
@@ -165,11 +227,9 @@ int verify_all(const std::vector<const Segment*>& selected, const Options& optio
   return status;
 }
 
-int save_all(const std::vector<const Segment*>& selected, const Options& options) {
+ExitCode save_all(const std::vector<const Segment*>& selected, const Options& options) {
   if (::mkdir(options.save.c_str(), 0700) != 0 && errno != EEXIST) {
-    const Error error = os::system_error(fmt::format("cannot create {}", options.save));
-    complain(error.text);
-    return kExitError;
+    return complain(os::system_error(fmt::format("cannot create {}", options.save)));
   }
   Json list = Json::array();
   for (const Segment* segment : selected) {
@@ -178,42 +238,73 @@ int save_all(const std::vector<const Segment*>& selected, const Options& options
     const auto fd = open_source(segment->source);
     if (!fd && fd.error().code == ErrorCode::kClosed) continue;
     const auto saved = fd ? save_copy(fd->get(), path) : tl::unexpected(fd.error());
-    if (!saved) {
-      complain(saved.error().text);
-      return exit_code(saved.error());
-    }
+    if (!saved) return complain(saved.error());
     list.push_back(path);
     if (!options.json) print(fmt::format("saved {}\n", path));
   }
   if (options.json) print(document(list));
-  return kExitOk;
+  return ExitCode::kOk;
 }
 
-int run(const Options& options) {
-  if (options.layout) {
-    print(layout_text());
-    return kExitOk;
+ExitCode run(const Options& options) {
+  if (options.layout || options.explain) {
+    print(options.layout ? layout_text() : legend_text());
+    return ExitCode::kOk;
   }
   const auto sources = sources_of(options);
-  if (!sources) {
-    complain(sources.error().text);
-    return exit_code(sources.error());
-  }
+  if (!sources) return complain(sources.error());
   Loaded loaded = load_all(*sources);
   const Segments all(std::move(loaded.segments));
-  if (all.all().empty() && loaded.status != kExitOk) return loaded.status;
-  const auto selected = select(all, options.agent);
+  if (all.all().empty() && loaded.status != ExitCode::kOk) return loaded.status;
+  const auto selected = select(all, options);
   if (!selected) {
-    complain(selected.error().text);
-    return loaded.status != kExitOk ? loaded.status : exit_code(selected.error());
+    const ExitCode code = complain(selected.error());
+    return loaded.status != ExitCode::kOk ? loaded.status : code;
   }
-  const int status = !options.save.empty() ? save_all(*selected, options)
-                     : options.verify      ? verify_all(*selected, options)
-                                           : dump_all(all, *selected, options.json);
-  return status != kExitOk ? status : loaded.status;
+  const ExitCode status = !options.save.empty() ? save_all(*selected, options)
+                          : options.verify      ? verify_all(*selected, options)
+                                                : dump_all(all, *selected, options);
+  return status != ExitCode::kOk ? status : loaded.status;
 }
 
-int main_with(int argc, char** argv) {
+void add_options(CLI::App& app, Options& options) {
+  auto* hive =
+      app.add_option("--hive", options.hive, "Name of the hive; $BEELINE_HIVE, else \"default\"")
+          ->check(cli::is_agent());
+  auto* what = app.add_option("WHAT", options.what,
+                              "Segments or agents to show in detail; saved files, instead of a "
+                              "hive");
+  app.add_option("--agent", options.agents,
+                 "Only what this agent owns or reads (name or pid), also where a segment is named "
+                 "so")
+      ->check(cli::is_agent())
+      ->expected(1)
+      ->take_all();
+  auto* full = app.add_flag("--full", options.full, "All in detail");
+  auto* all = app.add_flag("--all", options.all,
+                           "In detail, with messages that were taken and agents that have ended");
+  auto* explain = app.add_flag("--explain", options.explain, "Print what each word means");
+  app.add_flag("--json", options.json, "One JSON document on stdout");
+  auto* layout = app.add_flag("--layout", options.layout, "Print the golden layout");
+  auto* verify_flag = app.add_flag("--verify", options.verify, "Walk the invariants");
+  app.add_flag("--at-rest", options.at_rest,
+               "With --verify: the owners were idle, so the order index must match, too")
+      ->needs(verify_flag);
+  auto* save = app.add_option("--save", options.save, "Write sparse copies into this directory")
+                   ->check([](const std::string& text) {
+                     return text.empty() ? "the directory is empty: name one" : std::string();
+                   });
+  save->excludes(verify_flag);
+  for (CLI::Option* other : {full, all}) other->excludes(verify_flag)->excludes(save);
+  for (CLI::Option* alone : {layout, explain}) {
+    for (CLI::Option* other : {what, hive, verify_flag, save, full, all}) alone->excludes(other);
+  }
+  layout->excludes(explain);
+}
+
+ExitCode main_with(int argc, char** argv) {
+  cli::speak_as("shm-dump");
+  if (cli::wants_json(argc, argv)) cli::complain_in_json();
   Options options;
   CLI::App app(
       "Shows, checks and saves the shared-memory segments of a Beeline hive, of one agent, "
@@ -222,34 +313,33 @@ int main_with(int argc, char** argv) {
   app.footer(kExamples);
   app.set_version_flag("--version", fmt::format("shm-dump {} (layout {}.{})", kVersion,
                                                 shm::kLayoutMajor, shm::kLayoutMinor));
-  auto* hive = app.add_option("--hive", options.hive, "Name of the hive");
-  app.add_option("--agent", options.agent, "Only what this agent owns or reads (name or pid)");
-  auto* files = app.add_option("FILE", options.files, "Saved segments, instead of a hive");
-  app.add_flag("--json", options.json, "One JSON document on stdout");
-  auto* layout = app.add_flag("--layout", options.layout, "Print the golden layout");
-  auto* verify_flag = app.add_flag("--verify", options.verify, "Walk the invariants");
-  app.add_flag("--at-rest", options.at_rest,
-               "With --verify: the owners were idle, so the order index must match, too")
-      ->needs(verify_flag);
-  auto* save = app.add_option("--save", options.save, "Write sparse copies into this directory");
-  hive->excludes(files);
-  save->excludes(verify_flag);
-  layout->excludes(files)->excludes(hive)->excludes(verify_flag)->excludes(save);
+  add_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    return cli::end_unparsed(app, error);
   }
-  return run(options);
+  if (std::find(options.what.begin(), options.what.end(), "") != options.what.end()) {
+    return complain(ExitCode::kUsage,
+                    "a WHAT is empty: name a segment or an agent, or see whether a variable is "
+                    "unset");
+  }
+  return cli::finish_output(run(options));
 }
 
 }  // namespace
 }  // namespace beeline::dump
 
 int main(int argc, char** argv) {
-  if (const auto filled = beeline::os::fill_standard_streams(); !filled) return 1;
-  const int status = beeline::dump::main_with(argc, argv);
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  std::perror("shm-dump: cannot write the result");
-  return status != 0 ? status : 1;
+  using beeline::cli::ExitCode;
+  // A reader that has gone, and a file at its limit, are errors of write(), not the end of us.
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+  (void)std::setlocale(LC_CTYPE, "");
+  if (!beeline::os::fill_standard_streams()) return static_cast<int>(ExitCode::kError);
+  try {
+    return static_cast<int>(beeline::dump::main_with(argc, argv));
+  } catch (const std::exception& error) {
+    return static_cast<int>(beeline::cli::complain(ExitCode::kError, error.what()));
+  }
 }

@@ -45,6 +45,18 @@ std::optional<SegmentName> parse_segment_name(std::string_view text, std::string
   return name;
 }
 
+std::string_view short_segment_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "beeline-";
+  if (!name.starts_with(kPrefix)) return name;
+  for (const std::string_view kind : {"-home-", "-status-", "-link-", "-directory-"}) {
+    const std::size_t at = name.rfind(kind);
+    if (at == std::string_view::npos || at < kPrefix.size()) continue;
+    const std::string_view hive = name.substr(kPrefix.size(), at - kPrefix.size());
+    if (parse_segment_name(name, hive)) return name.substr(at + 1);
+  }
+  return name;
+}
+
 std::string_view memfd_name(std::string_view target) {
   if (!take_prefix(target, "/memfd:")) return {};
   constexpr std::string_view kDeleted = " (deleted)";

@@ -83,6 +83,13 @@ Result<Segment> load_segment(const Source& source) {
 Segments::Segments(std::vector<Segment> segments) : segments_(std::move(segments)) {
   for (const Segment& segment : segments_) {
     if (segment.is_sound(shm::SegmentKind::kLink)) links_.emplace(segment.owner_pid(), &segment);
+    if (segment.is_sound(shm::SegmentKind::kHome) && shm::is_ready(segment.view())) {
+      const Segment*& home = homes_[segment.owner_pid()];
+      if (home == nullptr || home->incarnation() < segment.incarnation()) home = &segment;
+    }
+    if (segment.is_sound(shm::SegmentKind::kStatus)) {
+      status_.insert_or_assign(segment.incarnation(), &segment);
+    }
     if (segment.is_sound(shm::SegmentKind::kDirectory) &&
         (directory_ == nullptr || directory_->incarnation() < segment.incarnation())) {
       directory_ = &segment;
@@ -152,6 +159,10 @@ std::vector<std::uint32_t> Segments::find_agents(std::string_view name_or_pid) c
   return pids;
 }
 
+bool Segments::runs(const Segment& segment) const {
+  return segment.live && (directory_ == nullptr || agents_.contains(segment.owner_pid()));
+}
+
 const Segment* Segments::find_link(std::uint32_t owner, const shm::LinkKey& key) const {
   const auto [first, last] = links_.equal_range(owner);
   for (auto it = first; it != last; ++it) {
@@ -181,12 +192,48 @@ std::optional<Receipts> Segments::find_receipts(const Segment& link) const {
 }
 
 const Segment* Segments::find_home(std::uint32_t pid) const {
-  const Segment* newest = nullptr;
-  for (const Segment& segment : segments_) {
-    if (!segment.is_sound(shm::SegmentKind::kHome) || segment.owner_pid() != pid) continue;
-    if (newest == nullptr || newest->incarnation() < segment.incarnation()) newest = &segment;
+  const auto home = homes_.find(pid);
+  return home == homes_.end() ? nullptr : home->second;
+}
+
+const Segment* Segments::find_status(std::uint64_t incarnation) const {
+  const auto status = status_.find(incarnation);
+  return status == status_.end() ? nullptr : status->second;
+}
+
+std::optional<Progress> Segments::find_progress(const Segment& link) const {
+  Progress progress;
+  const auto raise = [&progress](const Segment& from, std::uint64_t cursors) {
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      progress.taken[lane] = std::max(progress.taken[lane], from.view().u64(cursors + lane * 8));
+    }
+    if (progress.told_by == nullptr) progress.told_by = &from;
+  };
+  const Segment* home = find_home(link.peer_pid());
+  if (home != nullptr) {
+    const shm::ByteView view = home->view();
+    const shm::HomeShape shape(shm::capacity_of(view));
+    for (std::uint32_t row = 0; row < shape.rows_allocated(view); ++row) {
+      const std::uint64_t at = shape.row_at(row);
+      if (view.u64(at) != link.incarnation()) continue;
+      if (view.u32(at + offsetof(shm::InRow, serial)) != link.serial()) continue;
+      raise(*home, at + offsetof(shm::InRow, cursors));
+    }
   }
-  return newest;
+  if (const auto receipts = find_receipts(link)) {
+    raise(*receipts->link, receipts->bank_at + offsetof(shm::ReceiptBank, cursors));
+  }
+  if (progress.told_by == nullptr && home == nullptr) return std::nullopt;
+  if (progress.told_by == nullptr) progress.told_by = home;
+  return progress;
+}
+
+std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header) {
+  if (state != shm::EntryState::kQueued) return shm::to_string(state);
+  if ((header.flags & shm::kFlagMatched) != 0) return "awaited";
+  if ((header.flags & shm::kFlagStashed) == 0) return shm::to_string(state);
+  if (is_copy(header)) return "unwanted";
+  return is_order(header) ? "order" : "stashed";
 }
 
 namespace {

@@ -3,6 +3,7 @@
 // The segments of one dump, and what they say of each other: names of agents from the directory,
 // receipts of a link in the opposite link, strings and payloads of an inbox in the in-links.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,7 +26,7 @@ struct Segment {
   Source source;
   Capture copy;
   std::optional<shm::Broken> shape;
-  bool live = false;        ///< its owner was running when the copy was taken
+  bool live = false;        ///< its owner may have been running when the copy was taken
   std::int64_t now_ns = 0;  ///< monotonic, when the copy was taken; 0 for a saved file
 
   [[nodiscard]] shm::ByteView view() const { return shm::ByteView(copy.bytes()); }
@@ -49,6 +50,12 @@ struct Receipts {
   std::size_t bank = 0;
 };
 
+/// How far the reader of a link has taken its lanes.
+struct Progress {
+  std::array<std::uint64_t, shm::kLanes> taken{};  ///< the first position that was not
+  const Segment* told_by = nullptr;
+};
+
 /// Owns the copies. Pointers to segments stay valid as long as nothing is added.
 class Segments {
  public:
@@ -64,10 +71,19 @@ class Segments {
   /// is called so.
   [[nodiscard]] std::vector<std::uint32_t> find_agents(std::string_view name_or_pid) const;
 
+  /// Whether its owner was running: one that is live, of an agent that the directory knows.
+  [[nodiscard]] bool runs(const Segment& segment) const;
+
   [[nodiscard]] const Segment* find_link(std::uint32_t owner, const shm::LinkKey& key) const;
   [[nodiscard]] std::optional<Receipts> find_receipts(const Segment& link) const;
-  /// The home in which a link's reader keeps its messages: that of its newest life.
+  /// The home that counts: of the newest life of an agent that has finished taking over.
   [[nodiscard]] const Segment* find_home(std::uint32_t pid) const;
+  /// What a life of an agent says that it is at; null if that is not among the segments.
+  [[nodiscard]] const Segment* find_status(std::uint64_t incarnation) const;
+  /// From the row that the home of a link's reader has for it, and from the receipts, whichever is
+  /// further. A home without such a row has taken nothing yet; nothing: neither is among the
+  /// segments. REQUIRES: link.is_sound(kLink).
+  [[nodiscard]] std::optional<Progress> find_progress(const Segment& link) const;
 
  private:
   struct Agent {
@@ -82,7 +98,13 @@ class Segments {
   const Segment* directory_ = nullptr;
   std::unordered_map<std::uint32_t, Agent> agents_;
   std::unordered_multimap<std::uint32_t, const Segment*> links_;  ///< by the pid of their owner
+  std::unordered_map<std::uint32_t, const Segment*> homes_;       ///< those that count, by pid
+  std::unordered_map<std::uint64_t, const Segment*> status_;      ///< by the life of their owner
 };
+
+/// Where a message in a home lies: queued, leased, dead, and of what is queued but in no order
+/// awaited, stashed, order or unwanted.
+[[nodiscard]] std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header);
 
 /// The text of a string of a link, escaped; "" for number 0, "#N" where it cannot be read.
 [[nodiscard]] std::string string_of(const Segment* link, std::uint32_t number);

@@ -6,8 +6,15 @@
 
 namespace beeline::dump {
 
+/// The summaries of segments, a line each, and a line that sums them up.
+[[nodiscard]] std::string table_of(const Json& segments);
+
 /// A dumped segment for people: single values as wrapped `key value` pairs, lists of objects as
 /// tables without the columns that are empty in every row, lists of texts as lines.
 [[nodiscard]] std::string text_of(const Json& segment);
+
+/// The word of a member of a document in the text: "age" for "age_ms", whose unit stands beside
+/// the value then.
+[[nodiscard]] std::string heading_of(const std::string& key);
 
 }  // namespace beeline::dump
