@@ -47,9 +47,10 @@ void show(const os::UniqueFd& file, std::vector<dump::Segment> others) {
   others.push_back(std::move(*loaded));
   const dump::Segments all(std::move(others));
   for (const dump::Segment& segment : all.all()) {
-    const dump::Json document = dump::dump_segment(segment, all);
+    const dump::Json document = dump::dump_segment(segment, all, dump::Listing::kAll);
     FUZZ_DEMAND(!document.dump(2, ' ', false, dump::Json::error_handler_t::replace).empty());
     FUZZ_DEMAND(!dump::text_of(document).empty());
+    FUZZ_DEMAND(!dump::table_of(dump::Json::array({document})).empty());
     FUZZ_DEMAND(dump::verify(segment, true).contains("ok"));
   }
   static_cast<void>(all.find_agents("worker"));
