@@ -3,6 +3,7 @@
 #include <string>
 
 #include "src/control/trace_text.h"
+#include "tools/beeline/times.h"
 
 namespace beeline::cli {
 
@@ -24,7 +25,7 @@ Json message_json(const Message& message) {
   json["reply_to"] = id_json(message.reply_to());
   json["cause"] = id_json(message.cause());
   json["hops"] = message.hops();
-  json["sent_ns"] = message.sent_ns();
+  json["sent_unix_ms"] = sent_unix_ms(message.sent_ns());
   json["ttl_ms"] = message.ttl_ms();
   json["requires_ack"] = message.requires_ack();
   const std::string trace = control::to_text(message.trace());

@@ -21,6 +21,7 @@
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
 #include "tools/beeline/signals.h"
+#include "tools/beeline/times.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
@@ -104,7 +105,7 @@ ExitCode print_reply(const Context& context, Message& reply, std::chrono::nanose
     Json json;
     json["id"] = id_text(reply.id());
     json["from"] = reply.from();
-    json["round_trip_us"] = std::chrono::duration<double, std::micro>(took).count();
+    json["round_trip_ms"] = milliseconds(took);
     set_body(json, reply.text());
     printed = print_json(json);
   } else {

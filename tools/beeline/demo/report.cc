@@ -199,11 +199,12 @@ Json report_json(const Story& story) {
     json["accounts"].push_back(std::move(entry));
   }
   if (!story.round_trips.sorted_ns.empty()) {
-    json["round_trip_us"] = {{"count", story.round_trips.sorted_ns.size()},
-                             {"p50", story.round_trips.us_at(0.5)},
-                             {"p90", story.round_trips.us_at(0.9)},
-                             {"p99", story.round_trips.us_at(0.99)},
-                             {"max", story.round_trips.us_at(1)}};
+    const auto ms_at = [&](double share) { return story.round_trips.us_at(share) / 1e3; };
+    json["round_trip_ms"] = {{"count", story.round_trips.sorted_ns.size()},
+                             {"p50", ms_at(0.5)},
+                             {"p90", ms_at(0.9)},
+                             {"p99", ms_at(0.99)},
+                             {"max", ms_at(1)}};
   }
   json["checks"] = Json::array();
   for (const Check& check : checks(story)) {
