@@ -164,6 +164,7 @@ TEST_F(ShmDump, WhatIsNamedIsShownInDetail) {
   EXPECT_EQ(titles("lead"), 3U);
   EXPECT_EQ(titles("--agent 9"), 3U);
   EXPECT_EQ(titles("queen directory-70"), 2U);
+  EXPECT_EQ(titles("king"), 1U) << "the directory is the coordinator's";
   EXPECT_EQ(titles("--full"), 4U);
   EXPECT_EQ(titles("--all"), 4U);
   const Outcome inbox = of_hive("home-9-5000");

@@ -46,7 +46,8 @@ constexpr std::array kBothLanes = {shm::Lane::kNormal, shm::Lane::kUrgent};
 
 const char* name_of(shm::Lane lane) { return lane == shm::Lane::kUrgent ? "urgent" : "normal"; }
 
-Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) {
+/// `taken`: what to say of that; null: nothing.
+Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position, const Json* taken) {
   const std::uint64_t at = link.lane(lane).slot_at(position);
   const shm::SlotCopy copy = shm::slot_copy(link.view, at);
   const shm::MessageHeader& header = copy.header;
@@ -69,6 +70,7 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position) 
   out["hops"] = header.hops;
   out["slab"] = in_slab ? Json(header.slab) : Json(nullptr);
   out["generation"] = in_slab ? Json(copy.generation) : Json(nullptr);
+  if (taken != nullptr) out["taken"] = *taken;
   out["preview"] = preview_of(header, payload, &link.segment);
   return out;
 }
@@ -101,12 +103,11 @@ void dump_lanes(const LinkContext& link, Listing listing, Json& out, SlabSet& in
     const shm::LaneShape shape = link.lane(lane);
     visit_messages(link, lane, [&](std::uint64_t position, const Json& taken) {
       if (taken == true && listing == Listing::kPresent) return;
-      Json message = dump_slot(link, lane, position);
+      Json message = dump_slot(link, lane, position, listing == Listing::kAll ? &taken : nullptr);
       const Json& slab = message["slab"];
       if (taken != true && !slab.is_null() && slab < shm::kMaxSlabs) {
         in_lane.set(slab.get<std::size_t>());
       }
-      if (listing == Listing::kAll) message["taken"] = taken;
       messages.push_back(std::move(message));
     });
     const auto taken = link.taken(lane);

@@ -129,8 +129,8 @@ Loaded load_all(const std::vector<Source>& sources) {
 
 /// Whether an agent owns or reads a segment.
 bool belongs_to(const Segment& segment, std::uint32_t pid) {
-  const bool owns = segment.kind() != shm::SegmentKind::kDirectory && segment.owner_pid() == pid;
-  return owns || (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
+  return segment.owner_pid() == pid ||
+         (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
 }
 
 /// What a word means: the segment of that name, else all that an agent owns or reads.

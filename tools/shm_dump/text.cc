@@ -73,7 +73,8 @@ bool is_single(const Json& value) { return !value.is_object() && !value.is_array
 void add_pairs(std::string& out, const Json& object, const std::string& indent) {
   std::string line;
   for (const auto& [key, value] : object.items()) {
-    if (!is_single(value)) continue;
+    // Owner and reader are named with their numbers.
+    if (!is_single(value) || key == "owner_pid" || key == "reader_pid") continue;
     const std::string pair = fmt::format("{} {}", heading_of(key), cell(key, value));
     if (!line.empty() && indent.size() + cli::width(line) + cli::width(pair) + 3 > kColumns) {
       fmt::format_to(std::back_inserter(out), "{}{}\n", indent, line);
