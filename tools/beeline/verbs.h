@@ -8,12 +8,14 @@
 
 #include "src/control/client.h"
 #include "tools/beeline/options.h"
+#include "tools/beeline/output.h"
 
 namespace beeline::cli {
 
 // Each adds its verbs to the command line. A verb that ran leaves its exit code in the context,
 // which outlives the App.
-void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down, status
+void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down
+void add_status_verb(CLI::App& app, Context& context);
 void add_look_verbs(CLI::App& app, Context& context);  ///< tree, route, inbox
 void add_help_verbs(CLI::App& app, Context& context);  ///< help, version
 void add_forget_verb(CLI::App& app, Context& context);
@@ -28,6 +30,9 @@ void add_run_verb(CLI::App& app, Context& context);
 void add_demo_verb(CLI::App& app, Context& context);
 /// The hidden verb behind the processes of the demo.
 void add_demo_role_verb(CLI::App& app, Context& context);
+
+/// Which hive it is, who runs it and since when.
+[[nodiscard]] Json status_json(const control::StatusAnswer& status, const std::string& socket);
 
 /// Connects to the coordinator and never starts one: for verbs that only look.
 [[nodiscard]] Result<control::Client> connect_to_look(const Context& context);
