@@ -38,6 +38,12 @@ Result<T> typed(RawAnswer& raw) {
   return fail(ErrorCode::kProtocol, "the coordinator answered with another kind of packet");
 }
 
+template <class T>
+Result<T> typed(Result<RawAnswer> raw) {
+  if (!raw) return tl::unexpected(std::move(raw.error()));
+  return typed<T>(*raw);
+}
+
 /// Instead of an answer whose descriptors could not be received.
 ErrorAnswer no_room_for_fds() {
   return {ErrorCode::kSystem,
@@ -424,9 +430,7 @@ Result<void> Client::letters_done(const LettersDoneRequest& wanted) {
 }
 
 Result<ListAnswer> Client::list(std::uint32_t from) {
-  auto raw = request(ListRequest{from});
-  if (!raw) return tl::unexpected(std::move(raw.error()));
-  return typed<ListAnswer>(*raw);
+  return typed<ListAnswer>(request(ListRequest{from}));
 }
 
 Result<std::vector<ListedAgent>> Client::list_all() {
@@ -443,9 +447,8 @@ Result<std::vector<ListedAgent>> Client::list_all() {
 Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader, bool also_released) {
   std::vector<shm::LinkKey> all;
   for (std::int64_t from = 0; from >= 0;) {
-    auto raw = request(LinksRequest{reader, static_cast<std::uint64_t>(from), also_released});
-    if (!raw) return tl::unexpected(std::move(raw.error()));
-    const auto page = typed<LinksAnswer>(*raw);
+    const auto page = typed<LinksAnswer>(
+        request(LinksRequest{reader, static_cast<std::uint64_t>(from), also_released}));
     if (!page) return tl::unexpected(page.error());
     all.insert(all.end(), page->links.begin(), page->links.end());
     from = page->next > from ? page->next : -1;
@@ -453,26 +456,23 @@ Result<std::vector<shm::LinkKey>> Client::links_to(Pid reader, bool also_release
   return all;
 }
 
-Result<StatusAnswer> Client::status() {
-  auto raw = request(StatusRequest{});
-  if (!raw) return tl::unexpected(std::move(raw.error()));
-  return typed<StatusAnswer>(*raw);
-}
+Result<StatusAnswer> Client::status() { return typed<StatusAnswer>(request(StatusRequest{})); }
 
 Result<RouteAnswer> Client::route(const std::string& from, const std::string& to) {
   if (auto good = check_utf8("sender", from); !good) return tl::unexpected(good.error());
   if (auto good = check_utf8("receiver", to); !good) return tl::unexpected(good.error());
-  auto raw = request(RouteRequest{from, to});
-  if (!raw) return tl::unexpected(std::move(raw.error()));
-  return typed<RouteAnswer>(*raw);
+  return typed<RouteAnswer>(request(RouteRequest{from, to}));
 }
 
 Result<std::uint64_t> Client::forget(const std::string& name, bool purge) {
-  auto raw = request(ForgetRequest{name, purge});
-  if (!raw) return tl::unexpected(std::move(raw.error()));
-  auto answer = typed<LettersAnswer>(*raw);
+  auto answer = typed<LettersAnswer>(request(ForgetRequest{name, purge}));
   if (!answer) return tl::unexpected(std::move(answer.error()));
   return answer->count;
+}
+
+// For a connected socket the peer is the process that called listen().
+pid_t Client::keeper_pid() const {
+  return socket_.peer_identity().map([](const auto& keeper) { return keeper.pid; }).value_or(0);
 }
 
 Result<void> Client::down() {

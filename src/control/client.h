@@ -150,6 +150,9 @@ class Client {
   /// holds already do not show here: drain it before you block.
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
   [[nodiscard]] const std::string& socket_path() const noexcept { return socket_path_; }
+  /// The process number of the keeper as our pid namespace counts; 0 if the keeper is not visible
+  /// there, or nobody is connected.
+  [[nodiscard]] pid_t keeper_pid() const;
   /// The name of the hive, and the directory in which its files lie.
   [[nodiscard]] const std::string& hive() const noexcept { return options_.hive; }
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
