@@ -20,6 +20,7 @@
 #include "src/control/hive_paths.h"
 #include "src/control/hive_place.h"
 #include "src/os/error.h"
+#include "tools/shm_dump/keeper_sight.h"
 #include "tools/shm_dump/segment_name.h"
 
 namespace beeline::dump {
@@ -208,6 +209,8 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   }
   if (collector.empty()) {
     const bool refused = search_all(collector, owner_of(paths->directory));
+    const std::string hidden = collector.empty() ? why_keeper_is_hidden(*paths) : "";
+    if (!hidden.empty()) return fail(ErrorCode::kDenied, hidden);
     if (collector.empty()) return no_hive(*paths, lock_says, refused);
   }
   return collector.take();

@@ -34,8 +34,9 @@ inline constexpr std::string_view kSavedLiveSuffix = ".live.segment";
 
 /// Every segment of a hive, each once, sorted by name: from its keeper, whose pid stands in the
 /// lock file; if that has gone, from any process that still holds one. An empty name means
-/// $BEELINE_HIVE, else "default". Errors: kNoCoordinator (no such hive), kDenied (its processes
-/// belong to somebody else), kInvalid (name of the hive), kSystem.
+/// $BEELINE_HIVE, else "default". Where the keeper cannot be looked into (keeper_sight.h) they are
+/// those of the processes that can. Errors: kNoCoordinator (no such hive), kDenied (its processes
+/// belong to somebody else, or none is visible here), kInvalid (name of the hive), kSystem.
 [[nodiscard]] Result<std::vector<Source>> find_segments(std::string_view hive);
 
 /// How long the keeper may take to find time for what it was handed: a segment that the coordinator

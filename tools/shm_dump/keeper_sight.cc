@@ -1,0 +1,74 @@
+#include "tools/shm_dump/keeper_sight.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "src/control/hive_holder.h"
+#include "src/os/lock_file.h"
+
+namespace beeline::dump {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+enum class Sight : std::uint8_t {
+  kSeen,     ///< the process holds the lock
+  kAnother,  ///< the process of that number does not, or there is none
+  kRefused,
+  kUnknown,  ///< a call failed: whoever reads the segments says what
+};
+
+/// The keeper is the process that has the lock file open.
+Sight look_for_lock(pid_t pid, const std::string& lock_path) {
+  struct stat lock {};
+  if (::stat(lock_path.c_str(), &lock) != 0) return Sight::kUnknown;
+  const std::string path = fmt::format("/proc/{}/fd", pid);
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
+  if (folder == nullptr) {
+    if (errno == ENOENT) return Sight::kAnother;
+    return errno == EACCES || errno == EPERM ? Sight::kRefused : Sight::kUnknown;
+  }
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    struct stat found {};
+    const bool is_there = ::stat(fmt::format("{}/{}", path, entry->d_name).c_str(), &found) == 0;
+    if (is_there && found.st_dev == lock.st_dev && found.st_ino == lock.st_ino) return Sight::kSeen;
+    if (!is_there && errno != ENOENT) return Sight::kUnknown;
+    errno = 0;
+  }
+  return errno == 0 ? Sight::kAnother : Sight::kUnknown;
+}
+
+}  // namespace
+
+std::string why_keeper_is_hidden(const control::HivePaths& paths) {
+  const auto holder = control::read_holder(paths.lock);
+  const auto is_held = os::LockFile::is_held(paths.lock);
+  if (!holder || holder->pid == 0 || !is_held || !*is_held) return {};
+  switch (look_for_lock(holder->pid, paths.lock)) {
+    case Sight::kSeen:
+    case Sight::kUnknown:
+      return {};
+    case Sight::kRefused:
+      return fmt::format(
+          "we, uid {}, may not inspect process {}, the keeper of hive '{}': ask as "
+          "its user or as root",
+          ::geteuid(), holder->pid, paths.hive);
+    case Sight::kAnother:
+      break;
+  }
+  return fmt::format(
+      "the keeper of hive '{}' lives in another pid namespace, where it is process "
+      "{}: ask there, for example in its container",
+      paths.hive, holder->pid);
+}
+
+}  // namespace beeline::dump
