@@ -112,7 +112,7 @@ TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
     next_message(*holder).reject();
     ASSERT_TRUE(far_->send("holder", "waits"));
     holder.reset();
-    sweep_alike(sweep, tool({"beeline", "tree"}, 8, 2));
+    sweep_alike(sweep, tool({"beeline", "tree"}, 60, 20));
     sweep_alike(sweep, tool({"beeline", "status"}, 60, 20));
     sweep_alike(sweep, tool({"beeline", "inbox", "holder"}, 60, 16));
     sweep_alike(sweep, tool({"beeline", "info", "holder"}, 60, 20));

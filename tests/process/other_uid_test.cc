@@ -410,7 +410,7 @@ BEELINE_ROLE(member) {
   }
   const Outcome status = run({"beeline", "status"});
   EXPECT_EQ(status.code, 0) << status.err;
-  EXPECT_TRUE(says(status.out, "not readable: ")) << status.out;
+  EXPECT_TRUE(says(status.out, "unreadable")) << status.out;
   const Outcome json = run({"beeline", "status", "--json"});
   EXPECT_TRUE(says(json.out, "\"accounts_error\":\"")) << json.out;
 

@@ -11,7 +11,10 @@
 #include "shm/verify.h"
 #include "src/control/agent_info.h"
 #include "src/control/hive_paths.h"
+#include "src/os/clock.h"
 #include "src/wake/waiter.h"
+#include "tools/beeline/oldest.h"
+#include "tools/shm_dump/keeper_sight.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -22,38 +25,57 @@ namespace {
 using dump::Segment;
 using dump::Source;
 
-constexpr int kLooks = 16;                  // that found every segment
 constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
+constexpr auto kNotFound =
+    "its home or a link to it is not among the segments of the keeper, or is damaged; see "
+    "`shm-dump --verify`";
 
 using Key = std::pair<std::uint64_t, std::uint32_t>;  // of a link: incarnation, serial
 using Positions = std::array<std::uint64_t, shm::kLanes>;
+
+/// How far a link was taken.
+struct Taken {
+  Positions cursors{};
+  std::int64_t empty_until_ns = 0;  ///< what lies in its lanes was not sent before
+};
 
 /// The home that counts: of the newest life that has finished taking over.
 struct Home {
   std::uint64_t incarnation = 0;
   shm::Balance balance;
-  std::map<Key, Positions> cursors;  ///< of the rows that are open
+  OldestEntries oldest;
+  std::map<Key, Taken> rows;  ///< those that are open
 };
+
+/// The messages that the owner of a link has published.
+struct Published {
+  Positions tails{};
+  std::array<LaneTimes, shm::kLanes> times;
+};
+using PublishedLinks = std::map<Key, Published>;
 
 /// The numbers of one look. The segments themselves are let go one by one: a hive has many.
 struct Look {
-  std::map<Pid, std::map<Key, Positions>> tails;  ///< of the links to each agent
+  std::map<Pid, PublishedLinks> links;  ///< to each agent
   std::map<Pid, Home> homes;
   bool whole = true;  ///< no segment was overlooked
   std::uint64_t segments = 0;
   std::uint64_t segment_bytes = 0;
+  std::map<Pid, std::uint64_t> bytes_of;
 };
 
 void add_link(const Segment& segment, Look& look) {
   if (!segment.is_sound(shm::SegmentKind::kLink)) return;
   const shm::LinkContract contract = shm::contract_of(segment.view());
   const shm::LinkLayout layout(contract);
-  Positions tails{};
+  Published published;
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-    tails[static_cast<std::size_t>(lane)] =
-        shm::tail_of(segment.view(), shm::lane_shape(contract, layout, lane));
+    const auto i = static_cast<std::size_t>(lane);
+    const shm::LaneShape shape = shm::lane_shape(contract, layout, lane);
+    published.tails[i] = shm::tail_of(segment.view(), shape);
+    published.times[i] = LaneTimes(segment.view(), shape, published.tails[i]);
   }
-  look.tails[segment.peer_pid()][{segment.incarnation(), segment.serial()}] = tails;
+  look.links[segment.peer_pid()][{segment.incarnation(), segment.serial()}] = std::move(published);
 }
 
 void add_home(const Segment& segment, Look& look) {
@@ -62,15 +84,19 @@ void add_home(const Segment& segment, Look& look) {
   if (home.incarnation >= segment.incarnation()) return;
   const shm::ByteView view = segment.view();
   const shm::HomeShape shape(shm::capacity_of(view));
-  home = {segment.incarnation(), shm::balance_of(view, shape), {}};
+  home = {segment.incarnation(),
+          shm::balance_of(view, shape),
+          oldest_entries(view, shape, segment.now_ns),
+          {}};
   const std::uint64_t retired = view.u64(shape.control(offsetof(shm::HomeControl, retired)));
   for (std::uint32_t i = 0; i < shape.rows_allocated(view); ++i) {
     const std::uint64_t row = shape.row_at(i);
     const std::uint64_t closed_at = view.u64(row + offsetof(shm::InRow, retired));
     // Killed while it closed the row: what was taken from it is among the retired already.
     if (view.u64(row) == 0 || (retired != 0 && closed_at == retired)) continue;
-    home.cursors[{view.u64(row), view.u32(row + offsetof(shm::InRow, serial))}] = {
-        shape.cursor(view, i, shm::Lane::kNormal), shape.cursor(view, i, shm::Lane::kUrgent)};
+    home.rows[{view.u64(row), view.u32(row + offsetof(shm::InRow, serial))}] = {
+        {shape.cursor(view, i, shm::Lane::kNormal), shape.cursor(view, i, shm::Lane::kUrgent)},
+        empty_until(view, shape, i, segment.now_ns)};
   }
 }
 
@@ -111,7 +137,11 @@ Result<Look> look_at_segments(std::string_view hive) {
   for (const Source& source : *sources) {
     struct stat found {};
     if (::stat(source.path.c_str(), &found) == 0 && found.st_ino == source.inode) {
-      look.segment_bytes += static_cast<std::uint64_t>(found.st_blocks) * kBlockBytes;
+      const std::uint64_t bytes = static_cast<std::uint64_t>(found.st_blocks) * kBlockBytes;
+      look.segment_bytes += bytes;
+      const auto name = dump::parse_segment_name(source.name, paths->hive);
+      // The coordinator owns the directory.
+      if (name) look.bytes_of[name->pid != 0 ? name->pid : control::kKingPid] += bytes;
     }
   }
   // The keeper takes a record that it holds anew under other descriptors: while it does so, a
@@ -124,32 +154,39 @@ Result<Look> look_at_segments(std::string_view hive) {
 
 /// `in_links`: those that their reader may not forget yet. One of these without a row was not taken
 /// from; any other one without a row is among the retired, or was refused.
-void add_lanes(const std::map<Key, Positions>& tails, const std::map<Key, Positions>& cursors,
-               const std::vector<shm::LinkKey>& in_links, Account& account) {
-  for (const auto& [key, tail] : tails) {
-    const auto row = cursors.find(key);
+void add_lanes(const PublishedLinks& links, const std::map<Key, Taken>& rows,
+               const std::vector<shm::LinkKey>& in_links, std::int64_t now_ns, Account& account) {
+  for (const auto& [key, published] : links) {
+    const auto row = rows.find(key);
     const shm::LinkKey wanted{key.first, key.second};
-    if (row == cursors.end() &&
+    if (row == rows.end() &&
         std::find(in_links.begin(), in_links.end(), wanted) == in_links.end()) {
       continue;
     }
+    const Taken taken = row == rows.end() ? Taken{} : row->second;
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-      const std::uint64_t taken = row == cursors.end() ? 0 : row->second[lane];
-      account.accepted += tail[lane];
-      if (tail[lane] > taken) account.in_lanes += tail[lane] - taken;
+      const std::uint64_t tail = published.tails[lane];
+      account.accepted += tail;
+      if (tail <= taken.cursors[lane]) continue;
+      account.in_lanes += tail - taken.cursors[lane];
+      const auto sent_ns = published.times[lane].oldest_from(taken.cursors[lane]);
+      if (!sent_ns) continue;
+      const std::int64_t earliest_ns = std::min(taken.empty_until_ns, now_ns);
+      account.oldest_waiting_ns =
+          older(account.oldest_waiting_ns, std::clamp(*sent_ns, earliest_ns, now_ns));
     }
   }
-  for (const auto& [key, taken] : cursors) {
+  for (const auto& [key, taken] : rows) {
     // Its reader has closed the row, and the coordinator dropped the link, while we looked.
-    if (!tails.contains(key)) account.accepted += taken[0] + taken[1];
+    if (!links.contains(key)) account.accepted += taken.cursors[0] + taken.cursors[1];
   }
 }
 
 Account account_of(const control::ListedAgent& agent, const Look& look,
                    const std::vector<shm::LinkKey>& in_links) {
-  static const std::map<Key, Positions> kNone;
+  static const PublishedLinks kNone;
   static const Home kNoHome;
-  const auto tails = look.tails.find(agent.pid);
+  const auto links = look.links.find(agent.pid);
   const auto known = look.homes.find(agent.pid);
   const Home& home = known == look.homes.end() ? kNoHome : known->second;
   Account account;
@@ -161,13 +198,19 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   account.done = home.balance.done;
   account.dead = home.balance.dead;
   account.purged = home.balance.purged;
+  account.aside = home.oldest.aside;
+  account.oldest_waiting_ns = home.oldest.waiting_ns;
+  account.oldest_in_hand_ns = home.oldest.in_hand_ns;
   // A kill between the store that ends a message and its counter leaves that one behind; the
   // successor counts it as done, and so do we.
   const bool ended = agent.state != shm::AgentState::kRunning;
   if (ended && home.balance.drained - home.balance.accounted() == 1) ++account.done;
   account.accepted = home.balance.drained;
-  for (const auto& [key, taken] : home.cursors) account.accepted -= taken[0] + taken[1];
-  add_lanes(tails == look.tails.end() ? kNone : tails->second, home.cursors, in_links, account);
+  for (const auto& [key, taken] : home.rows) {
+    account.accepted -= taken.cursors[0] + taken.cursors[1];
+  }
+  add_lanes(links == look.links.end() ? kNone : links->second, home.rows, in_links,
+            os::monotonic_ns(), account);
   return account;
 }
 
@@ -182,41 +225,59 @@ bool keeps_home(const control::ListedAgent& agent) {
 bool has_overlooked(const control::ListedAgent& agent, const Look& look,
                     const std::vector<shm::LinkKey>& in_links) {
   if (keeps_home(agent) && !look.homes.contains(agent.pid)) return true;
-  const auto tails = look.tails.find(agent.pid);
+  const auto links = look.links.find(agent.pid);
   return std::any_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
-    return tails == look.tails.end() || !tails->second.contains({key.incarnation, key.serial});
+    return links == look.links.end() || !links->second.contains({key.incarnation, key.serial});
   });
 }
 
+Account unreadable_account(const control::ListedAgent& agent, const std::string& reason) {
+  Account account;
+  account.pid = agent.pid;
+  account.name = agent.name;
+  account.state = control::state_of(agent);
+  account.unreadable = reason;
+  return account;
+}
+
+/// Nothing is gained by another look.
+bool is_settled(const Account& account) { return !account.is_readable() || account.balanced(); }
+
+/// Keeps the account of an earlier look if it adds up; else the two tell whether it moves.
+void compare(const std::map<Pid, Account>& before, Account& account) {
+  const auto earlier = before.find(account.pid);
+  if (earlier == before.end() || !earlier->second.is_readable()) return;
+  if (earlier->second.balanced()) {
+    account = earlier->second;
+  } else if (account.is_readable() && !account.balanced()) {
+    account.moving = earlier->second.moving;
+    account.moving = account != earlier->second;
+  }
+}
+
 /// The accounts of one look; `before` holds those of earlier ones, and keeps what adds up.
+/// `reason`: why what is overlooked cannot be read.
 Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
-                                          const std::map<Pid, Account>& before) {
+                                          const std::map<Pid, Account>& before,
+                                          const std::string& reason) {
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
   std::map<Pid, Account> now;
   for (const control::ListedAgent& agent : *agents) {
     if (agent.pid == control::kKingPid) continue;
     const bool has_home = look.homes.contains(agent.pid);
-    const bool takes_mail = look.tails.contains(agent.pid) && agent.state != shm::AgentState::kDead;
-    const bool runs = agent.state == shm::AgentState::kRunning;
-    if (!has_home && !takes_mail && !runs) {
-      look.whole = look.whole && !keeps_home(agent);  // on its way, where no search finds it
-      continue;
-    }
+    const bool takes_mail = look.links.contains(agent.pid) && agent.state != shm::AgentState::kDead;
+    if (!has_home && !takes_mail && !keeps_home(agent)) continue;
     // Asked after the copies were taken: a row is closed only after the coordinator has recorded
     // that its link may be forgotten, so a link without a row that may not be even now was not
     // known to the home.
     const auto in_links = client.links_to(agent.pid);
     if (!in_links) return tl::unexpected(in_links.error());
-    if (has_overlooked(agent, look, *in_links)) look.whole = false;
-    Account account = account_of(agent, look, *in_links);
-    const auto earlier = before.find(agent.pid);
-    if (earlier != before.end() && earlier->second.balanced()) {
-      account = earlier->second;
-    } else if (earlier != before.end() && !account.balanced()) {
-      account.moving = earlier->second.moving;
-      account.moving = account != earlier->second;
-    }
+    const bool overlooked = has_overlooked(agent, look, *in_links);
+    Account account =
+        overlooked ? unreadable_account(agent, reason) : account_of(agent, look, *in_links);
+    if (overlooked) look.whole = false;  // maybe on its way, where no search finds it
+    compare(before, account);
     now[agent.pid] = std::move(account);
   }
   return now;
@@ -231,24 +292,55 @@ const Account* HiveAccounts::find(Pid pid) const noexcept {
   return nullptr;
 }
 
-Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hive) {
+std::size_t HiveAccounts::unreadable() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(inboxes.begin(), inboxes.end(),
+                    [](const Account& account) { return !account.is_readable(); }));
+}
+
+std::string HiveAccounts::why_unreadable() const {
+  if (!hidden.empty()) return hidden;
+  const auto first = std::find_if(inboxes.begin(), inboxes.end(),
+                                  [](const Account& account) { return !account.is_readable(); });
+  return first == inboxes.end() ? "" : first->unreadable;
+}
+
+HiveAccounts unreadable_accounts(const std::vector<control::ListedAgent>& agents,
+                                 const std::string& reason) {
   HiveAccounts accounts;
+  accounts.hidden = reason;
+  for (const control::ListedAgent& agent : agents) {
+    if (agent.pid == control::kKingPid || !keeps_home(agent)) continue;
+    accounts.inboxes.push_back(unreadable_account(agent, reason));
+  }
+  return accounts;
+}
+
+Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hive,
+                                   const Patience& patience) {
+  const auto paths = control::find_hive(hive);
+  if (!paths) return tl::unexpected(paths.error());
+  HiveAccounts accounts;
+  accounts.hidden = dump::why_keeper_is_hidden(*paths);
+  const std::string reason = accounts.hidden.empty() ? kNotFound : accounts.hidden;
   std::map<Pid, Account> inboxes;
   // A segment that has its name alone is looked for as long.
-  const Deadline until_whole = after(dump::kKeeperPatience);
-  for (int round = 0, looks = 0; round < kLooks; ++looks) {
+  const Deadline until_whole =
+      after(accounts.hidden.empty() ? patience.missing : std::chrono::nanoseconds(0));
+  for (int round = 0, looks = 0; round < patience.looks; ++looks) {
     if (looks != 0) wake::nap(looks);
     auto look = look_at_segments(hive);
     if (!look) return tl::unexpected(look.error());
-    auto now = look_again(client, *look, inboxes);
+    auto now = look_again(client, *look, inboxes, reason);
     if (!now) return tl::unexpected(now.error());
     if (!look->whole && std::chrono::steady_clock::now() < until_whole) continue;
     ++round;
     inboxes = std::move(*now);
     accounts.segments = look->segments;
     accounts.segment_bytes = look->segment_bytes;
+    accounts.bytes_of = std::move(look->bytes_of);
     if (std::all_of(inboxes.begin(), inboxes.end(),
-                    [](const auto& each) { return each.second.balanced(); })) {
+                    [](const auto& each) { return is_settled(each.second); })) {
       break;
     }
   }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "tools/beeline/survey_view.h"
+
 namespace beeline::cli {
 
 std::string balance_text(const Account& account) {
+  if (!account.is_readable()) return std::string(kUnreadable);
   if (account.balanced()) return "ok";
   if (account.moving) return "moving";
   const std::uint64_t accounted = account.accounted();
@@ -17,10 +20,13 @@ std::string accounts_text(const HiveAccounts& accounts) {
   Table table({"agent", ">pid", "state", ">accepted", ">in lanes", ">queued", ">leased", ">done",
                ">dead", "balance"});
   for (const Account& account : accounts.inboxes) {
+    const auto number = [&](std::uint64_t count) {
+      return account.is_readable() ? grouped(count) : "?";
+    };
     table.add({account.name, fmt::format("{}", account.pid), std::string(to_string(account.state)),
-               grouped(account.accepted), grouped(account.in_lanes), grouped(account.queued),
-               grouped(account.leased), grouped(account.done),
-               grouped(account.dead + account.purged), balance_text(account)});
+               number(account.accepted), number(account.in_lanes), number(account.queued),
+               number(account.leased), number(account.done), number(account.dead + account.purged),
+               balance_text(account)});
   }
   return table.text();
 }
@@ -37,6 +43,8 @@ Json account_json(const Account& account) {
   json["purged"] = account.purged;
   json["balanced"] = account.balanced();
   json["moving"] = account.moving;
+  if (account.is_readable()) return json;
+  for (auto& [key, value] : json.items()) value = nullptr;
   return json;
 }
 

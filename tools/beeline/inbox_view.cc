@@ -20,6 +20,8 @@
 #include "src/os/clock.h"
 #include "src/os/memfd.h"
 #include "tools/beeline/inbox_judge.h"
+#include "tools/beeline/oldest.h"
+#include "tools/shm_dump/keeper_sight.h"
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/segments.h"
 #include "tools/shm_dump/source.h"
@@ -191,25 +193,11 @@ class InboxReader {
     return 0;
   }
 
-  /// When the link was last seen empty: what lies in it was not sent before. See
-  /// Receiver::time_sent().
-  std::int64_t empty_until(const Segment& link) const {
-    const auto i = row_of(link);
-    if (!i) return 0;
-    const auto time = [&](std::uint64_t at) {
-      return std::clamp<std::int64_t>(static_cast<std::int64_t>(view_.u64(at)), 0, home_.now_ns);
-    };
-    const std::uint64_t row = shape_.row_at(*i);
-    const std::int64_t all_empty = time(shape_.control(offsetof(shm::HomeControl, all_empty_ns)));
-    const std::int64_t seen = time(row + offsetof(shm::InRow, seen_empty_ns));
-    const bool was_known = time(row + offsetof(shm::InRow, known_since_ns)) < all_empty;
-    return was_known ? std::max(seen, all_empty) : seen;
-  }
-
   void add_lane(const Segment& link, shm::Lane lane, std::vector<InboxLine>& lines) {
     const auto taken = cursor(link, lane);
     if (!taken) return;
-    const std::int64_t earliest_ns = empty_until(link);
+    const auto row = row_of(link);
+    const std::int64_t earliest_ns = row ? empty_until(view_, shape_, *row, home_.now_ns) : 0;
     const shm::ByteView view = link.view();
     const shm::LinkContract contract = shm::contract_of(view);
     const auto shape = shm::lane_shape(contract, shm::LinkLayout(contract), lane);
@@ -272,7 +260,14 @@ bool has_all(const Segments& all, std::string_view hive,
   });
 }
 
-tl::unexpected<Error> no_home(std::uint32_t pid) {
+tl::unexpected<Error> unreadable(std::uint32_t pid, const std::string& why) {
+  return fail(ErrorCode::kDenied,
+              fmt::format("the inbox of pid {} cannot be read from here: {}", pid, why));
+}
+
+/// `hidden`: why not all segments are visible.
+tl::unexpected<Error> no_home(std::uint32_t pid, const std::string& hidden) {
+  if (!hidden.empty() && pid != control::kKingPid) return unreadable(pid, hidden);
   return fail(ErrorCode::kNoAgent,
               fmt::format("pid {} has no inbox among the segments of the hive: it is the "
                           "coordinator, or it has not finished its attach; see `beeline tree`",
@@ -313,7 +308,10 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
   if (!loaded) return tl::unexpected(std::move(loaded.error()));
   const Segments all(std::move(*loaded));
   const Segment* home = all.find_home(pid);
-  if (home == nullptr) return no_home(pid);
+  if (home == nullptr) {
+    const auto paths = control::find_hive(hive);
+    return no_home(pid, paths ? dump::why_keeper_is_hidden(*paths) : "");
+  }
   const shm::ByteView view = home->view();
   const shm::HomeShape shape(shm::capacity_of(view));
   const std::uint32_t count = shape.entries_allocated(view);
@@ -352,21 +350,28 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
 
 Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::string_view hive,
                                                std::uint32_t pid) {
+  const auto paths = control::find_hive(hive);
+  if (!paths) return tl::unexpected(paths.error());
+  // Not empty: waiting for a segment of the keeper is in vain.
+  const std::string hidden = dump::why_keeper_is_hidden(*paths);
   const Deadline until_whole = after(dump::kKeeperPatience);
   for (;; std::this_thread::sleep_for(kBetweenLooks)) {
-    const bool is_last = pid == control::kKingPid || std::chrono::steady_clock::now() > until_whole;
+    const bool is_last = pid == control::kKingPid || !hidden.empty() ||
+                         std::chrono::steady_clock::now() > until_whole;
     auto loaded = load_inbox(hive, pid);
     if (!loaded) return tl::unexpected(std::move(loaded.error()));
     const Segments all(std::move(*loaded));
     const Segment* home = all.find_home(pid);
-    if (home == nullptr && is_last) return no_home(pid);
+    if (home == nullptr && is_last) return no_home(pid, hidden);
     if (home == nullptr) continue;
     // Asked last: a row is closed only after the coordinator has recorded that its link may be
     // forgotten, so a link without a row that may not be even now was not known to the home when
     // that was copied.
     const auto in_links = client.links_to(pid);
     if (!in_links) return tl::unexpected(in_links.error());
-    if (is_last || has_all(all, hive, *in_links)) return InboxReader(all, *home, *in_links).read();
+    const bool is_whole = has_all(all, hive, *in_links);
+    if (!is_whole && !hidden.empty()) return unreadable(pid, hidden);
+    if (is_last || is_whole) return InboxReader(all, *home, *in_links).read();
   }
 }
 

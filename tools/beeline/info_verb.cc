@@ -15,7 +15,10 @@
 
 #include "src/control/agent_info.h"
 #include "tools/beeline/accounts_view.h"
+#include "tools/beeline/survey.h"
+#include "tools/beeline/survey_view.h"
 #include "tools/beeline/verbs.h"
+#include "tools/beeline/watch.h"
 
 namespace beeline::cli {
 namespace {
@@ -38,35 +41,68 @@ std::string name_of(const std::vector<AgentInfo>& all, Pid pid) {
                             : fmt::format("{} (pid {})", found->name, pid);
 }
 
-std::string info_text(const AgentInfo& agent, const std::vector<AgentInfo>& all,
-                      const Account* account) {
+std::string age_text(std::uint64_t count, std::optional<std::int64_t> age_ns) {
+  if (!age_ns) return grouped(count);
+  return fmt::format("{}, the oldest sent {} ago", grouped(count), duration_text(*age_ns));
+}
+
+void add_account(const Survey& survey, const Account& account, Table& table) {
+  if (!account.is_readable()) {
+    const std::string& hidden = survey.accounts().hidden;
+    table.add({"accounts", hidden.empty() ? fmt::format("{}: {}", kUnreadable, account.unreadable)
+                                          : std::string(kUnreadable)});
+    return;
+  }
+  table.add({"waiting", age_text(account.waiting(), survey.age_ns(account.oldest_waiting_ns))});
+  table.add({"in hand", age_text(account.leased, survey.age_ns(account.oldest_in_hand_ns))});
+  table.add({"accepted", grouped(account.accepted)});
+  table.add({"in lanes", grouped(account.in_lanes)});
+  table.add({"queued", grouped(account.queued)});
+  table.add({"leased", grouped(account.leased)});
+  table.add({"done", grouped(account.done)});
+  table.add(
+      {"dead", fmt::format("{} kept, {} purged", grouped(account.dead), grouped(account.purged))});
+  table.add({"balance", balance_text(account)});
+}
+
+/// An agent as the coordinator lists it, and in the words of the public interface.
+struct Shown {
+  const control::ListedAgent& listed;
+  const AgentInfo& info;
+};
+
+std::string info_text(const Survey& survey, const Shown& shown, const std::vector<AgentInfo>& all) {
+  const AgentInfo& agent = shown.info;
+  const std::string said(to_string(agent.state));
+  const std::string state(survey.state_word(shown.listed));
+  const auto up = survey.up_ns(shown.listed);
+  const auto memory = survey.memory_bytes(agent.pid);
   Table table({"", ""});
   table.add({"name", agent.name});
   table.add({"pid", fmt::format("{}", agent.pid)});
   table.add({"parent", agent.parent != 0 ? name_of(all, agent.parent) : "-"});
   table.add({"role", agent.role});
-  table.add({"state", std::string(to_string(agent.state))});
+  table.add({"state", state == said ? state : fmt::format("{}, it said {}", state, said)});
   table.add({"children", fmt::format("{}", agent.children)});
   table.add({"started", time_text(agent.started_unix_ns)});
+  table.add({"up", up ? duration_text(*up) : "-"});
   table.add({"os pid", agent.os_pid != 0 ? fmt::format("{}", agent.os_pid) : "-"});
+  table.add({"process", process_text(survey, shown.listed)});
   table.add({"uid", fmt::format("{}", agent.uid)});
   table.add({"restarts", fmt::format("{}", agent.restarts)});
   table.add({"temporary", agent.temporary ? "yes" : "no"});
-  if (account != nullptr) {
-    table.add({"accepted", grouped(account->accepted)});
-    table.add({"in lanes", grouped(account->in_lanes)});
-    table.add({"queued", grouped(account->queued)});
-    table.add({"leased", grouped(account->leased)});
-    table.add({"done", grouped(account->done)});
-    table.add({"dead", fmt::format("{} kept, {} purged", grouped(account->dead),
-                                   grouped(account->purged))});
-    table.add({"balance", balance_text(*account)});
-  }
+  table.add({"memory",
+             memory ? fmt::format("{} KiB", grouped(*memory / 1024)) : std::string(kUnreadable)});
+  const Account* account = survey.accounts().find(agent.pid);
+  if (account != nullptr) add_account(survey, *account, table);
+  if (!memory) table.add({std::string(kUnreadable), survey.accounts().hidden});
   const std::string text = table.text();
   return text.substr(text.find('\n') + 1);  // it has no headings
 }
 
-Json info_json(const AgentInfo& agent, const Account* account) {
+Json info_json(const Survey& survey, const Shown& shown) {
+  const AgentInfo& agent = shown.info;
+  const Account* account = survey.accounts().find(agent.pid);
   Json json;
   json["name"] = agent.name;
   json["pid"] = agent.pid;
@@ -77,61 +113,74 @@ Json info_json(const AgentInfo& agent, const Account* account) {
   json["started_unix_ns"] = agent.started_unix_ns;
   json["os_pid"] = agent.os_pid != 0 ? Json(agent.os_pid) : Json(nullptr);
   json["uid"] = agent.uid;
-  json["restarts"] = agent.restarts;
   json["temporary"] = agent.temporary;
-  json["inbox"] = account != nullptr ? account_json(*account) : Json(nullptr);
+  add_vitals(survey, shown.listed, json);
+  json["inbox"] =
+      account != nullptr && account->is_readable() ? account_json(*account) : Json(nullptr);
   return json;
 }
 
-ExitCode info(const Context& context, const std::string& asked) {
-  auto client = connect_to_look(context);
-  if (!client) return complain(client.error());
-  const auto listed = client->list_all();
-  if (!listed) return complain(listed.error());
-  const std::vector<AgentInfo> all = control::infos_of(*listed);
-  std::vector<const AgentInfo*> shown;
-  if (asked.empty()) {
-    for (const AgentInfo& agent : all) shown.push_back(&agent);
-  } else if (const AgentInfo* found = control::find_agent(all, asked, ::geteuid())) {
-    shown.push_back(found);
-  } else {
-    return complain(control::nobody_named(asked, client->hive(), client->directory()));
+/// All agents, or the one that is asked for.
+Result<std::string> look(const Context& context, control::Client& client,
+                         const std::string& asked) {
+  const auto survey = Survey::take(client, context.hive);
+  if (!survey) return tl::unexpected(survey.error());
+  const std::vector<AgentInfo> all = control::infos_of(survey->agents());
+  const AgentInfo* found = asked.empty() ? nullptr : control::find_agent(all, asked, ::geteuid());
+  if (found == nullptr && !asked.empty()) {
+    return tl::unexpected(control::nobody_named(asked, client.hive(), client.directory()));
   }
-  // Segments of another user cannot be read; who is there can be told all the same.
-  const auto accounts = read_accounts(*client, context.hive);
-  const auto account_of = [&](const AgentInfo* agent) {
-    return accounts ? accounts->find(agent->pid) : nullptr;
-  };
-  if (!context.json) {
-    std::string text;
-    for (const AgentInfo* agent : shown) {
-      text += (text.empty() ? "" : "\n") + info_text(*agent, all, account_of(agent));
-    }
-    print(text);
-    return ExitCode::kOk;
-  }
+  std::string text;
   Json list = Json::array();
-  for (const AgentInfo* agent : shown) list.push_back(info_json(*agent, account_of(agent)));
-  print_json(asked.empty() ? list : list.front());
-  return ExitCode::kOk;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Shown shown{survey->agents()[i], all[i]};  // in the same order
+    if (found != nullptr && found != &all[i]) continue;
+    if (context.json) {
+      list.push_back(info_json(*survey, shown));
+    } else {
+      text += (text.empty() ? "" : "\n") + info_text(*survey, shown, all);
+    }
+  }
+  if (!context.json) return text;
+  return json_line(found == nullptr ? list : list.front());
+}
+
+ExitCode info(const Context& context, const std::string& asked, const Watch& watch) {
+  return look_on(context, watch,
+                 [&](control::Client& client) { return look(context, client, asked); });
 }
 
 }  // namespace
 
 void add_info_verb(CLI::App& app, Context& context) {
-  auto name = std::make_shared<std::string>();
+  struct Arguments {
+    std::string name;
+    Watch watch;
+  };
+  auto arguments = std::make_shared<Arguments>();
   auto* verb = app.add_subcommand("info", "Show what is known of an agent, or of all");
-  verb->add_option("AGENT", *name, "Name or pid of the agent; all if it is not given")
+  verb->add_option("AGENT", arguments->name, "Name or pid of the agent; all if it is not given")
       ->check(is_agent());
+  // In `info --watch worker` the word is no duration, but the agent.
+  add_watch_option(*verb, arguments->watch, [arguments](std::string text) {
+    const bool is_free = arguments->name.empty() && is_agent()(text).empty();
+    if (is_free) arguments->name = std::move(text);
+    return is_free;
+  });
   verb->footer(
       "Examples:\n"
       "  beeline info worker\n"
       "  beeline info 7 --json | jq .inbox.queued\n"
       "  beeline info --json | jq -r '.[] | select(.state == \"zombie\") | .name'\n"
+      "  beeline info --watch worker\n"
       "The state is idle, running (holds a message), blocked (waits for an answer or for space),\n"
-      "sleeping (said so), zombie (no process; its inbox waits for the next attach) or dead.\n"
+      "sleeping (said so), zombie (no process; its inbox waits for the next attach) or dead;\n"
+      "stopped or stuck where its process is. The process is told as the kernel tells it: T\n"
+      "stopped, D waits in the kernel, Z has ended. No segment tells when a message was handed\n"
+      "out, so what is in hand has the age since it was sent.\n"
       "The dead are known for a minute. Exits with 4 if there is no such agent.");
-  verb->callback([&context, name] { context.exit = info(context, *name); });
+  verb->callback(
+      [&context, arguments] { context.exit = info(context, arguments->name, arguments->watch); });
 }
 
 }  // namespace beeline::cli

@@ -49,24 +49,26 @@ Result<LetterView> find_letter(control::Client& client, const Context& context,
                                const LetterArguments& arguments) {
   const auto id = read_id(arguments);
   if (!id) return tl::unexpected(id.error());
-  auto letters = find_letters(client, context.hive, arguments.agent);
-  if (!letters) return tl::unexpected(std::move(letters.error()));
-  std::erase_if(*letters, [&](const LetterView& letter) { return letter.line.id != *id; });
-  if (letters->empty()) {
+  auto found = find_letters(client, context.hive, arguments.agent);
+  if (!found) return tl::unexpected(std::move(found.error()));
+  auto& letters = found->list;
+  std::erase_if(letters, [&](const LetterView& letter) { return letter.line.id != *id; });
+  if (letters.empty() && found->gap) return tl::unexpected(std::move(*found->gap));
+  if (letters.empty()) {
     return fail(ErrorCode::kInvalid,
                 fmt::format("message {} is no dead letter{}{}: see `beeline dlq ls`", arguments.id,
                             arguments.agent.empty() ? "" : " of ", arguments.agent));
   }
-  if (letters->size() == 1) return std::move(letters->front());
+  if (letters.size() == 1) return std::move(letters.front());
   std::string receivers;
-  for (const LetterView& letter : *letters) {
+  for (const LetterView& letter : letters) {
     receivers +=
         fmt::format("{}{} (pid {})", receivers.empty() ? "" : ", ", letter.agent, letter.to);
   }
   return fail(ErrorCode::kInvalid,
               fmt::format("{} agents hold copies of message {}: say whose is meant with AGENT, one "
                           "of {}",
-                          letters->size(), arguments.id, receivers));
+                          letters.size(), arguments.id, receivers));
 }
 
 /// The same for an order. An agent that is named and has not ended knows itself whether it has the
@@ -126,26 +128,31 @@ std::string age_text(const InboxLine& line) {
 
 // ---- ls, show -----------------------------------------------------------------------------------
 
-ExitCode list(const Context& context, const LetterArguments& arguments) {
-  auto client = connect_to_look(context);
-  if (!client) return complain(client.error());
-  const auto letters = find_letters(*client, context.hive, arguments.agent);
-  if (!letters) return complain(letters.error());
+void print_letters(const Context& context, const std::vector<LetterView>& letters) {
   if (context.json) {
     Json json = Json::array();
-    for (const LetterView& letter : *letters) json.push_back(letter_json(letter));
+    for (const LetterView& letter : letters) json.push_back(letter_json(letter));
     print_json(json);
-    return ExitCode::kOk;
+    return;
   }
   Table table({"id", "agent", "from", "type", "reason", ">attempts", ">bytes", ">age", "body"});
-  for (const LetterView& letter : *letters) {
+  for (const LetterView& letter : letters) {
     const InboxLine& line = letter.line;
     table.add({id_text(line.id), agent_text(letter), line.from, line.type, line.reason,
                fmt::format("{}", line.attempts), fmt::format("{}", line.bytes), age_text(line),
                line.preview});
   }
   print(table.text());
-  return ExitCode::kOk;
+}
+
+/// Lists the letters that can be read, also where others cannot.
+ExitCode list(const Context& context, const LetterArguments& arguments) {
+  auto client = connect_to_look(context);
+  if (!client) return complain(client.error());
+  const auto letters = find_letters(*client, context.hive, arguments.agent);
+  if (!letters) return complain(letters.error());
+  if (!letters->gap || !letters->list.empty()) print_letters(context, letters->list);
+  return letters->gap ? complain(*letters->gap) : ExitCode::kOk;
 }
 
 /// Lines stay lines; whatever else moves a cursor is escaped.
@@ -304,7 +311,7 @@ ExitCode purge_all(const Context& context, const std::string& agent) {
   const auto letters = find_letters(*client, context.hive, agent);
   if (!letters) return complain(letters.error());
   std::vector<control::LettersRequest> requests;
-  for (const LetterView& letter : *letters) {
+  for (const LetterView& letter : letters->list) {
     control::LettersRequest request;
     request.what = control::kPurgeLetters;
     (letter.held ? request.of : request.to) = letter.to;
@@ -322,6 +329,10 @@ ExitCode purge_all(const Context& context, const std::string& agent) {
       continue;
     }
     const ExitCode failed = complain(purged.error());
+    if (code == ExitCode::kOk) code = failed;
+  }
+  if (letters->gap) {
+    const ExitCode failed = complain(*letters->gap);
     if (code == ExitCode::kOk) code = failed;
   }
   return report_purged(context, count, code);

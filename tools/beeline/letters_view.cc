@@ -9,7 +9,6 @@
 
 #include "src/control/letters_client.h"
 #include "src/control/name_search.h"
-#include "tools/beeline/accounts.h"
 #include "tools/beeline/verbs.h"
 #include "tools/shm_dump/escape.h"
 
@@ -66,50 +65,77 @@ std::string name_of(const std::vector<control::ListedAgent>& agents, std::uint32
   return fmt::format("pid {}", pid);
 }
 
-/// Agents that hold dead letters of their own.
-Result<std::vector<std::uint32_t>> find_holders(control::Client& client, std::string_view hive) {
-  const auto accounts = read_accounts(client, hive);
-  if (!accounts) return tl::unexpected(accounts.error());
-  std::vector<std::uint32_t> pids;
-  for (const Account& account : accounts->inboxes) {
-    if (account.dead != 0) pids.push_back(account.pid);
-  }
-  return pids;
-}
-
-}  // namespace
-
-Result<std::vector<LetterView>> find_letters(control::Client& client, std::string_view hive,
-                                             const std::string& agent) {
+/// The letters that agents hold themselves, by agent.
+Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::string_view hive,
+                                                  const HiveAccounts& accounts,
+                                                  const std::vector<control::ListedAgent>& agents) {
   std::vector<LetterView> letters;
-  const auto agents = client.list_all();
-  if (!agents) return tl::unexpected(agents.error());
-  auto holders = find_holders(client, hive);
-  if (!holders) return tl::unexpected(holders.error());
-  for (const std::uint32_t pid : *holders) {
-    auto inbox = look_into_inbox(client, hive, pid);
+  for (const Account& account : accounts.inboxes) {
+    if (!account.is_readable() || account.dead == 0) continue;
+    auto inbox = look_into_inbox(client, hive, account.pid);
     // It may have ended since it was listed.
     if (!inbox && inbox.error().code == ErrorCode::kNoAgent) continue;
     if (!inbox) return tl::unexpected(std::move(inbox.error()));
     for (InboxLine& line : *inbox) {
       if (line.place != "dead") continue;
       const std::uint32_t bytes = line.bytes;
-      letters.push_back({pid, name_of(*agents, pid), false, bytes, std::move(line)});
+      letters.push_back({account.pid, name_of(agents, account.pid), false, bytes, std::move(line)});
     }
   }
+  return letters;
+}
+
+/// Counts the agents that cannot be read: all, or the one that is `wanted`.
+void note_gap(const HiveAccounts& accounts, std::optional<std::uint32_t> wanted, Letters& letters) {
+  const Account* first = nullptr;
+  for (const Account& account : accounts.inboxes) {
+    if (account.is_readable() || (wanted && account.pid != *wanted)) continue;
+    if (letters.unreadable++ == 0) first = &account;
+  }
+  if (first == nullptr) return;
+  const ErrorCode code = accounts.hidden.empty() ? ErrorCode::kBadSegment : ErrorCode::kDenied;
+  letters.gap = Error{
+      code, 0,
+      fmt::format("the dead letters of {} cannot be read from here: {}",
+                  letters.unreadable == 1 ? fmt::format("{} (pid {})", first->name, first->pid)
+                                          : fmt::format("{} agents", letters.unreadable),
+                  first->unreadable)};
+}
+
+}  // namespace
+
+Result<Letters> find_letters(control::Client& client, std::string_view hive,
+                             const std::string& agent) {
+  const auto accounts = read_accounts(client, hive);
+  if (!accounts) return tl::unexpected(accounts.error());
+  return find_letters(client, hive, agent, *accounts);
+}
+
+Result<Letters> find_letters(control::Client& client, std::string_view hive,
+                             const std::string& agent, const HiveAccounts& accounts) {
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  auto own = letters_of_agents(client, hive, accounts, *agents);
+  if (!own) return tl::unexpected(std::move(own.error()));
+  Letters letters;
+  letters.list = std::move(*own);
   // Asked last: whoever ends meanwhile shows at one place at least.
   const auto held = control::list_kept_letters(client);
   if (!held) return tl::unexpected(held.error());
   for (const control::KeptLetter& letter : *held) {
-    std::erase_if(letters, [&](const LetterView& other) {
+    std::erase_if(letters.list, [&](const LetterView& other) {
       return other.to == letter.to && other.line.id == letter.id;
     });
-    letters.push_back(view_of(letter));
+    letters.list.push_back(view_of(letter));
   }
-  if (agent.empty()) return letters;
+  if (agent.empty()) {
+    note_gap(accounts, std::nullopt, letters);
+    return letters;
+  }
   const std::uint32_t wanted = find_receiver(*agents, *held, agent);
-  std::erase_if(letters, [wanted](const LetterView& letter) { return letter.to != wanted; });
-  if (letters.empty() && !is_living(*agents, wanted)) {
+  note_gap(accounts, wanted, letters);
+  std::erase_if(letters.list, [wanted](const LetterView& letter) { return letter.to != wanted; });
+  if (letters.list.empty() && !is_living(*agents, wanted)) {
     return fail(
         ErrorCode::kNoAgent,
         fmt::format("no agent named \"{}\" in hive \"{}\" ({}), and none that has left dead "

@@ -3,7 +3,9 @@
 // Dead letters seen from outside: those in the homes of agents, and those that the coordinator
 // holds for agents that have ended for good.
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,7 @@
 #include <beeline/result.h>
 
 #include "src/control/client.h"
+#include "tools/beeline/accounts.h"
 #include "tools/beeline/inbox_view.h"
 
 namespace beeline::cli {
@@ -23,12 +26,21 @@ struct LetterView {
   InboxLine line;
 };
 
+struct Letters {
+  std::vector<LetterView> list;
+  std::size_t unreadable = 0;  ///< agents that may hold more, which cannot be read from here
+  /// Says so, with the reason: of the agents that were asked for. Nothing if all were read.
+  std::optional<Error> gap;
+};
+
 /// The dead letters of `agent` (a name or a pid), or of everybody where it is empty: agents by pid,
 /// then what the coordinator holds in the order in which it came. Errors: kNoAgent, kNoCoordinator,
 /// kDenied, kSystem, those of every call of the client.
-[[nodiscard]] Result<std::vector<LetterView>> find_letters(control::Client& client,
-                                                           std::string_view hive,
-                                                           const std::string& agent);
+[[nodiscard]] Result<Letters> find_letters(control::Client& client, std::string_view hive,
+                                           const std::string& agent);
+/// The same where the accounts have been read.
+[[nodiscard]] Result<Letters> find_letters(control::Client& client, std::string_view hive,
+                                           const std::string& agent, const HiveAccounts& accounts);
 
 /// The payload, as far as it was kept. Errors: kInvalid (it is gone), those of find_letters().
 [[nodiscard]] Result<std::string> read_letter(control::Client& client, std::string_view hive,

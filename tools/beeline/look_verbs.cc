@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,23 +17,23 @@
 #include "src/control/agent_info.h"
 #include "tools/beeline/inbox_view.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/survey.h"
 #include "tools/beeline/tree_view.h"
 #include "tools/beeline/verbs.h"
+#include "tools/beeline/watch.h"
 
 namespace beeline::cli {
 namespace {
 
-ExitCode tree(const Context& context) {
-  auto client = connect_to_look(context);
-  if (!client) return complain(client.error());
-  const auto agents = client->list_all();
-  if (!agents) return complain(agents.error());
-  if (context.json) {
-    print_json(tree_json(*agents));
-  } else {
-    print(draw_tree(*agents));
-  }
-  return ExitCode::kOk;
+/// A tree is drawn from one look: its numbers need not add up.
+constexpr Patience kOneLook{1, std::chrono::milliseconds(200)};
+
+ExitCode tree(const Context& context, const Watch& watch) {
+  return look_on(context, watch, [&context](control::Client& client) -> Result<std::string> {
+    const auto survey = Survey::take(client, context.hive, kOneLook);
+    if (!survey) return tl::unexpected(survey.error());
+    return context.json ? json_line(tree_json(*survey)) : draw_tree(*survey);
+  });
 }
 
 ExitCode route(const Context& context, const std::string& from, const std::string& to) {
@@ -121,10 +122,21 @@ void add_look_verbs(CLI::App& app, Context& context) {
   tree_verb->footer(
       "Examples:\n"
       "  beeline tree\n"
+      "  beeline tree --watch\n"
       "  beeline tree --json | jq '.[0].children[].name'\n"
       "States: idle, running, blocked, sleeping, and zombie: it has no process, its inbox waits\n"
-      "for the next attach under its name. `beeline info` tells more.");
-  tree_verb->callback([&context] { context.exit = tree(context); });
+      "for the next attach under its name. Instead of these: stopped (its process was stopped by\n"
+      "a signal or a debugger) and stuck (it waits in the kernel, or has ended and nobody saw "
+      "it).\n"
+      "Waiting: messages that nobody was handed yet. In hand: handed out and not finished. Beside\n"
+      "each of the two stands how long ago the oldest of them was sent. Memory: of the inbox and\n"
+      "of the links that the agent owns. Restarts: lives before this one. Up: age of this life.\n"
+      "unreadable, ?: it cannot be read from here; the last lines say why.\n"
+      "With --watch it ends with 0 at Ctrl-C and with 3 when the hive goes down; with --json each\n"
+      "look is one line. `beeline info` tells more.");
+  auto watch = std::make_shared<Watch>();
+  add_watch_option(*tree_verb, *watch);
+  tree_verb->callback([&context, watch] { context.exit = tree(context, *watch); });
 
   struct RouteArguments {
     std::string from;

@@ -174,13 +174,17 @@ std::size_t width(std::string_view text) noexcept {
   }));
 }
 
-std::string styled(Style style, std::string_view text) {
+bool takes_escapes() {
   static const bool plain = [] {
     const char* const terminal = ::secure_getenv("TERM");
     return ::isatty(STDOUT_FILENO) == 0 || ::secure_getenv("NO_COLOR") != nullptr ||
            (terminal != nullptr && std::string_view(terminal) == "dumb");
   }();
-  if (plain || text.empty()) return std::string(text);
+  return !plain;
+}
+
+std::string styled(Style style, std::string_view text) {
+  if (!takes_escapes() || text.empty()) return std::string(text);
   int code = 1;
   switch (style) {
     case Style::kBold:

@@ -72,6 +72,7 @@ class Table {
 /// Emphasis for people: nothing when stdout is no terminal, $NO_COLOR is set or $TERM is
 /// "dumb".
 enum class Style { kBold, kDim, kGood, kBad };
+[[nodiscard]] bool takes_escapes();
 [[nodiscard]] std::string styled(Style style, std::string_view text);
 
 /// True when the locale says that the terminal takes UTF-8.

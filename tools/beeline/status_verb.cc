@@ -1,17 +1,22 @@
 // status.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "tools/beeline/accounts_view.h"
 #include "tools/beeline/letters_view.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/survey.h"
+#include "tools/beeline/survey_view.h"
 #include "tools/beeline/verbs.h"
+#include "tools/beeline/watch.h"
 
 namespace beeline::cli {
 namespace {
@@ -19,14 +24,14 @@ namespace {
 using control::Client;
 using control::StatusAnswer;
 
-/// What only the segments know, which another user may not read.
-using Accounts = Result<HiveAccounts>;
-
-Json accounts_json(const HiveAccounts& accounts) {
+Json inboxes_json(const Survey& survey) {
   Json inboxes = Json::array();
-  for (const Account& account : accounts.inboxes) {
-    Json inbox{{"name", account.name}, {"pid", account.pid}, {"state", to_string(account.state)}};
-    inbox.update(account_json(account));
+  for (const control::ListedAgent& agent : survey.agents()) {
+    const Account* account = survey.accounts().find(agent.pid);
+    if (account == nullptr) continue;
+    Json inbox{{"name", account->name}, {"pid", account->pid}};
+    add_vitals(survey, agent, inbox);
+    inbox.update(account_json(*account));
     inboxes.push_back(std::move(inbox));
   }
   return inboxes;
@@ -34,13 +39,6 @@ Json accounts_json(const HiveAccounts& accounts) {
 
 /// The coordinator is the root of the tree, and no agent of anybody.
 std::uint64_t without_coordinator(std::uint64_t agents) { return agents == 0 ? 0 : agents - 1; }
-
-/// As many as `beeline dlq ls` lists.
-Result<std::size_t> count_letters(Client& client, std::string_view hive) {
-  const auto letters = find_letters(client, hive, "");
-  if (!letters) return tl::unexpected(letters.error());
-  return letters->size();
-}
 
 /// Agents have numbers that are never given out again.
 bool numbers_run_out(const StatusAnswer& status) {
@@ -56,8 +54,45 @@ std::string numbers_text(const StatusAnswer& status) {
   return text;
 }
 
-std::string status_text(const StatusAnswer& status, const std::string& socket,
-                        const Accounts& accounts, const Result<std::size_t>& letters) {
+std::string letters_text(const StatusAnswer& status, const Result<Letters>& letters) {
+  if (!letters) return fmt::format("{}: {}", kUnreadable, letters.error().text);
+  std::string text =
+      fmt::format("{} in `beeline dlq ls`; of agents that ended: {} taken over, {} kept",
+                  letters->list.size(), status.dead_letters, status.dead_letters_kept);
+  if (letters->unreadable != 0) {
+    text += fmt::format("; those of {} agents are {}", letters->unreadable, kUnreadable);
+  }
+  return text;
+}
+
+std::string memory_text(const HiveAccounts& accounts) {
+  if (!accounts.hidden.empty()) return std::string(kUnreadable);
+  return fmt::format("{} KiB in {} segments", grouped(accounts.segment_bytes / 1024),
+                     accounts.segments);
+}
+
+/// Every agent but the coordinator that has not ended for good, with what is stuck and slow.
+std::string agents_text(const Survey& survey) {
+  std::vector<std::string> headings = {"agent", ">pid", "state"};
+  const auto more = vitals_headings();
+  headings.insert(headings.end(), more.begin(), more.end());
+  Table table(headings);
+  bool is_empty = true;
+  for (const control::ListedAgent& agent : survey.agents()) {
+    if (agent.pid == control::kKingPid || agent.state == shm::AgentState::kDead) continue;
+    std::vector<std::string> cells = {agent.name, fmt::format("{}", agent.pid),
+                                      std::string(survey.state_word(agent))};
+    const auto vitals = vitals_cells(survey, agent);
+    cells.insert(cells.end(), vitals.begin(), vitals.end());
+    table.add(std::move(cells));
+    is_empty = false;
+  }
+  return is_empty ? "" : table.text();
+}
+
+std::string status_text(const Survey& survey, const std::string& socket,
+                        const Result<Letters>& letters) {
+  const StatusAnswer& status = survey.status();
   Table table({"", ""});
   table.add({"hive", status.hive});
   table.add({"socket", socket});
@@ -65,61 +100,60 @@ std::string status_text(const StatusAnswer& status, const std::string& socket,
   table.add({"since", status.since});
   table.add({"processes", fmt::format("keeper {}, coordinator {} (restarted {} times)",
                                       status.keeper_pid, status.coordinator_pid, status.restarts)});
-  table.add({"agents", fmt::format("{} attached, {} zombies", without_coordinator(status.running),
-                                   status.away)});
+  const auto& agents = survey.agents();
+  const auto stuck = std::count_if(agents.begin(), agents.end(),
+                                   [&](const auto& agent) { return survey.is_stuck(agent); });
+  table.add({"agents", fmt::format("{} attached, {} stopped or stuck, {} zombies",
+                                   without_coordinator(status.running), stuck, status.away)});
   table.add({"numbers", numbers_text(status)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
-  table.add({"dead letters",
-             letters
-                 ? fmt::format("{} in `beeline dlq ls`; of agents that ended: {} taken over, {} "
-                               "kept",
-                               *letters, status.dead_letters, status.dead_letters_kept)
-                 : fmt::format("not readable: {}", letters.error().text)});
-  if (accounts) {
-    table.add({"memory", fmt::format("{} KiB in {} segments",
-                                     grouped(accounts->segment_bytes / 1024), accounts->segments)});
-  } else {
-    table.add({"accounts", fmt::format("not readable: {}", accounts.error().text)});
-  }
+  table.add({"dead letters", letters_text(status, letters)});
+  table.add({"memory", memory_text(survey.accounts())});
+  for (const std::string& gap : survey.gaps()) table.add({std::string(kUnreadable), gap});
   std::string text = table.text();
   text.erase(0, text.find('\n') + 1);  // it has no headings
-  if (accounts && !accounts->inboxes.empty()) text += '\n' + accounts_text(*accounts);
+  for (const std::string& part : {agents_text(survey), accounts_text(survey.accounts())}) {
+    if (!part.empty()) text += '\n' + part;
+  }
   return text;
 }
 
-ExitCode status(const Context& context) {
-  auto client = connect_to_look(context);
-  if (!client) return complain(client.error());
-  const auto status = client->status();
-  if (!status) return complain(status.error());
-  const Accounts accounts = read_accounts(*client, context.hive);
-  const Result<std::size_t> letters = count_letters(*client, context.hive);
-  if (!context.json) {
-    print(status_text(*status, client->socket_path(), accounts, letters));
-    return ExitCode::kOk;
-  }
-  Json json = status_json(*status, client->socket_path());
-  json["restarts"] = status->restarts;
-  json["agents"] = without_coordinator(status->agents);
-  json["running"] = without_coordinator(status->running);
-  json["away"] = status->away;
-  json["numbers_used"] = status->pids_used;
-  json["numbers_left"] = status->pids_left;
-  json["numbers_run_out"] = numbers_run_out(*status);
-  json["links"] = status->links;
-  json["quarantined_links"] = status->quarantined_links;
-  json["clients"] = status->clients;
-  json["dropped_clients"] = status->dropped_clients;
-  json["dead_letters_listed"] = letters ? Json(*letters) : Json(nullptr);
-  json["dead_letters"] = status->dead_letters;
-  json["dead_letters_kept"] = status->dead_letters_kept;
-  json["segments"] = accounts ? Json(accounts->segments) : Json(nullptr);
-  json["segment_bytes"] = accounts ? Json(accounts->segment_bytes) : Json(nullptr);
-  json["inboxes"] = accounts ? accounts_json(*accounts) : Json(nullptr);
-  json["accounts_error"] = accounts ? Json(nullptr) : Json(accounts.error().text);
-  print_json(json);
-  return ExitCode::kOk;
+Json whole_json(const Survey& survey, const std::string& socket, const Result<Letters>& letters) {
+  const StatusAnswer& status = survey.status();
+  const HiveAccounts& accounts = survey.accounts();
+  const bool has_segments = accounts.hidden.empty();
+  const std::size_t unreadable = accounts.unreadable();
+  const std::string reason = accounts.why_unreadable();
+  Json json = status_json(status, socket);
+  json["restarts"] = status.restarts;
+  json["agents"] = without_coordinator(status.agents);
+  json["running"] = without_coordinator(status.running);
+  json["away"] = status.away;
+  json["numbers_used"] = status.pids_used;
+  json["numbers_left"] = status.pids_left;
+  json["numbers_run_out"] = numbers_run_out(status);
+  json["links"] = status.links;
+  json["quarantined_links"] = status.quarantined_links;
+  json["clients"] = status.clients;
+  json["dropped_clients"] = status.dropped_clients;
+  json["dead_letters_listed"] = letters ? Json(letters->list.size()) : Json(nullptr);
+  json["dead_letters"] = status.dead_letters;
+  json["dead_letters_kept"] = status.dead_letters_kept;
+  json["segments"] = has_segments ? Json(accounts.segments) : Json(nullptr);
+  json["segment_bytes"] = has_segments ? Json(accounts.segment_bytes) : Json(nullptr);
+  json["unreadable_agents"] = unreadable;
+  json["inboxes"] = inboxes_json(survey);
+  json["accounts_error"] = reason.empty() ? Json(nullptr) : Json(reason);
+  return json;
+}
+
+Result<std::string> look(const Context& context, Client& client) {
+  const auto survey = Survey::take(client, context.hive);
+  if (!survey) return tl::unexpected(survey.error());
+  const auto letters = find_letters(client, context.hive, "", survey->accounts());
+  return context.json ? json_line(whole_json(*survey, client.socket_path(), letters))
+                      : status_text(*survey, client.socket_path(), letters);
 }
 
 }  // namespace
@@ -129,13 +163,20 @@ void add_status_verb(CLI::App& app, Context& context) {
   status_verb->footer(
       "Examples:\n"
       "  beeline status\n"
+      "  beeline status --watch 5s\n"
       "  beeline status --json | jq .dead_letters\n"
-      "For each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it "
-      "changed\n"
-      "during each of many looks. Only the user of the hive and root may read the accounts; to "
-      "others "
-      "it\nsays so. Never starts a coordinator; exits with 3 if none runs.");
-  status_verb->callback([&context] { context.exit = status(context); });
+      "  beeline status --json | jq '.inboxes[] | select(.oldest_waiting_ms > 10000) | .name'\n"
+      "The columns of the first table are those of `beeline tree`. The second one has the account\n"
+      "of each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it changed\n"
+      "during each of many looks. Only the user of the hive and root may read the accounts, and\n"
+      "only in the pid namespace of the hive; elsewhere they are unreadable, with the reason, and\n"
+      "JSON has null. Never starts a coordinator; exits with 3 if none runs.");
+  auto watch = std::make_shared<Watch>();
+  add_watch_option(*status_verb, *watch);
+  status_verb->callback([&context, watch] {
+    context.exit =
+        look_on(context, *watch, [&context](Client& client) { return look(context, client); });
+  });
 }
 
 }  // namespace beeline::cli

@@ -1,6 +1,7 @@
 #include "tools/beeline/tree_view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "shm/identity.h"
 #include "src/control/agent_info.h"
 #include "src/control/roles.h"
+#include "tools/beeline/survey_view.h"
 
 namespace beeline::cli {
 namespace {
@@ -60,22 +62,50 @@ class Forest {
   std::vector<Node> nodes_;
 };
 
-void add_lines(const Forest& forest, const ListedAgent& agent, const std::string& branch,
-               const std::string& below, const Branches& marks, Table& table) {
-  table.add({branch + agent.name, fmt::format("{}", agent.pid),
-             std::string(control::to_string(agent.role)),
-             fmt::format("{}{}", to_string(control::state_of(agent)),
-                         agent.temporary ? ", temporary" : ""),
-             agent.os_pid != 0 ? fmt::format("{}", agent.os_pid) : "-"});
-  const auto children = forest.below(agent.pid);
-  for (const ListedAgent* child : children) {
-    const bool last = child == children.back();
-    add_lines(forest, *child, below + std::string(last ? marks.last : marks.middle),
-              below + std::string(last ? marks.blank : marks.line), marks, table);
+/// A tree as lines of a table. `survey` may be null.
+class Drawing {
+ public:
+  Drawing(const Forest& forest, const Survey* survey)
+      : forest_(forest), survey_(survey), table_(headings(survey)) {
+    for (const ListedAgent* root : forest.below(control::kNoPid)) add(*root, "", "");
   }
-}
+  [[nodiscard]] std::string text(std::string_view indent) const { return table_.text(indent); }
 
-Json node_json(const Forest& forest, const ListedAgent& agent) {
+ private:
+  static std::vector<std::string> headings(const Survey* survey) {
+    std::vector<std::string> all = {"agent", ">pid", "role", "state", ">os pid"};
+    if (survey != nullptr) append(all, vitals_headings());
+    return all;
+  }
+  static void append(std::vector<std::string>& to, std::vector<std::string> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(to));
+  }
+
+  void add(const ListedAgent& agent, const std::string& branch, const std::string& below) {
+    const std::string_view state =
+        survey_ != nullptr ? survey_->state_word(agent) : to_string(control::state_of(agent));
+    std::vector<std::string> cells = {
+        branch + agent.name, fmt::format("{}", agent.pid),
+        std::string(control::to_string(agent.role)),
+        fmt::format("{}{}", state, agent.temporary ? ", temporary" : ""),
+        agent.os_pid != 0 ? fmt::format("{}", agent.os_pid) : "-"};
+    if (survey_ != nullptr) append(cells, vitals_cells(*survey_, agent));
+    table_.add(std::move(cells));
+    const auto children = forest_.below(agent.pid);
+    for (const ListedAgent* child : children) {
+      const bool last = child == children.back();
+      add(*child, below + std::string(last ? marks_.last : marks_.middle),
+          below + std::string(last ? marks_.blank : marks_.line));
+    }
+  }
+
+  const Forest& forest_;
+  const Survey* survey_;
+  const Branches& marks_ = is_utf8_locale() ? kUtf8 : kAscii;
+  Table table_;
+};
+
+Json node_json(const Forest& forest, const ListedAgent& agent, const Survey* survey) {
   Json node;
   node["name"] = agent.name;
   node["pid"] = agent.pid;
@@ -84,31 +114,40 @@ Json node_json(const Forest& forest, const ListedAgent& agent) {
   node["attached"] = agent.state == shm::AgentState::kRunning;
   node["os_pid"] = agent.os_pid != 0 ? Json(agent.os_pid) : Json(nullptr);
   node["temporary"] = agent.temporary;
+  if (survey != nullptr) add_vitals(*survey, agent, node);
   node["children"] = Json::array();
   for (const ListedAgent* child : forest.below(agent.pid)) {
-    node["children"].push_back(node_json(forest, *child));
+    node["children"].push_back(node_json(forest, *child, survey));
   }
   return node;
+}
+
+Json forest_json(const Forest& forest, const Survey* survey) {
+  Json roots = Json::array();
+  for (const ListedAgent* root : forest.below(control::kNoPid)) {
+    roots.push_back(node_json(forest, *root, survey));
+  }
+  return roots;
 }
 
 }  // namespace
 
 std::string draw_tree(const std::vector<ListedAgent>& agents, std::string_view indent) {
   const Forest forest(agents);
-  Table table({"agent", ">pid", "role", "state", ">os pid"});
-  for (const ListedAgent* root : forest.below(control::kNoPid)) {
-    add_lines(forest, *root, "", "", is_utf8_locale() ? kUtf8 : kAscii, table);
-  }
-  return table.text(indent);
+  return Drawing(forest, nullptr).text(indent);
+}
+
+std::string draw_tree(const Survey& survey) {
+  const Forest forest(survey.agents());
+  std::string text = Drawing(forest, &survey).text("");
+  for (const std::string& gap : survey.gaps()) text += fmt::format("{}: {}\n", kUnreadable, gap);
+  return text;
 }
 
 Json tree_json(const std::vector<ListedAgent>& agents) {
-  const Forest forest(agents);
-  Json roots = Json::array();
-  for (const ListedAgent* root : forest.below(control::kNoPid)) {
-    roots.push_back(node_json(forest, *root));
-  }
-  return roots;
+  return forest_json(Forest(agents), nullptr);
 }
+
+Json tree_json(const Survey& survey) { return forest_json(Forest(survey.agents()), &survey); }
 
 }  // namespace beeline::cli

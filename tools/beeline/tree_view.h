@@ -6,6 +6,7 @@
 
 #include "src/control/wire.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/survey.h"
 
 namespace beeline::cli {
 
@@ -14,7 +15,11 @@ namespace beeline::cli {
 [[nodiscard]] std::string draw_tree(const std::vector<control::ListedAgent>& agents,
                                     std::string_view indent = "");
 
+/// The same with what a survey has found of each agent in further columns.
+[[nodiscard]] std::string draw_tree(const Survey& survey);
+
 /// The same as nested objects with "children".
 [[nodiscard]] Json tree_json(const std::vector<control::ListedAgent>& agents);
+[[nodiscard]] Json tree_json(const Survey& survey);
 
 }  // namespace beeline::cli

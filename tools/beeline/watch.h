@@ -1,0 +1,39 @@
+#pragma once
+
+// Verbs that look, once or again and again.
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <beeline/result.h>
+
+#include "src/control/client.h"
+#include "tools/beeline/options.h"
+
+namespace beeline::cli {
+
+/// How often a verb looks: once unless `every` is set.
+struct Watch {
+  std::optional<std::chrono::nanoseconds> every;
+};
+
+inline constexpr std::chrono::nanoseconds kDefaultWatch = std::chrono::seconds(2);
+
+/// Adds --watch [DURATION]. The option takes the word behind it, which may be the argument of the
+/// verb: `is_other(text)` may take a text that is no duration.
+void add_watch_option(CLI::App& verb, Watch& watch, std::function<bool(std::string)> is_other = {});
+
+/// Returns the text that a verb prints, with the end of its last line.
+using Look = std::function<Result<std::string>(control::Client&)>;
+
+/// Connects, looks and prints what `look` returns. With --watch it does so until a signal (success)
+/// or a failure: on a terminal in place of what it has printed before, else one after the other. It
+/// pauses three times as long as a look takes, at least. A coordinator that was restarted is asked
+/// again.
+[[nodiscard]] ExitCode look_on(const Context& context, const Watch& watch, const Look& look);
+
+}  // namespace beeline::cli
