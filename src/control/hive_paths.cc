@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,7 @@ namespace beeline::control {
 namespace {
 
 constexpr auto kLock = "/lock";
+constexpr auto kRunPlace = "/run/beeline";
 constexpr mode_t kGroupMode = 0750;  // of the directory, where a group may join
 
 std::string_view environment(const char* name) {
@@ -40,20 +43,23 @@ std::string absolute(std::string_view path) {
   return fmt::format("{}/{}", here.data(), path);
 }
 
+/// $XDG_RUNTIME_DIR/beeline; empty if the variable is not set.
+std::string runtime_place() {
+  const auto runtime = environment("XDG_RUNTIME_DIR");
+  return runtime.empty() ? std::string() : absolute(runtime) + "/beeline";
+}
+
+std::string tmp_place() { return fmt::format("/tmp/beeline-{}", ::geteuid()); }
+
 /// Where $BEELINE_DIR does not say.
-void choose_directory(HivePaths& paths) {
-  if (const auto runtime = environment("XDG_RUNTIME_DIR"); !runtime.empty()) {
-    paths.place = Place::kRuntime;
-    paths.directory = fmt::format("{}/beeline/{}", absolute(runtime), paths.hive);
-    return;
+std::pair<Place, std::string> choose_place() {
+  if (std::string runtime = runtime_place(); !runtime.empty()) {
+    return {Place::kRuntime, std::move(runtime)};
   }
-  if (may_write("/run/beeline") || (::access("/run/beeline", F_OK) != 0 && may_write("/run"))) {
-    paths.place = Place::kRun;
-    paths.directory = fmt::format("/run/beeline/{}", paths.hive);
-    return;
+  if (may_write(kRunPlace) || (::access(kRunPlace, F_OK) != 0 && may_write("/run"))) {
+    return {Place::kRun, kRunPlace};
   }
-  paths.place = Place::kTmp;
-  paths.directory = fmt::format("/tmp/beeline-{}/{}", ::geteuid(), paths.hive);
+  return {Place::kTmp, tmp_place()};
 }
 
 /// The name of a hive: as wanted, else the one that the directory belongs to.
@@ -135,21 +141,45 @@ bool is_as_we_leave_it(const DirectoryAccess& now, const DirectoryOpening& openi
 }  // namespace
 
 Result<HivePaths> find_hive(std::string_view hive) {
-  HivePaths paths;
   const auto given = environment("BEELINE_DIR");
-  paths.directory = given.empty() ? std::string() : absolute(given);
-  auto name = hive_name(hive.empty() ? environment("BEELINE_HIVE") : hive, paths.directory);
+  std::string directory = given.empty() ? std::string() : absolute(given);
+  auto name = hive_name(hive.empty() ? environment("BEELINE_HIVE") : hive, directory);
   if (!name) return tl::unexpected(std::move(name.error()));
-  paths.hive = std::move(*name);
-  if (auto good = check_hive_name(paths.hive); !good) {
-    return tl::unexpected(std::move(good.error()));
+  if (auto good = check_hive_name(*name); !good) return tl::unexpected(std::move(good.error()));
+  Place place = Place::kNamed;
+  if (directory.empty()) {
+    std::tie(place, directory) = choose_place();
+    directory += '/' + *name;
   }
-  if (paths.directory.empty()) choose_directory(paths);
+  HivePaths paths = paths_in(std::move(directory), std::move(*name));
+  paths.place = place;
+  return paths;
+}
+
+std::vector<std::string> shared_places() {
+  std::vector<std::string> places = {fmt::format("/run/user/{}/beeline", ::geteuid()), kRunPlace,
+                                     tmp_place()};
+  if (std::string runtime = runtime_place(); !runtime.empty()) {
+    places.insert(places.begin(), std::move(runtime));
+  }
+  return places;
+}
+
+HivePaths paths_in(std::string directory, std::string hive) {
+  HivePaths paths;
+  paths.hive = std::move(hive);
+  paths.directory = std::move(directory);
   paths.socket = paths.directory + "/socket";
   paths.lock = paths.directory + kLock;
   paths.state = paths.directory + "/state.json";
   paths.log = paths.directory + "/beelined.log";
+  paths.last_log = paths.directory + "/beelined.last.log";
   return paths;
+}
+
+std::string last_log(const std::string& directory) {
+  std::string path = paths_in(directory, "").last_log;
+  return ::access(path.c_str(), F_OK) == 0 ? path : std::string();
 }
 
 Result<void> prepare_directory(const HivePaths& paths) {
@@ -169,7 +199,7 @@ Result<void> prepare_directory(const HivePaths& paths) {
 }
 
 std::vector<std::string> own_directories(const HivePaths& paths) {
-  if (!environment("BEELINE_DIR").empty()) return {paths.directory};
+  if (paths.place == Place::kNamed) return {paths.directory};
   return {paths.directory.substr(0, paths.directory.find_last_of('/')), paths.directory};
 }
 

@@ -29,6 +29,7 @@ struct HivePaths {
   std::string lock;   ///< who holds it, see hive_holder.h
   std::string state;  ///< what a new keeper must know: reserved pids, last epoch
   std::string log;
+  std::string last_log;         ///< of the hive that was here before
   Place place = Place::kNamed;  ///< whether it may be believed: hive_place.h
 };
 
@@ -37,6 +38,17 @@ struct HivePaths {
 /// means $BEELINE_HIVE, else the hive that $BEELINE_DIR belongs to, else "default". Creates
 /// nothing. Errors: kInvalid (name of the hive, or $BEELINE_DIR belongs to another one).
 [[nodiscard]] Result<HivePaths> find_hive(std::string_view hive);
+
+/// The directories below which find_hive() puts hives of this user, here or in another environment:
+/// a login has $XDG_RUNTIME_DIR, a job of cron has not. They may be missing. One may be named
+/// twice.
+[[nodiscard]] std::vector<std::string> shared_places();
+
+/// The files of a hive in this directory.
+[[nodiscard]] HivePaths paths_in(std::string directory, std::string hive);
+
+/// The log of the hive that was in this directory before; empty if there is none.
+[[nodiscard]] std::string last_log(const std::string& directory);
 
 /// Creates the directory (and below the shared places its parent, mode 0700) if it is missing, and
 /// refuses one that is not ours alone: another owner, or writable by others. Root makes none for
