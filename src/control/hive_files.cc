@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -254,6 +255,8 @@ void HiveFiles::remove(Log& log) {
   }
   // While the lock holds what the directory was, and nobody else begins here.
   if (opening_) (void)close_directory(paths_, *opening_);
+  // Those who look for the reason of an end find it there, also when the next hive runs.
+  (void)std::rename(paths_.log.c_str(), paths_.last_log.c_str());
   (void)::unlink(paths_.lock.c_str());
   (void)::rmdir(paths_.directory.c_str());  // one in which something else lies stays
 }

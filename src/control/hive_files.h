@@ -50,7 +50,8 @@ class HiveFiles {
   /// Whether the log outlives a start that fails.
   [[nodiscard]] bool log_stays() const;
 
-  /// The hive has ended in order: removes its files, and the directory if nothing else lies in it.
+  /// The hive has ended in order: removes its files but for the log, which takes the place of the
+  /// last hive's, and the directory if nothing lies in it.
   void remove(Log& log);
   /// The start has failed: removes what it has made, and nothing else.
   void leave_as_found();

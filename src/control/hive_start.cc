@@ -47,9 +47,11 @@ tl::unexpected<Error> nobody_listens(const HivePaths& paths) {
                             "run `beeline up`",
                             paths.hive, holder.pid, holder.since, paths.socket, holder.pid));
   }
-  return fail(ErrorCode::kNoCoordinator,
-              fmt::format("no coordinator of hive \"{}\" listens at {}: run `beeline up`",
-                          paths.hive, paths.socket));
+  const std::string log = last_log(paths.directory);
+  return fail(
+      ErrorCode::kNoCoordinator,
+      fmt::format("no coordinator of hive \"{}\" listens at {}: run `beeline up`{}", paths.hive,
+                  paths.socket, log.empty() ? "" : "; the log of the last hive there is " + log));
 }
 
 }  // namespace

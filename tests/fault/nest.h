@@ -41,6 +41,7 @@ class Nest {
     while (!processes_with("BEELINE_DIR", path_).empty()) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "processes are left";
     }
+    std::filesystem::remove(path_ + "/beelined.last.log");  // all that stays
     EXPECT_TRUE(!std::filesystem::exists(path_) || std::filesystem::is_empty(path_))
         << "files are left in " << path_;
   }

@@ -91,9 +91,14 @@ ExitCode down(const Context& context) {
   if (!status) return complain(status.error());
   if (const auto ended = client->down(); !ended) return complain(ended.error());
   if (context.json) {
-    print_json({{"hive", status->hive}, {"down", true}});
+    print_json({{"hive", status->hive},
+                {"directory", client->directory()},
+                {"down", true},
+                {"log", log.empty() ? Json(nullptr) : Json(log)}});
+  const std::string log = control::last_log(client->directory());
   } else {
-    print(fmt::format("hive \"{}\" is down\n", status->hive));
+    print(fmt::format("hive \"{}\" in {} is down{}\n", status->hive, client->directory(),
+                      log.empty() ? "" : ", its log is " + log));
   }
   return ExitCode::kOk;
 }
@@ -155,7 +160,8 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline down\n"
       "  beeline down --hive build --timeout 2s\n"
-      "Agents learn of it as a notice. Exits with 3 if no coordinator runs.");
+      "Agents learn of it as a notice. The log of the hive stays in its directory as\n"
+      "beelined.last.log, until the next hive there ends. Exits with 3 if no coordinator runs.");
   down_verb->callback([&context] { context.exit = down(context); });
 }
 
