@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
              "Results go to stdout, diagnostics to stderr; with --json both are JSON.");
   add_global_options(app, context);
   add_hive_verbs(app, context);
+  add_ls_verb(app, context);
   add_status_verb(app, context);
   add_look_verbs(app, context);
   add_forget_verb(app, context);

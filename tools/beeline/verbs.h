@@ -16,6 +16,7 @@ namespace beeline::cli {
 // which outlives the App.
 void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down
 void add_status_verb(CLI::App& app, Context& context);
+void add_ls_verb(CLI::App& app, Context& context);
 void add_look_verbs(CLI::App& app, Context& context);  ///< tree, route, inbox
 void add_help_verbs(CLI::App& app, Context& context);  ///< help, version
 void add_forget_verb(CLI::App& app, Context& context);
