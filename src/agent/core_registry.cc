@@ -56,7 +56,8 @@ Result<AgentInfo> AgentCore::info(Pid pid) {
     if (agent.pid == wanted) return agent;
   }
   return fail(ErrorCode::kNoAgent, "no agent with pid " + std::to_string(wanted) + " in hive \"" +
-                                       hive_ + "\"; `beeline tree` shows who is there");
+                                       hive_ + "\" (" + client_.directory() +
+                                       "); `beeline tree` shows who is there");
 }
 
 Result<AgentInfo> AgentCore::find(std::string_view name) {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "src/control/hive_search.h"
 #include "src/control/state_file.h"
 #include "src/os/clock.h"
 #include "src/os/error.h"
@@ -71,6 +72,10 @@ Result<void> HiveFiles::occupy(const std::string& since, Log& log, std::string l
   if (auto listening = listen(); !listening) return listening;
   protect();
   watch();
+  for (const std::string& elsewhere : same_name_elsewhere(paths_)) {
+    log.warn("same_name_elsewhere", "hive={} directory={} other={}", paths_.hive,
+             in_quotes(paths_.directory), in_quotes(elsewhere));
+  }
   return {};
 }
 
@@ -250,13 +255,13 @@ void HiveFiles::remove(Log& log) {
                                    paths_.directory)));
     return;
   }
+  // Those who look for the reason of an end find it there, also when the next hive runs.
+  (void)std::rename(paths_.log.c_str(), paths_.last_log.c_str());
   for (const std::string& path : all_paths()) {
     if (path != paths_.socket) (void)::unlink(path.c_str());
   }
   // While the lock holds what the directory was, and nobody else begins here.
   if (opening_) (void)close_directory(paths_, *opening_);
-  // Those who look for the reason of an end find it there, also when the next hive runs.
-  (void)std::rename(paths_.log.c_str(), paths_.last_log.c_str());
   (void)::unlink(paths_.lock.c_str());
   (void)::rmdir(paths_.directory.c_str());  // one in which something else lies stays
 }

@@ -22,8 +22,8 @@ constexpr std::chrono::milliseconds kLookAgain{100};
 tl::unexpected<Error> already_run(const HivePaths& paths) {
   const HiveHolder holder = read_holder(paths.lock).value_or(HiveHolder());
   return fail(ErrorCode::kAlreadyRunning,
-              fmt::format("hive \"{}\" is already run by pid {} since {}", paths.hive, holder.pid,
-                          holder.since));
+              fmt::format("hive \"{}\" in {} is already run by pid {} since {}", paths.hive,
+                          paths.directory, holder.pid, holder.since));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "shm/link.h"
 #include "src/control/hive_paths.h"
 #include "tools/beeline/output.h"
+#include "tools/beeline/session.h"
 #include "tools/beeline/verbs.h"
 
 namespace beeline::cli {
@@ -73,6 +74,7 @@ ExitCode up(const Context& context, const UpArguments& arguments) {
   }
   auto client = Client::connect(client_options(context, true));
   if (!client) return complain(client.error());
+  if (client->has_started()) tell_others(*client);
   const auto status = client->status();
   if (!status) return complain(status.error());
   if (context.json) {
@@ -90,12 +92,12 @@ ExitCode down(const Context& context) {
   const auto status = client->status();
   if (!status) return complain(status.error());
   if (const auto ended = client->down(); !ended) return complain(ended.error());
+  const std::string log = control::last_log(client->directory());
   if (context.json) {
     print_json({{"hive", status->hive},
                 {"directory", client->directory()},
                 {"down", true},
                 {"log", log.empty() ? Json(nullptr) : Json(log)}});
-  const std::string log = control::last_log(client->directory());
   } else {
     print(fmt::format("hive \"{}\" in {} is down{}\n", status->hive, client->directory(),
                       log.empty() ? "" : ", its log is " + log));

@@ -14,6 +14,7 @@
 
 #include <beeline/agent.h>
 
+#include "src/control/hive_paths.h"
 #include "tools/beeline/message_json.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/session.h"
@@ -60,6 +61,11 @@ enum class Copies { kShow, kEndUnseen };
 
 /// Hands messages to `handle(agent, signals, message)` until it says how to end, or enough came, or
 /// it is time to end.
+std::string where_down(const Context& context) {
+  const auto paths = control::find_hive(context.hive);
+  return paths ? fmt::format("the hive in {} went down", paths->directory) : "the hive went down";
+}
+
 template <class Handle>
 ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies copies,
                Handle&& handle) {
@@ -84,7 +90,7 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies
         return complain(ExitCode::kError, fmt::format("stopped by a signal after {} of {} messages",
                                                       taken, arguments.count));
       case Arrival::kShutdown:
-        return complain(ExitCode::kNoCoordinator, "the hive went down");
+        return complain(ExitCode::kNoCoordinator, where_down(context));
       case Arrival::kTimeout:
         return complain(ExitCode::kTimeout,
                         fmt::format("no message for \"{}\" within the time of --timeout ({} came)",

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "src/control/agent_info.h"
+#include "src/control/hive_search.h"
 #include "src/os/event_fd.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/verbs.h"
@@ -72,6 +73,7 @@ Result<Agent> attach(const Context& context, const AttachOptions& options) {
   if (!client) return tl::unexpected(client.error());
   if (client->has_started()) {
     remark(fmt::format("started hive \"{}\" in {}", client->hive(), client->directory()));
+    tell_others(*client);
   }
   return Agent::attach(options);
 }
@@ -84,6 +86,18 @@ Result<Agent> attach_sender(const Context& context, const std::string& as,
   options.role = arguments.role;
   options.temporary = as.empty();
   return attach(context, options);
+}
+
+void tell_others(const control::Client& client) {
+  const auto paths = control::find_hive(client.hive());
+  if (!paths) return;
+  for (const std::string& elsewhere : control::same_name_elsewhere(*paths)) {
+    remark(
+        fmt::format("another hive \"{}\" runs in {}, this one in {}: agents of the one do not "
+                    "see those of the other; to join that one set BEELINE_DIR={}, or "
+                    "XDG_RUNTIME_DIR alike everywhere; `beeline ls` lists both",
+                    client.hive(), elsewhere, client.directory(), elsewhere));
+  }
 }
 
 Next next_message(Agent& agent, Signals& signals, const Filter& filter, Deadline deadline) {

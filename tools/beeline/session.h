@@ -7,6 +7,7 @@
 
 #include <beeline/agent.h>
 
+#include "src/control/client.h"
 #include "tools/beeline/options.h"
 #include "tools/beeline/signals.h"
 
@@ -21,6 +22,9 @@ namespace beeline::cli {
 /// temporary one for no name.
 [[nodiscard]] Result<Agent> attach_sender(const Context& context, const std::string& as,
                                           const AttachArguments& arguments);
+
+/// After a hive was started, says whether another one of its name runs in another place.
+void tell_others(const control::Client& client);
 
 enum class Arrival {
   kMessage,
