@@ -86,7 +86,7 @@ class CliTest : public testing::Test {
   /// Makes an agent that is away: its inbox waits for the next attach. It comes to send to somebody
   /// who is not there, which needs no wait.
   static void make_away(const std::string& name, const std::vector<std::string>& options = {}) {
-    std::vector<std::string> words = {"send", "not-there", "x", "--as", name};
+    std::vector<std::string> words = {"send", "not-there", "x", "--as", name, "--keep"};
     words.insert(words.end(), options.begin(), options.end());
     (void)bad(4, words);
   }

@@ -90,7 +90,7 @@ TEST_F(CliLetters, AFailedMessageIsListedShownAndPutBack) {
                                "mv $TMPDIR/part $TMPDIR/got"}));
   wait_for_agent("worker");
   const std::string large = std::string(5000, 'x') + "\nthe end";
-  std::string id = good({"send", "worker", "-", "--type", "job", "--as", "boss"}, large);
+  std::string id = good({"send", "worker", "-", "--type", "job", "--as", "boss", "--keep"}, large);
   id.pop_back();
   const json letter = await_letters(1).at(0);
   EXPECT_EQ(letter.at("id"), id);

@@ -89,7 +89,7 @@ TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
   make_away("queen");
   make_away("listener", {"--parent", "queen"});
   const auto gossip = [] {
-    (void)good({"send", "listener", "psst", "--as", "talker", "--parent", "queen"});
+    (void)good({"send", "listener", "psst", "--as", "talker", "--parent", "queen", "--keep"});
   };
   gossip();
   const auto shown = json_lines(good({"recv", "queen", "--count", "1", "--json"}));
@@ -403,7 +403,7 @@ TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
   Program recv(with_program({"recv", "worker"}));
   wait_for_agent("worker");
   for (const char* body : {"s1", "s2"}) {
-    (void)good({"send", "worker", body, "--as", "sender1"});
+    (void)good({"send", "worker", body, "--as", "sender1", "--keep"});
     recv.wait_for(std::string(body) + '\n');
   }
   const auto done = [] {
@@ -420,7 +420,7 @@ TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
   EXPECT_EQ(recv.wait().code, 0);
   // The same while the reader is away; what is new shows.
   EXPECT_EQ(good_json({"inbox", "worker"}), json::array());
-  (void)good({"send", "worker", "s3", "--as", "sender1"});
+  (void)good({"send", "worker", "s3", "--as", "sender1", "--keep"});
   const json inbox = good_json({"inbox", "worker"});
   ASSERT_EQ(inbox.size(), 1U);
   EXPECT_EQ(inbox.at(0).at("place"), "lane");

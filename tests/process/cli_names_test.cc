@@ -1,5 +1,8 @@
 // Names on the command line: what is none is refused before anything is done with it.
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
@@ -10,6 +13,14 @@ namespace {
 
 class CliNames : public CliTest {
  protected:
+  /// Its state in `beeline info`; empty if nobody has this name, or the agent has ended for good.
+  static std::string state_of(const std::string& name) {
+    for (const json& agent : good_json({"info"})) {
+      if (agent.at("name") == name && agent.at("state") != "dead") return agent.at("state");
+    }
+    return "";
+  }
+
   // Every verb that takes the name of an agent, with this one.
   static std::vector<std::vector<std::string>> all_with(const std::string& name) {
     return {{"recv", name, "--timeout", "1ms"},
@@ -55,6 +66,52 @@ TEST_F(CliNames, NoAgentIsNamedLikeAPidOrWithWhatCannotBeSeen) {
     EXPECT_TRUE(contains(bad(2, {"recv", name, "--timeout", "1ms"}), "name")) << name;
   }
   EXPECT_TRUE(contains(bad(2, {"recv", "que\u200ben"}), "U+200B at byte 3"));
+}
+
+// ---- Names that go with the command -------------------------------------------------------------
+
+TEST_F(CliNames, ANewNameOfAsIsForgottenAtTheEndUnlessItIsKept) {
+  make_away("worker");
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"send", "worker", "x"},
+                                                {"bcast", "x"},
+                                                {"request", "nobody", "x", "--timeout", "1ms"}}) {
+    std::vector<std::string> as = words;
+    as.insert(as.end(), {"--as", "fleeting"});
+    EXPECT_EQ(rest_of(beeline(as).err).find("fleeting"), std::string::npos) << "nothing waited";
+    EXPECT_EQ(state_of("fleeting"), "") << words.front();
+    as.emplace_back("--keep");
+    (void)beeline(as);
+    EXPECT_EQ(state_of("fleeting"), "zombie") << words.front();
+    (void)good({"forget", "fleeting"});
+  }
+  EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", "--keep"}), "--as"));
+}
+
+TEST_F(CliNames, ANameThatWasThereBeforeStaysWithItsMessages) {
+  make_away("lead");
+  make_away("worker");
+  (void)good({"send", "lead", "for later"});
+  (void)good({"send", "worker", "x", "--as", "lead"});
+  EXPECT_EQ(state_of("lead"), "zombie");
+  EXPECT_EQ(good({"recv", "lead", "--count", "1"}), "for later\n");
+}
+
+TEST_F(CliNames, MessagesForANameThatGoesAreToldAndKept) {
+  (void)good({"up"});
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"request", "nobody", "x", "--as", "fleeting", "--timeout", "60s"},
+        {"recv", "fleeting", "--temporary", "--type", "other"},
+        {"reply", "fleeting", "--temporary", "--type", "other", "--echo"}}) {
+    Program program(with_program(words));
+    ASSERT_NO_FATAL_FAILURE(wait_for_agent("fleeting"));
+    const std::string id = good({"send", "fleeting", "too late"});
+    program.signal(SIGTERM);
+    const Outcome end = program.wait();
+    EXPECT_TRUE(contains(end.err, "\"fleeting\" is forgotten; 1 message")) << end.err;
+    EXPECT_EQ(state_of("fleeting"), "");
+    while (!contains(good({"dlq", "ls"}), "too late")) ::usleep(2000);
+    (void)good({"dlq", "purge", id.substr(0, id.size() - 1)});
+  }
 }
 
 // F9

@@ -19,7 +19,7 @@ namespace {
 
 struct BroadcastArguments {
   std::string body;
-  std::string as;
+  SenderArguments sender;
   std::string role;
   bool children = false;
   bool subtree = false;
@@ -49,8 +49,9 @@ ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) 
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments.as, {"", "agent"});
+  auto agent = attach_sender(context, arguments.sender, {"", "agent"});
   if (!agent) return complain(agent.error());
+  const LastWords last_words(*agent, arguments.sender.as);
   const std::vector<Delivery> deliveries = agent->broadcast(arguments.group(), *body, *options);
   if (!print_deliveries(context, deliveries)) return ExitCode::kError;
   const auto failed = std::find_if(deliveries.begin(), deliveries.end(),
@@ -71,10 +72,7 @@ void add_broadcast_verb(CLI::App& app, Context& context) {
   group->add_flag("--subtree", arguments->subtree, "Its children, their children, and so on");
   group->add_option("--role", arguments->role, "All agents of this role")->check(is_agent_role());
   group->require_option(0, 1);
-  verb->add_option("--as", arguments->as,
-                   "Act as this agent, taking over its inbox if it is away; a temporary agent if "
-                   "not given")
-      ->check(is_agent());
+  add_sender_options(*verb, arguments->sender);
   add_message_options(*verb, arguments->message);
   verb->footer(
       "Examples:\n"

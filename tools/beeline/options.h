@@ -34,6 +34,12 @@ struct AttachArguments {
 };
 
 /// What a message carries beside its body.
+/// Whom a verb that sends acts as.
+struct SenderArguments {
+  std::string as;     ///< empty: a temporary agent without a name of its own
+  bool keep = false;  ///< the name stays, with what comes for it
+};
+
 struct MessageArguments {
   std::string rank = "normal";
   std::string type;
@@ -55,6 +61,7 @@ struct MessageArguments {
 [[nodiscard]] CLI::Validator is_label(const char* what);
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
 void add_message_options(CLI::App& verb, MessageArguments& arguments);
+void add_sender_options(CLI::App& verb, SenderArguments& arguments);
 
 /// "500ms", "2s", "1m", "1h", "20us"; a bare number is seconds. Errors: kInvalid.
 [[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);

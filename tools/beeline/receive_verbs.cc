@@ -31,6 +31,7 @@ constexpr std::chrono::nanoseconds kReplyPatience = std::chrono::seconds(5);
 struct ReceiveArguments {
   std::string name;
   AttachArguments attach;
+  bool temporary = false;
   std::uint64_t count = 0;  ///< 0: until stopped
   std::string type;
   std::string channel;
@@ -46,6 +47,7 @@ Result<Agent> attach_as(const Context& context, const ReceiveArguments& argument
   options.name = arguments.name;
   options.parent = arguments.attach.parent;
   options.role = arguments.attach.role;
+  options.temporary = arguments.temporary;
   const auto pause = parse_duration(arguments.retry_pause);
   if (!pause) return tl::unexpected(pause.error());
   options.retry_pause = *pause;
@@ -59,13 +61,13 @@ constexpr Verdict kGoOn = std::nullopt;
 /// What is made of copies of messages between children: they are no messages to this agent.
 enum class Copies { kShow, kEndUnseen };
 
-/// Hands messages to `handle(agent, signals, message)` until it says how to end, or enough came, or
-/// it is time to end.
 std::string where_down(const Context& context) {
   const auto paths = control::find_hive(context.hive);
   return paths ? fmt::format("the hive in {} went down", paths->directory) : "the hive went down";
 }
 
+/// Hands messages to `handle(agent, signals, message)` until it says how to end, or enough came, or
+/// it is time to end.
 template <class Handle>
 ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies copies,
                Handle&& handle) {
@@ -73,6 +75,7 @@ ExitCode serve(const Context& context, const ReceiveArguments& arguments, Copies
   if (!signals) return complain(signals.error());
   auto agent = attach_as(context, arguments);
   if (!agent) return complain(agent.error());
+  const LastWords last_words(*agent, arguments.name);
   Filter filter;
   filter.type = arguments.type;
   filter.channel = arguments.channel;
@@ -218,6 +221,8 @@ void add_arguments(CLI::App& verb, ReceiveArguments& arguments) {
   verb.add_option("--channel", arguments.channel, "Only messages of this channel")
       ->check(is_label("channel"));
   add_attach_options(verb, arguments.attach);
+  verb.add_flag("--temporary", arguments.temporary,
+                "Forget NAME at the end; what still waits for it becomes dead letters");
 }
 
 }  // namespace
@@ -233,13 +238,13 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline recv lead --parent queen --role lead --json\n"
       "One body per line in delivery order. With --json: id, from, from_name, to, copy, type,\n"
       "channel, rank, relation, attempts, redelivered, reply_to, cause, hops, sent_unix_ms,\n"
-      "ttl_ms, requires_ack, trace and body (body_base64 where it is no UTF-8). A message counts as taken\n"
-      "once it is printed; one that could not be is put back and spends no attempt. The others\n"
-      "wait for the next attach under NAME until `beeline down`. What the children of NAME send\n"
-      "to each other comes as copies, marked [copy, FROM to TO], FROM a name where it is known.\n"
-      "--timeout is the longest wait for each message. Exits with 3 if the "
-      "name\n"
-      "is taken or the hive went down, with 5 after a timeout.");
+      "ttl_ms, requires_ack, trace and body (body_base64 where it is no UTF-8). A message counts\n"
+      "as taken once it is printed; one that could not be is put back and spends no attempt. The\n"
+      "others wait for the next attach under NAME until `beeline forget NAME` or `beeline down`,\n"
+      "unless --temporary is given. What the children of NAME send to each other comes as copies,\n"
+      "marked [copy, FROM to TO], FROM a name where it is known. --timeout is the longest wait\n"
+      "for each message. Exits with 3 if the name is taken or the hive went down, with 5 after a\n"
+      "timeout.");
   recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
 
   auto to_reply = std::make_shared<ReceiveArguments>();

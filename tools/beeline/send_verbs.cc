@@ -30,7 +30,7 @@ namespace {
 struct SendArguments {
   std::string to;
   std::string body;
-  std::string as;
+  SenderArguments sender;
   std::string reply_to;
   bool lines = false;
   bool leave = false;
@@ -73,8 +73,9 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
   if (!lines) return complain(lines.error());
   const auto body = arguments.lines ? Result<std::string>() : read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments.as, arguments.attach);
+  auto agent = attach_sender(context, arguments.sender, arguments.attach);
   if (!agent) return complain(agent.error());
+  const LastWords last_words(*agent, arguments.sender.as);
   const auto peer = agent->peer(arguments.to);
   if (!peer) return complain(peer.error());
   return arguments.lines ? send_lines(context, arguments, *lines, *agent, *peer, *options)
@@ -120,8 +121,9 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   if (!options) return complain(options.error());
   const auto body = read_body(arguments.body);
   if (!body) return complain(body.error());
-  auto agent = attach_sender(context, arguments.as, arguments.attach);
+  auto agent = attach_sender(context, arguments.sender, arguments.attach);
   if (!agent) return complain(agent.error());
+  const LastWords last_words(*agent, arguments.sender.as);
   auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return complain(signals.error());
   const Deadline deadline = after(context.timeout.value_or(kRequestPatience));
@@ -146,10 +148,7 @@ void add_arguments(CLI::App& verb, SendArguments& arguments) {
   verb.add_option("NAME", arguments.to, "The receiver")->required()->check(is_agent());
   verb.add_option("BODY", arguments.body, "The text itself, - for stdin, @FILE for a file")
       ->required();
-  verb.add_option("--as", arguments.as,
-                  "Act as this agent, taking over its inbox if it is away; "
-                  "a temporary agent if not given")
-      ->check(is_agent());
+  add_sender_options(verb, arguments.sender);
   add_attach_options(verb, arguments.attach);
   add_message_options(verb, arguments.message);
 }

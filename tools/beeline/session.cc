@@ -24,20 +24,31 @@ namespace {
 // A look without reason, in case that everything else failed; the same as the library's own.
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(10);
 
-Result<void> check_parent(const Context& context, const AttachOptions& options) {
-  if (options.name.empty() || options.parent.empty()) return {};
+/// All agents of the hive; none where it does not run, or where the attach will say what is wrong.
+Result<std::vector<AgentInfo>> list_agents(const Context& context) {
   auto client = connect_to_look(context);
-  if (!client) return {};  // nobody has a parent yet, or the attach will say what is wrong
+  if (!client) return std::vector<AgentInfo>();
   const auto agents = client->list_all();
   if (!agents) return tl::unexpected(agents.error());
-  const std::vector<AgentInfo> all = control::infos_of(*agents);
+  return control::infos_of(*agents);
+}
+
+/// The agent of this name that has not ended for good; null if there is none.
+const AgentInfo* find_known(const std::vector<AgentInfo>& all, const std::string& name) {
+  const auto known = std::find_if(all.begin(), all.end(), [&name](const AgentInfo& agent) {
+    return agent.name == name && agent.state != State::kDead;
+  });
+  return known == all.end() ? nullptr : &*known;
+}
+
+Result<void> check_parent(const Context& context, const AttachOptions& options) {
+  if (options.name.empty() || options.parent.empty()) return {};
+  const auto all = list_agents(context);
+  if (!all) return tl::unexpected(all.error());
   std::map<Pid, std::string> names;
-  const AgentInfo* known = nullptr;
-  for (const AgentInfo& agent : all) {
-    names[agent.pid] = agent.name;
-    if (agent.name == options.name && agent.state != State::kDead) known = &agent;
-  }
-  const AgentInfo* parent = control::find_agent(all, options.parent, ::geteuid());
+  for (const AgentInfo& agent : *all) names[agent.pid] = agent.name;
+  const AgentInfo* known = find_known(*all, options.name);
+  const AgentInfo* parent = control::find_agent(*all, options.parent, ::geteuid());
   if (known == nullptr || (parent != nullptr && parent->pid == known->parent)) return {};
   return fail(ErrorCode::kInvalid,
               fmt::format("agent \"{}\" is a child of \"{}\" since its first attach, --parent asks "
@@ -78,13 +89,20 @@ Result<Agent> attach(const Context& context, const AttachOptions& options) {
   return Agent::attach(options);
 }
 
-Result<Agent> attach_sender(const Context& context, const std::string& as,
+// SUBTLE: if somebody else comes and goes under the name between the look and the attach, its inbox
+// ends with this agent. Nothing is lost: the coordinator keeps the messages as dead letters.
+Result<Agent> attach_sender(const Context& context, const SenderArguments& sender,
                             const AttachArguments& arguments) {
   AttachOptions options = attach_options(context);
-  options.name = as;
+  options.name = sender.as;
   options.parent = arguments.parent;
   options.role = arguments.role;
-  options.temporary = as.empty();
+  options.temporary = !sender.keep;
+  if (options.temporary && !sender.as.empty()) {
+    const auto all = list_agents(context);
+    if (!all) return tl::unexpected(all.error());
+    options.temporary = find_known(*all, sender.as) == nullptr;
+  }
   return attach(context, options);
 }
 
@@ -98,6 +116,17 @@ void tell_others(const control::Client& client) {
                     "XDG_RUNTIME_DIR alike everywhere; `beeline ls` lists both",
                     client.hive(), elsewhere, client.directory(), elsewhere));
   }
+}
+
+LastWords::~LastWords() {
+  if (name_.empty()) return;
+  const std::size_t left = agent_.inbox().size();
+  const auto self = left != 0 ? agent_.info() : Result<AgentInfo>(AgentInfo());
+  if (!self || !self->temporary) return;
+  remark(fmt::format(
+      "\"{}\" is forgotten; {} that still waited for it become{} dead letters of "
+      "the coordinator: see `beeline dlq ls`",
+      name_, left == 1 ? "1 message" : fmt::format("{} messages", left), left == 1 ? "s" : ""));
 }
 
 Next next_message(Agent& agent, Signals& signals, const Filter& filter, Deadline deadline) {

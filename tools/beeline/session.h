@@ -18,13 +18,27 @@ namespace beeline::cli {
 /// of Agent::attach.
 [[nodiscard]] Result<Agent> attach(const Context& context, const AttachOptions& options);
 
-/// The agent behind a verb that sends: the named one, which may own an inbox and outlives us, or a
-/// temporary one for no name.
-[[nodiscard]] Result<Agent> attach_sender(const Context& context, const std::string& as,
+/// The agent behind a verb that sends: the named one, or a temporary one for no name. A name that
+/// the hive knows stays with its inbox; a new one goes with the command, unless it is to be kept.
+[[nodiscard]] Result<Agent> attach_sender(const Context& context, const SenderArguments& sender,
                                           const AttachArguments& arguments);
 
 /// After a hive was started, says whether another one of its name runs in another place.
 void tell_others(const control::Client& client);
+
+/// Where a temporary agent with a name ends, says what becomes of the messages that still wait for
+/// it. The agent outlives this object and leaves after it.
+class LastWords {
+ public:
+  LastWords(Agent& agent, const std::string& name) : agent_(agent), name_(name) {}
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+  ~LastWords();
+
+ private:
+  Agent& agent_;
+  const std::string& name_;  // empty: nobody writes to it
+};
 
 enum class Arrival {
   kMessage,
