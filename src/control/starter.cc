@@ -32,7 +32,7 @@ namespace {
 
 /// A variable of the environment, empty if it is not set. A program that runs with more rights than
 /// its caller obeys none.
-std::string environment(const char* name) {
+std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
@@ -40,7 +40,7 @@ std::string environment(const char* name) {
 /// Where `beelined` may lie, in the order in which it is looked for.
 std::vector<std::string> places_of_program() {
   std::vector<std::string> places;
-  if (const std::string named = environment("BEELINE_BIN"); !named.empty()) {
+  if (const std::string named = variable("BEELINE_BIN"); !named.empty()) {
     struct stat found {};
     const bool is_directory = ::stat(named.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
     places.push_back(is_directory ? named + "/beelined" : named);
@@ -49,7 +49,7 @@ std::vector<std::string> places_of_program() {
 #ifdef BEELINE_INSTALL_BINDIR
   places.emplace_back(BEELINE_INSTALL_BINDIR "/beelined");
 #endif
-  const std::string path = environment("PATH");
+  const std::string path = variable("PATH");
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     // A relative one is wherever we happen to be.
@@ -82,37 +82,60 @@ Result<std::string> find_program() {
                           reasons));
 }
 
-/// What the environment says as arguments of the daemon, which checks it.
-std::vector<std::string> plain_arguments() {
+Result<void> check_group(const std::string& text) {
+  const auto found = find_group(text);
+  if (found) return {};
+  return fail(ErrorCode::kInvalid,
+              fmt::format("BEELINE_GROUP: {}, or unset it", found.error().text));
+}
+
+Result<void> check_forget_after(const std::string& text) {
+  constexpr std::array<std::string_view, 5> kUnits = {"", "ms", "s", "m", "h"};
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const bool is_unit = std::find(kUnits.begin(), kUnits.end(), unit) != kUnits.end();
+  if (error == std::errc() && number != 0 && is_unit) return {};
+  return fail(ErrorCode::kInvalid,
+              fmt::format("BEELINE_FORGET_EMPTY_AFTER is \"{}\": set it to a time like 30s or 12h, "
+                          "or unset it",
+                          text));
+}
+
+Result<void> check_payload(const std::string& text) {
+  std::uint64_t bytes = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, bytes);
+  if (error == std::errc() && end == last && bytes >= shm::kMinMaxPayload &&
+      bytes <= shm::kMaxMaxPayload) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalid,
+              fmt::format("the largest payload of a hive is {} to {} bytes, BEELINE_MAX_PAYLOAD is "
+                          "\"{}\": set it to such a number, or unset it for {}",
+                          shm::kMinMaxPayload, shm::kMaxMaxPayload, text, shm::kDefaultMaxPayload));
+}
+
+/// What the environment says as arguments of the daemon. Nobody would read what the daemon has to
+/// say to a wrong one.
+Result<std::vector<std::string>> arguments_of_environment() {
   struct Known {
     const char* variable;
     const char* option;
+    Result<void> (*check)(const std::string&);
   };
+  constexpr std::array<Known, 3> kAll = {
+      {{"BEELINE_MAX_PAYLOAD", "--max-payload", check_payload},
+       {"BEELINE_GROUP", "--group", check_group},
+       {"BEELINE_FORGET_EMPTY_AFTER", "--forget-empty-after", check_forget_after}}};
   std::vector<std::string> arguments;
-  for (const Known& known : {Known{"BEELINE_GROUP", "--group"},
-                             Known{"BEELINE_FORGET_EMPTY_AFTER", "--forget-empty-after"}}) {
-    std::string text = environment(known.variable);
-    if (!text.empty()) arguments.insert(arguments.end(), {known.option, std::move(text)});
+  for (const Known& known : kAll) {
+    std::string text = variable(known.variable);
+    if (text.empty()) continue;
+    if (auto good = known.check(text); !good) return tl::unexpected(std::move(good.error()));
+    arguments.insert(arguments.end(), {known.option, std::move(text)});
   }
   return arguments;
-}
-
-/// $BEELINE_MAX_PAYLOAD as an argument of the daemon; nothing if it is not set.
-Result<std::vector<std::string>> payload_arguments() {
-  const std::string text = environment("BEELINE_MAX_PAYLOAD");
-  if (text.empty()) return std::vector<std::string>();
-  const std::string_view limit(text);
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(limit.begin(), limit.end(), bytes);
-  if (error == std::errc() && end == limit.end() && bytes >= shm::kMinMaxPayload &&
-      bytes <= shm::kMaxMaxPayload) {
-    return std::vector<std::string>{"--max-payload", fmt::format("{}", bytes)};
-  }
-  return fail(
-      ErrorCode::kInvalid,
-      fmt::format("the largest payload of a hive is {} to {} bytes, BEELINE_MAX_PAYLOAD is "
-                  "\"{}\": set it to such a number, or unset it for {}",
-                  shm::kMinMaxPayload, shm::kMaxMaxPayload, limit, shm::kDefaultMaxPayload));
 }
 
 /// Reads all that the daemon says before it closes the pipe or says that it is ready.
@@ -139,8 +162,8 @@ Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
 }  // namespace
 
 Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds deadline) {
-  const auto limits = payload_arguments();
-  if (!limits) return tl::unexpected(limits.error());
+  const auto settings = arguments_of_environment();
+  if (!settings) return tl::unexpected(settings.error());
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
   const os::UniqueFd read_end(ends[0]);
@@ -153,9 +176,7 @@ Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
   const std::array<int, 1> keep{write_end.get()};
   std::vector<std::string> command = {program, "--hive", paths.hive, "--ready-fd",
                                       fmt::format("{}", write_end.get())};
-  command.insert(command.end(), limits->begin(), limits->end());
-  const auto plain = plain_arguments();
-  command.insert(command.end(), plain.begin(), plain.end());
+  command.insert(command.end(), settings->begin(), settings->end());
   const auto child = os::spawn(command, keep);
   if (!child) {
     return fail(ErrorCode::kNoCoordinator,

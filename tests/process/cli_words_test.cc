@@ -65,6 +65,17 @@ TEST_F(CliWords, WhatIsNoValueIsAnErrorOfUsage) {
     EXPECT_TRUE(contains(bad(2, {"bcast", "x", option, text}), "limit is 31"));
   }
   EXPECT_TRUE(contains(bad(2, {"up", "--group", "nosuchgroup"}), "nosuchgroup"));
+  for (const auto& [variable, value] :
+       {std::pair("BEELINE_GROUP", "nosuchgroup"), std::pair("BEELINE_FORGET_EMPTY_AFTER", "soon"),
+        std::pair("BEELINE_MAX_PAYLOAD", "64M")}) {
+    ASSERT_EQ(::setenv(variable, value, 1), 0);
+    for (const char* const verb : {"up", "recv"}) {
+      const Outcome outcome = verb == std::string("up") ? beeline({"up"}) : beeline({"recv", "a"});
+      EXPECT_EQ(outcome.code, 2) << variable << outcome.err;
+      EXPECT_TRUE(contains(outcome.err, variable) && contains(outcome.err, value)) << outcome.err;
+    }
+    ::unsetenv(variable);
+  }
   EXPECT_TRUE(contains(bad(2, {"forget", ""}), "name is empty"));
   EXPECT_TRUE(contains(bad(2, {"tree", "--hive", ""}), "name is empty"));
   EXPECT_FALSE(is_up());

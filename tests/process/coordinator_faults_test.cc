@@ -35,8 +35,8 @@ TEST_F(CoordinatorTest, ASecondInstanceExitsWith3AndNamesTheFirst) {
   const std::int32_t keeper = connect().status()->keeper_pid;
   const auto [status, text] = run_beelined({});
   EXPECT_EQ(status, 3);
-  EXPECT_EQ(text.find("beelined: hive \"default\" is already run by pid " + std::to_string(keeper) +
-                      " since 20"),
+  EXPECT_EQ(text.find("beelined: hive \"default\" in " + root_ + "/hive is already run by pid " +
+                      std::to_string(keeper) + " since 20"),
             0U)
       << text;
   EXPECT_TRUE(is_ok(connect().status()));
