@@ -47,7 +47,18 @@ TEST_F(CliScratch, RunPassesArgumentsAndStreamsThrough) {
       beeline({"run", "--", "sh", "-c", "beeline reply e --echo & beeline request e hi"});
   EXPECT_EQ(flow.code, 0);
   EXPECT_EQ(flow.out, "hi\n");
-  expect_nothing_left_soon();
+  expect_nothing_left();
+}
+
+TEST_F(CliScratch, RunLeavesNoCommandOfAReplyBehind) {
+  // The command has a process in a group of its own, and the hive goes while it works.
+  const Outcome outcome = beeline(
+      {"run", "--", "sh", "-c",
+       "beeline reply w --command 'touch $TMPDIR/runs; timeout 1000 sleep 1000; true' & "
+       "beeline request w x & while [ ! -e $TMPDIR/runs ]; do sleep 0.01; done; rm $TMPDIR/runs"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(contains(outcome.err, "the hive went down, so the command was ended")) << outcome.err;
+  expect_nothing_left();
 }
 
 TEST_F(CliScratch, RunCleansUpWhenItIsToldToEnd) {

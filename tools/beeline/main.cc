@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
   add_broadcast_verb(app, context);
   add_receive_verbs(app, context);
   add_pipe_verb(app, context);
+  add_reply_verb(app, context);
   add_letters_verbs(app, context);
   add_run_verb(app, context);
   add_demo_verb(app, context);

@@ -163,6 +163,10 @@ void add_message_options(CLI::App& verb, MessageArguments& arguments) {
   verb.add_option("--type", arguments.type, "Type of the message, at most 31 bytes")
       ->check(is_label("type"));
   verb.add_option("--channel", arguments.channel, "Channel of the message, at most 31 bytes")
+      ->check(is_label("channel"));
+  verb.add_option("--ttl", arguments.ttl, "Expires after this long, for example 30s");
+}
+
 void add_sender_options(CLI::App& verb, SenderArguments& arguments) {
   auto* as = verb.add_option("--as", arguments.as,
                              "Act as this agent. A new one is forgotten at the end; one that is "
@@ -171,10 +175,6 @@ void add_sender_options(CLI::App& verb, SenderArguments& arguments) {
                  ->check(is_agent());
   verb.add_flag("--keep", arguments.keep, "Keep the new name of --as, and what comes for it")
       ->needs(as);
-}
-
-      ->check(is_label("channel"));
-  verb.add_option("--ttl", arguments.ttl, "Expires after this long, for example 30s");
 }
 
 }  // namespace beeline::cli

@@ -92,7 +92,8 @@ void add_run_verb(CLI::App& app, Context& context) {
       "  beeline run -- sh -c 'beeline reply e --echo & beeline request e hi'\n"
       "The hive lies in a temporary directory, $BEELINE_DIR of the command. The exit code is the\n"
       "command's, 128 + n if signal n ended it. Afterwards no process and no file of the hive is "
-      "left,\nalso if we are killed.");
+      "left,\nalso if we are killed: each `beeline` that runs in it ends, the commands of\n"
+      "`reply --command` with it.");
   verb->callback([&context, command] { context.exit = run(*command); });
 }
 

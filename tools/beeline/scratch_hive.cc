@@ -19,12 +19,15 @@
 #include "src/control/hive_paths.h"
 #include "src/os/error.h"
 #include "src/os/lock_file.h"
+#include "tools/beeline/hive_programs.h"
 
 namespace beeline::cli {
 namespace {
 
 constexpr int kStopTries = 50;
 constexpr auto kStopPause = std::chrono::milliseconds(100);
+// A command of `beeline reply` has five of them to end.
+constexpr std::chrono::seconds kProgramPatience(10);
 
 /// Ends the hive that the environment names; it may be just about to start.
 void take_down() {
@@ -42,17 +45,19 @@ void take_down() {
 
 std::string hive_directory(const std::string& place) { return place + "/hive"; }
 
-/// Moves the place away, ends the hive in it, which may be just about to start, and removes it. A
-/// program that still runs cannot start a coordinator there again.
+/// Moves the place away, ends the hive in it, which may be just about to start, waits for the
+/// programs of ours that worked in it, and removes it. A program that still runs cannot start a
+/// coordinator there again.
 bool clear(const std::string& place) {
   const std::string moved = place + ".end";
   // Where it is not, a guard that has not come to its end may have moved it.
   if (::rename(place.c_str(), moved.c_str()) != 0 && errno != ENOENT) return false;
   ::setenv("BEELINE_DIR", hive_directory(moved).c_str(), 1);
   take_down();
+  const bool all_ended = outlive_programs(hive_directory(place), kProgramPatience);
   std::error_code error;
   std::filesystem::remove_all(moved, error);
-  return !error;
+  return all_ended && !error;
 }
 
 [[noreturn]] void run_guard(int pipe, const std::string& place) {

@@ -56,13 +56,6 @@ Result<void> check_parent(const Context& context, const AttachOptions& options) 
                           options.name, names[known->parent], options.parent));
 }
 
-bool has_shut_down(Agent& agent) {
-  while (const auto notice = agent.next_notice()) {
-    if (notice->kind == Notice::Kind::kShutdown) return true;
-  }
-  return false;
-}
-
 std::chrono::nanoseconds time_left(Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
   return deadline - now > kLongestSleep ? kLongestSleep : deadline - now;
@@ -127,6 +120,18 @@ LastWords::~LastWords() {
       "\"{}\" is forgotten; {} that still waited for it become{} dead letters of "
       "the coordinator: see `beeline dlq ls`",
       name_, left == 1 ? "1 message" : fmt::format("{} messages", left), left == 1 ? "s" : ""));
+}
+
+std::string went_down(const std::string& hive) {
+  const auto paths = control::find_hive(hive);
+  return paths ? fmt::format("the hive in {} went down", paths->directory) : "the hive went down";
+}
+
+bool has_shut_down(Agent& agent) {
+  while (const auto notice = agent.next_notice()) {
+    if (notice->kind == Notice::Kind::kShutdown) return true;
+  }
+  return false;
 }
 
 Next next_message(Agent& agent, Signals& signals, const Filter& filter, Deadline deadline) {

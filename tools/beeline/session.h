@@ -52,6 +52,12 @@ struct Next {
   Message message;  ///< valid for kMessage
 };
 
+/// The text for a verb that ends because its hive went down.
+[[nodiscard]] std::string went_down(const std::string& hive);
+
+/// Whether the hive went down. Takes all notices that wait.
+[[nodiscard]] bool has_shut_down(Agent& agent);
+
 /// Waits for the next message that `filter` selects. Sleeps in the kernel meanwhile: peers wake it
 /// through Agent::fd().
 [[nodiscard]] Next next_message(Agent& agent, Signals& signals, const Filter& filter,

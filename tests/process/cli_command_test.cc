@@ -1,0 +1,199 @@
+// beeline reply --command: one command for a message at a time, and none that outlives its reply.
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/process/cli_fixture.h"
+
+namespace beeline::test {
+namespace {
+
+class CliCommand : public CliTest {
+ protected:
+  static std::vector<std::string> reply(const std::string& command,
+                                        const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"reply", "worker", "--command", command};
+    words.insert(words.end(), options.begin(), options.end());
+    return with_program(words);
+  }
+  void touch(const std::string& name) const { std::ofstream(folder_ + '/' + name) << name; }
+  [[nodiscard]] bool exists(const std::string& name) const {
+    return std::filesystem::exists(folder_ + '/' + name);
+  }
+  /// The pids that a command has written.
+  [[nodiscard]] std::vector<pid_t> pids_in(const std::string& name) const {
+    std::ifstream file(folder_ + '/' + name);
+    return {std::istream_iterator<pid_t>(file), {}};
+  }
+  [[nodiscard]] bool is_running(pid_t pid) const {
+    const auto all = processes_with("TMPDIR", folder_);
+    return std::find(all.begin(), all.end(), pid) != all.end();
+  }
+  static Outcome end(Program& program) {
+    program.signal(SIGTERM);
+    return program.wait();
+  }
+  static std::string fate() {
+    const json letters = good_json({"inbox", "worker"});
+    return letters.empty() ? "" : letters.at(0).value("reason", "");
+  }
+};
+
+TEST_F(CliCommand, ABackgroundChildHoldsUpNeitherReplyNorService) {
+  Program worker(
+      reply("sleep 1000 & echo $! >>$TMPDIR/jobs; "
+            "setsid sleep 1000 & echo $! >>$TMPDIR/daemons; echo started"));
+  EXPECT_EQ(good({"request", "worker", "one"}), "started\n");
+  EXPECT_EQ(good({"request", "worker", "two"}), "started\n");
+  const auto jobs = pids_in("jobs");
+  const auto daemons = pids_in("daemons");
+  ASSERT_EQ(jobs.size(), 2U);
+  ASSERT_EQ(daemons.size(), 2U);
+  for (const pid_t job : jobs) EXPECT_TRUE(is_running(job)) << "it works on";
+  EXPECT_EQ(end(worker).code, 0);
+  for (const pid_t job : jobs) EXPECT_FALSE(is_running(job)) << "it ends with reply";
+  for (const pid_t daemon : daemons) {
+    EXPECT_TRUE(is_running(daemon)) << "it is left alone";
+    (void)::kill(daemon, SIGKILL);
+  }
+}
+
+TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
+  const std::string work =
+      "exec 9>$TMPDIR/busy; flock -n 9 || touch $TMPDIR/twice; test -e $TMPDIR/again && exit 0; "
+      "trap \"\" TERM; touch $TMPDIR/runs; while :; do sleep 1; done";
+  for (const std::string& command :
+       {work, "sh -c '" + work + "'; true", "timeout 1000 sh -c '" + work + "'; true",
+        "setsid -w sh -c '" + work + "'; true"}) {
+    Program killed(reply(command));
+    wait_for_agent("worker");
+    (void)good({"send", "worker", "x"});
+    wait_for_file("runs");
+    touch("again");
+    killed.signal(SIGKILL);
+    EXPECT_EQ(killed.wait().code, 128 + SIGKILL);
+    Outcome next;
+    do {
+      next = Program(reply(command, {"--count", "1", "--timeout", "60s"})).wait();
+    } while (next.code == 3);  // the death is not known yet
+    EXPECT_EQ(next.code, 0) << next.err;
+    EXPECT_FALSE(exists("twice")) << command;
+    for (const char* name : {"/runs", "/again", "/twice"}) std::filesystem::remove(folder_ + name);
+  }
+}
+
+TEST_F(CliCommand, OneThatTakesTooLongIsEndedAndItsAskerTold) {
+  Program worker(reply("case $(cat) in stubborn) trap '' TERM;; esac; sleep 1000 | sleep 1000",
+                       {"--command-timeout", "100ms"}));
+  for (const char* body : {"polite", "stubborn"}) {
+    const std::string told = bad(1, {"request", "worker", body, "--timeout", "60s"});
+    EXPECT_TRUE(contains(told, "ended after 0.1 s (--command-timeout)")) << told;
+    EXPECT_EQ(fate(), "rejected");
+  }
+  EXPECT_TRUE(contains(end(worker).err, "ended after 0.1 s (--command-timeout)"));
+  EXPECT_TRUE(contains(bad(2, {"reply", "worker", "--command", "cat", "--command-timeout", "0"}),
+                       "--command-timeout is 0"));
+}
+
+TEST_F(CliCommand, SeveralRunAtOnceEachForOneMessageInOrder) {
+  make_away("worker");
+  for (const char* rank : {"low", "normal", "high"}) {
+    (void)good({"send", "worker", rank, "--rank", rank});
+  }
+  Program worker(
+      reply("name=$(cat); test -e $TMPDIR/high && test $name = low && exit 1; "
+            "touch $TMPDIR/$name; while [ ! -e $TMPDIR/go ]; do sleep 0.01; done; "
+            "rm -f $TMPDIR/high",
+            {"--parallel", "2", "--count", "3"}));
+  wait_for_file("high");
+  wait_for_file("normal");
+  EXPECT_FALSE(exists("low"));
+  touch("go");
+  EXPECT_EQ(worker.wait().code, 0);
+  EXPECT_TRUE(exists("low"));
+}
+
+TEST_F(CliCommand, TheNumberOfAttemptsCanBeSetAndAFailedOneLeavesNothingBehind) {
+  Program worker(reply("sleep 1000 & echo $! >$TMPDIR/job; exit 3", {"--max-attempts", "1"}));
+  const std::string told = bad(1, {"request", "worker", "x", "--timeout", "60s"});
+  EXPECT_TRUE(contains(told, "exhausted")) << told;
+  EXPECT_FALSE(is_running(pids_in("job").at(0)));
+  const std::string err = end(worker).err;
+  EXPECT_TRUE(contains(err, "the command exited with 3: attempt 1 of 1: it is a dead letter"))
+      << err;
+  (void)bad(2, {"reply", "worker", "--echo", "--max-attempts", "0"});
+  (void)bad(2, {"reply", "worker", "--echo", "--parallel", "2"});
+}
+
+TEST_F(CliCommand, ATemporaryOneIsForgotten) {
+  (void)good({"up"});
+  Program worker(reply("cat", {"--temporary"}));
+  EXPECT_EQ(good({"request", "worker", "x"}), "x\n");
+  EXPECT_EQ(end(worker).code, 0);
+  (void)bad(4, {"send", "worker", "x"});
+}
+
+TEST_F(CliCommand, CommandsEndWithTheHive) {
+  Program worker(reply("touch $TMPDIR/$(cat); timeout 1000 sleep 1000; true", {"--parallel", "2"}));
+  wait_for_agent("worker");
+  (void)good({"send", "worker", "-", "--lines"}, "one\ntwo\n");
+  wait_for_file("one");
+  wait_for_file("two");
+  (void)good({"down"});
+  const Outcome outcome = worker.wait();
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_TRUE(contains(outcome.err, "the hive went down, so the command was ended")) << outcome.err;
+  EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
+}
+
+TEST_F(CliCommand, OneWhoseAskerWantsNoAnswerAnyMoreIsEnded) {
+  Program worker(
+      reply("trap 'touch $TMPDIR/told; exit 0' TERM; touch $TMPDIR/runs; "
+            "sleep 1000 & wait"));
+  wait_for_agent("worker");
+  Program asker(with_program({"request", "worker", "x", "--timeout", "60s"}));
+  wait_for_file("runs");
+  asker.signal(SIGINT);
+  EXPECT_EQ(asker.wait().code, 1);
+  wait_for_file("told");
+  const std::string err = end(worker).err;
+  EXPECT_TRUE(contains(err, "taken back by its sender")) << err;
+}
+
+TEST_F(CliCommand, OneThatReadsTheTerminalIsToldAndEnded) {
+  (void)good({"up"});
+  int terminal = -1;
+  const pid_t reader = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(reader, 0);
+  if (reader == 0) {
+    const std::string program = std::string(::getenv("BEELINE_BIN")) + "/beeline";
+    ::execl(program.c_str(), "beeline", "reply", "worker", "--command",
+            "read line </dev/tty; echo $line", nullptr);
+    ::_exit(127);
+  }
+  const std::string told = bad(1, {"request", "worker", "x", "--timeout", "60s"});
+  EXPECT_TRUE(contains(told, "the command was stopped (Stopped (tty input)) and ended")) << told;
+  EXPECT_EQ(fate(), "rejected");
+  EXPECT_EQ(::kill(reader, SIGTERM), 0);
+  int status = 0;
+  while (::waitpid(reader, &status, 0) < 0 && errno == EINTR) {
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  std::string shown(4096, '\0');
+  const ssize_t count = ::read(terminal, shown.data(), shown.size());
+  shown.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  EXPECT_TRUE(contains(shown, "a command has no terminal")) << shown;
+  ::close(terminal);
+}
+
+}  // namespace
+}  // namespace beeline::test

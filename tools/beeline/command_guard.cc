@@ -1,0 +1,178 @@
+#include "tools/beeline/command_guard.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "src/os/process.h"
+#include "tools/beeline/kin.h"
+#include "tools/beeline/signals.h"
+
+namespace beeline::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kCommandGrace(kCommandGraceSeconds);
+// A process may start another one while it is killed: so we look again.
+constexpr std::chrono::milliseconds kKillPause(10);
+
+/// The child, between fork and exec.
+[[noreturn]] void become_shell(const char* command, const GuardEnds& ends, pid_t parent) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(127);  // the parent ended before it was set
+  (void)::setpgid(0, 0);                    // so that the signals of the terminal go elsewhere
+  (void)::dup2(ends.input.get(), STDIN_FILENO);
+  (void)::dup2(ends.output.get(), STDOUT_FILENO);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execl("/bin/sh", "sh", "-c", command, nullptr);
+  ::_exit(127);
+}
+
+class Guard {
+ public:
+  Guard(pid_t leader, os::UniqueFd line, Signals signals)
+      : leader_(leader), line_(std::move(line)), signals_(std::move(signals)), kin_(leader) {}
+
+  /// Returns when nothing of the command runs.
+  void stay() {
+    for (;;) {
+      take_orders();
+      const bool has_children = reap();
+      if (status_ && !has_ended_well()) begin_end();
+      if (phase_ == Phase::kEnding && Clock::now() >= kill_at_) phase_ = Phase::kKilling;
+      if (phase_ == Phase::kKilling && kin_.look()) kin_.signal(SIGKILL);
+      if (status_ && has_ended_well()) report();
+      if (status_ && (!has_children || !kin_.look())) return report();
+      wait();
+    }
+  }
+
+ private:
+  enum class Phase { kRunning, kEnding, kKilling };
+
+  [[nodiscard]] bool has_ended_well() const {
+    return phase_ == Phase::kRunning && *status_ == 0 && stop_ == 0;
+  }
+
+  void begin_end() {
+    if (phase_ != Phase::kRunning) return;
+    phase_ = Phase::kEnding;
+    kill_at_ = Clock::now() + kCommandGrace;
+    if (!kin_.look()) return;
+    kin_.signal(SIGTERM);
+    kin_.signal(SIGCONT);  // what is stopped does not end
+  }
+
+  void take_orders() {
+    char order = 0;
+    for (;;) {
+      const ssize_t count = ::recv(line_.get(), &order, 1, MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      // Nobody is there any more: the next who handles the message must not wait long.
+      const bool kills = count <= 0 || static_cast<GuardOrder>(order) == GuardOrder::kKill;
+      if (!kills) {
+        begin_end();
+        continue;
+      }
+      phase_ = Phase::kKilling;
+      if (count <= 0) is_alone_ = true;
+      if (count <= 0) return;
+    }
+  }
+
+  /// False if no child is left.
+  bool reap() {
+    while (signals_.take()) {
+    }
+    for (;;) {
+      int status = 0;
+      const pid_t child = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
+      if (child < 0 && errno == EINTR) continue;
+      if (child < 0) return false;
+      if (child == 0) return true;
+      if (WIFSTOPPED(status)) {
+        if (child == leader_) note_stop(WSTOPSIG(status));
+      } else if (child == leader_) {
+        status_ = status;
+      }
+    }
+  }
+
+  void note_stop(int signal) {
+    if (phase_ != Phase::kRunning) return;
+    stop_ = signal;
+    begin_end();
+  }
+
+  void report() {
+    if (std::exchange(has_reported_, true)) return;
+    const GuardReport report{*status_, stop_};
+    (void)::send(line_.get(), &report, sizeof report, MSG_NOSIGNAL);
+  }
+
+  void wait() {
+    std::array<pollfd, 2> fds{{{signals_.fd(), POLLIN, 0}, {line_.get(), POLLIN, 0}}};
+    std::chrono::milliseconds limit(-1);  // for ever
+    if (phase_ == Phase::kEnding) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now());
+      limit = std::max(left, std::chrono::milliseconds(0));
+    }
+    if (phase_ == Phase::kKilling) limit = kKillPause;
+    // The end of the line would be readable for ever.
+    (void)::poll(fds.data(), is_alone_ ? 1 : 2, static_cast<int>(limit.count()));
+  }
+
+  pid_t leader_;
+  os::UniqueFd line_;
+  Signals signals_;
+  Kin kin_;
+  Phase phase_ = Phase::kRunning;
+  Clock::time_point kill_at_;
+  std::optional<int> status_;  ///< of the leader, once it has ended
+  int stop_ = 0;
+  bool has_reported_ = false;
+  bool is_alone_ = false;
+};
+
+}  // namespace
+
+void guard_command(const CommandLine& command, GuardEnds ends) {
+  const std::array<int, 4> kept{ends.line.get(), ends.input.get(), ends.output.get(), ends.lease};
+  (void)os::close_all_but(kept);
+  // Not the terminal's to signal, and not of the name by which somebody ends all of us.
+  (void)::setpgid(0, 0);
+  (void)::prctl(PR_SET_NAME, "command-guard");
+  // What the command leaves behind becomes our child, so that we can end it and see its end.
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  auto signals = Signals::block({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP});
+  if (!signals) ::_exit(1);
+  for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
+  const pid_t self = ::getpid();
+  const pid_t leader = ::fork();
+  if (leader < 0) ::_exit(1);
+  if (leader == 0) become_shell(command.text.c_str(), ends, self);
+  (void)::setpgid(leader, leader);  // whoever of us is first
+  ends.input.reset();
+  ends.output.reset();
+  Guard(leader, std::move(ends.line), std::move(*signals)).stay();
+  ::_exit(0);
+}
+
+}  // namespace beeline::cli

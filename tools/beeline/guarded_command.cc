@@ -1,0 +1,152 @@
+#include "tools/beeline/guarded_command.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "src/os/error.h"
+#include "src/os/process.h"
+
+namespace beeline::cli {
+namespace {
+
+struct Pair {
+  os::UniqueFd ours;
+  os::UniqueFd theirs;
+};
+
+/// A pipe whose end at us does not block. `we_read` says which one that is.
+Result<Pair> make_pipe(bool we_read) {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
+  Pair pair{os::UniqueFd(ends[we_read ? 0 : 1]), os::UniqueFd(ends[we_read ? 1 : 0])};
+  (void)::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
+  return pair;
+}
+
+Result<Pair> make_line() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return os::system_failure("cannot make a pair of sockets");
+  }
+  return Pair{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+}
+
+}  // namespace
+
+void GuardProcess::tell(GuardOrder order) const noexcept {
+  (void)::send(line_.get(), &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+std::optional<GuardReport> GuardProcess::take_report() {
+  GuardReport report;
+  ssize_t count = 0;
+  do {
+    count = ::recv(line_.get(), &report, sizeof report, MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count == static_cast<ssize_t>(sizeof report)) return report;
+  if (count >= 0 || errno != EAGAIN) is_closed_ = true;
+  return std::nullopt;
+}
+
+bool GuardProcess::has_ended() {
+  if (!is_closed_) (void)take_report();
+  if (!is_closed_) return false;
+  // It holds its end of the line until it exits.
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return true;
+}
+
+GuardedCommand::GuardedCommand(GuardProcess guard, std::string_view input, os::UniqueFd to,
+                               os::UniqueFd from)
+    : guard_(std::move(guard)),
+      input_(input),
+      to_command_(std::move(to)),
+      from_command_(std::move(from)) {
+  if (input_.empty()) to_command_.reset();
+}
+
+Result<GuardedCommand> GuardedCommand::start(const CommandLine& command, std::string_view input,
+                                             int lease) {
+  auto in = make_pipe(false);
+  if (!in) return tl::unexpected(std::move(in.error()));
+  auto out = make_pipe(true);
+  if (!out) return tl::unexpected(std::move(out.error()));
+  auto line = make_line();
+  if (!line) return tl::unexpected(std::move(line.error()));
+  const pid_t guard = ::fork();
+  if (guard < 0) return os::system_failure("cannot fork to run the command");
+  if (guard == 0) {
+    guard_command(command,
+                  {std::move(line->theirs), std::move(in->theirs), std::move(out->theirs), lease});
+  }
+  return GuardedCommand({guard, std::move(line->ours)}, input, std::move(in->ours),
+                        std::move(out->ours));
+}
+
+void GuardedCommand::add_to(std::vector<pollfd>& fds) const {
+  fds.push_back({guard_.fd(), POLLIN, 0});
+  if (from_command_.valid()) fds.push_back({from_command_.get(), POLLIN, 0});
+  if (to_command_.valid()) fds.push_back({to_command_.get(), POLLOUT, 0});
+}
+
+std::optional<GuardedCommand::Outcome> GuardedCommand::step() {
+  feed();
+  collect(kMaxCommandOutput + 1);
+  if (const auto report = guard_.take_report()) return end_as(*report);
+  if (guard_.has_ended()) return Outcome{End::kLost, 0, 0, {}};
+  return std::nullopt;
+}
+
+GuardedCommand::Outcome GuardedCommand::end_as(const GuardReport& report) {
+  // What a process in the background prints from here on is not the command's.
+  int waiting = 0;
+  if (from_command_.valid() && ::ioctl(from_command_.get(), FIONREAD, &waiting) == 0) {
+    collect(static_cast<std::size_t>(waiting));
+  }
+  to_command_.reset();
+  from_command_.reset();
+  Outcome outcome;
+  outcome.status =
+      WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 128 + WTERMSIG(report.status);
+  outcome.stop = report.stop;
+  if (report.stop != 0) outcome.end = End::kStopped;
+  if (output_.size() > kMaxCommandOutput) outcome.end = End::kTooBig;
+  outcome.output = std::move(output_);
+  return outcome;
+}
+
+void GuardedCommand::feed() {
+  while (to_command_.valid()) {
+    const ssize_t count = ::write(to_command_.get(), input_.data(), input_.size());
+    if (count > 0) input_.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0 && errno == EAGAIN) return;
+    // A command need not read all of its input.
+    if (input_.empty() || (count < 0 && errno != EINTR)) to_command_.reset();
+  }
+}
+
+void GuardedCommand::collect(std::size_t most) {
+  std::array<char, 64 * 1024> bytes{};
+  while (most > 0 && from_command_.valid()) {
+    const ssize_t count = ::read(from_command_.get(), bytes.data(), std::min(most, bytes.size()));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) return from_command_.reset();
+    output_.append(bytes.data(), static_cast<std::size_t>(count));
+    most -= static_cast<std::size_t>(count);
+    if (output_.size() <= kMaxCommandOutput) continue;
+    tell(GuardOrder::kKill);
+    from_command_.reset();
+  }
+}
+
+}  // namespace beeline::cli

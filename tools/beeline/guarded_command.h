@@ -1,0 +1,95 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+
+#include <beeline/result.h>
+
+#include "src/os/fd.h"
+#include "tools/beeline/command_guard.h"
+
+namespace beeline::cli {
+
+/// Most bytes that a command may print.
+inline constexpr std::size_t kMaxCommandOutput = std::size_t{64} << 20;
+
+/// A guard as its parent sees it. Its destructor makes it kill what still runs of its command.
+class GuardProcess {
+ public:
+  GuardProcess(pid_t pid, os::UniqueFd line) : pid_(pid), line_(std::move(line)) {}
+  GuardProcess(GuardProcess&& other) noexcept
+      : pid_(std::exchange(other.pid_, 0)), line_(std::move(other.line_)) {}
+  GuardProcess& operator=(GuardProcess&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(line_, other.line_);
+    return *this;
+  }
+
+  /// Readable when it reports, and when it has ended.
+  [[nodiscard]] int fd() const noexcept { return line_.get(); }
+  void tell(GuardOrder order) const noexcept;
+  /// Its report, once; nullopt if there is none yet, or never any more.
+  [[nodiscard]] std::optional<GuardReport> take_report();
+  /// Whether it has ended; then it is reaped.
+  [[nodiscard]] bool has_ended();
+
+ private:
+  pid_t pid_ = 0;
+  os::UniqueFd line_;
+  bool is_closed_ = false;
+};
+
+/// A command of `beeline reply` at work: it gets a message on its stdin, and what it prints until
+/// it exits is kept. Nothing here blocks.
+class GuardedCommand {
+ public:
+  enum class End : std::uint8_t {
+    kExited,   ///< `status` says how; a process that it left in the background may still run
+    kStopped,  ///< it was stopped by the signal `stop`, and ended
+    kTooBig,   ///< it printed more than kMaxCommandOutput, and was killed
+    kLost,     ///< somebody has killed its guard
+  };
+  struct Outcome {
+    End end = End::kExited;
+    int status = 0;  ///< the exit code; 128 + the number of the signal that ended it
+    int stop = 0;
+    std::string output;
+  };
+
+  /// Runs `command` by /bin/sh -c with `input` on its stdin, which must live as long as it does;
+  /// its stderr is ours. Errors: kSystem.
+  [[nodiscard]] static Result<GuardedCommand> start(const CommandLine& command,
+                                                    std::string_view input, int lease);
+
+  /// Adds what there is to wait for.
+  void add_to(std::vector<pollfd>& fds) const;
+  /// Does what can be done now; the outcome once it has ended.
+  [[nodiscard]] std::optional<Outcome> step();
+  void tell(GuardOrder order) const noexcept { guard_.tell(order); }
+  /// The guard, after the end. It lives while something that the command left behind does.
+  [[nodiscard]] GuardProcess take_guard() { return std::move(guard_); }
+
+ private:
+  GuardedCommand(GuardProcess guard, std::string_view input, os::UniqueFd to, os::UniqueFd from);
+
+  void feed();
+  void collect(std::size_t most);
+  Outcome end_as(const GuardReport& report);
+
+  GuardProcess guard_;
+  std::string_view input_;
+  os::UniqueFd to_command_;
+  os::UniqueFd from_command_;
+  std::string output_;
+};
+
+}  // namespace beeline::cli

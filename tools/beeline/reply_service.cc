@@ -1,0 +1,263 @@
+#include "tools/beeline/reply_service.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/beeline/output.h"
+#include "tools/beeline/session.h"
+
+namespace beeline::cli {
+namespace {
+
+// How long a reply waits for room on its way.
+constexpr std::chrono::nanoseconds kReplyPatience = std::chrono::seconds(5);
+// A look without reason, in case that everything else failed.
+constexpr std::chrono::nanoseconds kLongestWait = std::chrono::seconds(10);
+// Guards kill after their grace; one that cannot is not waited for.
+constexpr std::chrono::seconds kLeftoverPatience(kCommandGraceSeconds + 1);
+
+// No agent has this pid: to look for its messages takes none, and arms the descriptor again.
+constexpr Filter kNoMessage{.from = ~Pid{0}};
+
+std::string seconds_text(std::chrono::nanoseconds time) {
+  return fmt::format("{:.3g} s", std::chrono::duration<double>(time).count());
+}
+
+}  // namespace
+
+ExitCode ReplyService::serve() {
+  const auto patience = [this] {
+    return context_.timeout ? after(*context_.timeout) : Deadline::max();
+  };
+  idle_end_ = patience();
+  for (;;) {
+    look_for_the_end();
+    const std::size_t before = taken_ + jobs_.size();
+    step_jobs();
+    take_messages();
+    if (is_over()) break;
+    if (taken_ + jobs_.size() != before || !jobs_.empty()) idle_end_ = patience();
+    const auto now = std::chrono::steady_clock::now();
+    if (jobs_.empty() && now >= idle_end_) break;
+    Deadline until = jobs_.empty() ? idle_end_ : Deadline::max();
+    for (const Job& job : jobs_) {
+      if (job.reason == Reason::kNone) until = std::min(until, job.end);
+    }
+    wait(until);
+  }
+  end_leftovers();
+  return exit_code();
+}
+
+ExitCode ReplyService::exit_code() const {
+  const std::uint64_t wanted = arguments_.receive.count;
+  if (ending_ == Reason::kShutdown)
+    return complain(ExitCode::kNoCoordinator, went_down(context_.hive));
+  if (wanted != 0 && taken_ >= wanted && !ending_) return ExitCode::kOk;
+  if (ending_ == Reason::kSignal && wanted == 0) return ExitCode::kOk;
+  if (ending_ == Reason::kSignal) {
+    return complain(ExitCode::kError,
+                    fmt::format("stopped by a signal after {} of {} messages", taken_, wanted));
+  }
+  return complain(ExitCode::kTimeout,
+                  fmt::format("no message for \"{}\" within the time of --timeout ({} came)",
+                              arguments_.receive.name, taken_));
+}
+
+bool ReplyService::may_take() const {
+  return !ending_ && (arguments_.receive.count == 0 || taken_ < arguments_.receive.count);
+}
+
+void ReplyService::look_for_the_end() {
+  while (signals_.take()) {
+    if (!ending_) {
+      end_all(Reason::kSignal);
+      continue;
+    }
+    // Whoever asks twice means it.
+    for (const Job& job : jobs_) job.command.tell(GuardOrder::kKill);
+  }
+  if (has_shut_down(agent_) && !ending_) end_all(Reason::kShutdown);
+}
+
+void ReplyService::end_all(Reason reason) {
+  ending_ = reason;
+  for (Job& job : jobs_) end_job(job, reason);
+}
+
+void ReplyService::end_job(Job& job, Reason reason) {
+  if (job.reason != Reason::kNone) return;
+  job.reason = reason;
+  job.command.tell(GuardOrder::kEnd);
+}
+
+void ReplyService::take_messages() {
+  while (may_take() && jobs_.size() < arguments_.parallel) {
+    auto message = agent_.try_receive(filter_);
+    if (!message) return;
+    if (message->is_copy()) {
+      message->done();
+      continue;
+    }
+    ++taken_;
+    take(std::move(*message));
+    // A signal comes before the next message.
+    look_for_the_end();
+  }
+  if (!jobs_.empty()) (void)agent_.try_receive(kNoMessage);
+}
+
+void ReplyService::take(Message message) {
+  if (arguments_.echo) return answer(message, message.text());
+  const CommandLine command{arguments_.command,
+                            {{"BEELINE_MESSAGE_ID", id_text(message.id())},
+                             {"BEELINE_MESSAGE_FROM", fmt::format("{}", message.from())},
+                             {"BEELINE_MESSAGE_TYPE", std::string(message.type())}}};
+  auto started = GuardedCommand::start(command, message.text(), lease_);
+  if (!started) return put_back(message, started.error().text);
+  const Deadline end =
+      arguments_.command_timeout ? after(*arguments_.command_timeout) : Deadline::max();
+  jobs_.push_back({std::move(message), std::move(*started), end});
+}
+
+void ReplyService::step_jobs() {
+  for (auto job = jobs_.begin(); job != jobs_.end();) {
+    if (job->message.cancelled()) end_job(*job, Reason::kTakenBack);
+    if (std::chrono::steady_clock::now() >= job->end) end_job(*job, Reason::kTimeout);
+    const auto outcome = job->command.step();
+    if (!outcome) {
+      ++job;
+      continue;
+    }
+    finish(*job, *outcome);
+    leftovers_.push_back(job->command.take_guard());
+    job = jobs_.erase(job);
+  }
+  std::erase_if(leftovers_, [](GuardProcess& guard) { return guard.has_ended(); });
+}
+
+// ---- The end of a command -----------------------------------------------------------------------
+
+void ReplyService::finish(Job& job, const GuardedCommand::Outcome& outcome) {
+  // One that was done before it heard that it should end has done its work.
+  const bool is_good = outcome.end == GuardedCommand::End::kExited && outcome.status == 0;
+  if (job.reason == Reason::kNone && is_good) return answer(job.message, outcome.output);
+  if (job.reason == Reason::kNone) return finish_failed(job, outcome);
+  finish_ended(job);
+}
+
+void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcome) {
+  switch (outcome.end) {
+    case GuardedCommand::End::kExited:
+      return put_back(job.message, fmt::format("the command exited with {}", outcome.status));
+    case GuardedCommand::End::kStopped: {
+      const bool reads = outcome.stop == SIGTTIN || outcome.stop == SIGTTOU;
+      return reject(
+          job.message,
+          fmt::format("the command was stopped ({}) and ended{}", ::strsignal(outcome.stop),
+                      reads ? ": a command has no terminal, only the message on its stdin" : ""));
+    }
+    case GuardedCommand::End::kTooBig:
+      return reject(job.message, fmt::format("the command printed more than {} bytes and was ended",
+                                             kMaxCommandOutput));
+    case GuardedCommand::End::kLost:
+      return put_back(job.message, "the guard of the command was killed, and the command with it");
+  }
+}
+
+void ReplyService::finish_ended(Job& job) {
+  switch (job.reason) {
+    case Reason::kTimeout:
+      return reject(job.message, fmt::format("the command was ended after {} (--command-timeout)",
+                                             seconds_text(*arguments_.command_timeout)));
+    case Reason::kTakenBack:
+      return reject(job.message,
+                    "the message was taken back by its sender, so its command was "
+                    "ended");
+    case Reason::kShutdown:
+      return put_back(job.message, "the hive went down, so the command was ended");
+    case Reason::kSignal:
+    case Reason::kNone:
+      return put_back(job.message, "stopped by a signal");
+  }
+}
+
+void ReplyService::put_back(Message& message, const std::string& why) {
+  const std::uint32_t most = arguments_.max_attempts;
+  const std::uint32_t attempt = message.attempts() + 1;
+  const std::string fate =
+      attempt < most
+          ? fmt::format("it is put back, attempt {} of {}", attempt, most)
+          : fmt::format("attempt {} of {}: it is a dead letter at the next look, see `beeline dlq`",
+                        attempt, most);
+  (void)complain(ExitCode::kError,
+                 fmt::format("message {}: {}: {}", id_text(message.id()), why, fate));
+  message.requeue();
+}
+
+void ReplyService::reject(Message& message, const std::string& why) {
+  (void)complain(ExitCode::kError, fmt::format("message {}: {}: it is a dead letter, see "
+                                               "`beeline dlq`",
+                                               id_text(message.id()), why));
+  message.reject(why);
+}
+
+/// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
+void ReplyService::answer(Message& message, std::string_view text) {
+  const SendResult result = agent_.reply_until(message, text, after(kReplyPatience));
+  if (!result) {
+    (void)complain(result, fmt::format("pid {}", message.from()), text.size(), {});
+  }
+  switch (result.status) {
+    case SendStatus::kOk:
+    case SendStatus::kNoRoute:
+    case SendStatus::kNoAgent:
+    case SendStatus::kPeerDead:
+      return message.done();
+    case SendStatus::kFull:
+    case SendStatus::kNoMemory:
+    case SendStatus::kRateLimited:
+      return message.requeue();  // an attempt, so it ends as a dead letter at the latest
+    case SendStatus::kTooBig:
+    case SendStatus::kDenied:
+    case SendStatus::kLoop:
+      return message.reject();
+  }
+}
+
+// ---- Waiting ------------------------------------------------------------------------------------
+
+void ReplyService::wait(Deadline until) const {
+  std::vector<pollfd> fds{{agent_.fd(), POLLIN, 0}, {signals_.fd(), POLLIN, 0}};
+  for (const Job& job : jobs_) job.command.add_to(fds);
+  for (const GuardProcess& guard : leftovers_) fds.push_back({guard.fd(), POLLIN, 0});
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds left = until - now > kLongestWait ? kLongestWait : until - now;
+  const auto limit = std::chrono::ceil<std::chrono::milliseconds>(left);
+  (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(limit.count(), 0)));
+}
+
+/// Ends what commands left in the background.
+void ReplyService::end_leftovers() {
+  for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kEnd);
+  const Deadline end = after(kLeftoverPatience);
+  for (;;) {
+    std::erase_if(leftovers_, [](GuardProcess& guard) { return guard.has_ended(); });
+    const auto left = end - std::chrono::steady_clock::now();
+    if (leftovers_.empty() || left.count() <= 0) return;
+    std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};
+    for (const GuardProcess& guard : leftovers_) fds.push_back({guard.fd(), POLLIN, 0});
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(left);
+    (void)::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
+    while (signals_.take()) {
+      for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kKill);
+    }
+  }
+}
+
+}  // namespace beeline::cli

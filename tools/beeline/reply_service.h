@@ -1,0 +1,82 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <beeline/agent.h>
+
+#include "tools/beeline/guarded_command.h"
+#include "tools/beeline/receive_arguments.h"
+
+namespace beeline::cli {
+
+struct ReplyArguments {
+  ReceiveArguments receive;
+  bool echo = false;
+  std::string command;
+  std::optional<std::chrono::nanoseconds> command_timeout;
+  std::uint32_t parallel = 1;
+  std::uint32_t max_attempts = AttachOptions{}.max_attempts;
+};
+
+/// `beeline reply` once it is attached: takes messages, a command for each, and ends them.
+class ReplyService {
+ public:
+  /// `lease` is the descriptor of the CommandLease; all must outlive this object.
+  ReplyService(const Context& context, const ReplyArguments& arguments, Agent& agent,
+               Signals& signals, int lease)
+      : context_(context),
+        arguments_(arguments),
+        filter_(receive_filter(arguments.receive)),
+        agent_(agent),
+        signals_(signals),
+        lease_(lease) {}
+
+  /// Serves until enough messages came or it is time to end; then no command runs any more.
+  [[nodiscard]] ExitCode serve();
+
+ private:
+  /// Why a command was told to end.
+  enum class Reason : std::uint8_t { kNone, kTimeout, kTakenBack, kSignal, kShutdown };
+  struct Job {
+    Message message;
+    GuardedCommand command;
+    Deadline end;
+    Reason reason = Reason::kNone;
+  };
+
+  [[nodiscard]] bool may_take() const;
+  [[nodiscard]] bool is_over() const { return jobs_.empty() && (ending_ || !may_take()); }
+  void look_for_the_end();
+  void end_all(Reason reason);
+  void take_messages();
+  void take(Message message);
+  void step_jobs();
+  void end_job(Job& job, Reason reason);
+  void finish(Job& job, const GuardedCommand::Outcome& outcome);
+  void finish_failed(Job& job, const GuardedCommand::Outcome& outcome);
+  void finish_ended(Job& job);
+  void put_back(Message& message, const std::string& why);
+  void reject(Message& message, const std::string& why);
+  void answer(Message& message, std::string_view text);
+  void wait(Deadline until) const;
+  void end_leftovers();
+  [[nodiscard]] ExitCode exit_code() const;
+
+  const Context& context_;
+  const ReplyArguments& arguments_;
+  Filter filter_;
+  Agent& agent_;
+  Signals& signals_;
+  int lease_;
+  std::vector<Job> jobs_;
+  std::vector<GuardProcess> leftovers_;  ///< of commands that left something in the background
+  std::uint64_t taken_ = 0;
+  Deadline idle_end_ = Deadline::max();
+  std::optional<Reason> ending_;
+};
+
+}  // namespace beeline::cli
