@@ -17,12 +17,12 @@
 namespace beeline::cli {
 namespace {
 
-using Refused = tl::unexpected<PipeRefusal>;
+using LineRefused = tl::unexpected<PipeRefusal>;
 
 constexpr int kDeepest = 32;  // levels of a line
 constexpr double kLongestWaitMs = 365.0 * 24 * 3600 * 1000;
 constexpr double kLongestRoomMs = 60'000;
-constexpr std::size_t kMostItems = 100'000;
+constexpr std::size_t kMostListed = 100'000;
 
 struct VerbRow {
   std::string_view name;
@@ -30,7 +30,7 @@ struct VerbRow {
   std::string_view needs;  ///< fields, with a blank between two of them
   std::string_view takes;  ///< others
 };
-constexpr std::array<VerbRow, 11> kVerbs = {{
+constexpr std::array<VerbRow, 11> kPipeVerbs = {{
     {"receive", PipeVerb::kReceive, "", "timeout_ms type channel copies"},
     {"done", PipeVerb::kDone, "id", "body body_base64"},
     {"requeue", PipeVerb::kRequeue, "id", ""},
@@ -46,20 +46,20 @@ constexpr std::array<VerbRow, 11> kVerbs = {{
     {"inbox", PipeVerb::kInbox, "", "limit type channel"},
 }};
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> field_names(std::string_view text) {
   std::istringstream in{std::string(text)};
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   return words;
 }
 
-bool has_word(std::string_view text, std::string_view wanted) {
-  const std::vector<std::string> words = words_of(text);
+bool has_field_name(std::string_view text, std::string_view wanted) {
+  const std::vector<std::string> words = field_names(text);
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
 /// A value for people, shortened.
-std::string shown(const Json& value) {
+std::string value_text(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.is_structured()
                          ? value.type_name()
@@ -70,75 +70,75 @@ std::string shown(const Json& value) {
 
 // ---- Fields: each reads its value, or says what would be right ----------------------------------
 
-using Wanted = std::optional<std::string>;
-constexpr std::nullopt_t kGood = std::nullopt;
+using Correction = std::optional<std::string>;
+constexpr std::nullopt_t kFieldIsGood = std::nullopt;
 
-Wanted read_id(const Json& value, MessageId& id) {
+Correction read_message_id(const Json& value, MessageId& id) {
   const auto parsed =
       value.is_string() ? parse_id(value.get_ref<const std::string&>()) : std::nullopt;
   if (!parsed || *parsed == 0) return "the id of a message as it is printed, like \"3:21\"";
   id = *parsed;
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_bool(const Json& value, bool& flag) {
+Correction read_bool(const Json& value, bool& flag) {
   if (!value.is_boolean()) return "true or false";
   flag = value.get<bool>();
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_label(const Json& value, std::string& label) {
+Correction read_label(const Json& value, std::string& label) {
   constexpr std::size_t kMost = shm::kStringBytes - 1;
   const auto* text = value.get_ptr<const std::string*>();
   if (text == nullptr || text->size() > kMost || text->find('\0') != std::string::npos) {
     return fmt::format("a string of at most {} bytes without a zero byte", kMost);
   }
   label = *text;
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_milliseconds(const Json& value, double most, std::chrono::nanoseconds& time) {
+Correction read_milliseconds(const Json& value, double most, std::chrono::nanoseconds& time) {
   const double ms = value.is_number() ? value.get<double>() : -1;
   if (!(ms >= 0 && ms <= most)) return fmt::format("a number of milliseconds from 0 to {}", most);
   time = std::chrono::nanoseconds(static_cast<std::int64_t>(ms * 1e6));
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_whole(const Json& value, std::uint64_t least, std::uint64_t most,
-                  std::uint64_t& number) {
+Correction read_whole(const Json& value, std::uint64_t least, std::uint64_t most,
+                      std::uint64_t& number) {
   const bool is_whole = value.is_number_unsigned();
   number = is_whole ? value.get<std::uint64_t>() : 0;
-  if (is_whole && number >= least && number <= most) return kGood;
+  if (is_whole && number >= least && number <= most) return kFieldIsGood;
   return fmt::format("a whole number from {} to {}", least, most);
 }
 
-Wanted read_to(const Json& value, PipeCommand& command) {
+Correction read_to(const Json& value, PipeCommand& command) {
   std::uint64_t pid = 0;
   const bool is_pid = !read_whole(value, 1, (1U << 24) - 1, pid);
   const auto* name = value.get_ptr<const std::string*>();
   if (!is_pid && (name == nullptr || name->empty())) return "the name of an agent, or its pid";
   command.to = is_pid ? std::to_string(pid) : *name;
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_rank(const Json& value, PipeCommand& command) {
+Correction read_rank(const Json& value, PipeCommand& command) {
   const auto* word = value.get_ptr<const std::string*>();
   const std::string text = word != nullptr ? *word : value.is_number_integer() ? value.dump() : "";
   const auto rank = parse_rank(text);
   if (!rank) return "critical, high, normal, low or an integer of 32 bits";
   command.rank = *rank;
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_base64(const Json& value, PipeCommand& command) {
+Correction read_base64(const Json& value, PipeCommand& command) {
   const auto* text = value.get_ptr<const std::string*>();
   auto bytes = text != nullptr ? from_base64(*text) : std::nullopt;
   if (!bytes) return "a string in base64 with its padding";
   command.body = std::move(*bytes);
-  return kGood;
+  return kFieldIsGood;
 }
 
-Wanted read_group(const Json& value, PipeCommand& command) {
+Correction read_group(const Json& value, PipeCommand& command) {
   const auto& roles = control::kAgentRoleWords;
   const std::string group = value.is_string() ? value.get<std::string>() : "";
   const bool is_kin = group == "all" || group == "children" || group == "subtree";
@@ -146,19 +146,19 @@ Wanted read_group(const Json& value, PipeCommand& command) {
     return "all, children, subtree or a role: " + control::agent_roles();
   }
   command.group = group;
-  return kGood;
+  return kFieldIsGood;
 }
 
-using Read = Wanted (*)(const Json& value, PipeCommand& command);
+using ReadField = Correction (*)(const Json& value, PipeCommand& command);
 
-constexpr std::array<std::pair<std::string_view, Read>, 18> kFields = {{
-    {"id", [](const Json& v, PipeCommand& c) { return read_id(v, c.id); }},
+constexpr std::array<std::pair<std::string_view, ReadField>, 18> kPipeFields = {{
+    {"id", [](const Json& v, PipeCommand& c) { return read_message_id(v, c.id); }},
     {"to", read_to},
     {"body",
-     [](const Json& v, PipeCommand& c) -> Wanted {
+     [](const Json& v, PipeCommand& c) -> Correction {
        if (!v.is_string()) return "a string; bytes that are no text go into body_base64";
        c.body = v.get<std::string>();
-       return kGood;
+       return kFieldIsGood;
      }},
     {"body_base64", read_base64},
     {"rank", read_rank},
@@ -167,11 +167,11 @@ constexpr std::array<std::pair<std::string_view, Read>, 18> kFields = {{
     {"ttl_ms",
      [](const Json& v, PipeCommand& c) {
        std::uint64_t ttl = 0;
-       Wanted wanted = read_whole(v, 1, std::numeric_limits<std::uint32_t>::max(), ttl);
+       Correction wanted = read_whole(v, 1, std::numeric_limits<std::uint32_t>::max(), ttl);
        c.ttl_ms = static_cast<std::uint32_t>(ttl);
        return wanted;
      }},
-    {"reply_to", [](const Json& v, PipeCommand& c) { return read_id(v, c.reply_to); }},
+    {"reply_to", [](const Json& v, PipeCommand& c) { return read_message_id(v, c.reply_to); }},
     {"requires_ack", [](const Json& v, PipeCommand& c) { return read_bool(v, c.requires_ack); }},
     {"leave", [](const Json& v, PipeCommand& c) { return read_bool(v, c.leave); }},
     {"copies", [](const Json& v, PipeCommand& c) { return read_bool(v, c.copies); }},
@@ -182,26 +182,26 @@ constexpr std::array<std::pair<std::string_view, Read>, 18> kFields = {{
     {"room_ms",
      [](const Json& v, PipeCommand& c) { return read_milliseconds(v, kLongestRoomMs, c.room); }},
     {"of",
-     [](const Json& v, PipeCommand& c) -> Wanted {
+     [](const Json& v, PipeCommand& c) -> Correction {
        if (v.is_null()) return "the seq of the command that is to end";
        c.of = v;
-       return kGood;
+       return kFieldIsGood;
      }},
     {"group", read_group},
     {"limit",
      [](const Json& v, PipeCommand& c) {
        std::uint64_t limit = 0;
-       Wanted wanted = read_whole(v, 1, kMostItems, limit);
+       Correction wanted = read_whole(v, 1, kMostListed, limit);
        c.limit = limit;
        return wanted;
      }},
-    {"seq", [](const Json&, PipeCommand&) -> Wanted { return kGood; }},
+    {"seq", [](const Json&, PipeCommand&) -> Correction { return kFieldIsGood; }},
 }};
 
-Read reader_of(std::string_view name) {
-  const auto* found = std::find_if(kFields.begin(), kFields.end(),
+ReadField reader_of(std::string_view name) {
+  const auto* found = std::find_if(kPipeFields.begin(), kPipeFields.end(),
                                    [&](const auto& field) { return field.first == name; });
-  return found == kFields.end() ? nullptr : found->second;
+  return found == kPipeFields.end() ? nullptr : found->second;
 }
 
 // ---- Lines --------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ std::string fields_text(const VerbRow& row) {
 
 std::string verbs_text() {
   std::string text;
-  for (const VerbRow& row : kVerbs) text.append(text.empty() ? "" : ", ").append(row.name);
+  for (const VerbRow& row : kPipeVerbs) text.append(text.empty() ? "" : ", ").append(row.name);
   return text;
 }
 
@@ -235,7 +235,7 @@ tl::expected<Json, std::string> parse_object(std::string_view line) {
     }
     if (object.is_object()) return object;
     return tl::unexpected(fmt::format(
-        "is no JSON object but {}: write one like {{\"do\":\"receive\"}}", shown(object)));
+        "is no JSON object but {}: write one like {{\"do\":\"receive\"}}", value_text(object)));
   } catch (const Json::parse_error& error) {
     return tl::unexpected(
         fmt::format("is no JSON: byte {} of {} is wrong; write one object in UTF-8 on each line",
@@ -246,7 +246,7 @@ tl::expected<Json, std::string> parse_object(std::string_view line) {
 }
 
 /// What is wrong with the fields together, empty if nothing is.
-std::string clash(const PipeCommand& command, const Json& object) {
+std::string field_clash(const PipeCommand& command, const Json& object) {
   if (object.contains("body") && object.contains("body_base64")) {
     return "has body and body_base64: give one of them";
   }
@@ -278,37 +278,38 @@ SendOptions PipeCommand::options() const {
 
 tl::expected<PipeCommand, PipeRefusal> parse_command(std::string_view line) {
   const auto object = parse_object(line);
-  if (!object) return Refused({nullptr, object.error()});
+  if (!object) return LineRefused({nullptr, object.error()});
   PipeCommand command;
   command.seq = object->value("seq", Json(nullptr));
-  const auto refuse = [&](std::string text) { return Refused({command.seq, std::move(text)}); };
+  const auto refuse = [&](std::string text) { return LineRefused({command.seq, std::move(text)}); };
 
   const auto word = object->find("do");
   if (word == object->end()) return refuse("has no field \"do\": it is one of " + verbs_text());
-  const auto* row = std::find_if(kVerbs.begin(), kVerbs.end(),
+  const auto* row = std::find_if(kPipeVerbs.begin(), kPipeVerbs.end(),
                                  [&](const VerbRow& each) { return *word == each.name; });
-  if (row == kVerbs.end()) {
-    return refuse(fmt::format("\"do\" is {}: it must be one of {}", shown(*word), verbs_text()));
+  if (row == kPipeVerbs.end()) {
+    return refuse(
+        fmt::format("\"do\" is {}: it must be one of {}", value_text(*word), verbs_text()));
   }
   command.verb = row->verb;
-  for (const std::string& name : words_of(row->needs)) {
+  for (const std::string& name : field_names(row->needs)) {
     if (object->contains(name)) continue;
     return refuse(fmt::format("`{}` needs the field \"{}\"", row->name, name));
   }
   const std::string known = fields_text(*row);
   for (const auto& [name, value] : object->items()) {
     if (name == "do") continue;
-    if (!has_word(known, name)) {
+    if (!has_field_name(known, name)) {
       return refuse(fmt::format("`{}` has no field {}: its fields are {}", row->name,
-                                shown(Json(name)), known));
+                                value_text(Json(name)), known));
     }
-    const Wanted wanted = reader_of(name)(value, command);
+    const Correction wanted = reader_of(name)(value, command);
     if (wanted) {
       return refuse(fmt::format("\"{}\" of `{}` is {}: it must be {}", name, row->name,
-                                shown(value), *wanted));
+                                value_text(value), *wanted));
     }
   }
-  const std::string wrong = clash(command, *object);
+  const std::string wrong = field_clash(command, *object);
   if (!wrong.empty()) return refuse(fmt::format("`{}` {}", row->name, wrong));
   return command;
 }

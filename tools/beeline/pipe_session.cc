@@ -16,20 +16,20 @@ namespace beeline::cli {
 namespace {
 
 // A look without reason, in case that everything else failed; the same as the library's own.
-constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::seconds(10);
 constexpr std::size_t kMostReceiving = 1024;
 // No message answers that one.
 constexpr Filter kNothing{.reply_to = std::numeric_limits<MessageId>::max()};
 constexpr std::string_view kNotHeld = "not_held";
 
-Filter filter_of(const PipeCommand& command) {
+Filter filter_of_command(const PipeCommand& command) {
   Filter filter;
   filter.type = command.type;
   filter.channel = command.channel;
   return filter;
 }
 
-Group group_of(const PipeCommand& command) {
+Group group_of_command(const PipeCommand& command) {
   if (command.group == "all") return Group::all();
   if (command.group == "children") return Group::children();
   return command.group == "subtree" ? Group::subtree() : Group::role(command.group);
@@ -39,7 +39,7 @@ Deadline deadline_of(const PipeCommand& command, std::chrono::nanoseconds otherw
   return after(command.timeout.value_or(otherwise));
 }
 
-Json item_json(const InboxItem& item) {
+Json inbox_item_json(const InboxItem& item) {
   const char* const place = item.dead      ? "dead"
                             : item.leased  ? "leased"
                             : item.stashed ? "stashed"
@@ -223,7 +223,8 @@ void PipeSession::ask(const PipeCommand& command, bool for_ack) {
 }
 
 void PipeSession::broadcast(const PipeCommand& command) {
-  const auto deliveries = agent_->broadcast(group_of(command), command.body, command.options());
+  const auto deliveries =
+      agent_->broadcast(group_of_command(command), command.body, command.options());
   succeed(command.seq, deliveries_json(deliveries));
 }
 
@@ -258,8 +259,8 @@ void PipeSession::cancel_command(const PipeCommand& command) {
 
 void PipeSession::list(const PipeCommand& command) {
   Json items = Json::array();
-  for (const InboxItem& item : agent_->inbox(command.limit, filter_of(command))) {
-    items.push_back(item_json(item));
+  for (const InboxItem& item : agent_->inbox(command.limit, filter_of_command(command))) {
+    items.push_back(inbox_item_json(item));
   }
   succeed(command.seq, {{"messages", std::move(items)}});
 }
@@ -273,7 +274,7 @@ std::optional<Deadline> PipeSession::turn() {
   tell_notices();
   if (!next) return std::nullopt;
   end_overdue();
-  Deadline latest = std::min(*next, after(kLongestSleep));
+  Deadline latest = std::min(*next, after(kLongestTurn));
   for (const Receiving& receiving : receiving_) latest = std::min(latest, receiving.deadline);
   return latest;
 }
@@ -309,7 +310,7 @@ bool PipeSession::hand_out_once() {
 bool PipeSession::try_hand_out(const Receiving& receiving) {
   const PipeCommand& command = receiving.command;
   for (;;) {
-    auto message = agent_->try_receive(filter_of(command));
+    auto message = agent_->try_receive(filter_of_command(command));
     if (!message) return false;
     if (message->is_copy() && !command.copies) {
       message->done();

@@ -51,9 +51,10 @@ void carry_out(PipeSession& session, const PipeInput::Line& line) {
   session.refuse(command.error().seq, "invalid", where + command.error().text);
 }
 
-class Pipe {
+class PipeLoop {
  public:
-  Pipe(Agent agent, Signals& signals) : signals_(signals), session_(std::move(agent), output_) {}
+  PipeLoop(Agent agent, Signals& signals)
+      : signals_(signals), session_(std::move(agent), output_) {}
 
   ExitCode run() {
     for (;;) {
@@ -129,7 +130,7 @@ class Pipe {
   PipeSession session_;
 };
 
-ExitCode pipe(const Context& context, const PipeArguments& arguments) {
+ExitCode run_pipe(const Context& context, const PipeArguments& arguments) {
   auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return complain(signals.error());
   AttachOptions options = attach_options(context);
@@ -140,7 +141,7 @@ ExitCode pipe(const Context& context, const PipeArguments& arguments) {
   options.max_attempts = arguments.max_attempts;
   auto agent = attach(context, options);
   if (!agent) return complain(agent.error());
-  return Pipe(std::move(*agent), *signals).run();
+  return PipeLoop(std::move(*agent), *signals).run();
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ void add_pipe_verb(CLI::App& app, Context& context) {
       "if the pipe is killed it comes again as another attempt. Exits with 0 at the end of stdin\n"
       "and after a signal, with 1 if nobody reads stdout, with 3 if the name is taken or the hive\n"
       "went down.");
-  verb->callback([&context, arguments] { context.exit = pipe(context, *arguments); });
+  verb->callback([&context, arguments] { context.exit = run_pipe(context, *arguments); });
 }
 
 }  // namespace beeline::cli
