@@ -25,7 +25,7 @@ std::optional<bool> takes_more(std::chrono::milliseconds wait) {
 }  // namespace
 
 bool PipeInput::read() {
-  std::array<char, 64 * 1024> bytes;
+  std::array<char, 64 * 1024> bytes{};
   const ssize_t count = ::read(STDIN_FILENO, bytes.data(), bytes.size());
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   has_ended_ = count <= 0;

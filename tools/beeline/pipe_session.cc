@@ -71,7 +71,7 @@ PipeSession::PipeSession(Agent agent, PipeOutput& output)
 
 // ---- Results ------------------------------------------------------------------------------------
 
-void PipeSession::succeed(const Json& seq, Json rest) {
+void PipeSession::succeed(const Json& seq, const Json& rest) {
   Json line{{"seq", seq}, {"ok", true}};
   line.update(rest);
   output_.add(line);
@@ -210,7 +210,7 @@ void PipeSession::ask(const PipeCommand& command, bool for_ack) {
     if (!ack) return fail(asked.seq, ack.error());
     Json rest{{"id", id_text(asked.id)}, {"status", to_string(ack->status)}};
     set_body(rest, ack->reply);
-    succeed(asked.seq, std::move(rest));
+    succeed(asked.seq, rest);
   };
   const Deadline deadline = deadline_of(command, kRequestPatience);
   const auto try_once = [&] {
@@ -262,7 +262,7 @@ void PipeSession::list(const PipeCommand& command) {
   for (const InboxItem& item : agent_->inbox(command.limit, filter_of_command(command))) {
     items.push_back(inbox_item_json(item));
   }
-  succeed(command.seq, {{"messages", std::move(items)}});
+  succeed(command.seq, {{"messages", items}});
 }
 
 // ---- What comes ---------------------------------------------------------------------------------

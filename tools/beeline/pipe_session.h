@@ -57,7 +57,7 @@ class PipeSession {
     bool leave = false;
   };
 
-  void succeed(const Json& seq, Json rest = Json::object());
+  void succeed(const Json& seq, const Json& rest = Json::object());
   void fail(const Json& seq, const Error& error);
   void fail(const PipeCommand& command, const SendResult& result, std::string_view to);
 
