@@ -313,6 +313,9 @@ TEST_F(ShmDump, VerifyNamesTheFirstBrokenInvariant) {
       outcome.out.find("link-7-1000-1-9: link.string_count at offset 516: found 300, limit 255"),
       std::string::npos)
       << outcome.out;
+  const Outcome table = of_hive("");
+  EXPECT_NE(table.out.find("BROKEN link.string_count\n"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("; 1 BROKEN: see shm-dump --verify\n"), std::string::npos) << table.out;
 }
 
 TEST_F(ShmDump, ExitCodesAndErrorsSayWhatToDo) {
