@@ -103,8 +103,8 @@ std::string status_text(const Survey& survey, const std::string& socket,
   const auto& agents = survey.agents();
   const auto stuck = std::count_if(agents.begin(), agents.end(),
                                    [&](const auto& agent) { return survey.is_stuck(agent); });
-  table.add({"agents", fmt::format("{} attached, {} stopped or stuck, {} zombies",
-                                   without_coordinator(status.running), stuck, status.away)});
+  table.add({"agents", fmt::format("{} attached, {} zombies, {} stopped or stuck",
+                                   without_coordinator(status.running), status.away, stuck)});
   table.add({"numbers", numbers_text(status)});
   table.add({"links", fmt::format("{}, {} quarantined", status.links, status.quarantined_links)});
   table.add({"clients", fmt::format("{}, {} dropped", status.clients, status.dropped_clients)});
