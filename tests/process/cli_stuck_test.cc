@@ -248,6 +248,28 @@ TEST_F(CliNamespace, WhatCannotBeReadFromThereIsSaidToBeUnreadable) {
   }
 }
 
+// Of a process that we may not inspect the state is told all the same.
+TEST_F(CliNamespace, AUserNamespaceMayNotReadTheSegments) {
+  Program living(with_program({"reply", "living", "--echo"}));
+  wait_for_agent("living");
+  const std::string program = std::string(std::getenv("BEELINE_BIN")) + "/beeline";
+  const auto outside = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"/usr/bin/unshare", "--user", "--map-root-user", program});
+    return run(std::move(words));
+  };
+  const json status = json::parse(outside({"status", "--json"}).out, nullptr, false);
+  ASSERT_TRUE(status.is_object());
+  EXPECT_TRUE(contains(status.at("accounts_error"), "may not inspect")) << status;
+  EXPECT_EQ(inbox_of(status, "living").at("balanced"), nullptr);
+  EXPECT_EQ(inbox_of(status, "living").at("process_error"), nullptr);
+  for (const std::vector<std::string>& list :
+       {std::vector<std::string>{"dlq", "ls"}, {"inbox", "living"}}) {
+    const Outcome refused = outside(list);
+    EXPECT_EQ(refused.code, 7) << refused.err;
+    EXPECT_TRUE(contains(refused.err, "may not inspect")) << refused.err;
+  }
+}
+
 // An agent there has segments of its own, which its namespace shows.
 TEST_F(CliNamespace, TheAccountOfAnotherAgentIsNotTakenForEmpty) {
   make_away("worker");

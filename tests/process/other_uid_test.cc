@@ -413,6 +413,11 @@ BEELINE_ROLE(member) {
   EXPECT_TRUE(says(status.out, "unreadable")) << status.out;
   const Outcome json = run({"beeline", "status", "--json"});
   EXPECT_TRUE(says(json.out, "\"accounts_error\":\"")) << json.out;
+  EXPECT_TRUE(says(json.out, "\"balanced\":null")) << json.out;
+  const Outcome info = run({"beeline", "info", "victim", "--json"});
+  EXPECT_TRUE(says(info.out, "\"accounts_error\":\"")) << info.out;
+  EXPECT_TRUE(says(info.out, "\"inbox\":null")) << info.out;
+  EXPECT_TRUE(says(info.out, "\"process_error\":null")) << info.out;
 
   // Its own letters it may order by name, while it makes calls.
   for (const char* order : {"requeue", "purge"}) {

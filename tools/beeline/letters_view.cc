@@ -107,8 +107,17 @@ void note_gap(const HiveAccounts& accounts, std::optional<std::uint32_t> wanted,
 Result<Letters> find_letters(control::Client& client, std::string_view hive,
                              const std::string& agent) {
   const auto accounts = read_accounts(client, hive);
-  if (!accounts) return tl::unexpected(accounts.error());
-  return find_letters(client, hive, agent, *accounts);
+  if (accounts) return find_letters(client, hive, agent, *accounts);
+  if (accounts.error().code != ErrorCode::kDenied) return tl::unexpected(accounts.error());
+  // Those that the coordinator holds may be visible all the same, as in the sum of `status`.
+  const auto agents = client.list_all();
+  if (!agents) return tl::unexpected(agents.error());
+  auto letters =
+      find_letters(client, hive, agent, unreadable_accounts(*agents, accounts.error().text));
+  if (!letters && letters.error().code == ErrorCode::kDenied) {
+    return tl::unexpected(accounts.error());
+  }
+  return letters;
 }
 
 Result<Letters> find_letters(control::Client& client, std::string_view hive,

@@ -60,7 +60,7 @@ std::string letters_text(const StatusAnswer& status, const Result<Letters>& lett
       fmt::format("{} in `beeline dlq ls`; of agents that ended: {} taken over, {} kept",
                   letters->list.size(), status.dead_letters, status.dead_letters_kept);
   if (letters->unreadable != 0) {
-    text += fmt::format("; those of {} agents are {}", letters->unreadable, kUnreadable);
+    text += fmt::format("; {}: those of {} agents", kUnreadable, letters->unreadable);
   }
   return text;
 }

@@ -26,22 +26,25 @@ enum class Sight : std::uint8_t {
   kUnknown,  ///< a call failed: whoever reads the segments says what
 };
 
+/// The errno of a call that looked into the process.
+Sight sight_after(int failure) {
+  if (failure == ENOENT) return Sight::kAnother;
+  return failure == EACCES || failure == EPERM ? Sight::kRefused : Sight::kUnknown;
+}
+
 /// The keeper is the process that has the lock file open.
 Sight look_for_lock(pid_t pid, const std::string& lock_path) {
   struct stat lock {};
   if (::stat(lock_path.c_str(), &lock) != 0) return Sight::kUnknown;
   const std::string path = fmt::format("/proc/{}/fd", pid);
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir(path.c_str()));
-  if (folder == nullptr) {
-    if (errno == ENOENT) return Sight::kAnother;
-    return errno == EACCES || errno == EPERM ? Sight::kRefused : Sight::kUnknown;
-  }
+  if (folder == nullptr) return sight_after(errno);
   errno = 0;
   while (const dirent* entry = ::readdir(folder.get())) {
     struct stat found {};
     const bool is_there = ::stat(fmt::format("{}/{}", path, entry->d_name).c_str(), &found) == 0;
     if (is_there && found.st_dev == lock.st_dev && found.st_ino == lock.st_ino) return Sight::kSeen;
-    if (!is_there && errno != ENOENT) return Sight::kUnknown;
+    if (!is_there && errno != ENOENT) return sight_after(errno);
     errno = 0;
   }
   return errno == 0 ? Sight::kAnother : Sight::kUnknown;
@@ -60,7 +63,7 @@ std::string why_keeper_is_hidden(const control::HivePaths& paths) {
     case Sight::kRefused:
       return fmt::format(
           "we, uid {}, may not inspect process {}, the keeper of hive '{}': ask as "
-          "its user or as root",
+          "its user or as root, in its user namespace",
           ::geteuid(), holder->pid, paths.hive);
     case Sight::kAnother:
       break;
