@@ -10,13 +10,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cerrno>  // and program_invocation_name
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "src/os/error.h"
 #include "src/os/process.h"
 #include "tools/beeline/kin.h"
+#include "tools/beeline/output.h"
 #include "tools/beeline/signals.h"
 
 namespace beeline::cli {
@@ -25,6 +30,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kCommandGrace(kCommandGraceSeconds);
+// As a shell would say it.
+constexpr int kNotStarted = 126;
 // A process may start another one while it is killed: so we look again.
 constexpr std::chrono::milliseconds kKillPause(10);
 
@@ -44,6 +51,19 @@ constexpr std::chrono::milliseconds kKillPause(10);
   ::_exit(127);
 }
 
+/// A guard outlives those who end all `beeline reply` by their name or by their arguments: these
+/// are overwritten where the kernel reads them.
+void take_own_name() {
+  constexpr std::string_view kName = "command-guard";
+  (void)::prctl(PR_SET_NAME, kName.data());
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const auto length = static_cast<std::size_t>(
+      std::distance(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  char* arguments = program_invocation_name;  // the first of them; the others follow
+  std::fill_n(arguments, length, '\0');
+  if (kName.size() < length) std::copy_n(kName.data(), kName.size(), arguments);
+}
+
 class Guard {
  public:
   Guard(pid_t leader, os::UniqueFd line, Signals signals)
@@ -58,7 +78,10 @@ class Guard {
       if (phase_ == Phase::kEnding && Clock::now() >= kill_at_) phase_ = Phase::kKilling;
       if (phase_ == Phase::kKilling && kin_.look()) kin_.signal(SIGKILL);
       if (status_ && has_ended_well()) report();
-      if (status_ && (!has_children || !kin_.look())) return report();
+      if (status_ && (!has_children || !kin_.look())) {
+        reap();  // what has just ended
+        return report();
+      }
       wait();
     }
   }
@@ -156,9 +179,9 @@ class Guard {
 void guard_command(const CommandLine& command, GuardEnds ends) {
   const std::array<int, 4> kept{ends.line.get(), ends.input.get(), ends.output.get(), ends.lease};
   (void)os::close_all_but(kept);
-  // Not the terminal's to signal, and not of the name by which somebody ends all of us.
-  (void)::setpgid(0, 0);
-  (void)::prctl(PR_SET_NAME, "command-guard");
+  take_own_name();
+  (void)::setpgid(0, 0);  // not the terminal's to signal
+  ::signal(SIGCHLD, SIG_DFL);
   // What the command leaves behind becomes our child, so that we can end it and see its end.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto signals = Signals::block({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP});
@@ -166,7 +189,12 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
   for (const auto& [name, value] : command.environment) ::setenv(name.c_str(), value.c_str(), 1);
   const pid_t self = ::getpid();
   const pid_t leader = ::fork();
-  if (leader < 0) ::_exit(1);
+  if (leader < 0) {
+    (void)complain(os::system_failure("cannot fork to run the command").value());
+    const GuardReport report{W_EXITCODE(kNotStarted, 0), 0};
+    (void)::send(ends.line.get(), &report, sizeof report, MSG_NOSIGNAL);
+    ::_exit(1);
+  }
   if (leader == 0) become_shell(command.text.c_str(), ends, self);
   (void)::setpgid(leader, leader);  // whoever of us is first
   ends.input.reset();

@@ -1,6 +1,7 @@
 #include "tools/beeline/reply_service.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include <algorithm>
@@ -157,9 +158,11 @@ void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcom
       return put_back(job.message, fmt::format("the command exited with {}", outcome.status));
     case GuardedCommand::End::kStopped: {
       const bool reads = outcome.stop == SIGTTIN || outcome.stop == SIGTTOU;
+      const char* signal = ::sigabbrev_np(outcome.stop);
       return reject(
           job.message,
-          fmt::format("the command was stopped ({}) and ended{}", ::strsignal(outcome.stop),
+          fmt::format("the command was stopped by SIG{} and ended{}",
+                      signal != nullptr ? signal : "?",
                       reads ? ": a command has no terminal, only the message on its stdin" : ""));
     }
     case GuardedCommand::End::kTooBig:
