@@ -367,10 +367,16 @@ void PipeSession::tell_notices() {
   }
 }
 
-std::size_t PipeSession::leave(std::string_view why, std::string_view text) {
+std::size_t PipeSession::leave(Ending ending, std::string_view why, std::string_view text) {
   if (!agent_) return 0;
   const std::size_t count = held_.size();
-  for (auto& [id, held] : held_) held.message.put_back();
+  for (auto& [id, held] : held_) {
+    if (ending == Ending::kOfProgram) {
+      held.message.requeue();
+    } else {
+      held.message.put_back();
+    }
+  }
   held_.clear();
   for (const auto& [ticket, asked] : asked_) {
     if (!asked.leave) (void)agent_->cancel(asked.to, asked.id);

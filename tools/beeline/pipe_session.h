@@ -37,9 +37,11 @@ class PipeSession {
   /// Whether the hive goes down.
   [[nodiscard]] bool has_shut_down() const { return has_shut_down_; }
 
-  /// Puts back what is held, takes back what was asked, leaves the hive and then says why. Returns
-  /// the number of messages that were held.
-  std::size_t leave(std::string_view why, std::string_view text);
+  /// Puts back what is held, takes back what was asked, leaves the hive and then says why. A
+  /// program that has ended with messages in hand may have died of one: each is a failed attempt
+  /// then. Returns how many were held.
+  enum class Ending { kOfPipe, kOfProgram };
+  std::size_t leave(Ending ending, std::string_view why, std::string_view text);
 
  private:
   struct Receiving {

@@ -64,14 +64,13 @@ class PipeLoop {
       const Ready ready = wait(*next);
       if (ready.output_is_gone) return end_of_reader();
       if (const auto signal = signals_.take()) {
-        return end(ExitCode::kOk, "signal",
+        return end(PipeSession::Ending::kOfPipe, ExitCode::kOk, "signal",
                    fmt::format("the pipe got signal {} ({})", signal->number,
                                ::strsignal(signal->number)));
       }
       if (ready.has_input && !read()) {
-        // What is there already is handed out, to be put back; who asked is told so.
-        (void)session_.turn();
-        return end(ExitCode::kOk, "input", "stdin of the pipe has ended");
+        return end(PipeSession::Ending::kOfProgram, ExitCode::kOk, "input",
+                   "stdin of the pipe has ended");
       }
     }
   }
@@ -102,26 +101,38 @@ class PipeLoop {
     return goes_on;
   }
 
-  ExitCode end(ExitCode code, std::string_view why, std::string_view text) {
-    const std::size_t held = session_.leave(why, text);
-    return output_.finish(kLastPatience) ? code : complain_of_reader(held);
+  ExitCode end(PipeSession::Ending ending, ExitCode code, std::string_view why,
+               std::string_view text) {
+    const std::size_t held = session_.leave(ending, why, text);
+    return output_.finish(kLastPatience) ? code : complain_of_reader(ending, held);
   }
 
-  ExitCode end_of_reader() { return complain_of_reader(session_.leave("output", "")); }
+  /// A disk that is full is no fault of the program; a pipe without a reader says that it ended.
+  ExitCode end_of_reader() {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    const bool is_known = ::poll(&out, 1, 0) == 1;
+    const bool is_gone = is_known && (out.revents & (POLLERR | POLLHUP)) != 0;
+    const auto ending = is_gone ? PipeSession::Ending::kOfProgram : PipeSession::Ending::kOfPipe;
+    return complain_of_reader(ending, session_.leave(ending, "output", ""));
+  }
 
   ExitCode end_of_life() {
     const bool by_hive = session_.has_shut_down();
     const std::string text = by_hive ? "the hive went down"
                                      : "this life of the agent has ended: another process took its "
                                        "name, or the coordinator gave it up; start it again";
-    return complain(end(ExitCode::kNoCoordinator, by_hive ? "hive" : "life", text), text);
+    return complain(end(PipeSession::Ending::kOfPipe, ExitCode::kNoCoordinator,
+                        by_hive ? "hive" : "life", text),
+                    text);
   }
 
-  static ExitCode complain_of_reader(std::size_t held) {
+  static ExitCode complain_of_reader(PipeSession::Ending ending, std::size_t held) {
     std::string text = take_output_failure();
     if (text.empty()) text = "nobody reads our stdout";
+    const bool spends = ending == PipeSession::Ending::kOfProgram;
     return complain(ExitCode::kError,
-                    fmt::format("{}: {} messages are put back, no attempt is spent", text, held));
+                    fmt::format("{}: {} messages are put back, {}", text, held,
+                                spends ? "an attempt each" : "no attempt is spent"));
   }
 
   Signals& signals_;
@@ -169,9 +180,10 @@ void add_pipe_verb(CLI::App& app, Context& context) {
       "Commands: receive, done, requeue, put_back, reject, reply, send, request, broadcast, "
       "cancel,\n"
       "inbox. Events: ready, taken_back, late_answer, child_away, child_dead, end.\n"
-      "A message that was handed out is held until done, requeue, put_back or reject. When stdin\n"
-      "ends, a signal comes or nobody reads stdout, what is held is put back and spends no "
-      "attempt;\n"
+      "A message that was handed out is held until done, requeue, put_back or reject. If stdin\n"
+      "ends before that, or nobody reads stdout, the program may have died of it: it is put back "
+      "as\n"
+      "a failed attempt. A signal and the end of the hive put it back and spend no attempt;\n"
       "if the pipe is killed it comes again as another attempt. Exits with 0 at the end of stdin\n"
       "and after a signal, with 1 if nobody reads stdout, with 3 if the name is taken or the hive\n"
       "went down.");
