@@ -270,6 +270,24 @@ TEST_F(CliNamespace, AUserNamespaceMayNotReadTheSegments) {
   }
 }
 
+// The number in the lock file is that of the namespace below, and means another process here.
+TEST_F(CliNamespace, AHiveOfANamespaceBelowIsReadButNotItsProcesses) {
+  const std::string daemon = std::string(std::getenv("BEELINE_BIN")) + "/beelined";
+  Program hive(inside({daemon, "--foreground", "--log", folder_ + "/log"}));
+  for (int i = 0; i < 6000 && beeline({"status"}).code != 0; ++i) ::usleep(10'000);
+  Program living(with_program({"reply", "living", "--echo"}));
+  wait_for_agent("living");
+  const json status = good_json({"status"});
+  EXPECT_EQ(status.at("accounts_error"), nullptr);
+  EXPECT_GT(status.at("segment_bytes"), 0);
+  const json inbox = inbox_of(status, "living");
+  EXPECT_EQ(inbox.at("balanced"), true);
+  EXPECT_EQ(inbox.at("process"), nullptr);
+  EXPECT_TRUE(contains(inbox.at("process_error"), "pid namespace"));
+  EXPECT_EQ(good_json({"dlq", "ls"}), json::array());
+  (void)good({"down"});
+}
+
 // An agent there has segments of its own, which its namespace shows.
 TEST_F(CliNamespace, TheAccountOfAnotherAgentIsNotTakenForEmpty) {
   make_away("worker");

@@ -224,7 +224,11 @@ bool keeps_home(const control::ListedAgent& agent) {
 /// have taken what it was handed.
 bool has_overlooked(const control::ListedAgent& agent, const Look& look,
                     const std::vector<shm::LinkKey>& in_links) {
-  if (keeps_home(agent) && !look.homes.contains(agent.pid)) return true;
+  const auto home = look.homes.find(agent.pid);
+  if (keeps_home(agent) && home == look.homes.end()) return true;
+  // The home of a life before, or one of another hive of that name.
+  const bool runs = agent.state == shm::AgentState::kRunning;
+  if (runs && home->second.incarnation != agent.incarnation) return true;
   const auto links = look.links.find(agent.pid);
   return std::any_of(in_links.begin(), in_links.end(), [&](const shm::LinkKey& key) {
     return links == look.links.end() || !links->second.contains({key.incarnation, key.serial});

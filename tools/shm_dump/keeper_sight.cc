@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 
 #include <fmt/format.h>
@@ -52,21 +53,27 @@ Sight look_for_lock(pid_t pid, const std::string& lock_path) {
 
 }  // namespace
 
+std::optional<pid_t> find_keeper(const std::string& lock_path) {
+  const std::unique_ptr<DIR, CloseFolder> processes(::opendir("/proc"));
+  if (processes == nullptr) return std::nullopt;
+  while (const dirent* entry = ::readdir(processes.get())) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid > 0 && look_for_lock(pid, lock_path) == Sight::kSeen) return pid;
+  }
+  return std::nullopt;
+}
+
 std::string why_keeper_is_hidden(const control::HivePaths& paths) {
   const auto holder = control::read_holder(paths.lock);
   const auto is_held = os::LockFile::is_held(paths.lock);
   if (!holder || holder->pid == 0 || !is_held || !*is_held) return {};
-  switch (look_for_lock(holder->pid, paths.lock)) {
-    case Sight::kSeen:
-    case Sight::kUnknown:
-      return {};
-    case Sight::kRefused:
-      return fmt::format(
-          "we, uid {}, may not inspect process {}, the keeper of hive '{}': ask as "
-          "its user or as root, in its user namespace",
-          ::geteuid(), holder->pid, paths.hive);
-    case Sight::kAnother:
-      break;
+  const Sight sight = look_for_lock(holder->pid, paths.lock);
+  if (sight == Sight::kSeen || sight == Sight::kUnknown || find_keeper(paths.lock)) return {};
+  if (sight == Sight::kRefused) {
+    return fmt::format(
+        "we, uid {}, may not inspect process {}, the keeper of hive '{}': ask as "
+        "its user or as root, in its user namespace",
+        ::geteuid(), holder->pid, paths.hive);
   }
   return fmt::format(
       "the keeper of hive '{}' lives in another pid namespace, where it is process "

@@ -188,6 +188,7 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   if (auto good = control::check_place(*paths); !good) return tl::unexpected(good.error());
   Collector collector(paths->hive);
   std::string lock_says;
+  bool is_refused = false;  // by the process that the lock file names
   const auto holder = control::read_holder(paths->lock);
   if (!holder) {
     if (holder.error().sys_errno == EACCES) {
@@ -201,14 +202,18 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
     lock_says = fmt::format("lock file {} names no pid", paths->lock);
   } else {
     const Search search = collector.search(holder->pid);
-    if (search == Search::kRefused) return denied(*paths, holder->pid);
+    is_refused = search == Search::kRefused;
     lock_says = search == Search::kGone
                     ? fmt::format("keeper {} of lock file {} has ended", holder->pid, paths->lock)
                     : fmt::format("process {} of lock file {} holds no segment of it", holder->pid,
                                   paths->lock);
   }
   if (collector.empty()) {
+    if (const auto keeper = find_keeper(paths->lock)) (void)collector.search(*keeper);
+  }
+  if (collector.empty()) {
     const bool refused = search_all(collector, owner_of(paths->directory));
+    if (collector.empty() && is_refused) return denied(*paths, holder->pid);
     const std::string hidden = collector.empty() ? why_keeper_is_hidden(*paths) : "";
     if (!hidden.empty()) return fail(ErrorCode::kDenied, hidden);
     if (collector.empty()) return no_hive(*paths, lock_says, refused);
