@@ -399,7 +399,7 @@ void add_letters_verbs(CLI::App& app, Context& context) {
       "  beeline dlq ls worker --json | jq -r '.[] | select(.reason == \"expired\").id'\n"
       "Works for an agent that is away, and for one that has ended for good. Exits with 4 if "
       "there\n"
-      "is no such agent.");
+      "is no such agent, with 7 if letters cannot be read from here; the others are listed.");
 
   auto to_show = std::make_shared<LetterArguments>();
   auto* show_verb = add_verb(*dlq, context, "show", "Show a dead letter whole", show, to_show);

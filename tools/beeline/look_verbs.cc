@@ -171,7 +171,9 @@ void add_look_verbs(CLI::App& app, Context& context) {
       "then what lies aside: answers that a request waits for (awaited) or none does (stashed),\n"
       "orders to cancel what has not come (order), copies that go at the next look (unwanted);\n"
       "then what was handed out and is not finished (leased), then dead letters with the reason.\n"
-      "Works for an agent that is away, too. Exits with 4 if there is no such agent.");
+      "Works for an agent that is away, too. Exits with 4 if there is no such agent, with 7 if "
+      "its\n"
+      "inbox cannot be read from here.");
   inbox_verb->callback([&context, name] { context.exit = inbox(context, *name); });
 }
 
