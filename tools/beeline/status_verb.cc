@@ -169,8 +169,8 @@ void add_status_verb(CLI::App& app, Context& context) {
       "The columns of the first table are those of `beeline tree`. The second one has the account\n"
       "of each inbox: accepted = in lanes + queued + leased + done + dead. \"moving\": it changed\n"
       "during each of many looks. Only the user of the hive and root may read the accounts, and\n"
-      "only in the pid namespace of the hive; elsewhere they are unreadable, with the reason, and\n"
-      "JSON has null. Never starts a coordinator; exits with 3 if none runs.");
+      "only in the pid namespace of the hive or one above; elsewhere they are unreadable, with\n"
+      "the reason, and JSON has null. Never starts a coordinator; exits with 3 if none runs.");
   auto watch = std::make_shared<Watch>();
   add_watch_option(*status_verb, *watch);
   status_verb->callback([&context, watch] {
