@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -38,13 +42,15 @@ class CliCommand : public CliTest {
     const auto all = processes_with("TMPDIR", folder_);
     return std::find(all.begin(), all.end(), pid) != all.end();
   }
-  /// As `pkill -9 -f` would.
-  void kill_by_argument(const std::string& argument) const {
+  /// Processes of which a word of the command line begins so.
+  [[nodiscard]] std::vector<pid_t> with_word(const std::string& beginning) const {
+    std::vector<pid_t> found;
     for (const pid_t pid : processes_with("TMPDIR", folder_)) {
       std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
       const std::string words{std::istreambuf_iterator<char>(file), {}};
-      if (contains(words, argument + '\0')) (void)::kill(pid, SIGKILL);
+      if (contains('\0' + words, '\0' + beginning)) found.push_back(pid);
     }
+    return found;
   }
   static Outcome end(Program& program) {
     program.signal(SIGTERM);
@@ -87,7 +93,7 @@ TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
     (void)good({"send", "worker", "x"});
     wait_for_file("runs");
     touch("again");
-    kill_by_argument("reply");
+    for (const pid_t pid : with_word("reply")) (void)::kill(pid, SIGKILL);  // as `pkill -f` would
     EXPECT_EQ(killed.wait().code, 128 + SIGKILL);
     Outcome next;
     do {
@@ -97,6 +103,34 @@ TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
     EXPECT_FALSE(exists("twice")) << command;
     for (const char* name : {"/runs", "/again", "/twice"}) std::filesystem::remove(folder_ + name);
   }
+}
+
+TEST_F(CliCommand, TheNextWaitsForAGuardAndSaysSo) {
+  make_away("worker");
+  (void)good({"send", "worker", "x"});
+  // What a guard holds while something of its command runs.
+  struct stat hive {};
+  ASSERT_EQ(::stat(directory_.c_str(), &hive), 0);
+  const auto pid = good_json({"info", "worker"}).at("pid").get<int>();
+  const std::string name = "beeline-commands/" + std::to_string(hive.st_dev) + '.' +
+                           std::to_string(hive.st_ino) + '/' + std::to_string(::geteuid()) + '/' +
+                           std::to_string(pid);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(&address.sun_path[1], sizeof address.sun_path - 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  const int guard = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(guard, reinterpret_cast<const sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::listen(guard, 1), 0);
+
+  Program next({"/bin/sh", "-c",
+                "exec $BEELINE_BIN/beeline reply worker --count 1 --command 'touch $TMPDIR/next' "
+                "2>&1"});
+  next.wait_for("waits until the commands of an earlier `beeline reply worker` have ended");
+  EXPECT_FALSE(exists("next"));
+  ::close(guard);
+  EXPECT_EQ(next.wait().code, 0);
+  EXPECT_TRUE(exists("next"));
 }
 
 TEST_F(CliCommand, OneThatTakesTooLongIsEndedAndItsAskerTold) {

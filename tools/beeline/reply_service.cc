@@ -183,7 +183,10 @@ void ReplyService::finish_ended(Job& job) {
                     "the message was taken back by its sender, so its command was "
                     "ended");
     case Reason::kShutdown:
-      return put_back(job.message, "the hive went down, so the command was ended");
+      (void)complain(ExitCode::kNoCoordinator,
+                     fmt::format("message {}: the hive went down, so the command was ended",
+                                 id_text(job.message.id())));
+      return job.message.requeue();
     case Reason::kSignal:
     case Reason::kNone:
       return put_back(job.message, "stopped by a signal");
