@@ -33,7 +33,8 @@ constexpr std::chrono::seconds kCommandGrace(kCommandGraceSeconds);
 // As a shell would say it.
 constexpr int kNotStarted = 126;
 // A process may start another one while it is killed: so we look again.
-constexpr std::chrono::milliseconds kKillPause(10);
+constexpr std::chrono::milliseconds kFirstKillPause(10);
+constexpr std::chrono::milliseconds kLongestKillPause(1000);  // what is another user's stays
 
 /// The child, between fork and exec.
 [[noreturn]] void become_shell(const char* command, const GuardEnds& ends, pid_t parent) {
@@ -157,7 +158,10 @@ class Guard {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(kill_at_ - Clock::now());
       limit = std::max(left, std::chrono::milliseconds(0));
     }
-    if (phase_ == Phase::kKilling) limit = kKillPause;
+    if (phase_ == Phase::kKilling) {
+      limit = kill_pause_;
+      kill_pause_ = std::min(2 * kill_pause_, kLongestKillPause);
+    }
     // The end of the line would be readable for ever.
     (void)::poll(fds.data(), is_alone_ ? 1 : 2, static_cast<int>(limit.count()));
   }
@@ -168,6 +172,7 @@ class Guard {
   Kin kin_;
   Phase phase_ = Phase::kRunning;
   Clock::time_point kill_at_;
+  std::chrono::milliseconds kill_pause_ = kFirstKillPause;
   std::optional<int> status_;  ///< of the leader, once it has ended
   int stop_ = 0;
   bool has_reported_ = false;

@@ -17,26 +17,26 @@
 namespace beeline::cli {
 namespace {
 
-struct Pair {
+struct TwoEnds {
   os::UniqueFd ours;
   os::UniqueFd theirs;
 };
 
 /// A pipe whose end at us does not block. `we_read` says which one that is.
-Result<Pair> make_pipe(bool we_read) {
+Result<TwoEnds> make_pipe(bool we_read) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
-  Pair pair{os::UniqueFd(ends[we_read ? 0 : 1]), os::UniqueFd(ends[we_read ? 1 : 0])};
-  (void)::fcntl(pair.ours.get(), F_SETFL, O_NONBLOCK);
-  return pair;
+  TwoEnds two{os::UniqueFd(ends[we_read ? 0 : 1]), os::UniqueFd(ends[we_read ? 1 : 0])};
+  (void)::fcntl(two.ours.get(), F_SETFL, O_NONBLOCK);
+  return two;
 }
 
-Result<Pair> make_line() {
+Result<TwoEnds> make_line() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return os::system_failure("cannot make a pair of sockets");
   }
-  return Pair{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
+  return TwoEnds{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
 }  // namespace

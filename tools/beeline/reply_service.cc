@@ -18,7 +18,7 @@ namespace {
 // How long a reply waits for room on its way.
 constexpr std::chrono::nanoseconds kReplyPatience = std::chrono::seconds(5);
 // A look without reason, in case that everything else failed.
-constexpr std::chrono::nanoseconds kLongestWait = std::chrono::seconds(10);
+constexpr std::chrono::nanoseconds kLongestIdle = std::chrono::seconds(10);
 // Guards kill after their grace; one that cannot is not waited for.
 constexpr std::chrono::seconds kLeftoverPatience(kCommandGraceSeconds + 1);
 
@@ -243,7 +243,7 @@ void ReplyService::wait(Deadline until) const {
   for (const Job& job : jobs_) job.command.add_to(fds);
   for (const GuardProcess& guard : leftovers_) fds.push_back({guard.fd(), POLLIN, 0});
   const auto now = std::chrono::steady_clock::now();
-  const std::chrono::nanoseconds left = until - now > kLongestWait ? kLongestWait : until - now;
+  const std::chrono::nanoseconds left = until - now > kLongestIdle ? kLongestIdle : until - now;
   const auto limit = std::chrono::ceil<std::chrono::milliseconds>(left);
   (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(limit.count(), 0)));
 }
