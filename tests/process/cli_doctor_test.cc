@@ -301,7 +301,6 @@ TEST_F(CliDoctor, ADirectoryThatItsUserMadeWiderStaysAsHeMadeIt) {
     (void)good({"down"});
   }
   // Whoever is to join may pass already; what else lies in it outlives the hive.
-  ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
   ASSERT_EQ(::mkdir((directory_ + "/mine").c_str(), 0700), 0);
   for (const mode_t mode : {0755U, 0700U}) {
     ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);

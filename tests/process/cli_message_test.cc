@@ -292,7 +292,8 @@ TEST_F(CliMessage, AReplyThatFindsNoRoomLeavesItsMessageInTheInbox) {
   // The asker is away before the replies come; a lane holds 128 of them.
   std::string lines;
   for (int i = 0; i < 400; ++i) lines += std::to_string(i) + '\n';
-  (void)good({"send", "worker", "-", "--lines", "--as", "asker", "--timeout", "60s"}, lines);
+  (void)good({"send", "worker", "-", "--lines", "--as", "asker", "--keep", "--timeout", "60s"},
+             lines);
   const auto tried_again = [](const json& inbox) {
     return std::any_of(inbox.begin(), inbox.end(),
                        [](const json& line) { return line.at("attempts") == 1; });
