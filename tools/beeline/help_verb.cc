@@ -8,6 +8,7 @@
 
 #include <beeline/version.h>
 
+#include "tools/beeline/man_page.h"
 #include "tools/beeline/output.h"
 #include "tools/beeline/usage.h"
 #include "tools/beeline/verbs.h"
@@ -15,7 +16,16 @@
 namespace beeline::cli {
 namespace {
 
-ExitCode help(CLI::App& app, const std::vector<std::string>& words) {
+/// The check of it is for those who complete command lines.
+CLI::Validator is_word() {
+  return {[](const std::string&) { return std::string(); }, "", "verb"};
+}
+
+ExitCode help(CLI::App& app, const std::vector<std::string>& words, bool is_man) {
+  if (is_man) {
+    print(man_page(app));
+    return ExitCode::kOk;
+  }
   if (words.size() == 1 && words.front() == "exit-codes") {
     print(exit_codes_text());
     return ExitCode::kOk;
@@ -50,14 +60,20 @@ ExitCode version(const Context& context) {
 void add_help_verbs(CLI::App& app, Context& context) {
   auto* help_verb = app.add_subcommand("help", "Explain a verb, or list all verbs");
   auto words = std::make_shared<std::vector<std::string>>();
-  help_verb->add_option("VERB", *words, "The verb, or exit-codes; all verbs if not given");
+  auto is_man = std::make_shared<bool>(false);
+  auto* verb =
+      help_verb->add_option("VERB", *words, "The verb, or exit-codes; all verbs if not given")
+          ->check(is_word());
+  help_verb->add_flag("--man", *is_man, "All verbs as a manual page, for `man -l`")->excludes(verb);
   help_verb->footer(
       "Examples:\n"
       "  beeline help\n"
       "  beeline help send\n"
       "  beeline help dlq requeue\n"
-      "  beeline help exit-codes");
-  help_verb->callback([&app, &context, words] { context.exit = help(app, *words); });
+      "  beeline help exit-codes\n"
+      "  beeline help --man | man -l -");
+  help_verb->callback(
+      [&app, &context, words, is_man] { context.exit = help(app, *words, *is_man); });
 
   auto* version_verb = app.add_subcommand("version", "Print the version");
   version_verb->footer("Examples:\n  beeline version\n  beeline version --json");

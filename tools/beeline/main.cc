@@ -31,7 +31,7 @@ constexpr auto kExamples =
 
 void add_global_options(CLI::App& app, Context& context) {
   app.add_option("--hive", context.hive, "Name of the hive; $BEELINE_HIVE, else \"default\"")
-      ->check(is_agent());
+      ->check(is_agent(), "hive");
   app.add_flag("--json", context.json, "Results and errors as JSON");
   app.add_option_function<std::string>(
       "--timeout",
@@ -60,6 +60,7 @@ int run(int argc, char** argv) {
   add_look_verbs(app, context);
   add_forget_verb(app, context);
   add_help_verbs(app, context);
+  add_completion_verbs(app, context);
   add_info_verb(app, context);
   add_doctor_verb(app, context);
   add_send_verbs(app, context);

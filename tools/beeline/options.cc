@@ -67,6 +67,12 @@ Result<nanoseconds> parse_duration(std::string_view text) {
                           text));
 }
 
+std::vector<std::string_view> rank_words() {
+  std::vector<std::string_view> words;
+  for (const auto& [word, rank] : kRanks) words.push_back(word);
+  return words;
+}
+
 Result<std::int32_t> parse_rank(std::string_view text) {
   for (const auto& [word, rank] : kRanks) {
     if (text == word) return rank;
@@ -121,7 +127,7 @@ CLI::Validator is_agent() {
     const auto good = control::check_utf8("name", text);
     return good ? std::string() : good.error().text;
   };
-  return {check, ""};
+  return {check, "", "agent"};
 }
 
 CLI::Validator is_message_id() {
@@ -143,8 +149,9 @@ CLI::Validator is_label(const char* what) {
 }
 
 CLI::Validator is_agent_role() {
-  return CLI::IsMember(
-      std::vector<std::string>(control::kAgentRoleWords.begin(), control::kAgentRoleWords.end()));
+  return CLI::IsMember(std::vector<std::string>(control::kAgentRoleWords.begin(),
+                                                control::kAgentRoleWords.end()))
+      .name("role");
 }
 
 void add_attach_options(CLI::App& verb, AttachArguments& arguments) {

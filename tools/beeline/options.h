@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -33,13 +34,13 @@ struct AttachArguments {
   std::string role = "worker";
 };
 
-/// What a message carries beside its body.
 /// Whom a verb that sends acts as.
 struct SenderArguments {
   std::string as;     ///< empty: a temporary agent without a name of its own
   bool keep = false;  ///< the name stays, with what comes for it
 };
 
+/// What a message carries beside its body.
 struct MessageArguments {
   std::string rank = "normal";
   std::string type;
@@ -60,13 +61,15 @@ struct MessageArguments {
 /// Of an option that names a type or a channel, which `what` says: it fits into a message.
 [[nodiscard]] CLI::Validator is_label(const char* what);
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
-void add_message_options(CLI::App& verb, MessageArguments& arguments);
 void add_sender_options(CLI::App& verb, SenderArguments& arguments);
+void add_message_options(CLI::App& verb, MessageArguments& arguments);
 
 /// "500ms", "2s", "1m", "1h", "20us"; a bare number is seconds. Errors: kInvalid.
 [[nodiscard]] Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
-/// "critical", "high", "normal", "low" or any int32. Errors: kInvalid.
+/// The ranks that have a word.
+[[nodiscard]] std::vector<std::string_view> rank_words();
+/// One of these or any int32. Errors: kInvalid.
 [[nodiscard]] Result<std::int32_t> parse_rank(std::string_view text);
 
 /// The file of a body. Errors: kSystem.

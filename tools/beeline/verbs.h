@@ -19,6 +19,7 @@ void add_status_verb(CLI::App& app, Context& context);
 void add_ls_verb(CLI::App& app, Context& context);
 void add_look_verbs(CLI::App& app, Context& context);  ///< tree, route, inbox
 void add_help_verbs(CLI::App& app, Context& context);  ///< help, version
+void add_completion_verbs(CLI::App& app, Context& context);
 void add_forget_verb(CLI::App& app, Context& context);
 void add_info_verb(CLI::App& app, Context& context);
 void add_doctor_verb(CLI::App& app, Context& context);

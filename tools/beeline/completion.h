@@ -1,0 +1,27 @@
+#pragma once
+
+// What may come next on a command line, for the completion of shells.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/beeline/options.h"
+
+namespace beeline::cli {
+
+/// The shells that there is a script for.
+inline constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
+
+struct Candidate {
+  std::string word;
+  std::string about;  ///< for people; may be empty
+};
+
+/// What the last of these words may become: verbs, options, and names of agents, hives, roles and
+/// ranks where they are wanted. The words are those after the name of the program. Reads the
+/// command line as `app` describes it; asks the hive for its agents, and never starts one.
+[[nodiscard]] std::vector<Candidate> complete(CLI::App& app, std::vector<std::string> words);
+
+}  // namespace beeline::cli

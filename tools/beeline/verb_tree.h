@@ -1,0 +1,17 @@
+#pragma once
+
+// The command line as it is described to CLI11, for what explains or completes it.
+
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace beeline::cli {
+
+/// The verbs below a verb, or below the program, in the order of its help, without hidden ones.
+[[nodiscard]] std::vector<CLI::App*> listed_verbs(CLI::App& app);
+
+/// Its own options and positional arguments, those of its option groups included.
+[[nodiscard]] std::vector<CLI::Option*> arguments_of(CLI::App& app);
+
+}  // namespace beeline::cli
