@@ -1,5 +1,5 @@
-# The installed package: headers, library, and the files for find_package and pkg-config. Programs
-# are installed by their own folders.
+# The installed package: headers, library, licence, and the files for find_package and pkg-config.
+# Programs, with what shells and man know of them, are installed by their own folders.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beeline)
@@ -17,11 +17,13 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/beelineConfigVersion.cmake
   DESTINATION ${package_dir})
 
-# A static library leaves its own dependencies to whoever links it.
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# A static library leaves its own dependencies to the program that links it.
 if(BUILD_SHARED_LIBS)
-  set(pc_static_libs "")
+  set(pc_requires "")
 else()
-  set(pc_static_libs " -lfmt")
+  set(pc_requires "fmt >= 9")
 endif()
 # The package may be moved as a whole: its prefix is found from where beeline.pc lies.
 file(RELATIVE_PATH pc_prefix
