@@ -58,7 +58,7 @@ struct AnnouncedLink : LinkAnnouncement {
 };
 using Announcement =
     std::variant<AnnouncedLink, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
-                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
+                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement, CameAnnouncement>;
 
 /// An answer that is not typed yet, with its descriptors.
 struct RawAnswer {
@@ -111,6 +111,12 @@ class Client {
   /// Asks for the announcement of a link once more. Does not wait; kFull: no room in the socket
   /// now.
   [[nodiscard]] Result<void> tell(std::uint64_t incarnation, std::uint32_t serial);
+  /// Asks to be told of an agent of this name. Does not wait, and a coordinator that is restarted
+  /// knows nothing of it; kFull: no room in the socket now.
+  [[nodiscard]] Result<void> await_name(const AwaitRequest& request) {
+    const std::lock_guard lock(*mutex_);
+    return post_now(request);
+  }
   [[nodiscard]] Result<void> detach(std::vector<std::uint32_t> empty);
   /// Registers again. `home` is -1 if nothing was provided yet. kPeerDead: this incarnation was
   /// ended (fenced, or somebody took over).

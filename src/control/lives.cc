@@ -10,6 +10,7 @@
 #include "src/control/foreign_check.h"
 #include "src/control/identity.h"
 #include "src/control/links.h"
+#include "src/control/name_search.h"
 #include "src/control/names.h"
 #include "src/control/records.h"
 #include "src/os/clock.h"
@@ -152,6 +153,34 @@ void forget_new_agent(Hive& hive, Agent& agent) {
   hive.registry.remove_agent(agent.pid);
 }
 
+/// Whether the agent is the one that this life waits for.
+bool is_awaited(const Life& waiting, const AgentNode& node) {
+  if (waiting.awaited.name.empty() || node.state == shm::AgentState::kDead) return false;
+  if (waiting.awaited.process && node.state == shm::AgentState::kAway) return false;
+  NameSearch search(waiting.awaited.name, waiting.uid);
+  search.offer(node.pid, node.name, node.uid);
+  return search.found() != kNoPid;
+}
+
+void tell_of(Hive& hive, Life& waiting, const AgentNode& node) {
+  const AwaitRequest awaited = std::exchange(waiting.awaited, {});
+  hive.announce(waiting, CameAnnouncement{node.pid, awaited.name});
+}
+
+/// Tells everybody who waits for this agent.
+void tell_who_waits(Hive& hive, const AgentNode& node) {
+  std::vector<Pid> waiting;  // a packet that finds no room may end the life that it is for
+  for (const auto& [pid, agent] : hive.registry.agents()) {
+    const Life* life = agent.living();
+    if (life != nullptr && is_awaited(*life, node)) waiting.push_back(pid);
+  }
+  for (const Pid pid : waiting) {
+    const Agent* agent = hive.registry.agent(pid);
+    Life* life = agent == nullptr ? nullptr : agent->living();
+    if (life != nullptr) tell_of(hive, *life, node);
+  }
+}
+
 /// Makes the agent's new life known: keeper, directory, pidfd.
 Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_ptr<Life> life) {
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
@@ -164,6 +193,7 @@ Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_pt
   hive.refresh_record(agent);
   hive.publish_records();
   hive.refresh_word(agent);
+  tell_who_waits(hive, *hive.tree.find(agent.pid));
   return {};
 }
 
@@ -328,6 +358,17 @@ Result<void> ready(Hive& hive, const Caller& caller, std::uint64_t seq) {
   }
   hive.answer(caller, seq, OkAnswer{});
   tell_deaths(hive, *agent);
+  return {};
+}
+
+Result<void> await_name(Hive& hive, const Caller& caller, const AwaitRequest& request) {
+  if (auto target = check_target(request.name); !target) return target;
+  Agent* agent = nullptr;
+  const auto life = life_of(hive, caller, agent);
+  if (!life) return tl::unexpected(life.error());
+  (*life)->awaited = request;
+  const AgentNode* node = hive.tree.resolve(request.name, caller.uid);
+  if (node != nullptr && is_awaited(**life, *node)) tell_of(hive, **life, *node);
   return {};
 }
 

@@ -25,6 +25,11 @@ namespace beeline::control {
 /// The commit. Errors: kInvalid (nothing was provided).
 [[nodiscard]] Result<void> ready(Hive& hive, const Caller& caller, std::uint64_t seq);
 
+/// Remembers the name that an agent waits for, and tells it at once where somebody has it. Errors:
+/// kInvalid, kNoRoute (no name), kPeerDead.
+[[nodiscard]] Result<void> await_name(Hive& hive, const Caller& caller,
+                                      const AwaitRequest& request);
+
 [[nodiscard]] Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
                                   const DetachRequest& request);
 

@@ -53,6 +53,9 @@ Result<void> do_tell(Call& call, const TellRequest& request) {
   tell_link(call.hive, call.caller, request);
   return {};
 }
+Result<void> do_await(Call& call, const AwaitRequest& request) {
+  return await_name(call.hive, call.caller, request);
+}
 Result<void> do_detach(Call& call, const DetachRequest& request) {
   return detach(call.hive, call.caller, call.seq, request);
 }
@@ -263,6 +266,7 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"kept_letters", false, row<KeptLettersRequest, do_kept_letters>},
     {"kept_letter", false, row<KeptLetterRequest, do_kept_letter>},
     {"forget", false, row<ForgetRequest, do_forget>},
+    {"await", true, row<AwaitRequest, do_await>},
 }};
 
 /// After an attach or a resume an agent maps our directory before it asks for anything else, so

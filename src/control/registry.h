@@ -52,6 +52,7 @@ struct Life {
   std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
   std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
   bool told_lost = false;        // the keeper was told that it has lost its connection
+  AwaitRequest awaited;          // the agent that it waits for; no name: none
 
   [[nodiscard]] bool provided() const { return status != nullptr; }
   [[nodiscard]] bool has_process() const { return !ended && provided(); }

@@ -108,6 +108,14 @@ struct EscalateRequest {
   std::string text;
 };
 
+/// The sender waits for an agent of this name, or pid in decimal: one that is there, or that
+/// attaches later, is told with a `came` announcement, once. A later one takes its place. Not
+/// answered.
+struct AwaitRequest {
+  std::string name;
+  bool process = false;  ///< only one that has a process
+};
+
 struct ListRequest {
   std::uint32_t from = 0;  ///< the first pid
 };
@@ -158,11 +166,11 @@ struct KeptLetterRequest {
   Pid to = kNoPid;
 };
 
-using Request =
-    std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest, TellRequest,
-                 DetachRequest, ResumeRequest, ReportRequest, EscalateRequest, ListRequest,
-                 LinksRequest, StatusRequest, RouteRequest, DownRequest, LettersRequest,
-                 LettersDoneRequest, KeptLettersRequest, KeptLetterRequest, ForgetRequest>;
+using Request = std::variant<AttachRequest, ProvideRequest, ReadyRequest, OpenRequest, FadeRequest,
+                             TellRequest, DetachRequest, ResumeRequest, ReportRequest,
+                             EscalateRequest, ListRequest, LinksRequest, StatusRequest,
+                             RouteRequest, DownRequest, LettersRequest, LettersDoneRequest,
+                             KeptLettersRequest, KeptLetterRequest, ForgetRequest, AwaitRequest>;
 
 // ---- Answers ------------------------------------------------------------------------------------
 
@@ -371,9 +379,15 @@ struct LettersAnnouncement {
   std::int64_t until_ns = 0;
 };
 
+/// To an agent that waits for a name: somebody answers to it.
+struct CameAnnouncement {
+  Pid pid = kNoPid;
+  std::string name;  ///< that was waited for
+};
+
 using AnnouncedValue =
     std::variant<LinkAnnouncement, DiedAnnouncement, FadedAnnouncement, EndedAnnouncement,
-                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement>;
+                 ShutdownAnnouncement, DroppedAnnouncement, LettersAnnouncement, CameAnnouncement>;
 
 // ---- Text ---------------------------------------------------------------------------------------
 

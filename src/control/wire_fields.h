@@ -85,6 +85,8 @@ inline constexpr std::string_view kOp<KeptLetterRequest> = "kept_letter";
 template <>
 inline constexpr std::string_view kOp<ForgetRequest> = "forget";
 template <>
+inline constexpr std::string_view kOp<AwaitRequest> = "await";
+template <>
 inline constexpr std::string_view kOp<LettersAnswer> = "letters";
 template <>
 inline constexpr std::string_view kOp<KeptLettersAnswer> = "kept_letters";
@@ -92,6 +94,8 @@ template <>
 inline constexpr std::string_view kOp<KeptLetterAnswer> = "kept_letter";
 template <>
 inline constexpr std::string_view kOp<LettersAnnouncement> = "letters";
+template <>
+inline constexpr std::string_view kOp<CameAnnouncement> = "came";
 
 // ---- What is in each packet ---------------------------------------------------------------------
 
@@ -385,6 +389,16 @@ void fields(V& v, KeptLettersAnswer& r) {
 template <class V>
 void fields(V& v, KeptLetterAnswer& r) {
   v("letter", r.letter);
+}
+template <class V>
+void fields(V& v, AwaitRequest& r) {
+  v("name", r.name);
+  v.maybe("process", r.process);
+}
+template <class V>
+void fields(V& v, CameAnnouncement& r) {
+  v("pid", r.pid);
+  v("name", r.name);
 }
 template <class V>
 void fields(V& v, LettersAnnouncement& r) {

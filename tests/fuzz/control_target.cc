@@ -86,6 +86,7 @@ Request make_request(Feed& feed, const Caller& caller) {
     case 12:
       return RouteRequest{text(), text()};
     case 13:
+      if (number() == 0) return AwaitRequest{text(), number() % 2 == 0};
       return ForgetRequest{text(), number() % 2 == 0};
     case 14:
       return LettersRequest{number(), number() % 2 == 0 ? "purge" : "requeue", life(), number(), 0};
