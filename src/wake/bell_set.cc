@@ -57,6 +57,16 @@ bool BellSet::complete() {
 
 Result<void> BellSet::watch(int fd) { return os::add_to_joint(joint_.get(), fd); }
 
+Result<void> BellSet::invite(int fd) {
+  if (auto added = watch(fd); !added) return added;
+  guests_.push_back(fd);
+  return {};
+}
+
+void BellSet::dismiss(int fd) {
+  if (std::erase(guests_, fd) != 0) os::remove_from_joint(joint_.get(), fd);
+}
+
 void BellSet::signal_self() const { os::signal_event(own_.get()); }
 
 void BellSet::drain() const {
@@ -67,7 +77,10 @@ void BellSet::drain() const {
   // What does not fit makes the next wait end at once.
   std::array<int, 32> ready{};
   const std::size_t count = os::ready_in_joint(joint_.get(), ready);
-  for (std::size_t i = 0; i < count; ++i) os::drain_event(ready[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_guest = std::find(guests_.begin(), guests_.end(), ready[i]) != guests_.end();
+    if (!is_guest) os::drain_event(ready[i]);
+  }
 }
 
 }  // namespace beeline::wake

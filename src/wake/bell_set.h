@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include <beeline/result.h>
 
@@ -26,7 +27,9 @@ class BellSet {
   // Readable when somebody has rung, whoever is added later: for those who wait outside.
   [[nodiscard]] int joint() const { return joint_.get(); }
   // The same for a wait that begins now.
-  [[nodiscard]] int fd() const { return has_foreign() ? joint_.get() : own_.get(); }
+  [[nodiscard]] int fd() const {
+    return has_foreign() || !guests_.empty() ? joint_.get() : own_.get();
+  }
   // Peers of other users can ring us, and know our status page: no futex of ours is safe.
   [[nodiscard]] bool has_foreign() const { return !foreign_.empty(); }
 
@@ -39,6 +42,10 @@ class BellSet {
   void forget(std::uint64_t incarnation);
   // Watches something else too, which is not owned. Errors: kSystem.
   [[nodiscard]] Result<void> watch(int fd);
+  // The same for as long as one wait lasts, which ends when it is readable; nothing is read from
+  // it.
+  [[nodiscard]] Result<void> invite(int fd);
+  void dismiss(int fd);
 
   void signal_self() const;
   // Takes the rings out of them.
@@ -55,6 +62,7 @@ class BellSet {
   os::UniqueFd own_;
   os::UniqueFd joint_;
   std::map<std::uint64_t, Foreign> foreign_;  // by incarnation
+  std::vector<int> guests_;
   bool complete_ = true;
 };
 
