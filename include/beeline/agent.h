@@ -11,8 +11,10 @@
 
 #include <beeline/broadcast.h>
 #include <beeline/message.h>
+#include <beeline/payload.h>
 #include <beeline/registry.h>
 #include <beeline/result.h>
+#include <beeline/to.h>
 #include <beeline/types.h>
 
 namespace beeline {
@@ -44,6 +46,11 @@ struct ServeOptions {
 /// the control socket, which takes a few ms, once a second at most, while the coordinator is gone
 /// or hangs; and where it must be asked for a link to answer in or for what a handler escalates, up
 /// to 2 s, once, if it hangs in that moment.
+///
+/// Each call that has a receiver takes a Peer, a pid or a name for it (To), and a text or bytes to
+/// send (Payload). For a pid or a name the errors of peer() are those of the call too; in a
+/// SendResult they are the nearest SendStatus, and SendResult::text() has their words. A call that
+/// ends in `_until`, and each that waits for an answer, has a deadline.
 ///
 /// After a fork the child's copies of an Agent, its Messages and Loans are dead: they may be
 /// destroyed, sends fail with kNoRoute, and nothing else of them may be used.
@@ -78,27 +85,20 @@ class Agent {
   /// kPeerDead, kDenied (names the rule), kInvalid (no UTF-8), kNoRoute (no text, or a named queue,
   /// "queue:NAME": this version has none), kFull (too many links), kNoCoordinator, kNoMemory,
   /// kTimeout, kClosed (this agent has left, or the coordinator went away), kSystem.
-  [[nodiscard]] Result<Peer> peer(std::string_view name);
-  [[nodiscard]] Result<Peer> peer(Pid pid);
+  [[nodiscard]] Result<Peer> peer(const To& to);
 
   /// Sends now or says why not. Payloads of up to 64 bytes travel in the lane, larger ones are
   /// copied once into a slab. No system call unless the receiver sleeps. `kOk`: accepted, see
   /// SendStatus.
-  SendResult send(Peer to, std::span<const std::byte> payload,
-                  const SendOptions& options = kPlainSend);
-  SendResult send(Peer to, std::string_view payload, const SendOptions& options = kPlainSend);
-  /// By name or pid: opens the link first where needed. Errors of peer() become the nearest
-  /// SendStatus.
-  SendResult send(std::string_view to, std::string_view payload,
-                  const SendOptions& options = kPlainSend);
+  SendResult send(Peer to, Payload payload, const SendOptions& options = kPlainSend);
+  /// The same by name or pid: opens the link first where needed.
+  SendResult send(const To& to, Payload payload, const SendOptions& options = kPlainSend);
 
   /// Waits for space, and for what AttachOptions::send_rate allows, until the deadline; then the
   /// result is kFull or kRateLimited; kNoRoute when the hive goes down meanwhile. While it waits,
   /// messages for this agent are taken into its inbox, so that two agents that fill each other's
   /// lanes do not block for ever.
-  SendResult send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
-                        const SendOptions& options = kPlainSend);
-  SendResult send_until(Peer to, std::string_view payload, Deadline deadline,
+  SendResult send_until(const To& to, Payload payload, Deadline deadline,
                         const SendOptions& options = kPlainSend);
 
   /// Sends to each agent of a group, this one and the coordinator excepted, and says what became of
@@ -108,16 +108,14 @@ class Agent {
   /// that, see Message::is_cut(); one of more than max_payload_bytes is kTooBig for all. Links are
   /// opened on first use, a control call each; when the coordinator does not answer one, the
   /// targets without a link get kNoRoute.
-  std::vector<Delivery> broadcast(const Group& group, std::span<const std::byte> payload,
-                                  const SendOptions& options = kPlainSend);
-  std::vector<Delivery> broadcast(const Group& group, std::string_view payload,
+  std::vector<Delivery> broadcast(const Group& group, Payload payload,
                                   const SendOptions& options = kPlainSend);
 
   /// Payload memory of `bytes` bytes in the link to `to`, to be written and then sent without
   /// copying. Errors: kFull, kTooBig (names the limit), kNoMemory, kPeerDead, kInvalid (no peer),
   /// kClosed (this agent has left).
-  [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes);
-  [[nodiscard]] Result<Loan> loan_until(Peer to, std::size_t bytes, Deadline deadline);
+  [[nodiscard]] Result<Loan> loan(const To& to, std::size_t bytes);
+  [[nodiscard]] Result<Loan> loan_until(const To& to, std::size_t bytes, Deadline deadline);
   /// Sends a loan. On kFull the loan is still valid and can be sent again.
   SendResult send(Loan& loan, const SendOptions& options = kPlainSend);
   SendResult send_until(Loan& loan, Deadline deadline, const SendOptions& options = kPlainSend);
@@ -158,13 +156,9 @@ class Agent {
   /// Answers a message: goes to its sender with reply_to = its id. The answer to one that was taken
   /// over (AckStatus::kQueued, Message::defer()) ends it too, as done() would; any other is still
   /// to be ended. One that has ended has no answer: kNoRoute.
-  SendResult reply(Message& to, std::string_view payload, const SendOptions& options = kPlainSend);
-  SendResult reply(Message& to, std::span<const std::byte> payload,
-                   const SendOptions& options = kPlainSend);
+  SendResult reply(Message& to, Payload payload, const SendOptions& options = kPlainSend);
   /// Waits for space until the deadline, as send_until() does.
-  SendResult reply_until(Message& to, std::string_view payload, Deadline deadline,
-                         const SendOptions& options = kPlainSend);
-  SendResult reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
+  SendResult reply_until(Message& to, Payload payload, Deadline deadline,
                          const SendOptions& options = kPlainSend);
   /// Sends and waits for the answer of that peer, which does not wait behind the inbox. The answer
   /// names the id of the request in its reply_to, or what the request named there. Where the
@@ -176,23 +170,15 @@ class Agent {
   /// kNoRoute, kLoop), kTimeout, and where the receiver dies finally meanwhile at once kPeerDead
   /// (it never took the request) or kPeerDeadTaken (it may have acted on it); kInvalid (a deadline
   /// and a peer are needed), kClosed.
-  [[nodiscard]] Result<Message> request(Peer to, std::string_view payload, Deadline deadline,
+  [[nodiscard]] Result<Message> request(const To& to, Payload payload, Deadline deadline,
                                         const SendOptions& options = kPlainSend);
-  [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
-                                        Deadline deadline, const SendOptions& options = kPlainSend);
   /// The same within kRequestPatience.
-  [[nodiscard]] Result<Message> request(Peer to, std::string_view payload,
-                                        const SendOptions& options = kPlainSend);
-  /// By name or pid: opens the link first where needed. Errors of peer() too.
-  [[nodiscard]] Result<Message> request(std::string_view to, std::string_view payload,
+  [[nodiscard]] Result<Message> request(const To& to, Payload payload,
                                         const SendOptions& options = kPlainSend);
   /// Sends and returns; serve() calls `then` with the answer, or with the error of a request, once.
   /// Meanwhile other messages are handled. Errors of a send at once, and kFull while
   /// kMostOpenQuestions of them have no answer yet; `then` is not called then.
-  [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
-                                               Deadline deadline, AnswerHandler then,
-                                               const SendOptions& options = kPlainSend);
-  [[nodiscard]] Result<MessageId> request_then(Peer to, std::string_view payload, Deadline deadline,
+  [[nodiscard]] Result<MessageId> request_then(const To& to, Payload payload, Deadline deadline,
                                                AnswerHandler then,
                                                const SendOptions& options = kPlainSend);
   /// For a loop of your own around fd(): calls `then` as serve() does between two messages, and
@@ -203,9 +189,7 @@ class Agent {
   /// Sends; the answer is kept for drain_pending_results(). kFull also while kMostOpenQuestions of
   /// them have no answer yet; cancel() closes one, and the final death of a receiver all of its
   /// own.
-  SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
-                             const SendOptions& options = kPlainSend);
-  SendResult fire_and_forget(Peer to, std::string_view payload,
+  SendResult fire_and_forget(const To& to, Payload payload,
                              const SendOptions& options = kPlainSend);
   /// The answers to fire_and_forget(), late and duplicate answers to requests, and messages of type
   /// kTaskResponse that answer something and that nobody waits for; in the order in which they
@@ -219,31 +203,31 @@ class Agent {
   /// Takes back a message that this agent sent: it becomes a dead letter (`cancelled`) if it was
   /// not handed out, and Message::cancelled() is true if it was. Overtakes what was sent before;
   /// the receiver remembers 16 orders of a sender whose messages have not come yet, the newest.
-  SendResult cancel(Peer to, MessageId id);
+  SendResult cancel(const To& to, MessageId id);
   /// Sends a control message, for example kSteerOrder or kShutdownOrder: it is delivered before all
   /// data, whatever its order or rank, and has room of its own in lanes and inbox. From agents that
   /// are not above the receiver in the tree it is an ordinary message.
-  SendResult send_control(Peer to, std::string_view type, std::string_view payload = {},
+  SendResult send_control(const To& to, std::string_view type, Payload payload = {},
                           const SendOptions& options = kPlainSend);
   /// Sends a message of type kEscalation to the parent, or to the next ancestor that lives and has
   /// not ended our link; where that is the coordinator, its first 2,000 bytes go into the log and
   /// the rest is lost; `id` is 0 then, and kFull says that it writes down no more of this agent
   /// now, or that the log takes nothing.
-  SendResult escalate(std::string_view issue, const SendOptions& options = kPlainSend);
+  SendResult escalate(Payload issue, const SendOptions& options = kPlainSend);
 
   /// Waits for what became of a message that was sent with `requires_ack`, whether it has been said
   /// already or not. An answer to it is a message of its own. What is not awaited is kept aside as
-  /// drain_pending_results() says; the oldest are let go of (InboxCounters::acks_unread). Errors:
+  /// drain_pending_results() says; the oldest are let go of (InboxCounters::acks_unread). What an
+  /// agent said before its final death is found by its Peer or pid, no longer by its name. Errors:
   /// kTimeout, kPeerDeadTaken (it may have acted on it), kClosed, kInvalid (no deadline, no peer).
-  [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
+  [[nodiscard]] Result<Acknowledgement> await_ack(const To& to, MessageId id, Deadline deadline);
   /// Sends with `requires_ack` and waits. Errors of request().
-  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::string_view payload,
-                                                   Deadline deadline,
+  [[nodiscard]] Result<Acknowledgement> send_acked(const To& to, Payload payload, Deadline deadline,
                                                    const SendOptions& options = kPlainSend);
 
   /// The same, and returns: `then` is called with the acknowledgement, or with the error of
   /// send_acked(), as request_then() calls its own.
-  [[nodiscard]] Result<MessageId> send_acked_then(Peer to, std::string_view payload,
+  [[nodiscard]] Result<MessageId> send_acked_then(const To& to, Payload payload,
                                                   Deadline deadline, AckHandler then,
                                                   const SendOptions& options = kPlainSend);
 
@@ -335,10 +319,9 @@ class Agent {
 /// thread delays nobody.
 class SharedSender {
  public:
-  /// `to` comes from Agent::peer(). Waits for space until the deadline (none by default).
-  SendResult send(Peer to, std::span<const std::byte> payload,
-                  const SendOptions& options = kPlainSend, Deadline deadline = Deadline::min());
-  SendResult send(Peer to, std::string_view payload, const SendOptions& options = kPlainSend,
+  /// `to` comes from Agent::peer(): to look up a name may open a link, which the thread of the
+  /// Agent alone can do. Waits for space until the deadline (none by default).
+  SendResult send(Peer to, Payload payload, const SendOptions& options = kPlainSend,
                   Deadline deadline = Deadline::min());
 
  private:

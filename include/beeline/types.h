@@ -110,10 +110,28 @@ enum class SendStatus : std::uint8_t {
 [[nodiscard]] std::string_view to_string(SendStatus status);
 
 struct [[nodiscard]] SendResult {
+  constexpr SendResult() = default;
+  constexpr explicit SendResult(SendStatus of) : status(of) {}
+  constexpr SendResult(SendStatus of, MessageId message, std::uint64_t most)
+      : status(of), id(message), limit(most) {}
+
   SendStatus status = SendStatus::kOk;
   MessageId id = 0;         ///< of the message, when kOk
-  std::uint64_t limit = 0;  ///< bytes, when kTooBig
+  std::uint64_t limit = 0;  ///< bytes, when kTooBig; messages, when kLoop
   [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
+  /// The result for people: who did not get the message, why, the limit, the value, and what to do
+  /// next. Made when it is asked for. Where a name was not found, or a link not opened, its words
+  /// are kept for the last 16 such results of each thread; after that, and in another thread, the
+  /// text is a general one.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  friend struct SendFacts;
+  // What `value_` and `limit` are about, where the status leaves that open.
+  enum class About : std::uint8_t { kNothing, kPayload, kHivePayload, kType, kChannel, kWords };
+  About about_ = About::kNothing;
+  Pid to_ = 0;  // whom it was for, unless it was sent
+  std::uint64_t value_ = 0;
 };
 
 /// What a receiver makes of a message whose sender asked to be told (SendOptions::requires_ack).

@@ -1,7 +1,9 @@
 #include <beeline/agent.h>
 
+#include <type_traits>
+
 #include "src/agent/core.h"
-#include "src/agent/status.h"
+#include "src/agent/send_facts.h"
 #include "src/os/clock.h"
 
 namespace beeline {
@@ -13,8 +15,18 @@ Deadline patience() {
   return Deadline(std::chrono::nanoseconds(os::coarse_ns()) + kRequestPatience);
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+// Calls with the peer that is meant. Where there is none, that is the result; a Peer that is none
+// is for the call to refuse.
+template <typename Call>
+auto with_peer(AgentCore& core, const To& to, Call&& call) -> decltype(call(Peer())) {
+  if (to.is_peer()) return call(to.peer());
+  const auto found = core.peer(to);
+  if (found) return call(*found);
+  if constexpr (std::is_same_v<decltype(call(Peer())), SendResult>) {
+    return SendFacts::of_error(found.error());
+  } else {
+    return tl::unexpected(found.error());
+  }
 }
 
 }  // namespace
@@ -91,49 +103,36 @@ Pid Agent::parent() const { return core_->parent(); }
 const std::string& Agent::name() const { return core_->name(); }
 std::uint64_t Agent::incarnation() const { return core_->incarnation(); }
 
-Result<Peer> Agent::peer(std::string_view name) { return core_->peer(name); }
-Result<Peer> Agent::peer(Pid pid) { return core_->peer(pid); }
+Result<Peer> Agent::peer(const To& to) { return core_->peer(to); }
 
-SendResult Agent::send(Peer to, std::span<const std::byte> payload, const SendOptions& options) {
-  return core_->send(to, payload, options, Deadline::min());
+SendResult Agent::send(Peer to, Payload payload, const SendOptions& options) {
+  return core_->send(to, payload.bytes(), options, Deadline::min());
 }
-SendResult Agent::send(Peer to, std::string_view payload, const SendOptions& options) {
-  return core_->send(to, bytes_of(payload), options, Deadline::min());
+SendResult Agent::send(const To& to, Payload payload, const SendOptions& options) {
+  return send_until(to, payload, Deadline::min(), options);
 }
-SendResult Agent::send(std::string_view to, std::string_view payload, const SendOptions& options) {
-  const auto found = core_->peer(to);
-  if (!found) return {status_of(found.error().code), 0, 0};
-  return core_->send(*found, bytes_of(payload), options, Deadline::min());
-}
-SendResult Agent::send_until(Peer to, std::span<const std::byte> payload, Deadline deadline,
+SendResult Agent::send_until(const To& to, Payload payload, Deadline deadline,
                              const SendOptions& options) {
-  return core_->send(to, payload, options, deadline);
-}
-SendResult Agent::send_until(Peer to, std::string_view payload, Deadline deadline,
-                             const SendOptions& options) {
-  return core_->send(to, bytes_of(payload), options, deadline);
+  return with_peer(
+      *core_, to, [&](Peer peer) { return core_->send(peer, payload.bytes(), options, deadline); });
 }
 
-std::vector<Delivery> Agent::broadcast(const Group& group, std::span<const std::byte> payload,
+std::vector<Delivery> Agent::broadcast(const Group& group, Payload payload,
                                        const SendOptions& options) {
-  return core_->broadcast(group, payload, options);
-}
-std::vector<Delivery> Agent::broadcast(const Group& group, std::string_view payload,
-                                       const SendOptions& options) {
-  return core_->broadcast(group, bytes_of(payload), options);
+  return core_->broadcast(group, payload.bytes(), options);
 }
 
-Result<Loan> Agent::loan(Peer to, std::size_t bytes) {
-  return core_->loan(to, bytes, Deadline::min());
+Result<Loan> Agent::loan(const To& to, std::size_t bytes) {
+  return loan_until(to, bytes, Deadline::min());
 }
-Result<Loan> Agent::loan_until(Peer to, std::size_t bytes, Deadline deadline) {
-  return core_->loan(to, bytes, deadline);
+Result<Loan> Agent::loan_until(const To& to, std::size_t bytes, Deadline deadline) {
+  return with_peer(*core_, to, [&](Peer peer) { return core_->loan(peer, bytes, deadline); });
 }
 SendResult Agent::send(Loan& loan, const SendOptions& options) {
   return send_until(loan, Deadline::min(), options);
 }
 SendResult Agent::send_until(Loan& loan, Deadline deadline, const SendOptions& options) {
-  if (!loan.valid()) return {SendStatus::kNoRoute, 0, 0};
+  if (!loan.valid()) return SendResult(SendStatus::kNoRoute);
   return core_->send_loan(loan, options, deadline);
 }
 
@@ -162,81 +161,72 @@ std::optional<Message> Agent::try_receive(const Filter& filter) {
 }
 Result<Message> Agent::receive(const ReceiveOptions& options) { return core_->receive(options); }
 
-SendResult Agent::reply(Message& to, std::string_view payload, const SendOptions& options) {
-  return reply(to, bytes_of(payload), options);
-}
-SendResult Agent::reply(Message& to, std::span<const std::byte> payload,
-                        const SendOptions& options) {
+SendResult Agent::reply(Message& to, Payload payload, const SendOptions& options) {
   return reply_until(to, payload, Deadline::min(), options);
 }
-SendResult Agent::reply_until(Message& to, std::string_view payload, Deadline deadline,
+SendResult Agent::reply_until(Message& to, Payload payload, Deadline deadline,
                               const SendOptions& options) {
-  return reply_until(to, bytes_of(payload), deadline, options);
-}
-SendResult Agent::reply_until(Message& to, std::span<const std::byte> payload, Deadline deadline,
-                              const SendOptions& options) {
-  return core_->reply(to, payload, options, deadline);
+  return core_->reply(to, payload.bytes(), options, deadline);
 }
 
-Result<Message> Agent::request(Peer to, std::string_view payload, Deadline deadline,
+Result<Message> Agent::request(const To& to, Payload payload, Deadline deadline,
                                const SendOptions& options) {
-  return core_->request(to, bytes_of(payload), deadline, options);
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->request(peer, payload.bytes(), deadline, options);
+  });
 }
-Result<Message> Agent::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
-                               const SendOptions& options) {
-  return core_->request(to, payload, deadline, options);
+Result<Message> Agent::request(const To& to, Payload payload, const SendOptions& options) {
+  return request(to, payload, patience(), options);
 }
-
-Result<Message> Agent::request(Peer to, std::string_view payload, const SendOptions& options) {
-  return core_->request(to, bytes_of(payload), patience(), options);
-}
-Result<Message> Agent::request(std::string_view to, std::string_view payload,
-                               const SendOptions& options) {
-  const auto found = core_->peer(to);
-  if (!found) return tl::unexpected(found.error());
-  return core_->request(*found, bytes_of(payload), patience(), options);
-}
-Result<MessageId> Agent::request_then(Peer to, std::span<const std::byte> payload,
-                                      Deadline deadline, AnswerHandler then,
-                                      const SendOptions& options) {
-  return core_->request_then(to, payload, deadline, std::move(then), options);
-}
-Result<MessageId> Agent::request_then(Peer to, std::string_view payload, Deadline deadline,
+Result<MessageId> Agent::request_then(const To& to, Payload payload, Deadline deadline,
                                       AnswerHandler then, const SendOptions& options) {
-  return core_->request_then(to, bytes_of(payload), deadline, std::move(then), options);
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->request_then(peer, payload.bytes(), deadline, std::move(then), options);
+  });
 }
-Result<MessageId> Agent::send_acked_then(Peer to, std::string_view payload, Deadline deadline,
+Result<MessageId> Agent::send_acked_then(const To& to, Payload payload, Deadline deadline,
                                          AckHandler then, const SendOptions& options) {
   SendOptions asking = options;
   asking.requires_ack = true;
-  return core_->request_then(to, bytes_of(payload), deadline, std::move(then), asking);
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->request_then(peer, payload.bytes(), deadline, std::move(then), asking);
+  });
 }
 Result<Deadline> Agent::run_answers() { return core_->run_answers(); }
-SendResult Agent::fire_and_forget(Peer to, std::span<const std::byte> payload,
-                                  const SendOptions& options) {
-  return core_->fire_and_forget(to, payload, options);
-}
-SendResult Agent::fire_and_forget(Peer to, std::string_view payload, const SendOptions& options) {
-  return core_->fire_and_forget(to, bytes_of(payload), options);
+SendResult Agent::fire_and_forget(const To& to, Payload payload, const SendOptions& options) {
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->fire_and_forget(peer, payload.bytes(), options);
+  });
 }
 std::vector<Message> Agent::drain_pending_results() { return core_->drain_pending_results(); }
 
-SendResult Agent::cancel(Peer to, MessageId id) { return core_->cancel(to, id); }
-SendResult Agent::send_control(Peer to, std::string_view type, std::string_view payload,
+SendResult Agent::cancel(const To& to, MessageId id) {
+  return with_peer(*core_, to, [&](Peer peer) { return core_->cancel(peer, id); });
+}
+SendResult Agent::send_control(const To& to, std::string_view type, Payload payload,
                                const SendOptions& options) {
   SendOptions control = options;
   control.type = type;
-  return core_->send_control(to, bytes_of(payload), control);
+  return with_peer(*core_, to,
+                   [&](Peer peer) { return core_->send_control(peer, payload.bytes(), control); });
 }
-SendResult Agent::escalate(std::string_view issue, const SendOptions& options) {
-  return core_->escalations().escalate(bytes_of(issue), options);
+SendResult Agent::escalate(Payload issue, const SendOptions& options) {
+  return core_->escalations().escalate(issue.bytes(), options);
 }
-Result<Acknowledgement> Agent::await_ack(Peer to, MessageId id, Deadline deadline) {
-  return core_->await_ack(to, id, deadline);
+// An agent that is finally dead is found no more, but an acknowledgement that it has sent counts.
+Result<Acknowledgement> Agent::await_ack(const To& to, MessageId id, Deadline deadline) {
+  const auto found = to.is_peer() ? to.peer() : peer(to);
+  if (found) return core_->await_ack(*found, id, deadline);
+  if (!to.is_name()) {
+    if (auto ack = core_->await_ack(to.peer(), id, deadline)) return ack;
+  }
+  return tl::unexpected(found.error());
 }
-Result<Acknowledgement> Agent::send_acked(Peer to, std::string_view payload, Deadline deadline,
+Result<Acknowledgement> Agent::send_acked(const To& to, Payload payload, Deadline deadline,
                                           const SendOptions& options) {
-  return core_->send_acked(to, bytes_of(payload), deadline, options);
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->send_acked(peer, payload.bytes(), deadline, options);
+  });
 }
 Result<std::size_t> Agent::serve(const MessageHandler& handler, const ServeOptions& options) {
   return core_->serve(handler, options);
@@ -271,13 +261,9 @@ SharedSender Agent::shared_sender() {
 
 std::uint64_t Agent::detach(Deadline drain_until) { return core_->detach(drain_until); }
 
-SendResult SharedSender::send(Peer to, std::span<const std::byte> payload,
-                              const SendOptions& options, Deadline deadline) {
-  return core_->send_shared(to, payload, options, deadline);
-}
-SendResult SharedSender::send(Peer to, std::string_view payload, const SendOptions& options,
+SendResult SharedSender::send(Peer to, Payload payload, const SendOptions& options,
                               Deadline deadline) {
-  return core_->send_shared(to, bytes_of(payload), options, deadline);
+  return core_->send_shared(to, payload.bytes(), options, deadline);
 }
 
 }  // namespace beeline

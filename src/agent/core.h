@@ -41,6 +41,7 @@ class Letterhead;
 
 class AgentCore {
  public:
+  using Bytes = std::span<const std::byte>;
   [[nodiscard]] static Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options);
   ~AgentCore();
   AgentCore(const AgentCore&) = delete;
@@ -53,17 +54,15 @@ class AgentCore {
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
 
   // ---- Send (core_send.cc) ----
+  [[nodiscard]] Result<Peer> peer(const To& to);
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
   // `id` 0: a new one.
-  SendResult send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
-                  Deadline deadline, MessageId id = 0);
-  SendResult reply(Message& message, std::span<const std::byte> payload, const SendOptions& options,
-                   Deadline deadline);
-  SendResult send_shared(Peer to, std::span<const std::byte> payload, const SendOptions& options,
-                         Deadline deadline);
-  [[nodiscard]] std::vector<Delivery> broadcast(const Group& group,
-                                                std::span<const std::byte> payload,
+  SendResult send(Peer to, Bytes payload, const SendOptions& options, Deadline deadline,
+                  MessageId id = 0);
+  SendResult reply(Message& message, Bytes payload, const SendOptions& options, Deadline deadline);
+  SendResult send_shared(Peer to, Bytes payload, const SendOptions& options, Deadline deadline);
+  [[nodiscard]] std::vector<Delivery> broadcast(const Group& group, Bytes payload,
                                                 const SendOptions& options);
   [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
   SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
@@ -93,18 +92,16 @@ class AgentCore {
   void reject(std::uint32_t entry, std::string_view reply);
 
   // ---- Conversation (core_request.cc) ----
-  [[nodiscard]] Result<Message> request(Peer to, std::span<const std::byte> payload,
-                                        Deadline deadline, const SendOptions& options);
-  [[nodiscard]] Result<MessageId> request_then(Peer to, std::span<const std::byte> payload,
-                                               Deadline deadline, Question::Then then,
-                                               const SendOptions& options);
+  [[nodiscard]] Result<Message> request(Peer to, Bytes payload, Deadline deadline,
+                                        const SendOptions& options);
+  [[nodiscard]] Result<MessageId> request_then(Peer to, Bytes payload, Deadline deadline,
+                                               Question::Then then, const SendOptions& options);
   [[nodiscard]] Result<Deadline> run_answers();
-  SendResult fire_and_forget(Peer to, std::span<const std::byte> payload,
-                             const SendOptions& options);
+  SendResult fire_and_forget(Peer to, Bytes payload, const SendOptions& options);
   [[nodiscard]] std::vector<Message> drain_pending_results();
   [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
-  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, std::span<const std::byte> payload,
-                                                   Deadline deadline, const SendOptions& options);
+  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, Bytes payload, Deadline deadline,
+                                                   const SendOptions& options);
 
   // ---- Handling (core_serve.cc) ----
   Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options);
@@ -259,10 +256,8 @@ class AgentCore {
   std::size_t drop_debts();
 
   // core_request.cc
-  Result<void> ask(Question& question, std::span<const std::byte> payload,
-                   const SendOptions& options, Deadline send_until);
-  [[nodiscard]] SendResult send_question(Question& question, std::span<const std::byte> payload,
-                                         const SendOptions& options, Deadline until);
+  Result<void> ask(Question& question, Bytes payload, const SendOptions& options, Deadline until);
+  Result<void> prepare(Question& question, const SendOptions& options);
   [[nodiscard]] std::string why_mute(Peer to);
   [[nodiscard]] std::string absence(Peer to);
   void begin(Question& question);
@@ -368,7 +363,7 @@ class AgentCore {
     if (has_left() || peer.slot >= out_.size() || out_[peer.slot] == nullptr) return nullptr;
     return out_[peer.slot]->peer() == peer.pid ? out_[peer.slot].get() : nullptr;
   }
-  [[nodiscard]] SendStatus missing(Peer peer) const;
+  [[nodiscard]] SendResult missing(Peer peer) const;
   SendResult send_now(send::OutLink& link, const send::Parcel& parcel,
                       const send::Envelope& envelope, MessageId id);
   [[gnu::always_inline]] void pass_on(send::OutLink& link, const send::Parcel& parcel,
@@ -479,7 +474,7 @@ class AgentCore {
   bool flooded_ = false;                 // the last look found no end
   std::int64_t belt_ns_ = 0;             // bound of the next block where a ring may not come
   static constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::max();
-  std::int64_t token_ns_ = kNoToken;  // when the send that we wait with may be tried again
+  std::int64_t again_ns_ = kNoToken;  // when what is waited with may be tried again
   std::uint32_t turns_ = 0;
   LookPace look_pace_;  // since a call of the user looked last and left something
   shm::AgentActivity shown_activity_ = shm::AgentActivity::kIdle;

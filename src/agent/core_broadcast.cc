@@ -7,7 +7,7 @@
 #include "src/agent/core_path.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
-#include "src/agent/status.h"
+#include "src/agent/send_facts.h"
 #include "src/control/roles.h"
 #include "src/control/routing.h"
 
@@ -47,16 +47,17 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
     for (Delivery& target : targets) target.result = result;
   };
   if (!still_counts()) {
-    settle_all({SendStatus::kNoRoute, 0, 0});
+    settle_all(SendResult(SendStatus::kNoRoute));
     return targets;
   }
   Letterhead head(options, handled());
   if (head.hops() > options_.max_hops) {
-    settle_all({SendStatus::kLoop, 0, 0});
+    settle_all(SendFacts::of_hops(0, head.hops(), options_.max_hops));
     return targets;
   }
   if (payload.size() > contract_.max_payload_bytes) {
-    settle_all({SendStatus::kTooBig, 0, contract_.max_payload_bytes});
+    settle_all(SendFacts::of_payload(0, payload.size(), contract_.max_payload_bytes,
+                                     options_.max_payload_bytes == 0));
     return targets;
   }
   const auto part = head.cut(payload);
@@ -80,7 +81,7 @@ std::vector<Delivery> AgentCore::broadcast(const Group& group, std::span<const s
       if (id == 0) id = send_path_.reserve_id();
       send::OutLink* link = link_of(peers[i]);
       if (link == nullptr) {
-        result = {missing(peers[i]), 0, 0};
+        result = missing(peers[i]);
         continue;
       }
       result = send_unseen(*link, part, head.envelope(), id);
@@ -111,7 +112,8 @@ std::vector<Delivery> AgentCore::targets_of(const Group& group) const {
     const auto rule = control::route(tree, pid_, pid).rule;
     const bool denied = rule == control::Rule::kTaskToParentOnly;
     if (denied && group.kind == Group::Kind::kAll) continue;
-    targets.push_back({pid, agent.name, {denied ? SendStatus::kDenied : SendStatus::kOk, 0, 0}});
+    const SendResult result = denied ? SendFacts::of(SendStatus::kDenied, pid, pid_) : SendResult();
+    targets.push_back({pid, agent.name, result});
   }
   return targets;
 }
@@ -135,7 +137,7 @@ std::vector<Peer> AgentCore::open_targets(std::vector<Delivery>& targets) {
     const ErrorCode code = found.error().code;
     answers &= code != ErrorCode::kTimeout && code != ErrorCode::kNoCoordinator &&
                code != ErrorCode::kClosed;
-    result.status = status_of(code);
+    result = SendFacts::of_error(found.error());
   }
   return peers;
 }

@@ -13,7 +13,7 @@
 #include "src/agent/core_wait.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
-#include "src/agent/send_error.h"
+#include "src/agent/send_facts.h"
 #include "src/agent/status.h"
 #include "src/agent/unasked.h"
 #include "src/control/agent_info.h"
@@ -89,18 +89,33 @@ std::string no_answer(const Question& question) {
 
 }  // namespace
 
+Error not_asked(const Question& question, const SendResult& sent) {
+  return {error_of(sent.status), 0,
+          whom(question.to) + SendFacts::why(sent) + "; nothing was sent"};
+}
+
 // ---- Asking -------------------------------------------------------------------------------------
 
-Result<void> AgentCore::ask(Question& question, std::span<const std::byte> payload,
-                            const SendOptions& options, Deadline send_until) {
+Result<void> AgentCore::ask(Question& question, Bytes payload, const SendOptions& options,
+                            Deadline until) {
   send::prefetch_next_slot();
+  if (auto good = prepare(question, options); !good) return good;
+  Letterhead head(options, handled());
+  head.make_question();
+  const MessageId id = question.pending.request_id;
+  const SendResult sent = send_as(head, question.to, payload, until, id, &question.place);
+  question.sent_here = static_cast<bool>(sent);
+  if (sent) return {};
+  end(question);
+  return tl::unexpected(not_asked(question, sent));
+}
+
+// Begins it where nothing is wrong with it: then it may be sent.
+Result<void> AgentCore::prepare(Question& question, const SendOptions& options) {
   if (auto good = check(question); !good) return good;
-  const auto refused = [&](const SendResult& sent) {
-    return fail(error_of(sent.status),
-                whom(question.to) + std::string(to_string(sent.status)) + ": " +
-                    why_not_sent(sent, payload.size(), options, options_) + "; nothing was sent");
-  };
-  if (has_left()) return refused({SendStatus::kNoRoute, 0, 0});
+  if (has_left()) {
+    return tl::unexpected(not_asked(question, SendResult(SendStatus::kNoRoute)));
+  }
   if (const std::string rule = why_mute(question.to); !rule.empty()) {
     return fail(ErrorCode::kDenied, whom(question.to) + rule +
                                         ", so no answer would come; ask its parent, or send "
@@ -112,11 +127,7 @@ Result<void> AgentCore::ask(Question& question, std::span<const std::byte> paylo
   question.cancel_on_timeout = options.cancel_on_timeout;
   // Registered before it is sent: the answer may be faster than we are.
   begin(question);
-  const SendResult sent = send_question(question, payload, options, send_until);
-  question.sent_here = static_cast<bool>(sent);
-  if (sent) return {};
-  end(question);
-  return refused(sent);
+  return {};
 }
 
 // The rule that forbids the receiver to answer us, empty if there is none.
@@ -128,14 +139,6 @@ std::string AgentCore::why_mute(Peer to) {
   }
   const auto back = control::route(read_tree(directory_view_), to.pid, pid_);
   return back.allowed ? std::string() : back.text;
-}
-
-SendResult AgentCore::send_question(Question& question, std::span<const std::byte> payload,
-                                    const SendOptions& options, Deadline until) {
-  Letterhead head(options, handled());
-  head.make_question();
-  const MessageId id = question.pending.request_id;
-  return send_as(head, question.to, payload, until, id, &question.place);
 }
 
 void AgentCore::begin(Question& question) {
@@ -349,10 +352,15 @@ bool AgentCore::has_news() {
 
 SendResult AgentCore::fire_and_forget(Peer to, std::span<const std::byte> payload,
                                       const SendOptions& options) {
-  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
   const MessageId id = reserve_id();
   // Noted before it is sent: the answer may be faster than we are.
-  if (!receiver_->stash_answers_to(id, options.reply_to, to.pid)) return {SendStatus::kFull, 0, 0};
+  if (!receiver_->stash_answers_to(id, options.reply_to, to.pid)) {
+    const std::string most = std::to_string(kMostOpenQuestions);
+    return SendFacts::of_error({ErrorCode::kFull, 0,
+                                most + " messages of fire_and_forget() have no answer yet: wait "
+                                       "for some, or close some with cancel()"});
+  }
   const SendResult sent = send(to, payload, options, Deadline::min(), id);
   if (!sent) receiver_->withdraw_question(id, to.pid);
   return sent;

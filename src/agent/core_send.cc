@@ -4,7 +4,7 @@
 #include "src/agent/core_path.h"
 #include "src/agent/core_wait.h"
 #include "src/agent/letterhead.h"
-#include "src/agent/send_error.h"
+#include "src/agent/send_facts.h"
 #include "src/agent/status.h"
 
 namespace beeline {
@@ -13,11 +13,6 @@ namespace {
 
 // What is not counted against a rate: the engine's own messages, and those that control somebody.
 constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
-
-// It may succeed later.
-bool may_try_again(SendStatus status) {
-  return status == SendStatus::kFull || status == SendStatus::kRateLimited;
-}
 
 SendStatus status_of(send::Outcome outcome) {
   switch (outcome) {
@@ -38,11 +33,28 @@ SendStatus status_of(send::Outcome outcome) {
   return SendStatus::kNoRoute;
 }
 
-// REQUIRES: it was not sent.
-SendResult result_of(send::Outcome outcome, const send::OutLink& link, std::size_t bytes) {
-  if (outcome != send::Outcome::kTooBig) return {status_of(outcome), 0, 0};
-  const bool payload = bytes > link.max_payload();
-  return {SendStatus::kTooBig, 0, payload ? link.max_payload() : shm::kMaxStringLength};
+// REQUIRES: it was not sent. SUBTLE: takes the length and not the parcel, which would have to lie
+// in memory for it also where the send succeeds.
+[[gnu::cold, gnu::noinline]] void say_refused(send::Outcome outcome, send::OutLink& link,
+                                              std::size_t bytes, const send::Envelope& envelope,
+                                              const AttachOptions& own, SendResult& result) {
+  const SendStatus status = status_of(outcome);
+  switch (status) {
+    case SendStatus::kTooBig:
+      result = bytes > link.max_payload()
+                   ? SendFacts::of_payload(link.peer(), bytes, link.max_payload(),
+                                           own.max_payload_bytes == 0)
+                   : SendFacts::of_texts(link.peer(), envelope.type, envelope.channel);
+      return;
+    case SendStatus::kFull:
+      result = SendFacts::of(status, link.peer(), link.not_taken());
+      return;
+    case SendStatus::kDenied:
+      result = SendFacts::of(status, link.peer(), link.view().header().owner_pid);
+      return;
+    default:
+      result = SendFacts::of(status, link.peer(), bytes);
+  }
 }
 
 // Acknowledgements and orders to cancel are no words between siblings.
@@ -54,26 +66,29 @@ bool shows(const send::Envelope& envelope) {
 }  // namespace
 
 // Why there is no link. A peer that was valid and whose link is gone was finally dead.
-SendStatus AgentCore::missing(Peer peer) const {
-  return peer.valid() && !has_left() ? SendStatus::kPeerDead : SendStatus::kNoRoute;
+[[gnu::cold, gnu::noinline]] SendResult AgentCore::missing(Peer peer) const {
+  const bool is_gone = peer.valid() && !has_left();
+  return SendFacts::of(is_gone ? SendStatus::kPeerDead : SendStatus::kNoRoute, peer.pid);
 }
 
 // What each send comes to, in whichever call: taken into it.
 inline void AgentCore::pass_on(send::OutLink& link, const send::Parcel& parcel,
                                const send::Envelope& envelope, MessageId id, SendResult& result) {
   if (link.rate.on() && is_limited(link, envelope)) {
-    result = {SendStatus::kRateLimited, 0, 0};
+    result = SendFacts::of_rate(link.peer(), options_.send_rate);
     return;
   }
   const bool plain = &envelope == &send::kPlainEnvelope;  // known where it is compiled; see send()
   const send::Outcome outcome =
       plain ? send_path_.send_plain(link, parcel, id) : send_path_.send(link, parcel, envelope, id);
   if (outcome != send::Outcome::kOk) {
-    result = result_of(outcome, link, parcel.bytes.size());
+    say_refused(outcome, link, parcel.bytes.size(), envelope, options_, result);
     return;
   }
   if (link.rate.on()) count_sent(link, envelope);
-  result = {SendStatus::kOk, id, 0};
+  // SUBTLE: what it says of an earlier attempt that found no room is read by nobody any more.
+  result.status = SendStatus::kOk;
+  result.id = id;
 }
 
 SendResult AgentCore::send_unseen(send::OutLink& link, const send::Parcel& parcel,
@@ -107,12 +122,12 @@ void AgentCore::count_sent(send::OutLink& link, const send::Envelope& envelope) 
 
 // After an attempt of this agent's own thread: whether another one is of no use.
 bool AgentCore::has_settled(SendStatus status, const send::OutLink& link) {
-  token_ns_ = kNoToken;
+  again_ns_ = kNoToken;
   if (status == SendStatus::kRateLimited) {
     const std::int64_t now = os::coarse_ns();
-    token_ns_ = now + link.rate.ns_until(now);
+    again_ns_ = now + link.rate.ns_until(now);
   }
-  return !may_try_again(status);
+  return !finds_no_room(status);
 }
 
 MessageId AgentCore::reserve_id() {
@@ -141,10 +156,10 @@ SendResult AgentCore::send(Peer to, std::span<const std::byte> payload, const Se
 // of a message that was taken over.
 SendResult AgentCore::reply(Message& message, std::span<const std::byte> payload,
                             const SendOptions& options, Deadline deadline) {
-  if (has_left() || !message.valid()) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left() || !message.valid()) return SendResult(SendStatus::kNoRoute);
   send::prefetch_next_slot();
   const auto to = peer(message.from());
-  if (!to) return {status_of(to.error().code), 0, 0};
+  if (!to) return SendFacts::of_error(to.error());
   const shm::Entry& about = receiver_->entry(message.entry_);
   const Letterhead head(options, about.header.id, &about, step_from(about));
   const SendResult sent = send_as(head, *to, payload, deadline, 0);
@@ -173,7 +188,7 @@ inline bool AgentCore::settle(Attempt& attempt) {
   const auto lock = lock_send();
   send::OutLink* const link = link_of(attempt.to);
   if (link == nullptr) {
-    attempt.result = {missing(attempt.to), 0, 0};
+    attempt.result = missing(attempt.to);
     attempt.sent_ns = os::coarse_ns();  // who does nothing else looks at its control socket too
     return true;
   }
@@ -192,10 +207,10 @@ inline bool AgentCore::settle(Attempt& attempt) {
 inline SendResult AgentCore::deliver(const send::Envelope& envelope, std::uint32_t hops, Peer to,
                                      const send::Parcel& parcel, Deadline deadline, MessageId id,
                                      send::SentPlace* place) {
-  SendResult result{SendStatus::kNoRoute, 0, 0};
+  SendResult result(SendStatus::kNoRoute);
   if (has_left() || !still_counts()) return result;
   if (hops > options_.max_hops) {
-    result.status = SendStatus::kLoop;
+    result = SendFacts::of_hops(to.pid, hops, options_.max_hops);
     return result;
   }
   Attempt attempt{result, envelope, parcel, to, id, place};
@@ -222,7 +237,7 @@ void AgentCore::send_later(Attempt attempt, Deadline deadline) {
     wait_for_space(attempt.to, deadline, [&] { return settle_again(attempt); });
   }
   if (attempt.lost) poll_control();
-  token_ns_ = kNoToken;
+  again_ns_ = kNoToken;
 }
 
 // A sender that never receives learns here of the link in which its receipts lie. True when it is
@@ -242,7 +257,7 @@ bool AgentCore::look_for_receipts(Peer to) {
 template <typename Try>
 void AgentCore::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
   if (deadline == Deadline::min()) {
-    token_ns_ = kNoToken;
+    again_ns_ = kNoToken;
     return;
   }
   const auto want = [&](bool wanted) {
@@ -257,12 +272,12 @@ void AgentCore::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
         deadline.time_since_epoch().count(), [] { return false; }, attempt, wake::Always());
   }
   want(false);
-  token_ns_ = kNoToken;
+  again_ns_ = kNoToken;
 }
 
 SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
                                   const SendOptions& options, Deadline deadline) {
-  if (has_left()) return {SendStatus::kNoRoute, 0, 0};
+  if (has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
   const Letterhead head(options, nullptr);
   for (int round = 0;; ++round) {
     SharedSend item;
@@ -277,7 +292,7 @@ SendResult AgentCore::send_shared(Peer to, std::span<const std::byte> payload,
     }
     ++send::sends_of_thread;  // whoever flushed it has counted it as its own
     if (item.lost) learn_early(to);
-    if (!may_try_again(item.result.status) || std::chrono::steady_clock::now() >= deadline) {
+    if (!finds_no_room(item.result.status) || std::chrono::steady_clock::now() >= deadline) {
       return item.result;
     }
     wake::nap(round);
@@ -289,7 +304,7 @@ void AgentCore::flush_shared() {
   while (queue_.try_dequeue(item)) {
     send::OutLink* link = link_of(item->to);
     if (link == nullptr) {
-      item->result = {missing(item->to), 0, 0};
+      item->result = missing(item->to);
       continue;
     }
     item->result = send_now(*link, item->payload, *item->envelope, send_path_.reserve_id());
@@ -325,7 +340,7 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
     send::OutLink* link = link_of(to);
     if (link != nullptr) send_path_.follow(*link);
     if (link == nullptr) {
-      slab = error_of(missing(to));
+      slab = error_of(missing(to).status);
     } else if (link->dead) {
       slab = ErrorCode::kPeerDead;
     } else {
@@ -337,10 +352,13 @@ Result<Loan> AgentCore::loan(Peer to, std::size_t bytes, Deadline deadline) {
   };
   if (!take() && !(look_for_receipts(to) && take())) wait_for_space(to, deadline, take);
   if (!slab) {
-    const SendResult refused{status_of(slab.error()), 0, limit};
+    const bool is_too_big = slab.error() == ErrorCode::kTooBig;
+    const SendResult refused =
+        is_too_big ? SendFacts::of_payload(to.pid, bytes, limit, options_.max_payload_bytes == 0)
+                   : SendFacts::of(status_of(slab.error()), to.pid,
+                                   slab.error() == ErrorCode::kNoMemory ? bytes : 0);
     return fail(slab.error(), "loan of " + std::to_string(bytes) + " bytes for agent " +
-                                  std::to_string(to.pid) + ": " +
-                                  why_not_sent(refused, bytes, {}, options_));
+                                  std::to_string(to.pid) + ": " + SendFacts::reason(refused));
   }
   return Loan(this, to, {memory, bytes}, slab->slab, slab->generation);
 }

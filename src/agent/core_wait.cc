@@ -76,8 +76,8 @@ std::int64_t AgentCore::longest_block() const {
   if (!client_.closed() && next_report_ns_ != 0) {
     longest = std::clamp(next_report_ns_ - os::monotonic_ns(), kShortest, longest);
   }
-  if (token_ns_ != kNoToken) {
-    longest = std::clamp(token_ns_ - os::monotonic_ns(), kShortest, longest);
+  if (again_ns_ != kNoToken) {
+    longest = std::clamp(again_ns_ - os::monotonic_ns(), kShortest, longest);
   }
   if (receive_rates_.on()) {
     const std::int64_t next = receiver_->next_token_ns();

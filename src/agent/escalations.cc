@@ -8,6 +8,7 @@
 #include "src/agent/core_path.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/send_facts.h"
 #include "src/agent/status.h"
 #include "src/agent/unasked.h"
 
@@ -28,7 +29,7 @@ SendResult Escalations::escalate(std::span<const std::byte> payload, const SendO
 }
 
 SendResult Escalations::escalate(std::uint32_t entry) {
-  if (core_.is_forked_) return {SendStatus::kNoRoute, 0, 0};
+  if (core_.is_forked_) return SendResult(SendStatus::kNoRoute);
   Escalation made = escalation_of(entry);
   const SendResult sent = climb(made, &core_.receiver_->entry(entry), after(kPatienceAbove));
   if (sent) core_.done(entry, {}, AckStatus::kEscalate);
@@ -38,34 +39,33 @@ SendResult Escalations::escalate(std::uint32_t entry) {
 // The nearest ancestor that lives takes it; the last of them is the coordinator, which logs it. One
 // without a process would look at it in its next life, if there is one.
 SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadline deadline) {
-  if (core_.has_left()) return {SendStatus::kNoRoute, 0, 0};
+  if (core_.has_left()) return SendResult(SendStatus::kNoRoute);
   const Letterhead head(made, about, about != nullptr ? core_.step_from(*about) : 1);
   const std::vector<Pid> above = core_.superiors();  // a send may look at a new tree
-  if (above.empty()) return {SendStatus::kNoRoute, 0, 0};
+  if (above.empty()) return SendResult(SendStatus::kNoRoute);
   look_who_is_gone();
   for (const Pid ancestor : above) {
     if (ancestor == control::kKingPid) break;
     if (std::find(gone_.begin(), gone_.end(), ancestor) != gone_.end()) continue;
     made.asked = ancestor;
-    SendStatus status = SendStatus::kOk;
+    SendResult sent;
     if (const auto to = core_.peer(ancestor); !to) {
-      status = status_of(to.error().code);
+      sent = SendFacts::of_error(to.error());
     } else if (is_away(ancestor)) {
       continue;
-    } else if (const SendResult sent = core_.send_as(head, *to, made.payload, deadline, 0); sent) {
-      return sent;
     } else {
-      status = sent.status;
+      sent = core_.send_as(head, *to, made.payload, deadline, 0);
     }
-    const bool absent = status == SendStatus::kNoAgent && !core_.is_placing();
-    const bool gone = absent || status == SendStatus::kPeerDead;
+    if (sent) return sent;
+    const bool absent = sent.status == SendStatus::kNoAgent && !core_.is_placing();
+    const bool gone = absent || sent.status == SendStatus::kPeerDead;
     if (gone) gone_.push_back(ancestor);
     // Nor does one that has ended our link take anything.
     const send::OutLink* link = core_.out_link(ancestor);
     if (gone || (link != nullptr && link->ended)) continue;
     // A task may write to its parent alone, and that is gone.
-    if (status == SendStatus::kDenied) break;
-    return {status, 0, 0};
+    if (sent.status == SendStatus::kDenied) break;
+    return sent;
   }
   made.asked = control::kKingPid;
   return write_down(made.payload);
@@ -99,15 +99,10 @@ SendResult Escalations::write_down(std::span<const std::byte> payload) {
   if (core_.client_.closed() && !core_.unasked_ && core_.resume_in_call()) {
     done = core_.client_.escalate(text);
   }
-  if (done) return {SendStatus::kOk, 0, 0};
-  switch (done.error().code) {
-    case ErrorCode::kFull:
-      return {SendStatus::kFull, 0, 0};
-    case ErrorCode::kNoMemory:
-      return {SendStatus::kNoMemory, 0, 0};
-    default:
-      return {SendStatus::kNoRoute, 0, 0};
-  }
+  if (done) return SendResult(SendStatus::kOk);
+  SendResult refused = SendFacts::of_error(done.error());
+  if (!may_be_sent_later(refused.status)) refused.status = SendStatus::kNoRoute;
+  return refused;
 }
 
 // What no message of ours can carry is cut.

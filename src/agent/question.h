@@ -30,6 +30,9 @@ struct Question {
   Question& operator=(const Question&) = delete;
 };
 
+// Why it was not sent.
+[[nodiscard]] Error not_asked(const Question& question, const SendResult& sent);
+
 enum class QuestionState : std::uint8_t { kWaiting, kAnswered, kLeft, kDead, kDeadTaken, kDown };
 
 }  // namespace beeline

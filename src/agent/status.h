@@ -25,10 +25,14 @@ namespace beeline {
   }
 }
 
+// It is sent when there is room in the lane, or a token.
+[[nodiscard]] constexpr bool finds_no_room(SendStatus status) {
+  return status == SendStatus::kFull || status == SendStatus::kRateLimited;
+}
+
 // Nothing is wrong but the moment.
 [[nodiscard]] constexpr bool may_be_sent_later(SendStatus status) {
-  return status == SendStatus::kFull || status == SendStatus::kNoMemory ||
-         status == SendStatus::kRateLimited;
+  return finds_no_room(status) || status == SendStatus::kNoMemory;
 }
 
 [[nodiscard]] constexpr ErrorCode error_of(SendStatus status) {

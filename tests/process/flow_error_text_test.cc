@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "src/agent/send_error.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -45,16 +44,17 @@ TEST_P(FlowErrorText, ARequestThatIsNotSentSaysWhyWithLimitAndValue) {
   expect_error(agent->request(to, large, patience()), ErrorCode::kTooBig,
                {"payload", "70000 bytes", "65536", "nothing was sent"});
   expect_error(agent->request(to, "", patience(), {.type = type}), ErrorCode::kTooBig,
-               {"the type \"ttt", "52 bytes", "the limit is 31"});
+               {"the type has 52 bytes", "the limit is 31"});
   expect_error(agent->request(to, "", patience(), {.channel = type}), ErrorCode::kTooBig,
-               {"the channel", "52 bytes", "the limit is 31"});
+               {"the channel has 52 bytes", "the limit is 31"});
   expect_error(agent->request(to, "", Deadline::max()), ErrorCode::kInvalid,
                {"to agent " + std::to_string(to.pid) + ":", "needs a deadline"});
 
   ASSERT_TRUE(agent->send(to, "begin"));
   Message begin = next_message(*agent);
   ASSERT_TRUE(begin.valid());
-  expect_error(agent->request(to, "", patience()), ErrorCode::kLoop, {"max_hops = 0", "inherit"});
+  expect_error(agent->request(to, "", patience()), ErrorCode::kLoop,
+               {"hops() would be 1", "max_hops = 0", "inherit"});
   begin.done();
   expect_balance(*agent);
 }
@@ -101,12 +101,10 @@ TEST_P(FlowErrorText, EachRefusalOfASendInWhole) {
             "with a larger max_payload_bytes; nothing was sent");
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(agent->send(to, "in the way"));
   EXPECT_EQ(refusal_of(*agent, to, "x"),
-            "full: the receiver has not taken what lies in the link, and there is no room for "
-            "more; try later, or see in `beeline status` what it is at; nothing was sent");
+            "full: the receiver has not taken 2 of our messages, and there is no room for "
+            "more; see in `beeline status` what it is at, and try later, or wait for room "
+            "(send_until(), `beeline send --timeout`); nothing was sent");
   while (auto message = sink->try_receive()) message->done();
-  EXPECT_EQ(why_not_sent({SendStatus::kDenied, 0, 0}, 0, {}, {}),
-            "the rules of the tree forbid it, and `beeline route` names the rule; or the link was "
-            "ended because of what was found in it, and the log of the coordinator says so");
 
   options = named("hasty");
   options.send_rate = 0.5;
@@ -135,10 +133,68 @@ TEST_P(FlowErrorText, ARequestToTheDeadSaysSo) {
   const Peer to = peer_of(*agent, "mayfly");
   mayfly.reset();
   EXPECT_EQ(refusal_of(*agent, to, "x"),
-            "peer_dead: the receiver is finally dead; ask Agent::peer() who has its name now; "
-            "nothing was sent");
+            "peer_dead: the receiver is finally dead; `beeline tree` shows who has its name now, "
+            "and Agent::peer() finds it; nothing was sent");
   const auto loan = agent->loan(to, 100);
   expect_error(loan, ErrorCode::kPeerDead, {"loan of 100 bytes", "finally dead", "Agent::peer()"});
+}
+
+TEST_P(FlowErrorText, AResultOfASendSaysTheSameAndWhoDidNotGetIt) {
+  auto sink = attach("sink");
+  AttachOptions options = narrow();
+  options.normal_slots = 2;
+  auto agent = attach(options);
+  ASSERT_TRUE(sink && agent);
+  const Peer to = peer_of(*agent, "sink");
+  const std::string whom = "message to agent " + std::to_string(to.pid) + " was not sent: ";
+  EXPECT_EQ(agent->send(to, std::string(70'000, 'x')).text(),
+            whom +
+                "too_big: the payload has 70000 bytes, the limit is 65536; send it in parts, or "
+                "attach with a larger max_payload_bytes");
+  EXPECT_EQ(agent->send(to, "", {.channel = std::string(52, 'c')}).text(),
+            whom + "too_big: the channel has 52 bytes, the limit is 31; use a shorter one");
+  EXPECT_EQ(agent->send(to, "1").text(), "ok");
+  ASSERT_TRUE(agent->send(to, "2"));
+  const std::vector<SendResult> full{agent->send(to, "3"), agent->send_until(to, "4", after(1ms)),
+                                     agent->broadcast(Group::all(), "5").front().result};
+  for (const SendResult& each : full) {
+    EXPECT_TRUE(
+        each.text().starts_with(whom + "full: the receiver has not taken 2 of our messages"))
+        << each.text();
+  }
+  ASSERT_TRUE(sink->send("asker", "begin"));
+  const Message begin = next_message(*agent);
+  EXPECT_TRUE(agent->send(to, "6").text().starts_with(whom + "loop: its hops() would be 1"));
+  // Each keeps its own words, and the 17th after it takes them away.
+  const SendResult nobody = agent->send("nobody", "x");
+  const SendResult number = agent->send("4711", "x");
+  EXPECT_TRUE(nobody.text().starts_with(
+      "message was not sent: no_agent: no agent named \"nobody\" in hive \"" + hive().name()))
+      << nobody.text();
+  EXPECT_EQ(number.text(), "message was not sent: no_agent: receiver PID 4711 not found");
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(agent->send("nobody", "x"));
+  EXPECT_EQ(nobody.text(),
+            "message was not sent: no_agent: nobody has that name or pid; `beeline "
+            "tree` shows who is there");
+}
+
+TEST_P(FlowErrorText, AResultOfASendThatARuleForbidsNamesThePair) {
+  auto lead = attach("lead");
+  AttachOptions options = named("chore", "lead");
+  options.role = "task";
+  auto chore = attach(options);
+  auto other = attach("other");
+  ASSERT_TRUE(lead && chore && other);
+  for (const Delivery& each : chore->broadcast(Group::role("worker"), "x")) {
+    if (each.name != "other") continue;
+    const std::string pair =
+        std::to_string(chore->pid()) + " " + std::to_string(other->pid()) + "`";
+    EXPECT_NE(each.result.text().find("`beeline route " + pair), std::string::npos)
+        << each.result.text();
+  }
+  const std::string text = chore->send("other", "x").text();
+  EXPECT_NE(text.find("denied: "), std::string::npos) << text;
+  EXPECT_NE(text.find("task"), std::string::npos) << "the words of the rule: " << text;
 }
 
 TEST_P(FlowErrorText, WhoNamesNoPeerIsToldWhereToTakeOne) {

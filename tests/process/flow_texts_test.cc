@@ -3,7 +3,6 @@
 #include <cstring>
 #include <string>
 
-#include "src/agent/send_error.h"
 #include "tests/support/hive_test.h"
 
 namespace beeline::test {
@@ -42,7 +41,7 @@ TEST_P(FlowTexts, NoTypeAndNoChannelIsOneTooMany) {
     if (i % 7 == 0) options.trace = trace;
     const std::string payload(lengths[i % std::size(lengths)], static_cast<char>('a' + i % 26));
     const SendResult sent = agent->send(to, payload, options);
-    ASSERT_TRUE(sent) << why_not_sent(sent, payload.size(), options, {});
+    ASSERT_TRUE(sent) << sent.text();
     Message message = next_message(*sink);
     EXPECT_EQ(message.type(), type);
     EXPECT_EQ(message.channel(), options.channel);

@@ -57,7 +57,7 @@ ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) 
   const auto failed = std::find_if(deliveries.begin(), deliveries.end(),
                                    [](const Delivery& to) { return !to.result; });
   if (failed == deliveries.end()) return ExitCode::kOk;
-  return complain(failed->result, failed->name, body->size(), *options);
+  return complain(failed->result, failed->name);
 }
 
 }  // namespace

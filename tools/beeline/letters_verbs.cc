@@ -239,7 +239,7 @@ ExitCode send_on(const Context& context, control::Client& client, const LetterVi
   options.hops = whole->hops;
   const Deadline deadline = context.timeout ? after(*context.timeout) : Deadline::min();
   const SendResult sent = agent->send_until(*peer, whole->payload, deadline, options);
-  if (!sent) return complain(sent, to, whole->payload.size(), options);
+  if (!sent) return complain(sent, to);
   if (context.json) {
     print_json({{"id", id_text(letter.line.id)}, {"to", to}, {"sent_as", id_text(sent.id)}});
   } else {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "src/agent/send_error.h"
+#include "src/agent/send_facts.h"
 #include "tools/beeline/base64.h"
 
 namespace beeline::cli {
@@ -55,26 +55,6 @@ bool is_utf8(const std::string& text) {
     return true;
   } catch (const nlohmann::json::type_error&) {
     return false;
-  }
-}
-
-/// What to do next, as this program says it; nothing where the library's own words are as good.
-std::string_view next_step(SendStatus status) {
-  switch (status) {
-    case SendStatus::kFull:
-      return "it has not taken what lies in its lane: `beeline status` shows what it is at, and "
-             "`beeline send --timeout 5s` waits for room";
-    case SendStatus::kNoRoute:
-      return "the sender has left the hive, or the coordinator does not answer; see `beeline "
-             "status`";
-    case SendStatus::kNoAgent:
-      return "see `beeline tree` for who is there";
-    case SendStatus::kPeerDead:
-      return "it has ended for good; see `beeline tree`";
-    case SendStatus::kDenied:
-      return "`beeline route A B` names the rule";
-    default:
-      return "";
   }
 }
 
@@ -123,17 +103,13 @@ ExitCode complain(const Error& error) {
   return tell(exit_code(error.code), to_string(error.code), error.text);
 }
 
-std::string not_sent(const SendResult& result, std::string_view to, std::size_t bytes,
-                     const SendOptions& options) {
-  std::string step(next_step(result.status));
-  if (step.empty()) step = why_not_sent(result, bytes, options, {});
-  return fmt::format("not sent to \"{}\": {}; {}", to, to_string(result.status), step);
+std::string not_sent(const SendResult& result, std::string_view to) {
+  return fmt::format("not sent to \"{}\": {}", to, SendFacts::why(result));
 }
 
-ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
-                  const SendOptions& options, std::string_view where) {
+ExitCode complain(const SendResult& result, std::string_view to, std::string_view where) {
   return tell(exit_code(result.status), to_string(result.status),
-              fmt::format("{}{}", where, not_sent(result, to, bytes, options)));
+              fmt::format("{}{}", where, not_sent(result, to)));
 }
 
 Table::Table(std::vector<std::string> headings) {

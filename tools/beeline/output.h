@@ -46,12 +46,10 @@ void complain_in_json();
 /// The same of a failure; returns the exit code of the error.
 ExitCode complain(const Error& error);
 ExitCode complain(ExitCode code, std::string_view text);
-/// Why a send of so many bytes with these options to `to` failed, with what to do next.
-[[nodiscard]] std::string not_sent(const SendResult& result, std::string_view to, std::size_t bytes,
-                                   const SendOptions& options);
+/// Why a send to `to` failed, in the words of SendResult::text().
+[[nodiscard]] std::string not_sent(const SendResult& result, std::string_view to);
 /// The same of a failure; `where` comes first.
-ExitCode complain(const SendResult& result, std::string_view to, std::size_t bytes,
-                  const SendOptions& options, std::string_view where = {});
+ExitCode complain(const SendResult& result, std::string_view to, std::string_view where = {});
 
 /// Rows as left-aligned columns, two blanks apart; columns of numbers are aligned to the right.
 class Table {

@@ -91,7 +91,7 @@ void PipeSession::fail(const PipeCommand& command, const SendResult& result, std
          is_full ? fmt::format("not sent to \"{}\": full; it has not taken what lies in its lane: "
                                "send it again later, or wait for room with room_ms",
                                to)
-                 : not_sent(result, to, command.body.size(), command.options()));
+                 : not_sent(result, to));
 }
 
 // ---- Commands -----------------------------------------------------------------------------------

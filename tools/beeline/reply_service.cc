@@ -217,7 +217,7 @@ void ReplyService::reject(Message& message, const std::string& why) {
 void ReplyService::answer(Message& message, std::string_view text) {
   const SendResult result = agent_.reply_until(message, text, after(kReplyPatience));
   if (!result) {
-    (void)complain(result, fmt::format("pid {}", message.from()), text.size(), {});
+    (void)complain(result, fmt::format("pid {}", message.from()));
   }
   switch (result.status) {
     case SendStatus::kOk:

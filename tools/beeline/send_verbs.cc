@@ -44,7 +44,7 @@ ExitCode send_one(const Context& context, const SendArguments& arguments, Agent&
   const SendResult result = context.timeout
                                 ? agent.send_until(peer, body, after(*context.timeout), options)
                                 : agent.send(peer, body, options);
-  if (!result) return complain(result, arguments.to, body.size(), options, where);
+  if (!result) return complain(result, arguments.to, where);
   const bool printed =
       context.json
           ? print_json({{"id", id_text(result.id)}, {"to", arguments.to}, {"bytes", body.size()}})
