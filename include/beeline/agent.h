@@ -86,6 +86,13 @@ class Agent {
   /// "queue:NAME": this version has none), kFull (too many links), kNoCoordinator, kNoMemory,
   /// kTimeout, kClosed (this agent has left, or the coordinator went away), kSystem.
   [[nodiscard]] Result<Peer> peer(const To& to);
+  /// The same, but waits until an agent of that name is there: the coordinator wakes this agent
+  /// when one attaches. What is sent to this agent meanwhile is taken into its inbox, and notices
+  /// are kept. An agent whose process has ended is there too, as its inbox takes messages, but not
+  /// where the options name a process. Errors: those of peer(), kNoAgent at the deadline; kPeerDead
+  /// when the process of the options has ended; kNotice when their descriptor is readable.
+  [[nodiscard]] Result<Peer> wait_for(std::string_view name, Deadline deadline,
+                                      const WaitOptions& options = {});
 
   /// Sends now or says why not. Payloads of up to 64 bytes travel in the lane, larger ones are
   /// copied once into a slab. No system call unless the receiver sleeps. `kOk`: accepted, see

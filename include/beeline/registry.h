@@ -15,7 +15,7 @@ namespace beeline {
 enum class State : std::uint8_t {
   kIdle = 0,      ///< nothing in hand; also one that is just attaching
   kRunning = 1,   ///< holds a message that it has not finished
-  kBlocked = 2,   ///< waits for an answer, or for space at a receiver
+  kBlocked = 2,   ///< waits for an answer, for space at a receiver, or for an agent to come
   kSleeping = 3,  ///< it said so: Agent::set_sleeping()
   kZombie = 4,    ///< its process has ended; its inbox takes messages for the next attach
   kDead = 5,      ///< finally; it takes nothing more

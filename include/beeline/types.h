@@ -225,6 +225,15 @@ struct Peer {
   [[nodiscard]] bool valid() const { return slot != 0xffffffff; }
 };
 
+/// What else ends Agent::wait_for().
+struct WaitOptions {
+  /// The process that is to attach, a child that was started for example and not waited for yet:
+  /// the call fails when it has ended. An agent of that name without a process does not count then,
+  /// since it is one of an earlier life. 0: none.
+  std::int32_t process = 0;
+  int stop_fd = -1;  ///< the call fails while this descriptor is readable, a signalfd for example
+};
+
 /// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never
 /// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU nobody spins.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };

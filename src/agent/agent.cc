@@ -104,6 +104,9 @@ const std::string& Agent::name() const { return core_->name(); }
 std::uint64_t Agent::incarnation() const { return core_->incarnation(); }
 
 Result<Peer> Agent::peer(const To& to) { return core_->peer(to); }
+Result<Peer> Agent::wait_for(std::string_view name, Deadline deadline, const WaitOptions& options) {
+  return core_->wait_for(name, deadline, options);
+}
 
 SendResult Agent::send(Peer to, Payload payload, const SendOptions& options) {
   return core_->send(to, payload.bytes(), options, Deadline::min());

@@ -57,6 +57,7 @@ class AgentCore {
   [[nodiscard]] Result<Peer> peer(const To& to);
   [[nodiscard]] Result<Peer> peer(std::string_view name);
   [[nodiscard]] Result<Peer> peer(Pid pid);
+  Result<Peer> wait_for(std::string_view name, Deadline deadline, const WaitOptions& options);
   // `id` 0: a new one.
   SendResult send(Peer to, Bytes payload, const SendOptions& options, Deadline deadline,
                   MessageId id = 0);
@@ -207,6 +208,7 @@ class AgentCore {
   void refresh_peer(Pid pid);
   class Ended;  // ended.h
   class Unasked;
+  class NameWait;  // name_wait.h
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   Result<Peer> find_peer(Pid pid);
@@ -456,6 +458,7 @@ class AgentCore {
   std::vector<control::ReportRequest> refused_;  // links whose refusal is not reported yet
   std::vector<shm::LinkKey> gone_;  // forgotten in-links, as the coordinator is still to be told
   std::unordered_map<std::string, KnownName> names_;
+  std::uint64_t names_heard_ = 0;                           // see NameWait
   std::unordered_map<Pid, std::uint64_t> received_before_;  // through links that have faded
   receive::TypeText text_;                                  // what type_of and channel_of return
   shm::StringCopy channel_text_;

@@ -101,6 +101,7 @@ void AgentCore::handle(control::Announcement announcement) {
   if (const auto* letters = std::get_if<control::LettersAnnouncement>(&announcement)) {
     handle(*letters);
   }
+  if (std::holds_alternative<control::CameAnnouncement>(announcement)) ++names_heard_;
   if (std::holds_alternative<control::ShutdownAnnouncement>(announcement)) go_down();
 }
 

@@ -1,10 +1,11 @@
-// The peer that a text means.
+// The peer that a text means, and the wait for one that is not there yet.
 
 #include <unistd.h>
 
 #include <cstring>
 
 #include "src/agent/core.h"
+#include "src/agent/name_wait.h"
 #include "src/control/agent_info.h"
 #include "src/control/name_search.h"
 #include "src/control/names.h"
@@ -69,6 +70,11 @@ Pid AgentCore::find_pid(std::string_view name) const {
     search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)}, record.uid);
   }
   return search.found();
+}
+
+Result<Peer> AgentCore::wait_for(std::string_view name, Deadline deadline,
+                                 const WaitOptions& options) {
+  return NameWait(*this, name, deadline).run(options);
 }
 
 }  // namespace beeline

@@ -2,10 +2,8 @@
 
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,24 +80,6 @@ ExitCode send(const Context& context, const SendArguments& arguments) {
                          : send_one(context, arguments, *agent, *peer, *body, *options);
 }
 
-/// The receiver of a request, which may be just about to attach: waits for its name. Nothing where
-/// a signal ended that.
-std::optional<Result<Peer>> await_peer(Agent& agent, Signals& signals, const std::string& name,
-                                       Deadline deadline) {
-  constexpr std::chrono::nanoseconds kLookAgain = std::chrono::milliseconds(10);
-  for (;;) {
-    if (signals.take()) return std::nullopt;
-    auto peer = agent.peer(name);
-    const auto left = deadline - std::chrono::steady_clock::now();
-    if (peer || peer.error().code != ErrorCode::kNoAgent || left.count() <= 0) return peer;
-    // Nobody is told of a new name. The wait takes what the coordinator has to say meanwhile.
-    const auto ended =
-        agent.receive({.timeout = std::min<std::chrono::nanoseconds>(kLookAgain, left),
-                       .filter = {.reply_to = std::numeric_limits<MessageId>::max()}});
-    if (!ended && ended.error().code != ErrorCode::kTimeout) return tl::unexpected(ended.error());
-  }
-}
-
 ExitCode print_reply(const Context& context, Message& reply, std::chrono::nanoseconds took) {
   bool printed = false;
   if (context.json) {
@@ -127,12 +107,15 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return complain(signals.error());
   const Deadline deadline = after(context.timeout.value_or(kRequestPatience));
-  const auto peer = await_peer(*agent, *signals, arguments.to, deadline);
-  if (!peer) return complain(ExitCode::kError, "stopped by a signal: nothing was sent");
-  if (!*peer) return complain(peer->error());
+  // The receiver may be just about to attach.
+  const auto peer = agent->wait_for(arguments.to, deadline, {.stop_fd = signals->fd()});
+  if (!peer && peer.error().code == ErrorCode::kNotice) {
+    return complain(ExitCode::kError, "stopped by a signal: nothing was sent");
+  }
+  if (!peer) return complain(peer.error());
 
   Asked asked =
-      ask(*agent, *signals, {**peer, arguments.to, deadline, arguments.leave}, *body, *options);
+      ask(*agent, *signals, {*peer, arguments.to, deadline, arguments.leave}, *body, *options);
   if (asked.reply && *asked.reply) return print_reply(context, **asked.reply, asked.waited);
   if (asked.reply) return complain(asked.reply->error());
   if (asked.is_stopped) {

@@ -1,0 +1,127 @@
+#include "src/agent/name_wait.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "src/agent/core_wait.h"
+#include "src/agent/directory_tree.h"
+#include "src/control/agent_info.h"
+#include "src/control/name_search.h"
+#include "src/control/names.h"
+#include "src/control/quotes.h"
+#include "src/os/event_fd.h"
+#include "src/os/pid_fd.h"
+
+namespace beeline {
+
+AgentCore::NameWait::~NameWait() {
+  if (pidfd_.valid()) core_.bells_.dismiss(pidfd_.get());
+  if (stop_fd_ >= 0) core_.bells_.dismiss(stop_fd_);
+}
+
+Result<Peer> AgentCore::NameWait::run(const WaitOptions& options) {
+  if (core_.has_left()) return fail(ErrorCode::kClosed, core_.why_down());
+  if (auto target = control::check_target(name_); !target) return tl::unexpected(target.error());
+  if (auto watched = watch(options); !watched) return tl::unexpected(watched.error());
+  const Blocked blocked(core_);
+  for (;;) {
+    // Asked before the look: an agent may attach, and its process end, between the two.
+    const bool has_ended = process_has_ended();
+    auto peer = look();
+    if (peer || !may_still_come(peer.error())) return peer;
+    if (has_ended) {
+      return ended(ErrorCode::kPeerDead,
+                   fmt::format("process {} has ended, and no agent named {} runs: see what it has "
+                               "written, and start it again",
+                               process_, control::in_quotes(name_)));
+    }
+    if (is_stopped()) {
+      return ended(ErrorCode::kNotice, fmt::format("the wait for an agent named {} was stopped",
+                                                   control::in_quotes(name_)));
+    }
+    if (std::chrono::steady_clock::now() >= deadline_) {
+      return ended(peer.error().code, std::move(peer.error().text));
+    }
+    ask();
+    core_.wait_until(deadline_.time_since_epoch().count(), [this] { return is_worth_a_look(); });
+    core_.again_ns_ = kNoToken;
+  }
+}
+
+Result<void> AgentCore::NameWait::watch(const WaitOptions& options) {
+  process_ = options.process;
+  if (process_ != 0) {
+    auto pidfd = os::open_pidfd(process_);
+    if (!pidfd && pidfd.error().code != ErrorCode::kPeerDead) return tl::unexpected(pidfd.error());
+    if (pidfd) {
+      if (auto watched = core_.bells_.invite(pidfd->get()); !watched) return watched;
+      pidfd_ = std::move(*pidfd);
+    }
+  }
+  if (options.stop_fd < 0) return {};
+  if (auto watched = core_.bells_.invite(options.stop_fd); !watched) return watched;
+  stop_fd_ = options.stop_fd;
+  return {};
+}
+
+Result<Peer> AgentCore::NameWait::look() {
+  heard_ = core_.names_heard_;
+  epoch_ = core_.directory_view_.epoch();
+  if (process_ != 0 && !has_process()) {
+    return tl::unexpected(control::nobody_named(name_, core_.hive_, core_.client_.directory()));
+  }
+  return core_.peer(name_);
+}
+
+// A pid is never given out again. A coordinator that is away may come back.
+bool AgentCore::NameWait::may_still_come(const Error& error) const {
+  if (core_.has_left()) return false;
+  if (error.code == ErrorCode::kPeerDead) return !control::is_number(name_);
+  return error.code == ErrorCode::kNoAgent || error.code == ErrorCode::kNoCoordinator ||
+         error.code == ErrorCode::kTimeout || error.code == ErrorCode::kClosed;
+}
+
+bool AgentCore::NameWait::has_process() const {
+  const auto number = control::number_from(name_);
+  const Pid pid = number ? *number : core_.find_pid(name_);
+  const control::Tree tree = read_tree(core_.directory_view_);
+  const control::AgentNode* node = pid == 0 ? nullptr : tree.find(pid);
+  return node != nullptr &&
+         (node->state == shm::AgentState::kStarting || node->state == shm::AgentState::kRunning);
+}
+
+// What cannot be sent now is said after the next pause.
+void AgentCore::NameWait::ask() {
+  const std::int64_t now_ns = os::monotonic_ns();
+  const bool is_due = now_ns >= next_look_ns_;
+  if (is_due || asked_heard_ != core_.names_heard_) {
+    static_cast<void>(core_.client_.await_name({std::string(name_), process_ != 0}));
+    asked_heard_ = core_.names_heard_;
+  }
+  if (!is_due) return;
+  next_look_ns_ = now_ns + pause_ns_;
+  pause_ns_ = std::min(2 * pause_ns_, kLongestPause);
+}
+
+bool AgentCore::NameWait::is_worth_a_look() {
+  core_.again_ns_ = next_look_ns_;
+  return core_.down_ || core_.names_heard_ != heard_ || core_.directory_view_.epoch() != epoch_ ||
+         os::monotonic_ns() >= next_look_ns_ || process_has_ended() || is_stopped();
+}
+
+bool AgentCore::NameWait::is_stopped() const {
+  return stop_fd_ >= 0 && os::wait_readable(stop_fd_, std::chrono::nanoseconds::zero());
+}
+
+bool AgentCore::NameWait::process_has_ended() const {
+  return process_ != 0 && (!pidfd_.valid() || os::has_exited(pidfd_.get()));
+}
+
+tl::unexpected<Error> AgentCore::NameWait::ended(ErrorCode code, std::string why) const {
+  const auto waited = std::chrono::steady_clock::now() - since_;
+  return fail(code, fmt::format("{}; waited {} ms", why, waited / std::chrono::milliseconds(1)));
+}
+
+}  // namespace beeline
