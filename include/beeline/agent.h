@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <beeline/message.h>
 #include <beeline/payload.h>
 #include <beeline/registry.h>
+#include <beeline/request.h>
 #include <beeline/result.h>
 #include <beeline/to.h>
 #include <beeline/types.h>
@@ -182,6 +184,14 @@ class Agent {
   /// The same within kRequestPatience.
   [[nodiscard]] Result<Message> request(const To& to, Payload payload,
                                         const SendOptions& options = kPlainSend);
+  /// Sends all of these requests and waits for all answers, until one deadline. The results are in
+  /// the order of the requests, and each is what request() would have returned for it: one that
+  /// fails, because its receiver dies for example, ends none of the others. One that finds no room
+  /// is sent as soon as there is some, and keeps none of the others waiting.
+  [[nodiscard]] std::vector<Result<Message>> request_all(
+      std::span<const Request> requests, Deadline deadline = after(kRequestPatience));
+  [[nodiscard]] std::vector<Result<Message>> request_all(
+      std::initializer_list<Request> requests, Deadline deadline = after(kRequestPatience));
   /// Sends and returns; serve() calls `then` with the answer, or with the error of a request, once.
   /// Meanwhile other messages are handled. Errors of a send at once, and kFull while
   /// kMostOpenQuestions of them have no answer yet; `then` is not called then.

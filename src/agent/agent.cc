@@ -181,6 +181,14 @@ Result<Message> Agent::request(const To& to, Payload payload, Deadline deadline,
 Result<Message> Agent::request(const To& to, Payload payload, const SendOptions& options) {
   return request(to, payload, patience(), options);
 }
+std::vector<Result<Message>> Agent::request_all(std::span<const Request> requests,
+                                                Deadline deadline) {
+  return core_->request_all(requests, deadline);
+}
+std::vector<Result<Message>> Agent::request_all(std::initializer_list<Request> requests,
+                                                Deadline deadline) {
+  return core_->request_all({requests.begin(), requests.size()}, deadline);
+}
 Result<MessageId> Agent::request_then(const To& to, Payload payload, Deadline deadline,
                                       AnswerHandler then, const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {

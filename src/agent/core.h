@@ -95,6 +95,7 @@ class AgentCore {
   // ---- Conversation (core_request.cc) ----
   [[nodiscard]] Result<Message> request(Peer to, Bytes payload, Deadline deadline,
                                         const SendOptions& options);
+  std::vector<Result<Message>> request_all(std::span<const Request> requests, Deadline deadline);
   [[nodiscard]] Result<MessageId> request_then(Peer to, Bytes payload, Deadline deadline,
                                                Question::Then then, const SendOptions& options);
   [[nodiscard]] Result<Deadline> run_answers();
@@ -208,7 +209,8 @@ class AgentCore {
   void refresh_peer(Pid pid);
   class Ended;  // ended.h
   class Unasked;
-  class NameWait;  // name_wait.h
+  class NameWait;    // name_wait.h
+  class RequestSet;  // request_set.h
   [[nodiscard]] std::optional<Peer> open_peer(Pid pid);
   [[nodiscard]] Pid find_pid(std::string_view name) const;
   Result<Peer> find_peer(Pid pid);

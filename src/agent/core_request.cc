@@ -13,6 +13,7 @@
 #include "src/agent/core_wait.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/request_set.h"
 #include "src/agent/send_facts.h"
 #include "src/agent/status.h"
 #include "src/agent/unasked.h"
@@ -281,6 +282,11 @@ Result<Message> AgentCore::request(Peer to, std::span<const std::byte> payload, 
   const auto at = await(question);
   if (!at) return tl::unexpected(at.error());
   return hand_over(*at);
+}
+
+std::vector<Result<Message>> AgentCore::request_all(std::span<const Request> requests,
+                                                    Deadline deadline) {
+  return RequestSet(*this, deadline).run(requests);
 }
 
 Result<MessageId> AgentCore::request_then(Peer to, std::span<const std::byte> payload,

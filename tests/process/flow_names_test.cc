@@ -58,6 +58,9 @@ void use_all_calls(Agent& agent, const To& to) {
   ASSERT_TRUE(agent.request_then(to, "3", patience(), then));
   EXPECT_TRUE(agent.serve([](Message&) { return Ack{}; }, {.until = patience()}));
   EXPECT_EQ(later, "got 3");
+  const auto all = agent.request_all({{to, "4"}, {to, bytes}}, patience());
+  ASSERT_TRUE(all[0] && all[1]);
+  EXPECT_EQ(all[1]->text(), "got bbb");
 }
 
 TEST_P(FlowNames, EachCallThatHasAReceiverTakesAPeerAPidOrAName) {

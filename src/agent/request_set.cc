@@ -1,0 +1,112 @@
+#include "src/agent/request_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/agent/core_wait.h"
+#include "src/agent/send_facts.h"
+#include "src/agent/status.h"
+
+namespace beeline {
+
+namespace {
+
+// A token comes with a tick of the clock at the earliest.
+constexpr std::int64_t kTokenTick = 4'000'000;
+
+}  // namespace
+
+std::vector<Result<Message>> AgentCore::RequestSet::run(std::span<const Request> requests) {
+  all_.reserve(requests.size());
+  for (const Request& request : requests) {
+    all_.push_back(start(request));
+    if (!all_.back()->error) unsent_.push_back(all_.back().get());
+  }
+  send_rest();
+  if (!all_.empty()) {
+    const Blocked blocked(core_);
+    want_space(true);
+    core_.wait_until(deadline_.time_since_epoch().count(), [this] { return is_over(); });
+    want_space(false);
+    core_.again_ns_ = kNoToken;
+  }
+  std::vector<Result<Message>> results;
+  results.reserve(all_.size());
+  for (const auto& pending : all_) results.push_back(conclude(*pending));
+  return results;
+}
+
+std::unique_ptr<AgentCore::RequestSet::Pending> AgentCore::RequestSet::start(
+    const Request& request) {
+  const auto to = request.to.is_peer() ? request.to.peer() : core_.peer(request.to);
+  auto pending = std::make_unique<Pending>(to ? *to : Peer{}, deadline_, request, core_.handled());
+  pending->question.since = std::chrono::steady_clock::now();
+  if (!to) {
+    pending->error = to.error();
+  } else if (auto good = core_.prepare(pending->question, request.options); !good) {
+    pending->error = std::move(good.error());
+  }
+  return pending;
+}
+
+// What is for one receiver goes in the order of the requests: behind one that finds no room none is
+// tried.
+bool AgentCore::RequestSet::send_rest() {
+  std::vector<Pid> full;
+  bool is_limited = false;
+  std::erase_if(unsent_, [&](Pending* pending) {
+    const Pid to = pending->question.to.pid;
+    if (std::find(full.begin(), full.end(), to) != full.end()) return false;
+    send(*pending);
+    if (!finds_no_room(pending->sent.status)) return true;
+    full.push_back(to);
+    is_limited |= pending->sent.status == SendStatus::kRateLimited;
+    return false;
+  });
+  core_.again_ns_ = is_limited ? os::monotonic_ns() + kTokenTick : kNoToken;
+  return !unsent_.empty();
+}
+
+void AgentCore::RequestSet::send(Pending& pending) {
+  Question& question = pending.question;
+  pending.sent = core_.send_as(pending.head, question.to, pending.payload.bytes(), Deadline::min(),
+                               question.pending.request_id, &question.place);
+  question.sent_here = static_cast<bool>(pending.sent);
+  if (question.sent_here || finds_no_room(pending.sent.status)) return;
+  pending.error = not_asked(question, pending.sent);
+  core_.end(question);
+}
+
+// So that receivers ring when there is room.
+void AgentCore::RequestSet::want_space(bool wanted) {
+  const auto lock = core_.lock_send();
+  for (const auto& pending : all_) {
+    send::OutLink* link = core_.link_of(pending->question.to);
+    if (link == nullptr) continue;
+    const bool is_wanted = wanted && !pending->sent && !pending->error;
+    if (is_wanted || !wanted) send::SendPath::want_space(*link, send::SpaceFor::kWait, is_wanted);
+  }
+}
+
+bool AgentCore::RequestSet::is_over() {
+  if (core_.down_) return true;
+  const bool has_unsent = send_rest();
+  const auto is_settled = [this](Pending& pending) {
+    return pending.error || (pending.sent && core_.is_settled(pending.question));
+  };
+  while (settled_ < all_.size() && is_settled(*all_[settled_])) ++settled_;
+  return !has_unsent && settled_ == all_.size();
+}
+
+Result<Message> AgentCore::RequestSet::conclude(Pending& pending) {
+  if (!pending.error && !pending.sent) {
+    pending.error = not_asked(pending.question, pending.sent);
+    core_.end(pending.question);
+  }
+  if (pending.error) return tl::unexpected(std::move(*pending.error));
+  const auto at = core_.conclude(pending.question);
+  if (!at) return tl::unexpected(at.error());
+  return core_.hand_over(*at);
+}
+
+}  // namespace beeline

@@ -1,0 +1,51 @@
+#pragma once
+// Several requests at once: all are sent, then all answers are waited for, until one deadline.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "src/agent/core.h"
+#include "src/agent/letterhead.h"
+
+namespace beeline {
+
+class AgentCore::RequestSet {
+ public:
+  RequestSet(AgentCore& core, Deadline deadline) : core_(core), deadline_(deadline) {}
+
+  // One result for each request, in their order.
+  [[nodiscard]] std::vector<Result<Message>> run(std::span<const Request> requests);
+
+ private:
+  // A request on its way.
+  struct Pending {
+    Pending(Peer to, Deadline deadline, const Request& request, const shm::Entry* handled)
+        : question(to, deadline), head(request.options, handled), payload(request.payload) {
+      head.make_question();
+    }
+    Question question;
+    Letterhead head;
+    Payload payload;
+    SendResult sent{SendStatus::kFull};  // not yet
+    std::optional<Error> error;          // it was not sent, and will not be
+  };
+
+  [[nodiscard]] std::unique_ptr<Pending> start(const Request& request);
+  // Tries those that were not sent yet. True when some are left.
+  bool send_rest();
+  void send(Pending& pending);
+  void want_space(bool wanted);
+  [[nodiscard]] bool is_over();
+  [[nodiscard]] Result<Message> conclude(Pending& pending);
+
+  AgentCore& core_;
+  Deadline deadline_;
+  std::vector<std::unique_ptr<Pending>> all_;
+  std::vector<Pending*> unsent_;  // they find no room yet
+  std::size_t settled_ = 0;       // so many of all, from the front
+};
+
+}  // namespace beeline
