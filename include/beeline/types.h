@@ -244,13 +244,27 @@ enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 /// computed as in kAged all the same.
 enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
+/// The roles that an agent may have: a word for people, for the lists, and for Group::role(). Only
+/// `task` changes a rule: it may send to its parent alone, nobody but its parent may expect an
+/// answer of it, and what others ask of it is refused. The rest are what a tree of agents usually
+/// needs, and Beeline treats them alike:
+///   daemon     a service that always runs and answers others, a cache or a scheduler for example
+///   agent      one that works for itself or for a person; what a command like `beeline send` is
+///   architect  plans and decides, and hands the work to others
+///   lead       splits its job among its children, and collects their results
+///   worker     does what it is given, one job after the other
+///   task       does one job for its parent and ends
+/// A role stays that of the first attach.
+inline constexpr std::array<std::string_view, 6> kRoles = {"daemon", "agent",  "architect",
+                                                           "lead",   "worker", "task"};
+
 struct AttachOptions {
   std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
   std::string name{};           ///< empty: the coordinator makes one, and the agent is temporary:
                                 ///< nobody can take that name over. UTF-8 of visible characters;
                                 ///< no number, and does not begin with "queue:"
   std::string parent{};         ///< name or pid; empty: child of the coordinator
-  std::string role = "worker";  ///< daemon, agent, architect, lead, worker or task
+  std::string role = "worker";  ///< one of kRoles
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
   bool start_coordinator = true;

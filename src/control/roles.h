@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +9,12 @@
 #include <string>
 #include <string_view>
 
+#include <beeline/types.h>
+
 namespace beeline::control {
 
-/// What an agent is for (HK-102). The number is the one in the directory and in tools.
+/// What an agent is for: kRoles in <beeline/types.h> says what each means. The number is the one in
+/// the directory and in tools.
 enum class Role : std::uint8_t {
   kKernel = 0,  ///< the coordinator alone
   kDaemon = 1,
@@ -26,6 +30,7 @@ inline constexpr std::array<std::string_view, 7> kRoleWords = {
 
 /// Those that an agent may have.
 inline constexpr auto kAgentRoleWords = std::span(kRoleWords).subspan<1>();
+static_assert(std::ranges::equal(kAgentRoleWords, kRoles));
 
 /// Them in one text, for people.
 [[nodiscard]] inline std::string agent_roles() {

@@ -158,7 +158,9 @@ void add_attach_options(CLI::App& verb, AttachArguments& arguments) {
   verb.add_option("--parent", arguments.parent, "Name of the parent; the coordinator if not given")
       ->check(is_agent());
   verb.add_option("--role", arguments.role,
-                  control::agent_roles() + " (which sends to its parent only)")
+                  control::agent_roles() +
+                      ". A word for people, lists and `beeline bcast --role`; only task changes a "
+                      "rule: it sends to its parent alone")
       ->check(is_agent_role())
       ->capture_default_str();
 }
