@@ -145,12 +145,17 @@ TEST_F(CliScratch, DemoLeavesNothingWhenItIsInterruptedOrKilled) {
   }
 }
 
-TEST_F(CliScratch, TheExampleOfTheReadmeRuns) {
+TEST_F(CliScratch, TheExamplesRun) {
   const char* bin = ::getenv("BEELINE_BIN");
-  const Outcome outcome =
-      beeline({"run", "--", std::string(bin != nullptr ? bin : ".") + "/tests/example-first"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out, "worker: 6 * 7 = ?\nqueen: 42\n");
+  const std::string programs = std::string(bin != nullptr ? bin : ".") + "/tests/example-";
+  const Outcome first = beeline({"run", "--", programs + "first"});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_EQ(first.out, "worker: 6 * 7 = ?\nqueen: 42\n") << "that of the README";
+  const Outcome workers = beeline({"run", "--", programs + "workers"});
+  EXPECT_EQ(workers.code, 0) << workers.err;
+  EXPECT_EQ(workers.out,
+            "the first part of worker-1: done\nthe second part of worker-2: done\n"
+            "the rest of worker-3: done\n");
   expect_nothing_left();
 }
 
