@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <string>
+#include <thread>
 
 #include <beeline/agent.h>
 
@@ -76,6 +77,23 @@ TEST_F(CliRequest, AfterASignalWhoeverHasItIsTold) {
   EXPECT_TRUE(contains(outcome.err, " s; an order to give it back was sent")) << outcome.err;
   EXPECT_TRUE(message->cancelled());
   message->reject();
+}
+
+TEST_F(CliRequest, ASignalEndsTheWaitForItsReceiverToo) {
+  (void)good({"up"});
+  auto observer = Agent::attach({.name = "observer"});
+  ASSERT_TRUE(observer) << observer.error().text;
+  Program asking(with_program({"request", "worker", "work", "--as", "asker", "--timeout", "60s"}));
+  ASSERT_TRUE(observer->wait_for("asker", after(kPatience)));
+  for (bool waits = false; !waits; std::this_thread::yield()) {
+    const auto asker = observer->find("asker");
+    ASSERT_TRUE(asker && asker->state != State::kZombie);
+    waits = asker->state == State::kBlocked;
+  }
+  asking.signal(SIGINT);
+  const Outcome outcome = asking.wait();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(contains(outcome.err, "stopped by a signal: nothing was sent")) << outcome.err;
 }
 
 TEST_F(CliRequest, AReplyThatComesWhileItIsTakenBackCounts) {
