@@ -244,8 +244,8 @@ class Agent {
 
   /// The same, and returns: `then` is called with the acknowledgement, or with the error of
   /// send_acked(), as request_then() calls its own.
-  [[nodiscard]] Result<MessageId> send_acked_then(const To& to, Payload payload,
-                                                  Deadline deadline, AckHandler then,
+  [[nodiscard]] Result<MessageId> send_acked_then(const To& to, Payload payload, Deadline deadline,
+                                                  AckHandler then,
                                                   const SendOptions& options = kPlainSend);
 
   /// Handles messages until told otherwise: waits for each, in delivery order, hands it to

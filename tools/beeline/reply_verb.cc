@@ -47,6 +47,7 @@ ExitCode reply(const Context& context, ReplyTexts texts) {
   if (!signals) return complain(signals.error());
   auto agent = attach(context, options);
   if (!agent) return complain(agent.error());
+  const LastWords last_words(*agent, options.name);
   std::optional<CommandLease> lease;
   if (!arguments.echo) {
     auto mine = CommandLease::of(context, *agent);

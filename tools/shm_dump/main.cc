@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <clocale>
 #include <exception>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "src/control/client.h"
 #include "src/os/error.h"
 #include "src/os/process.h"
 #include "tools/beeline/options.h"
@@ -125,6 +127,22 @@ Loaded load_all(const std::vector<Source>& sources) {
   load(false);
   std::stable_sort(loaded.segments.begin(), loaded.segments.end(), shown_before);
   return loaded;
+}
+
+/// Asks the coordinator which links still count; without its word each does that no home knows.
+void ask_for_links(Segments& all, const std::string& hive) {
+  std::set<std::uint32_t> readers;
+  for (const Segment& segment : all.all()) {
+    if (segment.kind() == shm::SegmentKind::kLink && !all.runs(segment)) {
+      readers.insert(segment.peer_pid());
+    }
+  }
+  if (readers.empty()) return;
+  auto client = control::Client::connect({.hive = hive, .start = false});
+  for (const std::uint32_t reader : readers) {
+    if (!client || client->closed()) return;
+    if (auto links = client->links_to(reader)) all.hear_links(reader, std::move(*links));
+  }
 }
 
 /// Whether an agent owns or reads a segment.
@@ -254,7 +272,10 @@ ExitCode run(const Options& options) {
   const auto sources = sources_of(options);
   if (!sources) return complain(sources.error());
   Loaded loaded = load_all(*sources);
-  const Segments all(std::move(loaded.segments));
+  Segments all(std::move(loaded.segments));
+  if (std::none_of(options.what.begin(), options.what.end(), is_file)) {
+    ask_for_links(all, options.hive);
+  }
   if (all.all().empty() && loaded.status != ExitCode::kOk) return loaded.status;
   const auto selected = select(all, options);
   if (!selected) {

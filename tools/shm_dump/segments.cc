@@ -224,8 +224,28 @@ std::optional<Progress> Segments::find_progress(const Segment& link) const {
     raise(*receipts->link, receipts->bank_at + offsetof(shm::ReceiptBank, cursors));
   }
   if (progress.told_by == nullptr && home == nullptr) return std::nullopt;
-  if (progress.told_by == nullptr) progress.told_by = home;
+  if (progress.told_by != nullptr) return progress;
+  progress.told_by = home;
+  if (was_let_go(link)) {
+    const shm::LinkContract contract = shm::contract_of(link.view());
+    const shm::LinkLayout layout(contract);
+    for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
+      const auto shape = shm::lane_shape(contract, layout, static_cast<shm::Lane>(lane));
+      progress.taken[lane] = shm::tail_of(link.view(), shape);
+    }
+  }
   return progress;
+}
+
+void Segments::hear_links(std::uint32_t reader, std::vector<shm::LinkKey> counting) {
+  counting_[reader] = std::move(counting);
+}
+
+bool Segments::was_let_go(const Segment& link) const {
+  const auto known = counting_.find(link.peer_pid());
+  if (known == counting_.end()) return false;
+  const shm::LinkKey key{link.incarnation(), link.serial()};
+  return std::find(known->second.begin(), known->second.end(), key) == known->second.end();
 }
 
 std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header) {

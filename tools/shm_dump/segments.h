@@ -81,9 +81,13 @@ class Segments {
   /// What a life of an agent says that it is at; null if that is not among the segments.
   [[nodiscard]] const Segment* find_status(std::uint64_t incarnation) const;
   /// From the row that the home of a link's reader has for it, and from the receipts, whichever is
-  /// further. A home without such a row has taken nothing yet; nothing: neither is among the
-  /// segments. REQUIRES: link.is_sound(kLink).
+  /// further. A home without such a row has taken nothing yet, or all, see hear_links(); nothing:
+  /// neither is among the segments. REQUIRES: link.is_sound(kLink).
   [[nodiscard]] std::optional<Progress> find_progress(const Segment& link) const;
+
+  /// The coordinator says which links to `reader` still count. Each other one has been read to its
+  /// end: its reader has let it go, and the keeper holds its memory for a while.
+  void hear_links(std::uint32_t reader, std::vector<shm::LinkKey> counting);
 
  private:
   struct Agent {
@@ -91,6 +95,7 @@ class Segments {
     shm::AgentWord word;
   };
 
+  [[nodiscard]] bool was_let_go(const Segment& link) const;
   void read_directory();
   void judge_liveness();
 
@@ -100,6 +105,7 @@ class Segments {
   std::unordered_multimap<std::uint32_t, const Segment*> links_;  ///< by the pid of their owner
   std::unordered_map<std::uint32_t, const Segment*> homes_;       ///< those that count, by pid
   std::unordered_map<std::uint64_t, const Segment*> status_;      ///< by the life of their owner
+  std::unordered_map<std::uint32_t, std::vector<shm::LinkKey>> counting_;  ///< by their reader
 };
 
 /// Where a message in a home lies: queued, leased, dead, and of what is queued but in no order
