@@ -238,7 +238,7 @@ TEST_F(CliHive, HK_108_InfoShowsOneAgentOrAll) {
   EXPECT_EQ(lead.at("os_pid"), nullptr);
   EXPECT_EQ(lead.at("restarts"), 0);
   EXPECT_EQ(lead.at("temporary"), false);
-  EXPECT_GT(lead.at("started_unix_ns"), 0);
+  EXPECT_GT(lead.at("started_unix_ms"), 0);
   const json worker = good_json({"info", "worker"});
   EXPECT_EQ(worker.at("name"), "worker@vps1");
   EXPECT_EQ(worker.at("parent"), lead.at("pid"));
@@ -246,7 +246,7 @@ TEST_F(CliHive, HK_108_InfoShowsOneAgentOrAll) {
   EXPECT_EQ(worker.at("inbox").at("in_lanes"), 1);
   EXPECT_EQ(worker.at("inbox").at("balanced"), true);
   const std::string pid = std::to_string(worker.at("pid").get<int>());
-  EXPECT_EQ(good_json({"info", pid}).at("started_unix_ns"), worker.at("started_unix_ns"));
+  EXPECT_EQ(good_json({"info", pid}).at("started_unix_ms"), worker.at("started_unix_ms"));
   EXPECT_EQ(good_json({"inbox", "worker"}).size(), 1U);
   EXPECT_EQ(good_json({"route", "lead", "worker"}).at("to"), worker.at("pid"));
 

@@ -87,7 +87,9 @@ TEST_F(CliLs, ListsEachHiveWithItsPlaceItsAgentsAndItsAgeAndStartsNone) {
   EXPECT_TRUE(contains(text, directory_ + "\n") && contains(text, other_ + "\n")) << text;
 
   (void)beeline({"down"});
-  EXPECT_EQ(echo.wait().code, 3);
+  const Outcome ended = echo.wait();
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_TRUE(contains(ended.err, "the hive in " + directory_ + " went down")) << ended.err;
   EXPECT_EQ(listed_at(directory_), nullptr) << "it is down, though its last log is there";
 }
 

@@ -17,6 +17,7 @@
 #include "tools/beeline/accounts_view.h"
 #include "tools/beeline/survey.h"
 #include "tools/beeline/survey_view.h"
+#include "tools/beeline/times.h"
 #include "tools/beeline/verbs.h"
 #include "tools/beeline/watch.h"
 
@@ -110,7 +111,7 @@ Json info_json(const Survey& survey, const Shown& shown) {
   json["role"] = agent.role;
   json["state"] = to_string(agent.state);
   json["children"] = agent.children;
-  json["started_unix_ns"] = agent.started_unix_ns;
+  json["started_unix_ms"] = milliseconds(std::chrono::nanoseconds(agent.started_unix_ns));
   json["os_pid"] = agent.os_pid != 0 ? Json(agent.os_pid) : Json(nullptr);
   json["uid"] = agent.uid;
   json["temporary"] = agent.temporary;
