@@ -48,8 +48,8 @@ inline constexpr std::int32_t kHigh = 1;
 inline constexpr std::int32_t kNormal = 2;
 inline constexpr std::int32_t kLow = 3;
 
-/// Types that mean something to agents, and some to the engine; any other text is as good
-/// (HK-002). An answer of type kTaskResponse that nobody waits for is kept for
+/// Types that mean something to agents, and some to the engine; any other text is as good.
+/// An answer of type kTaskResponse that nobody waits for is kept for
 /// Agent::drain_pending_results(). kEscalation gives a message at least the rank kHigh on any
 /// route.
 inline constexpr std::string_view kTaskRequest = "task_request";

@@ -37,7 +37,7 @@ std::string time_left(const Question& question) {
 // Before there is a message.
 std::string whom(Peer to) { return "message to agent " + std::to_string(to.pid) + ": "; }
 
-// Nobody waits for nobody, or for ever (HK-063).
+// Nobody waits for nobody, or for ever.
 Result<void> check(const Question& question) {
   if (!question.to.valid()) return fail(ErrorCode::kInvalid, std::string(kNoPeer));
   if (question.deadline != Deadline::max()) return {};

@@ -23,7 +23,7 @@ inline constexpr std::string_view kQueuePrefix = "queue:";
 [[nodiscard]] Result<void> check_agent_name(std::string_view name);
 
 /// Whether a text may mean somebody to send to. Errors: kInvalid (no UTF-8); kNoRoute for a named
-/// queue, of which this version has none (C-06, HK-037, HK-040).
+/// queue, of which this version has none.
 [[nodiscard]] Result<void> check_target(std::string_view target);
 
 /// The name of a hive is 1 to 48 of A-Z a-z 0-9 . _ - and starts with no dot: it names a directory.

@@ -13,16 +13,16 @@ enum class Rule : std::uint8_t {
   kNoTarget,          ///< denied: no target was named
   kNoSender,          ///< denied: the sender is not in the tree
   kNoAgent,           ///< denied: the receiver is not in the tree
-  kDeadSender,        ///< denied: the sender has ended (C-16)
-  kDead,              ///< denied: the receiver has ended (C-16)
+  kDeadSender,        ///< denied: the sender has ended
+  kDead,              ///< denied: the receiver has ended
   kKing,              ///< denied: the coordinator takes no messages
-  kTaskToParentOnly,  ///< denied: a task sends to its parent alone (HK-036, C-06)
+  kTaskToParentOnly,  ///< denied: a task sends to its parent alone
   kNoCommonAncestor,  ///< denied: the two are in different trees
-  kSelf,              ///< allowed (HK-038)
+  kSelf,              ///< allowed
   kParent,            ///< allowed: the receiver is the sender's parent
   kChild,             ///< allowed: the receiver is the sender's child
-  kSibling,           ///< allowed; the parent gets a low-priority copy (HK-032)
-  kAncestor,          ///< allowed: another branch, direct; `via` is for the record (HK-034, C-05)
+  kSibling,           ///< allowed; the parent gets a low-priority copy
+  kAncestor,          ///< allowed: another branch, direct; `via` is for the record
 };
 
 [[nodiscard]] std::string_view to_string(Rule rule) noexcept;
@@ -31,7 +31,7 @@ enum class Rule : std::uint8_t {
 struct Verdict {
   bool allowed = false;
   Rule rule = Rule::kNoTarget;
-  std::string text;  ///< for people; the fixed texts of HK-030, HK-036 and C-16 when denied
+  std::string text;  ///< for people; a fixed text when denied
   Pid via = kNoPid;  ///< nearest common ancestor where there is one
 };
 

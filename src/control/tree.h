@@ -45,7 +45,7 @@ class Tree {
   /// smaller than it.
   bool add(AgentNode node);
 
-  /// Removes a node; its children go to its parent (HK-113). False if there is none.
+  /// Removes a node; its children go to its parent. False if there is none.
   bool remove(Pid pid);
 
   /// False if there is no such node.
@@ -54,7 +54,7 @@ class Tree {
   [[nodiscard]] const AgentNode* find(Pid pid) const;
 
   /// The newest holder of a name that is not dead, else the newest dead one, null if nobody holds
-  /// it. Removing one holder keeps the others (HK-101).
+  /// it. Removing one holder keeps the others.
   [[nodiscard]] const AgentNode* find_name(std::string_view name) const;
 
   /// Whom a name or a pid in decimal means to an agent of `user` (name_search.h); null if nobody.
@@ -66,7 +66,7 @@ class Tree {
   [[nodiscard]] std::vector<Pid> siblings(Pid pid) const;
   /// Parent, grandparent and so on, as far as they are known; nearest first.
   [[nodiscard]] std::vector<Pid> ancestors(Pid pid) const;
-  /// The first node of b's chain, b included, that is on a's chain, a included (HK-035); nullopt if
+  /// The first node of b's chain, b included, that is on a's chain, a included; nullopt if
   /// the two have different roots or one is unknown.
   [[nodiscard]] std::optional<Pid> nearest_common_ancestor(Pid a, Pid b) const;
 

@@ -11,7 +11,7 @@
 
 namespace beeline::receive {
 
-// How the sender stands to the receiver; the first that holds (HK-006).
+// How the sender stands to the receiver; the first that holds.
 [[nodiscard]] constexpr Relation relation_of(const shm::AgentRecord& sender,
                                              const shm::AgentRecord& receiver) {
   constexpr std::uint32_t kKernelRole = 0;
@@ -37,7 +37,7 @@ namespace beeline::receive {
   return kLow;
 }
 
-// The relation can only raise the urgency (HK-007); an escalation is high on any route (C-02).
+// The relation can only raise the urgency; an escalation is high on any route.
 [[nodiscard]] constexpr std::int32_t stored_rank(std::int32_t explicit_rank, Relation relation,
                                                  bool escalation) {
   const std::int32_t most = escalation ? kHigh : base_rank(relation);

@@ -385,19 +385,11 @@ TEST_F(CliMessage, AMessageThatCouldNotBePrintedIsNotTaken) {
     EXPECT_EQ(broken.code, 1);
     return broken.err;
   };
-  std::string told = print_in_vain();
-  EXPECT_TRUE(contains(told, "put back, attempt 1 of 3")) << told;
+  for (int i = 0; i < 4; ++i) {
+    const std::string told = print_in_vain();
+    EXPECT_TRUE(contains(told, "it is put back, no attempt is spent")) << told;
+  }
   EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "precious\n");
-
-  (void)good({"send", "worker", "hopeless"});
-  (void)print_in_vain();
-  told = print_in_vain();
-  EXPECT_TRUE(contains(told, "put back, attempt 2 of 3")) << told;
-  told = print_in_vain();
-  EXPECT_FALSE(contains(told, "put back")) << told;
-  EXPECT_TRUE(contains(told, "attempt 3 of 3: it is a dead letter at the next look")) << told;
-  (void)bad(5, {"recv", "worker", "--timeout", "2s"});
-  EXPECT_EQ(good_json({"dlq", "ls", "worker"}).at(0).at("reason"), "exhausted");
 }
 
 TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {

@@ -29,7 +29,8 @@ TEST_F(CliWords, HelpAndVersionAreVerbs) {
   EXPECT_EQ(good({"help", "send"}), good({"send", "--help"}));
   EXPECT_EQ(good({"help", "dlq", "ls"}), good({"dlq", "ls", "--help"}));
   EXPECT_EQ(good({"version"}), good({"--version"}));
-  EXPECT_TRUE(contains(bad(2, {"help", "snd"}), "no verb \"snd\""));
+  EXPECT_TRUE(contains(bad(2, {"help", "snd"}), "did you mean `beeline help send`?"));
+  EXPECT_TRUE(contains(bad(2, {"help", "dlq", "lss"}), "did you mean `beeline help dlq ls`?"));
 }
 
 TEST_F(CliWords, TheTableOfExitCodesIsKept) {

@@ -35,11 +35,12 @@ ExitCode help(CLI::App& app, const std::vector<std::string>& words, bool is_man)
   for (const std::string& word : words) {
     const auto verbs =
         about->get_subcommands([&](CLI::App* verb) { return verb->get_name() == word; });
-    about = verbs.empty() ? nullptr : verbs.front();
-    if (about == nullptr) {
+    if (verbs.empty()) {
       return complain(ExitCode::kUsage,
-                      fmt::format("there is no verb \"{}\" to explain; see `beeline help`", word));
+                      fmt::format("there is no verb \"{}\" to explain; {}see `beeline help`", word,
+                                  guess_verb(*about, "beeline help" + path.substr(7), word)));
     }
+    about = verbs.front();
     path += ' ' + word;
   }
   print(about->get_formatter()->make_help(about, path, CLI::AppFormatMode::Normal));

@@ -36,6 +36,26 @@ ExitCode tree(const Context& context, const Watch& watch) {
   });
 }
 
+/// "PID 6" becomes "PID 6 "worker"": the number is one of the hive, not of a process.
+std::string with_names(const std::string& text, const std::vector<AgentInfo>& all) {
+  std::string named;
+  constexpr std::string_view kWord = "PID ";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(text.find(kWord, at), text.size());
+    named += text.substr(at, next - at);
+    const std::size_t digits = std::min(next + kWord.size(), text.size());
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+    const std::string number = text.substr(digits, end - digits);
+    const auto agent = std::find_if(all.begin(), all.end(), [&number](const AgentInfo& each) {
+      return std::to_string(each.pid) == number;
+    });
+    named += agent == all.end() ? text.substr(next, end - next)
+                                : fmt::format("PID {} \"{}\"", number, agent->name);
+    at = end;
+  }
+  return named;
+}
+
 ExitCode route(const Context& context, const std::string& from, const std::string& to) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
@@ -49,8 +69,10 @@ ExitCode route(const Context& context, const std::string& from, const std::strin
                 {"to", answer->to},
                 {"via", answer->via != 0 ? Json(answer->via) : Json(nullptr)}});
   } else {
+    const auto listed = client->list_all();
+    const auto all = listed ? control::infos_of(*listed) : std::vector<AgentInfo>();
     print(fmt::format("{}: {} ({})\n", answer->allowed ? "allowed" : "denied", answer->rule,
-                      answer->text));
+                      with_names(answer->text, all)));
   }
   if (answer->allowed) return ExitCode::kOk;
   // As a send exits.

@@ -15,7 +15,7 @@
 namespace beeline::cli {
 namespace {
 
-/// How many letters have to be put, taken out or changed to make the one of the other.
+/// The number of letters to insert, delete or change to turn `a` into `b`.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -115,6 +115,11 @@ std::string problem(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+std::string guess_verb(const CLI::App& app, const std::string& path, const std::string& word) {
+  const std::string like = nearest(word, verbs_of(app));
+  return like.empty() ? "" : fmt::format("did you mean `{} {}`? ", path, like);
+}
 
 std::string exit_codes_text() {
   std::string text = "Exit codes:\n";
