@@ -9,6 +9,9 @@
 
 #include "bench/benchmarks.h"
 
+// After beeline/result.h, whose enumerator kVersion would shadow the constant.
+#include <beeline/version.h>
+
 namespace beeline::bench {
 namespace {
 
@@ -30,6 +33,7 @@ Result<void> run_chosen(const CLI::App& app,
 int run(int argc, char** argv) {
   CLI::App app("Measures Beeline next to the machine's own limit", "beeline-bench");
   app.require_subcommand(1);
+  app.set_version_flag("--version", fmt::format("beeline-bench {}", kVersion));
   const auto benchmarks = all_benchmarks();
   for (const auto& benchmark : benchmarks) {
     const Description& about = benchmark->description();

@@ -181,7 +181,6 @@ void AgentCore::requeue(std::uint32_t entry, shm::Cost cost) {
   if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
   receiver_->requeue(entry, cost);
   show_activity();
-  if (receiver_->entry(entry).word().state == shm::EntryState::kDead) pay_debts();
   if (armed_) waiter_->signal_self();
 }
 

@@ -235,11 +235,7 @@ void Receiver::requeue(std::uint32_t at, shm::Cost cost) {
   if (is_cancelled(at)) return bury(at, shm::DeadReason::kCancelled);
   home_->inbox().requeue(at, cost);
   note_life(at);
-  if ((entry(at).header.flags & shm::kFlagStashed) != 0) return put_aside(at);
-  // Its last attempt has failed: its sender hears of it now, not at the next look.
-  if (is_copy(entry(at).header) || entry(at).word().attempts < most_attempts()) return;
-  home_->inbox().take(at);
-  bury(at, shm::DeadReason::kExhausted);
+  if ((entry(at).header.flags & shm::kFlagStashed) != 0) put_aside(at);
 }
 
 void Receiver::bury(std::uint32_t at, shm::DeadReason reason) {

@@ -167,21 +167,6 @@ TEST_P(FlowAnswer, ARequestThatIsNotAnsweredSaysAtOnceWhatBecameOfIt) {
   boss.stop();
 }
 
-TEST_P(FlowAnswer, TheLastAttemptThatFailsIsToldThoughItsReceiverLooksNoMore) {
-  auto boss = attach("boss");
-  auto clerk = attach("clerk");
-  ASSERT_TRUE(boss && clerk);
-  std::string error;
-  const auto then = [&](const Result<Message>& answer) {
-    if (!answer) error = answer.error().text;
-    boss->stop_serving();
-  };
-  ASSERT_TRUE(boss->request_then(peer_of(*boss, "clerk"), "?", patience(), then));
-  for (int attempt = 0; attempt < 3; ++attempt) next_message(*clerk).requeue();
-  EXPECT_TRUE(boss->serve([](Message&) { return Ack{}; }, {.until = patience()}));
-  EXPECT_HAS(error, "dead letter: exhausted");
-}
-
 TEST_P(FlowAnswer, ATextThatComesLateIsKeptAside) {
   Boss boss(board<AnswerBoard>(), troupe());
   const auto early = boss->request(boss.clerk(), "?", after(1ms), {.type = "keep"});
