@@ -95,18 +95,20 @@ bool AgentCore::pay_each() {
     if (std::find(paid.begin(), paid.end(), creditor) == paid.end()) paid.push_back(creditor);
     return true;
   });
+  bool owes_more = false;
   for (const Debt& debt : over) {
+    std::erase(deferred_, debt.entry);
     receiver_->done(debt.entry);
-    // An answer that cannot be sent, because it has come too many hops, say: its asker hears that
-    // there is none.
-    if (debt.ack.status != AckStatus::kAccepted) {
-      owe({Debt::Kind::kAck, debt.to, {debt.ack.id, AckStatus::kAccepted}, true});
-    }
+    if (debt.ack.status == AckStatus::kAccepted) continue;
+    // The answer cannot be sent, because it has come too many hops, say: its asker hears that there
+    // is none.
+    owe({Debt::Kind::kAck, debt.to, {debt.ack.id, AckStatus::kAccepted}, true});
+    owes_more = true;
   }
   if (!over.empty()) offer_room();
   if (!over.empty()) show_activity();
   for (const Creditor& creditor : paid) stop_ringing(creditor.first);
-  return all_ring;
+  return owes_more ? pay_each() : all_ring;
 }
 
 // No control call: a peer that has sent to us has a link from us, or is gone.
@@ -174,11 +176,12 @@ void AgentCore::stop_ringing(Pid to) {
 }
 
 // An agent that leaves owes nothing any more. What it has in hand beside its leases goes back into
-// the inbox: messages whose answers found no room, and those in a pause. Returns how much was owed.
+// the inbox: messages whose answers found no room, which were handled and cost no attempt, and
+// those in a pause. Returns how much was owed.
 std::size_t AgentCore::drop_debts() {
   for (const Debt& debt : debts_) {
     if (is_ack(debt)) ++acks_dropped_;
-    if (debt.kind == Debt::Kind::kAnswer) receiver_->requeue(debt.entry);
+    if (debt.kind == Debt::Kind::kAnswer) receiver_->requeue(debt.entry, shm::Cost::kNothing);
   }
   escalations_.put_back();
   const auto all = [](std::uint32_t) { return true; };

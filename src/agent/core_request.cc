@@ -31,7 +31,8 @@ std::string whom(const Question& question) {
 
 std::string time_left(const Question& question) {
   const auto left = question.deadline - std::chrono::steady_clock::now();
-  return std::to_string(left / std::chrono::milliseconds(1)) + " ms before the deadline";
+  return std::to_string(std::max<std::int64_t>(left / std::chrono::milliseconds(1), 0)) +
+         " ms before the deadline";
 }
 
 // Before there is a message.
@@ -84,8 +85,9 @@ std::string no_answer(const Question& question) {
   if (question.pending.for_ack) {
     return "no acknowledgement" + waited(question) + "; allow more time, it may come later";
   }
-  return "no answer" + waited(question) +
-         "; allow more time; one that comes later is kept as a late answer";
+  const std::string text = "no answer" + waited(question) + "; allow more time; ";
+  if (question.cancel_on_timeout) return text + "an order to give the message back was sent";
+  return text + "one that comes later is kept as a late answer";
 }
 
 }  // namespace

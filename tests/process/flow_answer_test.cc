@@ -208,6 +208,35 @@ TEST_P(FlowAnswer, NoTextIsLostHoweverManyAreOwed) {
   troupe().wait_all(patience());
 }
 
+TEST_P(FlowAnswer, AnAgentThatLeavesPutsBackWhatItsTextsFindNoRoomForAtNoAttempt) {
+  auto boss = attach("boss");
+  AttachOptions options = named("clerk");
+  options.max_attempts = 1;
+  auto clerk = attach(options);
+  ASSERT_TRUE(boss && clerk);
+  const Peer to = peer_of(*boss, "clerk");
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(boss->request_then(to, "?", patience(), [](const Result<Message>&) {}));
+    }
+    const auto yes = [](Message&) { return Ack{AckStatus::kAccepted, "yes"}; };
+    ASSERT_TRUE(clerk->serve(yes, {.until = patience(), .most = 100}));
+  }
+  const std::uint64_t owed = clerk->counters().leased;
+  EXPECT_GE(owed, 200U - 128U);
+  clerk.reset();
+  clerk = attach(options);
+  ASSERT_TRUE(clerk);
+  EXPECT_EQ(clerk->counters().dead, 0U);
+  for (std::uint64_t i = 0; i < owed; ++i) {
+    Message message = next_message(*clerk);
+    ASSERT_TRUE(message.valid());
+    EXPECT_EQ(message.attempts(), 0U);
+    message.done();
+  }
+  EXPECT_FALSE(clerk->try_receive());
+}
+
 TEST_P(FlowAnswer, ARequestThatExpiresSaysSo) {
   auto boss = attach("boss");
   auto clerk = attach("clerk");

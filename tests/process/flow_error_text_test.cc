@@ -69,6 +69,8 @@ TEST_P(FlowErrorText, AWaitThatEndsSaysHowLongItWasAndWhatToDo) {
                {"filter", "within 1 ms"});
   expect_error(agent->request(to, "?", after(2ms)), ErrorCode::kTimeout,
                {"no answer within ", " ms;", "is kept as a late answer"});
+  expect_error(agent->request(to, "?", after(2ms), {.cancel_on_timeout = true}),
+               ErrorCode::kTimeout, {"an order to give the message back was sent"});
   expect_error(agent->await_ack(to, 77, after(2ms)), ErrorCode::kTimeout,
                {"no acknowledgement within ", "it may come later"});
   while (auto message = agent->try_receive()) message->done();
