@@ -18,6 +18,8 @@ namespace {
 // A look without reason, in case that everything else failed; the same as the library's own.
 constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::seconds(10);
 constexpr std::size_t kMostReceiving = 1024;
+// For answers that are owed when the pipe ends.
+constexpr std::chrono::nanoseconds kLastAnswers = std::chrono::seconds(1);
 // No message answers that one.
 constexpr Filter kNothing{.reply_to = std::numeric_limits<MessageId>::max()};
 constexpr std::string_view kNotHeld = "not_held";
@@ -381,6 +383,8 @@ std::size_t PipeSession::leave(Ending ending, std::string_view why, std::string_
   for (const auto& [ticket, asked] : asked_) {
     if (!asked.leave) (void)agent_->cancel(asked.to, asked.id);
   }
+  // Of what is done only an answer that has found no room yet is still in hand.
+  if (agent_->counters().leased != 0) (void)agent_->detach(after(kLastAnswers));
   agent_.reset();  // its name is free before anybody can read why
   for (const Receiving& receiving : receiving_) refuse(receiving.command.seq, "closed", text);
   for (const auto& [ticket, asked] : asked_) refuse(asked.seq, "closed", text);

@@ -69,6 +69,7 @@ class PipeLoop {
                                ::strsignal(signal->number)));
       }
       if (ready.has_input && !read()) {
+        (void)session_.turn();  // for the last line, which may have no end
         return end(PipeSession::Ending::kOfProgram, ExitCode::kOk, "input",
                    "stdin of the pipe has ended");
       }
