@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/process/cli_fixture.h"
+#include "tools/beeline/guard_process.h"
 
 namespace beeline::test {
 namespace {
@@ -144,6 +145,37 @@ TEST_F(CliCommand, OneThatTakesTooLongIsEndedAndItsAskerTold) {
   EXPECT_TRUE(contains(end(worker).err, "ended after 0.1 s (--command-timeout)"));
   EXPECT_TRUE(contains(bad(2, {"reply", "worker", "--command", "cat", "--command-timeout", "0"}),
                        "--command-timeout is 0"));
+}
+
+TEST_F(CliCommand, OneThatHasEndedByItselfIsAnsweredThoughReplyIsStoppedMeanwhile) {
+  Program service(reply("echo $$ >$TMPDIR/pid; echo yes"));
+  wait_for_agent("worker");
+  service.signal(SIGSTOP);
+  Program asker(with_program({"request", "worker", "?"}));
+  service.signal(SIGCONT);
+  wait_for_file("pid");
+  service.signal(SIGSTOP);
+  for (const pid_t pid : pids_in("pid")) {
+    while (::kill(pid, 0) == 0) ::usleep(2000);  // the guard has reaped it
+  }
+  service.signal(SIGTERM);
+  service.signal(SIGCONT);
+  EXPECT_EQ(asker.wait().out, "yes\n");
+  EXPECT_EQ(service.wait().code, 0);
+}
+
+TEST(GuardProcess, AReportThatComesLateIsNotLost) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const os::UniqueFd guard(ends[1]);
+  cli::GuardProcess process(0, os::UniqueFd(ends[0]));
+  EXPECT_FALSE(process.take_report());
+  const cli::GuardReport report{7, 0, false};
+  ASSERT_EQ(::send(guard.get(), &report, sizeof report, 0), static_cast<ssize_t>(sizeof report));
+  EXPECT_FALSE(process.has_ended());
+  const auto taken = process.take_report();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->status, 7);
 }
 
 TEST_F(CliCommand, SeveralRunAtOnceEachForOneMessageInOrder) {

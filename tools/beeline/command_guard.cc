@@ -55,20 +55,19 @@ constexpr std::chrono::milliseconds kLongestKillPause(1000);  // what is another
 /// A guard outlives those who end all `beeline reply` by their name or by their arguments: these
 /// are overwritten where the kernel reads them.
 void take_own_name() {
-  constexpr std::string_view kName = "command-guard";
-  (void)::prctl(PR_SET_NAME, kName.data());
+  (void)::prctl(PR_SET_NAME, kGuardName.data());
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const auto length = static_cast<std::size_t>(
       std::distance(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
   char* arguments = program_invocation_name;  // the first of them; the others follow
   std::fill_n(arguments, length, '\0');
-  if (kName.size() < length) std::copy_n(kName.data(), kName.size(), arguments);
+  if (kGuardName.size() < length) std::copy_n(kGuardName.data(), kGuardName.size(), arguments);
 }
 
 class Guard {
  public:
   Guard(pid_t leader, os::UniqueFd line, Signals signals)
-      : leader_(leader), line_(std::move(line)), signals_(std::move(signals)), kin_(leader) {}
+      : leader_(leader), line_(std::move(line)), signals_(std::move(signals)) {}
 
   /// Returns when nothing of the command runs.
   void stay() {
@@ -77,7 +76,7 @@ class Guard {
       const bool has_children = reap();
       if (status_ && !has_ended_well()) begin_end();
       if (phase_ == Phase::kEnding && Clock::now() >= kill_at_) phase_ = Phase::kKilling;
-      if (phase_ == Phase::kKilling && kin_.look()) kin_.signal(SIGKILL);
+      if (phase_ == Phase::kKilling) signal_all(SIGKILL);
       if (status_ && has_ended_well()) report();
       if (status_ && (!has_children || !kin_.look())) {
         reap();  // what has just ended
@@ -98,9 +97,18 @@ class Guard {
     if (phase_ != Phase::kRunning) return;
     phase_ = Phase::kEnding;
     kill_at_ = Clock::now() + kCommandGrace;
-    if (!kin_.look()) return;
-    kin_.signal(SIGTERM);
-    kin_.signal(SIGCONT);  // what is stopped does not end
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);  // what is stopped does not end
+  }
+
+  /// The group of the command at once, so that none of it can start another one in between, also
+  /// where /proc shows nothing: its number is nobody else's until we have reaped the leader.
+  /// The look comes first, since a process in another session is one of ours only while its parent
+  /// lives.
+  void signal_all(int number) {
+    const bool has_kin = kin_.look();
+    if (!status_) (void)::kill(-leader_, number);
+    if (has_kin) kin_.signal(number);
   }
 
   void take_orders() {
@@ -110,6 +118,7 @@ class Guard {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
       // Nobody is there any more: the next who handles the message must not wait long.
+      was_told_ |= !status_;
       const bool kills = count <= 0 || static_cast<GuardOrder>(order) == GuardOrder::kKill;
       if (!kills) {
         begin_end();
@@ -147,7 +156,7 @@ class Guard {
 
   void report() {
     if (std::exchange(has_reported_, true)) return;
-    const GuardReport report{*status_, stop_};
+    const GuardReport report{*status_, stop_, was_told_};
     (void)::send(line_.get(), &report, sizeof report, MSG_NOSIGNAL);
   }
 
@@ -175,6 +184,7 @@ class Guard {
   std::chrono::milliseconds kill_pause_ = kFirstKillPause;
   std::optional<int> status_;  ///< of the leader, once it has ended
   int stop_ = 0;
+  bool was_told_ = false;  ///< to end, before the leader had ended
   bool has_reported_ = false;
   bool is_alone_ = false;
 };
@@ -196,7 +206,7 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
   const pid_t leader = ::fork();
   if (leader < 0) {
     (void)complain(os::system_failure("cannot fork to run the command").value());
-    const GuardReport report{W_EXITCODE(kNotStarted, 0), 0};
+    const GuardReport report{W_EXITCODE(kNotStarted, 0), 0, false};
     (void)::send(ends.line.get(), &report, sizeof report, MSG_NOSIGNAL);
     ::_exit(1);
   }

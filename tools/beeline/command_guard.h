@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,9 +28,13 @@ enum class GuardOrder : char {
 /// What a guard tells us of its command, once: when the command has exited with 0, or when it has
 /// ended otherwise and nothing of it runs any more.
 struct GuardReport {
-  int status = 0;  ///< as waitpid() has it
-  int stop = 0;    ///< the signal that had stopped it, so that it was ended; 0: none
+  int status = 0;         ///< as waitpid() has it
+  int stop = 0;           ///< the signal that had stopped it, so that it was ended; 0: none
+  bool was_told = false;  ///< an order to end came before it ended
 };
+
+/// The name that a guard gives itself, so that nobody ends it who ends all `beeline reply`.
+inline constexpr std::string_view kGuardName = "command-guard";
 
 /// How long a command that was told to end may take for it, in seconds.
 inline constexpr int kCommandGraceSeconds = 5;

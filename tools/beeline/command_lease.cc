@@ -63,6 +63,7 @@ Result<CommandLease> CommandLease::of(const Context& context, const Agent& agent
 
 Result<CommandLease::Wait> CommandLease::acquire(Agent& agent, Signals& signals) {
   bool is_told = false;
+  os::UniqueFd holder;
   for (auto since = std::chrono::steady_clock::now();;) {
     const auto held = try_acquire();
     if (!held) return tl::unexpected(held.error());
@@ -74,10 +75,10 @@ Result<CommandLease::Wait> CommandLease::acquire(Agent& agent, Signals& signals)
                          agent.name()));
       is_told = true;
     }
-    const os::UniqueFd holder = watch_holder();
+    if (!holder.valid()) holder = watch_holder();
     if (holder.valid() && is_another_users(holder.get())) return Wait::kHeld;
     const std::array<int, 2> fds{holder.get(), signals.fd()};
-    (void)os::poll_readable(fds, holder.valid() ? kLeaseLook : kLeaseRetry);
+    if (!os::poll_readable(fds, holder.valid() ? kLeaseLook : kLeaseRetry).empty()) holder.reset();
   }
 }
 

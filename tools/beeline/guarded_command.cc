@@ -41,30 +41,6 @@ Result<TwoEnds> make_line() {
 
 }  // namespace
 
-void GuardProcess::tell(GuardOrder order) const noexcept {
-  (void)::send(line_.get(), &order, sizeof order, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-std::optional<GuardReport> GuardProcess::take_report() {
-  GuardReport report;
-  ssize_t count = 0;
-  do {
-    count = ::recv(line_.get(), &report, sizeof report, MSG_DONTWAIT);
-  } while (count < 0 && errno == EINTR);
-  if (count == static_cast<ssize_t>(sizeof report)) return report;
-  if (count >= 0 || errno != EAGAIN) is_closed_ = true;
-  return std::nullopt;
-}
-
-bool GuardProcess::has_ended() {
-  if (!is_closed_) (void)take_report();
-  if (!is_closed_) return false;
-  // It holds its end of the line until it exits.
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return true;
-}
-
 GuardedCommand::GuardedCommand(GuardProcess guard, std::string_view input, os::UniqueFd to,
                                os::UniqueFd from)
     : guard_(std::move(guard)),
@@ -102,7 +78,7 @@ std::optional<GuardedCommand::Outcome> GuardedCommand::step() {
   feed();
   collect(kMaxCommandOutput + 1);
   if (const auto report = guard_.take_report()) return end_as(*report);
-  if (guard_.has_ended()) return Outcome{End::kLost, 0, 0, {}};
+  if (guard_.has_ended()) return Outcome{End::kLost, 0, 0, false, {}};
   return std::nullopt;
 }
 
@@ -118,6 +94,7 @@ GuardedCommand::Outcome GuardedCommand::end_as(const GuardReport& report) {
   outcome.status =
       WIFEXITED(report.status) ? WEXITSTATUS(report.status) : 128 + WTERMSIG(report.status);
   outcome.stop = report.stop;
+  outcome.was_told = report.was_told;
   if (report.stop != 0) outcome.end = End::kStopped;
   if (output_.size() > kMaxCommandOutput) outcome.end = End::kTooBig;
   outcome.output = std::move(output_);

@@ -16,37 +16,12 @@
 
 #include "src/os/fd.h"
 #include "tools/beeline/command_guard.h"
+#include "tools/beeline/guard_process.h"
 
 namespace beeline::cli {
 
 /// Most bytes that a command may print.
 inline constexpr std::size_t kMaxCommandOutput = std::size_t{64} << 20;
-
-/// A guard as its parent sees it. Its destructor makes it kill what still runs of its command.
-class GuardProcess {
- public:
-  GuardProcess(pid_t pid, os::UniqueFd line) : pid_(pid), line_(std::move(line)) {}
-  GuardProcess(GuardProcess&& other) noexcept
-      : pid_(std::exchange(other.pid_, 0)), line_(std::move(other.line_)) {}
-  GuardProcess& operator=(GuardProcess&& other) noexcept {
-    std::swap(pid_, other.pid_);
-    std::swap(line_, other.line_);
-    return *this;
-  }
-
-  /// Readable when it reports, and when it has ended.
-  [[nodiscard]] int fd() const noexcept { return line_.get(); }
-  void tell(GuardOrder order) const noexcept;
-  /// Its report, once; nullopt if there is none yet, or never any more.
-  [[nodiscard]] std::optional<GuardReport> take_report();
-  /// Whether it has ended; then it is reaped.
-  [[nodiscard]] bool has_ended();
-
- private:
-  pid_t pid_ = 0;
-  os::UniqueFd line_;
-  bool is_closed_ = false;
-};
 
 /// A command of `beeline reply` at work: it gets a message on its stdin, and what it prints until
 /// it exits is kept. Nothing here blocks.
@@ -62,6 +37,7 @@ class GuardedCommand {
     End end = End::kExited;
     int status = 0;  ///< the exit code; 128 + the number of the signal that ended it
     int stop = 0;
+    bool was_told = true;  ///< to end, before it did
     std::string output;
   };
 

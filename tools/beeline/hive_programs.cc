@@ -4,17 +4,21 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "src/os/event_fd.h"
 #include "src/os/fd.h"
 #include "src/os/pid_fd.h"
+#include "tools/beeline/command_guard.h"
+#include "tools/beeline/process_state.h"
 
 namespace beeline::cli {
 namespace {
@@ -31,24 +35,27 @@ bool has_variable(const fs::path& process, const std::string& variable) {
   return ('\0' + environment).find('\0' + variable + '\0') != std::string::npos;
 }
 
+bool is_guard(const fs::path& process) {
+  std::string name;
+  std::getline(std::ifstream(process / "comm"), name);
+  return name == kGuardName;
+}
+
 /// Those that we may look at; ourselves not among them.
-std::vector<os::UniqueFd> programs_of(const std::string& directory) {
+std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_guards = true) {
   std::vector<os::UniqueFd> found;
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return found;
-  fs::directory_iterator entry("/proc", error);
-  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename();
-    pid_t pid = 0;
-    const auto number = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (number.ec != std::errc() || number.ptr != name.data() + name.size()) continue;
+  for (const pid_t pid : all_processes()) {
+    if (pid == ::getpid()) continue;
+    auto pidfd = os::open_pidfd(pid);  // first: what is read next is of that process or of none
+    if (!pidfd) continue;
+    const fs::path process = fmt::format("/proc/{}", pid);
     std::error_code unseen;
-    if (pid == ::getpid() || fs::read_symlink(entry->path() / "exe", unseen) != self) continue;
-    auto pidfd = os::open_pidfd(pid);
-    if (pidfd && has_variable(entry->path(), "BEELINE_DIR=" + directory)) {
-      found.push_back(std::move(*pidfd));
-    }
+    if (fs::read_symlink(process / "exe", unseen) != self) continue;
+    if (!has_variable(process, "BEELINE_DIR=" + directory)) continue;
+    if (with_guards || !is_guard(process)) found.push_back(std::move(*pidfd));
   }
   return found;
 }
@@ -70,10 +77,14 @@ bool wait_for_programs(const std::string& directory, ProgramClock::time_point en
 
 bool outlive_programs(const std::string& directory, std::chrono::seconds patience) {
   if (wait_for_programs(directory, ProgramClock::now() + patience)) return true;
-  for (const os::UniqueFd& program : programs_of(directory)) {
-    (void)os::send_signal(program.get(), SIGKILL);
+  // Guards last: each kills what still runs of its command as soon as its parent has ended.
+  for (const bool with_guards : {false, true}) {
+    for (const os::UniqueFd& program : programs_of(directory, with_guards)) {
+      (void)os::send_signal(program.get(), SIGKILL);
+    }
+    if (wait_for_programs(directory, ProgramClock::now() + kKillPatience)) return true;
   }
-  return wait_for_programs(directory, ProgramClock::now() + kKillPatience);
+  return false;
 }
 
 }  // namespace beeline::cli

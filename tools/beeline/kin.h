@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "tools/beeline/process_state.h"
+
 namespace beeline::cli {
 
 /// The processes of a command: our children in our session, among them what others left behind, and
@@ -11,26 +13,17 @@ namespace beeline::cli {
 /// its parent is a daemon, and none of them. REQUIRES: we are a child subreaper.
 class Kin {
  public:
-  /// `group` is the process group that the command began in.
-  explicit Kin(pid_t group) : group_(group) {}
-
-  /// Looks for them in /proc. False if none runs.
+  /// Looks for them in /proc. False if none runs, or /proc does not show them.
   bool look();
   /// Sends a signal to all that look() has found. From then on they stay members, whoever ends
   /// first.
   void signal(int number);
 
  private:
-  struct Process {
-    pid_t parent = 0;
-    pid_t group = 0;
-    pid_t session = 0;
-  };
-  using Processes = std::map<pid_t, Process>;
+  using Processes = std::map<pid_t, ProcessStat>;
 
   [[nodiscard]] static Processes all();
 
-  pid_t group_;
   Processes members_;
   Processes signalled_;
 };

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -13,7 +16,7 @@ namespace beeline::cli {
 namespace {
 
 /// Counted from the state, which is the third of the line.
-constexpr int kStartedField = 22 - 3;
+constexpr std::size_t kStartedField = 22 - 3;
 
 std::optional<ProcessState> state_from(char letter) noexcept {
   switch (letter) {
@@ -93,15 +96,39 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
   if (line.empty()) return std::nullopt;
   ProcessStat stat;
   stat.letter = line.front();
-  for (int field = 0; field < kStartedField; ++field) {
+  std::array<std::int64_t, kStartedField + 1> fields{};  // the first is the letter
+  for (std::size_t field = 1; field < fields.size(); ++field) {
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos) return std::nullopt;
     line.remove_prefix(blank + 1);
+    // A field of 64 bits without a sign may be too large; none of those is asked for.
+    const auto error = std::from_chars(line.begin(), line.end(), fields[field]).ec;
+    if (error == std::errc::invalid_argument) return std::nullopt;
   }
-  std::int64_t ticks = 0;
-  if (std::from_chars(line.begin(), line.end(), ticks).ec != std::errc{}) return std::nullopt;
-  stat.started_us = ticks * (1'000'000 / ::sysconf(_SC_CLK_TCK));
+  stat.parent = static_cast<pid_t>(fields[1]);
+  stat.group = static_cast<pid_t>(fields[2]);
+  stat.session = static_cast<pid_t>(fields[3]);
+  stat.started_us = fields[kStartedField] * (1'000'000 / ::sysconf(_SC_CLK_TCK));
   return stat;
+}
+
+std::optional<ProcessStat> read_stat(pid_t pid) {
+  return read_stat(std::filesystem::path(fmt::format("/proc/{}", pid)));
+}
+
+std::vector<pid_t> all_processes() {
+  std::vector<pid_t> found;
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self", error);
+  if (error || self != std::to_string(::getpid())) return found;
+  std::filesystem::directory_iterator entry("/proc", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    pid_t pid = 0;
+    const auto number = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (number.ec == std::errc() && number.ptr == name.data() + name.size()) found.push_back(pid);
+  }
+  return found;
 }
 
 Result<ProcessState> read_process_state(pid_t pid, std::int64_t begun_us) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of a process as the kernel tells it in /proc/PID/stat.
+// The processes of this machine, as far as /proc shows them, and what /proc/PID/stat tells of one.
 
 #include <sys/types.h>
 
@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <beeline/result.h>
 
@@ -31,10 +32,20 @@ enum class ProcessState : std::uint8_t {
 /// A line of /proc/PID/stat, or of one of its threads.
 struct ProcessStat {
   char letter = '?';
+  pid_t parent = 0;
+  pid_t group = 0;
+  pid_t session = 0;
   std::int64_t started_us = 0;  ///< since the machine was started, to 10 ms
 };
 /// The name in the line may hold blanks and brackets. Nothing if it is no such line.
 [[nodiscard]] std::optional<ProcessStat> parse_stat(std::string_view line);
+
+/// Nothing if there is no such process here.
+[[nodiscard]] std::optional<ProcessStat> read_stat(pid_t pid);
+
+/// The numbers of all processes that /proc shows. None where it shows those of another pid
+/// namespace, whose numbers mean other processes to us.
+[[nodiscard]] std::vector<pid_t> all_processes();
 
 /// The state of the process of an agent whose life began `begun_us` after the machine was started.
 /// A process that is younger is another one with the same number. Of a process whose first thread

@@ -89,6 +89,7 @@ void ReplyService::look_for_the_end() {
 void ReplyService::end_all(Reason reason) {
   ending_ = reason;
   for (Job& job : jobs_) end_job(job, reason);
+  for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kEnd);
 }
 
 void ReplyService::end_job(Job& job, Reason reason) {
@@ -128,10 +129,11 @@ void ReplyService::take(Message message) {
 
 void ReplyService::step_jobs() {
   for (auto job = jobs_.begin(); job != jobs_.end();) {
-    if (job->message.cancelled()) end_job(*job, Reason::kTakenBack);
-    if (std::chrono::steady_clock::now() >= job->end) end_job(*job, Reason::kTimeout);
+    // First of all: we may come late, and a command that has ended by itself has done its work.
     const auto outcome = job->command.step();
     if (!outcome) {
+      if (job->message.cancelled()) end_job(*job, Reason::kTakenBack);
+      if (std::chrono::steady_clock::now() >= job->end) end_job(*job, Reason::kTimeout);
       ++job;
       continue;
     }
@@ -139,17 +141,25 @@ void ReplyService::step_jobs() {
     leftovers_.push_back(job->command.take_guard());
     job = jobs_.erase(job);
   }
-  std::erase_if(leftovers_, [](GuardProcess& guard) { return guard.has_ended(); });
+  drop_ended_leftovers();
+}
+
+/// Their reports were taken before.
+void ReplyService::drop_ended_leftovers() {
+  std::erase_if(leftovers_, [](GuardProcess& guard) {
+    (void)guard.take_report();
+    return guard.has_ended();
+  });
 }
 
 // ---- The end of a command -----------------------------------------------------------------------
 
 void ReplyService::finish(Job& job, const GuardedCommand::Outcome& outcome) {
-  // One that was done before it heard that it should end has done its work.
+  // One that had ended before its guard heard that it should end has ended by itself.
+  if (job.reason != Reason::kNone && outcome.was_told) return finish_ended(job);
   const bool is_good = outcome.end == GuardedCommand::End::kExited && outcome.status == 0;
-  if (job.reason == Reason::kNone && is_good) return answer(job.message, outcome.output);
-  if (job.reason == Reason::kNone) return finish_failed(job, outcome);
-  finish_ended(job);
+  if (!is_good) return finish_failed(job, outcome);
+  answer(job.message, outcome.output);
 }
 
 void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcome) {
@@ -169,7 +179,9 @@ void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcom
       return reject(job.message, fmt::format("the command printed more than {} bytes and was ended",
                                              kMaxCommandOutput));
     case GuardedCommand::End::kLost:
-      return put_back(job.message, "the guard of the command was killed, and the command with it");
+      return put_back(job.message,
+                      "the guard of the command was killed; the shell has ended with it, what it "
+                      "had started may still run");
   }
 }
 
@@ -213,12 +225,16 @@ void ReplyService::reject(Message& message, const std::string& why) {
   message.reject(why);
 }
 
-/// Sends the reply and ends the message. A sender that has left gets none, which is no failure.
+/// Sends the reply and ends the message. The work is done, so it is not put back: a question keeps
+/// its message leased until the reply finds room, a message that asks nothing is a dead letter. We
+/// wait for room once for each sender, until it has read again. A sender that has left gets no
+/// reply, which is no failure.
 void ReplyService::answer(Message& message, std::string_view text) {
-  const SendResult result = agent_.reply_until(message, text, after(kReplyPatience));
-  if (!result) {
-    (void)complain(result, fmt::format("pid {}", message.from()));
-  }
+  const Pid to = message.from();
+  const bool is_waited_for = !message.requires_ack() && !full_.contains(to);
+  const Deadline until = is_waited_for ? after(kReplyPatience) : Deadline::min();
+  const SendResult result = agent_.reply_until(message, text, until);
+  if (result) full_.erase(to);
   switch (result.status) {
     case SendStatus::kOk:
     case SendStatus::kNoRoute:
@@ -228,11 +244,13 @@ void ReplyService::answer(Message& message, std::string_view text) {
     case SendStatus::kFull:
     case SendStatus::kNoMemory:
     case SendStatus::kRateLimited:
-      return message.requeue();  // an attempt, so it ends as a dead letter at the latest
+      if (message.requires_ack()) return message.done(text);
+      full_.insert(to);
+      [[fallthrough]];
     case SendStatus::kTooBig:
     case SendStatus::kDenied:
     case SendStatus::kLoop:
-      return message.reject();
+      return reject(message, "its reply was " + not_sent(result, fmt::format("pid {}", to)));
   }
 }
 
@@ -253,7 +271,7 @@ void ReplyService::end_leftovers() {
   for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kEnd);
   const Deadline end = after(kLeftoverPatience);
   for (;;) {
-    std::erase_if(leftovers_, [](GuardProcess& guard) { return guard.has_ended(); });
+    drop_ended_leftovers();
     const auto left = end - std::chrono::steady_clock::now();
     if (leftovers_.empty() || left.count() <= 0) return;
     std::vector<pollfd> fds{{signals_.fd(), POLLIN, 0}};

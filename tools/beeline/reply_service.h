@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ class ReplyService {
   void reject(Message& message, const std::string& why);
   void answer(Message& message, std::string_view text);
   void wait(Deadline until) const;
+  void drop_ended_leftovers();
   void end_leftovers();
   [[nodiscard]] ExitCode exit_code() const;
 
@@ -74,6 +76,7 @@ class ReplyService {
   int lease_;
   std::vector<Job> jobs_;
   std::vector<GuardProcess> leftovers_;  ///< of commands that left something in the background
+  std::set<Pid> full_;                   ///< senders that had no room for a reply
   std::uint64_t taken_ = 0;
   Deadline idle_end_ = Deadline::max();
   std::optional<Reason> ending_;

@@ -19,6 +19,7 @@
 #include "src/control/hive_paths.h"
 #include "src/os/error.h"
 #include "src/os/lock_file.h"
+#include "tools/beeline/command_guard.h"
 #include "tools/beeline/hive_programs.h"
 
 namespace beeline::cli {
@@ -26,8 +27,8 @@ namespace {
 
 constexpr int kStopTries = 50;
 constexpr auto kStopPause = std::chrono::milliseconds(100);
-// A command of `beeline reply` has five of them to end.
-constexpr std::chrono::seconds kProgramPatience(10);
+// A command of `beeline reply` has a grace to end, and then what it has left behind has one.
+constexpr std::chrono::seconds kProgramPatience(3 * kCommandGraceSeconds);
 
 /// Ends the hive that the environment names; it may be just about to start.
 void take_down() {
