@@ -26,8 +26,7 @@ namespace beeline::shm {
 // last part of it for themselves.
 enum class Room : std::uint8_t { kNormal, kCritical, kControl };
 
-// What a lease costs that goes back unfinished: an attempt, or nothing where its holder has done
-// nothing with it.
+// A lease that goes back unfinished costs an attempt, or nothing where its holder did not fail.
 enum class Cost : std::uint8_t { kAttempt, kNothing };
 
 class Inbox {

@@ -127,7 +127,7 @@ struct [[nodiscard]] SendResult {
 
  private:
   friend struct SendFacts;
-  // What `value_` and `limit` are about, where the status leaves that open.
+  // Says to what `value_` and `limit` belong, where the status does not tell.
   enum class About : std::uint8_t { kNothing, kPayload, kHivePayload, kType, kChannel, kWords };
   About about_ = About::kNothing;
   Pid to_ = 0;  // whom it was for, unless it was sent
@@ -225,7 +225,7 @@ struct Peer {
   [[nodiscard]] bool valid() const { return slot != 0xffffffff; }
 };
 
-/// What else ends Agent::wait_for().
+/// Events besides its deadline that end Agent::wait_for().
 struct WaitOptions {
   /// The process that is to attach, a child that was started for example and not waited for yet:
   /// the call fails when it has ended. An agent of that name without a process does not count then,

@@ -56,7 +56,7 @@ Result<Peer> AgentCore::peer(std::string_view name) {
   return opened;
 }
 
-// Whom the name means among those who are not dead, 0 if nobody.
+// The pid of the agent that the name means, among those who are not dead; 0 if there is none.
 Pid AgentCore::find_pid(std::string_view name) const {
   shm::AgentRecord own;
   const bool is_known = directory_view_.read_record(index_, own) && own.pid == pid_;

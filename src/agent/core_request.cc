@@ -246,7 +246,7 @@ Result<std::uint32_t> AgentCore::conclude(Question& question) {
   return fail(ErrorCode::kTimeout, start + no_answer(question) + absence(question.to));
 }
 
-// What the receiver said when it ended the message says why there is no answer.
+// The receiver ended the message without an answer, and has said why.
 Result<std::uint32_t> AgentCore::conclude_left(Question& question) {
   const std::uint32_t at = receiver_->take_word(question.pending);
   end(question);
@@ -342,7 +342,7 @@ Deadline AgentCore::call_answered() {
         then(hand_out(*at));
       }
     };
-    // What it throws is lost: a message that it did not finish is put back.
+    // Nobody catches an exception of the handler; a message that it did not finish is put back.
     try {
       std::visit(call, kept->then);
     } catch (...) {

@@ -1,6 +1,6 @@
 #pragma once
-// What this agent has to say to a peer whose link had no room for it: an acknowledgement, an answer
-// that a handler gave back as its text, or that a message is taken back. Nobody waits for it.
+// This agent owes a peer a message for which its link had no room: an acknowledgement, an answer
+// that a handler gave back as its text, or the order to give a message back. No call waits for it.
 
 #include <cstdint>
 

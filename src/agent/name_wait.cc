@@ -92,7 +92,7 @@ bool AgentCore::NameWait::has_process() const {
          (node->state == shm::AgentState::kStarting || node->state == shm::AgentState::kRunning);
 }
 
-// What cannot be sent now is said after the next pause.
+// Asks the coordinator to tell of the name. If that cannot be sent now, the next pause tries again.
 void AgentCore::NameWait::ask() {
   const std::int64_t now_ns = os::monotonic_ns();
   const bool is_due = now_ns >= next_look_ns_;

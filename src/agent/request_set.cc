@@ -49,8 +49,8 @@ std::unique_ptr<AgentCore::RequestSet::Pending> AgentCore::RequestSet::start(
   return pending;
 }
 
-// What is for one receiver goes in the order of the requests: behind one that finds no room none is
-// tried.
+// Sends to each receiver in the order of the requests: behind one that finds no room, no other to
+// the same receiver is tried.
 bool AgentCore::RequestSet::send_rest() {
   std::vector<Pid> full;
   bool is_limited = false;

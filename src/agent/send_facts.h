@@ -1,6 +1,6 @@
 #pragma once
-// What a SendResult remembers of a send that failed, and the words that are made of it: what, the
-// limit, the value, what to do next.
+// A SendResult remembers numbers of a send that failed. SendFacts makes words of them: the problem,
+// the limit, the value, the next step.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace beeline {
 
-// Of a call that needs one.
+// The words of a call that needs a peer and has none.
 inline constexpr std::string_view kNoPeer = "no peer: take one from Agent::peer()";
 
 struct SendFacts {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whom a text means: the one rule for names, wherever they are looked up.
+// Finds the agent that a text means: the one rule for names, wherever they are looked up.
 //
 //   1. a text of digits alone: the agent of that pid, and nobody else
 //   2. the newest agent of exactly that name

@@ -172,7 +172,8 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   return {};
 }
 
-/// Whom a text means, or a pid in decimal, which nobody need have; kNoPid for any other text.
+/// The pid of the agent that a text means, or the number itself where it is one, which no agent
+/// need have; kNoPid for any other text.
 Pid resolve(const Tree& tree, const Caller& caller, const std::string& text) {
   const AgentNode* node = tree.resolve(text, caller.uid);
   return node != nullptr ? node->pid : pid_from(text);

@@ -13,8 +13,8 @@
 
 namespace beeline::control {
 
-/// What an agent is for: kRoles in <beeline/types.h> says what each means. The number is the one in
-/// the directory and in tools.
+/// The purpose of an agent; kRoles in <beeline/types.h> explains each. Directory and tools use this
+/// number.
 enum class Role : std::uint8_t {
   kKernel = 0,  ///< the coordinator alone
   kDaemon = 1,

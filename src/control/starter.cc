@@ -116,8 +116,8 @@ Result<void> check_payload(const std::string& text) {
                           shm::kMinMaxPayload, shm::kMaxMaxPayload, text, shm::kDefaultMaxPayload));
 }
 
-/// What the environment says as arguments of the daemon. Nobody would read what the daemon has to
-/// say to a wrong one.
+/// Makes arguments of the daemon from the environment, and checks them: nobody would read the error
+/// of the daemon.
 Result<std::vector<std::string>> arguments_of_environment() {
   struct Known {
     const char* variable;

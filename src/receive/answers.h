@@ -37,8 +37,8 @@ class Answers {
 
   [[nodiscard]] const std::vector<PendingReply*>& pending() const { return pending_; }
   [[nodiscard]] bool nobody_waits() const { return pending_.empty(); }
-  // Whoever waits for this message of `from`, or for an answer that does not come as it says; or
-  // null.
+  // The wait that this message of `from` ends, as its answer or by saying that there is none; null
+  // if there is none.
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from,
                                           const shm::MessageHeader& header) const {
     PendingReply* const waiting = waiting_for(from, header.reply_to, is_ack(header));
@@ -47,7 +47,7 @@ class Answers {
   [[nodiscard]] PendingReply* waiting_for(std::uint32_t from, std::uint64_t reply_to,
                                           bool is_ack) const;
 
-  // Whoever waits for an answer that does not come, as an acknowledgement of `from` says; or null.
+  // The request that an acknowledgement of `from` ends without a reply; null if there is none.
   [[nodiscard]] PendingReply* left_by(std::uint32_t from, std::uint64_t reply_to) const;
 
   // ---- What nobody waits for ----

@@ -109,7 +109,7 @@ TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
 TEST_F(CliCommand, TheNextWaitsForAGuardAndSaysSo) {
   make_away("worker");
   (void)good({"send", "worker", "x"});
-  // What a guard holds while something of its command runs.
+  // The test holds the socket that a guard holds while something of its command runs.
   struct stat hive {};
   ASSERT_EQ(::stat(directory_.c_str(), &hive), 0);
   const auto pid = good_json({"info", "worker"}).at("pid").get<int>();

@@ -108,7 +108,7 @@ TEST_F(CliLs, AHiveThatWasKilledIsListedAsSuch) {
   (void)good({"up"});
 }
 
-// What answers nothing, has no place in its queue, or is no hive at all holds up nobody.
+// A socket that never answers, or whose queue is full, or that is no hive's, holds up nobody.
 TEST_F(CliLs, AHiveThatDoesNotAnswerIsListedAfterABoundedWait) {
   (void)good({"up"});
   std::vector<os::UniqueFd> open;

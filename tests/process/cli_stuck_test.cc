@@ -248,7 +248,7 @@ TEST_F(CliNamespace, WhatCannotBeReadFromThereIsSaidToBeUnreadable) {
   }
 }
 
-// Of a process that we may not inspect the state is told all the same.
+// The state of a process is told also where its memory may not be read.
 TEST_F(CliNamespace, AUserNamespaceMayNotReadTheSegments) {
   Program living(with_program({"reply", "living", "--echo"}));
   wait_for_agent("living");

@@ -1,4 +1,4 @@
-// What every verb says of an output that cannot be written, and totals that count what lists show.
+// Every verb says that its output could not be written, and totals count what lists show.
 
 #include <map>
 #include <sstream>

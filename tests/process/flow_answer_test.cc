@@ -1,5 +1,5 @@
-// What answers a request: a reply, or what its receiver said when it ended the message. And what
-// the sender learns where nothing does.
+// A reply answers a request, and so does the text with which its receiver ends the message. Without
+// either the sender learns why there is no answer.
 
 #include <stdexcept>
 #include <string>

@@ -73,7 +73,7 @@ TEST_P(FlowAttempts, AMessageThatIsPutBackComesAgainAtItsPlaceAsIfItWereNew) {
     EXPECT_FALSE(message.valid());
     message.put_back();  // nothing: it has ended
   }
-  // What was spent stays spent.
+  // Attempts that were spent stay spent.
   Message message = next_message(*agent);
   message.reject();
   ASSERT_TRUE(agent->requeue_dead(agent->inbox().back().id));

@@ -8,7 +8,7 @@ namespace beeline::cli {
 
 [[nodiscard]] std::string to_base64(std::string_view bytes);
 
-/// What to_base64() wrote; nothing if it cannot have been written by it.
+/// Reads what to_base64() wrote; nothing if that cannot have written it.
 [[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace beeline::cli

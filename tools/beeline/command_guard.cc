@@ -197,7 +197,8 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
   take_own_name();
   (void)::setpgid(0, 0);  // not the terminal's to signal
   ::signal(SIGCHLD, SIG_DFL);
-  // What the command leaves behind becomes our child, so that we can end it and see its end.
+  // The kernel gives us the processes that the command leaves behind as children, so that we can
+  // end them and see their end.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto signals = Signals::block({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP});
   if (!signals) ::_exit(1);

@@ -19,14 +19,14 @@ struct CommandLine {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-/// What we tell a guard, one byte each. The end of the connection means kKill.
+/// `reply` sends these to a guard, one byte each. The end of the connection means kKill.
 enum class GuardOrder : char {
   kEnd = 'e',   ///< SIGTERM to the command, SIGKILL after kCommandGrace
   kKill = 'k',  ///< SIGKILL now
 };
 
-/// What a guard tells us of its command, once: when the command has exited with 0, or when it has
-/// ended otherwise and nothing of it runs any more.
+/// A guard sends this to `reply` once: when the command has exited with 0, or when it has ended
+/// otherwise and nothing of it runs any more.
 struct GuardReport {
   int status = 0;         ///< as waitpid() has it
   int stop = 0;           ///< the signal that had stopped it, so that it was ended; 0: none

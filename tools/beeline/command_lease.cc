@@ -24,7 +24,7 @@
 namespace beeline::cli {
 namespace {
 
-// Where no event tells of the end: the holder is just coming or going.
+// Between two tries while the holder is just coming or going, so that no event tells of its end.
 constexpr std::chrono::milliseconds kLeaseRetry(5);
 constexpr std::chrono::seconds kLeaseLook(1);
 

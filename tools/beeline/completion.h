@@ -1,6 +1,6 @@
 #pragma once
 
-// What may come next on a command line, for the completion of shells.
+// Completion for shells: the words that may come next on a command line.
 
 #include <array>
 #include <string>
@@ -19,7 +19,7 @@ struct Candidate {
   std::string about;  ///< for people; may be empty
 };
 
-/// What the last of these words may become: verbs, options, and names of agents, hives, roles and
+/// Words that the last of these may become: verbs, options, and names of agents, hives, roles and
 /// ranks where they are wanted. The words are those after the name of the program. Reads the
 /// command line as `app` describes it; asks the hive for its agents, and never starts one.
 [[nodiscard]] std::vector<Candidate> complete(CLI::App& app, std::vector<std::string> words);

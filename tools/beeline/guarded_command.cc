@@ -83,7 +83,7 @@ std::optional<GuardedCommand::Outcome> GuardedCommand::step() {
 }
 
 GuardedCommand::Outcome GuardedCommand::end_as(const GuardReport& report) {
-  // What a process in the background prints from here on is not the command's.
+  // From here on only processes in the background print, which is no part of the reply.
   int waiting = 0;
   if (from_command_.valid() && ::ioctl(from_command_.get(), FIONREAD, &waiting) == 0) {
     collect(static_cast<std::size_t>(waiting));

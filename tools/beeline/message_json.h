@@ -15,7 +15,7 @@ namespace beeline::cli {
 /// A message as `recv --json` and `pipe` print it.
 [[nodiscard]] Json message_json(const Message& message);
 
-/// What became of a broadcast, as `bcast --json` and `pipe` print it.
+/// The outcome of a broadcast, as `bcast --json` and `pipe` print it.
 [[nodiscard]] Json deliveries_json(const std::vector<Delivery>& deliveries);
 
 }  // namespace beeline::cli

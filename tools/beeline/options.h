@@ -34,7 +34,7 @@ struct AttachArguments {
   std::string role = "worker";
 };
 
-/// Whom a verb that sends acts as.
+/// The agent that a verb acts as when it sends.
 struct SenderArguments {
   std::string as;     ///< empty: a temporary agent without a name of its own
   bool keep = false;  ///< the name stays, with what comes for it
@@ -56,9 +56,9 @@ struct MessageArguments {
 [[nodiscard]] CLI::Validator is_agent();
 /// Of an option that names a role.
 [[nodiscard]] CLI::Validator is_agent_role();
-/// Of an option that is the id of a message, as this program prints it.
+/// Checks that an option is the id of a message, as this program prints it.
 [[nodiscard]] CLI::Validator is_message_id();
-/// Of an option that names a type or a channel, which `what` says: it fits into a message.
+/// Checks that a type or a channel, as `what` says, fits into a message.
 [[nodiscard]] CLI::Validator is_label(const char* what);
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
 void add_sender_options(CLI::App& verb, SenderArguments& arguments);

@@ -245,7 +245,7 @@ tl::expected<Json, std::string> parse_object(std::string_view line) {
   }
 }
 
-/// What is wrong with the fields together, empty if nothing is.
+/// Says which fields do not go together; empty if all do.
 std::string field_clash(const PipeCommand& command, const Json& object) {
   if (object.contains("body") && object.contains("body_base64")) {
     return "has body and body_base64: give one of them";

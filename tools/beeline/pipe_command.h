@@ -1,6 +1,6 @@
 #pragma once
 
-// What a line on the stdin of `beeline pipe` may ask for. docs/pipe.md has the table.
+// A line on the stdin of `beeline pipe`, as a command. docs/pipe.md has the table.
 
 #include <chrono>
 #include <cstddef>

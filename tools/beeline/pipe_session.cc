@@ -338,7 +338,7 @@ void PipeSession::end_overdue() {
   });
 }
 
-// What a peer has to say lies in a lane first, so without anything new nothing was taken back.
+// An order to give a message back comes through a lane, so without anything new there is none.
 void PipeSession::tell_taken_back() {
   const std::uint64_t drained = agent_->counters().drained;
   if (std::exchange(looked_at_drained_, drained) == drained) return;
@@ -383,7 +383,7 @@ std::size_t PipeSession::leave(Ending ending, std::string_view why, std::string_
   for (const auto& [ticket, asked] : asked_) {
     if (!asked.leave) (void)agent_->cancel(asked.to, asked.id);
   }
-  // Of what is done only an answer that has found no room yet is still in hand.
+  // Only messages whose answers have found no room yet are still in hand.
   if (agent_->counters().leased != 0) (void)agent_->detach(after(kLastAnswers));
   agent_.reset();  // its name is free before anybody can read why
   for (const Receiving& receiving : receiving_) refuse(receiving.command.seq, "closed", text);

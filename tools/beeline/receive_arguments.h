@@ -1,6 +1,6 @@
 #pragma once
 
-// What the verbs that receive under a name share: recv and reply.
+// recv and reply share these options: both receive under a name.
 
 #include <cstdint>
 #include <string>

@@ -80,7 +80,7 @@ void ReplyService::look_for_the_end() {
       end_all(Reason::kSignal);
       continue;
     }
-    // Whoever asks twice means it.
+    // A second signal kills.
     for (const Job& job : jobs_) job.command.tell(GuardOrder::kKill);
   }
   if (has_shut_down(agent_) && !ending_) end_all(Reason::kShutdown);

@@ -26,7 +26,7 @@ namespace beeline::cli {
 /// After a hive was started, says whether another one of its name runs in another place.
 void tell_others(const control::Client& client);
 
-/// Where a temporary agent with a name ends, says what becomes of the messages that still wait for
+/// Tells, when a temporary agent with a name ends, what becomes of the messages that still wait for
 /// it. The agent outlives this object and leaves after it.
 class LastWords {
  public:

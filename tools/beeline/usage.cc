@@ -83,7 +83,7 @@ std::string path_to(const CLI::App& app) {
   return path;
 }
 
-/// What is wrong, and what to do next.
+/// Names the problem and the next step.
 std::string problem(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = innermost(app);
   const std::string path = path_to(app);

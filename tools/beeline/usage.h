@@ -6,7 +6,7 @@
 
 #include "tools/beeline/exit_codes.h"
 
-// What `beeline` and `shm-dump` share of their command lines.
+// `beeline` and `shm-dump` share this of their command lines.
 
 namespace beeline::cli {
 

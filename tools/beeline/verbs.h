@@ -34,7 +34,7 @@ void add_demo_verb(CLI::App& app, Context& context);
 /// The hidden verb behind the processes of the demo.
 void add_demo_role_verb(CLI::App& app, Context& context);
 
-/// Which hive it is, who runs it and since when.
+/// The hive, its processes and the time of its start.
 [[nodiscard]] Json status_json(const control::StatusAnswer& status, const std::string& socket);
 
 /// Connects to the coordinator and never starts one: for verbs that only look.

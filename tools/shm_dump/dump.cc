@@ -72,7 +72,8 @@ shm::Finding judge_again(const Segment& segment, bool at_rest) {
   return finding;
 }
 
-/// Of a link what was not taken, of the home that counts for its agent what waits or is in hand.
+/// Counts the messages of a link that were not taken, and those of a home that wait or are in hand;
+/// only the home that counts for its agent has any.
 void add_counts(const Segment& segment, const Segments& all, Json& out) {
   out["live_count"] = nullptr;
   out["dead_count"] = nullptr;

@@ -16,7 +16,7 @@ namespace beeline::dump {
 
 using Json = nlohmann::ordered_json;
 
-/// What a document lists of messages and agents.
+/// The messages and agents that a document lists.
 enum class Listing : std::uint8_t {
   kPresent,  ///< messages that were not taken, agents that have not ended
   kAll,      ///< also those that still lie in their places

@@ -23,7 +23,7 @@ struct Agent {
   std::string state;  // as `beeline tree` names it, and starting
 };
 
-/// What its status page says, if that is among the segments, while it runs.
+/// The state on the status page of an agent that runs, if that page is among the segments.
 std::string state_of(const Segments& all, shm::AgentWord word) {
   if (word.state == shm::AgentState::kStarting) return "starting";
   control::ListedAgent agent;

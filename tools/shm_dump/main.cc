@@ -151,7 +151,7 @@ bool belongs_to(const Segment& segment, std::uint32_t pid) {
          (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
 }
 
-/// What a word means: the segment of that name, else all that an agent owns or reads.
+/// Finds what a word means: the segment of that name, else all that an agent owns or reads.
 std::vector<const Segment*> find_named(const Segments& all, const std::string& word,
                                        bool is_agent) {
   std::vector<const Segment*> found;
@@ -199,7 +199,7 @@ Result<std::vector<const Segment*>> select(const Segments& all, const Options& o
   return selected;
 }
 
-/// What is named is wanted in detail.
+/// A name asks for details, too.
 bool wants_details(const Options& options) {
   const bool is_named = std::any_of(options.what.begin(), options.what.end(),
                                     [](const std::string& what) { return !is_file(what); });

@@ -78,7 +78,7 @@ class Segments {
   [[nodiscard]] std::optional<Receipts> find_receipts(const Segment& link) const;
   /// The home that counts: of the newest life of an agent that has finished taking over.
   [[nodiscard]] const Segment* find_home(std::uint32_t pid) const;
-  /// What a life of an agent says that it is at; null if that is not among the segments.
+  /// The status page of a life of an agent; null if that is not among the segments.
   [[nodiscard]] const Segment* find_status(std::uint64_t incarnation) const;
   /// From the row that the home of a link's reader has for it, and from the receipts, whichever is
   /// further. A home without such a row has taken nothing yet, or all, see hear_links(); nothing:
@@ -108,8 +108,8 @@ class Segments {
   std::unordered_map<std::uint32_t, std::vector<shm::LinkKey>> counting_;  ///< by their reader
 };
 
-/// Where a message in a home lies: queued, leased, dead, and of what is queued but in no order
-/// awaited, stashed, order or unwanted.
+/// The place of a message in a home: queued, leased or dead; if it is queued in no order: awaited,
+/// stashed, order or unwanted.
 [[nodiscard]] std::string_view place_of(shm::EntryState state, const shm::MessageHeader& header);
 
 /// The text of a string of a link, escaped; "" for number 0, "#N" where it cannot be read.

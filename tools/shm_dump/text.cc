@@ -34,7 +34,7 @@ std::string time_text(const Json& unix_ms) {
   return text;
 }
 
-/// Of an age tenths of a second are enough; any other duration is shown whole.
+/// An age is shown in tenths of a second, any other duration whole.
 std::string duration_text(const std::string& key, const Json& milliseconds) {
   const auto value = milliseconds.get<double>();
   const bool is_age = key == "age_ms";
