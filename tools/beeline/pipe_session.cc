@@ -215,11 +215,9 @@ void PipeSession::ask(const PipeCommand& command, bool for_ack) {
     succeed(asked.seq, rest);
   };
   const Deadline deadline = deadline_of(command, kRequestPatience);
-  const auto try_once = [&] {
-    return for_ack ? agent_->send_acked_then(*peer, command.body, deadline, acknowledged, options)
-                   : agent_->request_then(*peer, command.body, deadline, answered, options);
-  };
-  const auto id = try_once();
+  const auto id =
+      for_ack ? agent_->send_acked_then(*peer, command.body, deadline, acknowledged, options)
+              : agent_->request_then(*peer, command.body, deadline, answered, options);
   if (!id) return fail(command.seq, id.error());
   asked_.emplace(ticket, Asked{command.seq, *peer, *id, for_ack || command.leave});
 }
