@@ -16,11 +16,12 @@ class Escalations;
 /// A message that was handed out: a lease. It reads the payload in place; nothing is copied at any
 /// size.
 ///
-/// End it with done(), requeue(), put_back() or reject(); a Message that is destroyed without one
-/// is requeued, as it would be if the process died. The answer to a request is done then: nobody
-/// tries it again. Belongs to the thread of its Agent and must not outlive it. Bytes of the payload
-/// belong to the sender's link and stay valid until the lease ends; a hostile sender may change
-/// them while you look, so copy before you check and use what a peer of another user wrote.
+/// End it with done(), requeue(), put_back() or reject(). A Message that is destroyed without one
+/// of them is requeued, as it would be if the process died; but the answer to a request is done
+/// then, because no other attempt is made to handle it. A Message belongs to the thread of its
+/// Agent and must not outlive the Agent. The bytes of the payload belong to the sender's link and
+/// stay valid until the lease ends. A hostile sender may change them while you look: if a peer of
+/// another user wrote them, copy first, then check and use the copy.
 class Message {
  public:
   Message() = default;
@@ -44,86 +45,90 @@ class Message {
 
   // REQUIRES for all below: valid().
   [[nodiscard]] MessageId id() const;
-  /// The sender: the owner of the link that it lies in; cannot be forged.
+  /// The sender: the owner of the link in which the message lies. It cannot be forged.
   [[nodiscard]] Pid from() const;
-  /// Its name, as the coordinator announced it; empty where that is forgotten. Valid until the
-  /// lease ends, also after the sender has.
+  /// Name of the sender, as the coordinator announced it; empty if this agent has forgotten it.
+  /// Valid until the lease ends, even if the sender ends before.
   [[nodiscard]] std::string_view from_name() const;
   [[nodiscard]] MessageId reply_to() const;
-  /// The message that its sender was handling, 0 if none; of an answer, what it answers.
+  /// The message that its sender was handling, 0 if none. For an answer: the message that it
+  /// answers.
   [[nodiscard]] MessageId cause() const;
-  /// How many messages led to it. An answer and an escalation are as far from the origin as what
-  /// they are about, unless that itself answers their sender: so what has come as far as it may
-  /// (AttachOptions::max_hops) can still be answered and escalated, and every circle ends.
+  /// How many messages led to it. An answer or an escalation has as many hops as the message that
+  /// it is about, so a message at the limit (AttachOptions::max_hops) can still be answered and
+  /// escalated. If that message is itself an answer to their sender, they have one hop more, so
+  /// every circle ends.
   [[nodiscard]] std::uint32_t hops() const;
   [[nodiscard]] TraceContext trace() const;
-  /// As the receiver computed it; see Relation.
+  /// The rank as the receiver computed it; see Relation.
   [[nodiscard]] std::int32_t rank() const;
-  /// How the sender stands to this agent now.
+  /// The relation of the sender to this agent now.
   [[nodiscard]] Relation relation() const;
-  /// At most 31 bytes, valid until type() of another message of this agent is asked for.
+  /// At most 31 bytes. Valid until type() of another message of this agent is called.
   [[nodiscard]] std::string_view type() const;
-  /// The same.
+  /// Like type().
   [[nodiscard]] std::string_view channel() const;
-  /// Nanoseconds of CLOCK_MONOTONIC (coarse, 4 ms steps), clamped to when it can have been sent.
+  /// Nanoseconds of CLOCK_MONOTONIC (coarse, 4 ms steps), clamped to the time in which it can have
+  /// been sent.
   [[nodiscard]] std::int64_t sent_ns() const;
   /// Milliseconds after sent_ns() at which it expires, 0 = never.
   [[nodiscard]] std::uint32_t ttl_ms() const;
-  /// Deliveries before this one that ended without done(); of a dead letter that was put back,
-  /// those since then.
+  /// Deliveries before this one that ended without done(). For a dead letter that was put back:
+  /// deliveries since then.
   [[nodiscard]] std::uint32_t attempts() const;
-  /// It was handed out before: this is another attempt, or it was a dead letter and was put back.
+  /// True if it was handed out before, or was a dead letter and was put back.
   [[nodiscard]] bool redelivered() const;
   [[nodiscard]] std::span<const std::byte> payload() const;
   [[nodiscard]] std::string_view text() const;
 
-  /// The nearest common ancestor of sender and receiver, over whom the route leads, 0 where one is
-  /// the other's parent. Reads the directory.
+  /// The nearest common ancestor of sender and receiver, through which the route leads; 0 if one is
+  /// the parent of the other. Reads the directory.
   [[nodiscard]] Pid via() const;
-  /// What one child sent to another, shown to their parent. Its type begins with kSiblingTraffic,
-  /// its cause is the original, its rank low. Copies are dropped rather than delay anything.
+  /// True for a copy of a message from one child to another, shown to their parent. Its type begins
+  /// with kSiblingTraffic, its cause is the original, its rank is low. Copies are dropped rather
+  /// than delay anything.
   [[nodiscard]] bool is_copy() const;
-  /// Whom the message was sent to: this agent, or, of a copy, the other child.
+  /// The agent that the message was sent to: this agent, or for a copy the other child.
   [[nodiscard]] Pid to() const;
-  /// The payload is only the start of what was sent, as in a copy or a broadcast of more than
-  /// 64 KiB.
+  /// True if the payload is only the start of the original, as in a copy or a broadcast of more
+  /// than 64 KiB.
   [[nodiscard]] bool is_cut() const;
-  /// Bytes of what was sent; those of the payload unless it is cut.
+  /// Bytes of the original; the size of the payload unless it is cut.
   [[nodiscard]] std::uint64_t full_length() const;
-  /// A control message of somebody above: see Agent::send_control().
+  /// True for a control message from an agent above: see Agent::send_control().
   [[nodiscard]] bool is_control() const;
   [[nodiscard]] bool requires_ack() const;
   /// True once its sender has taken it back. Looks at the urgent lanes first; no system call.
   [[nodiscard]] bool cancelled();
 
-  // Each of these but defer() ends the lease. A sender that requires it is told what was done. The
-  // first four do nothing where it has ended.
+  // Each of these except defer() ends the lease. A sender that requires an acknowledgement gets one
+  // that says how. The first four do nothing if the lease has ended.
 
-  /// Handled: the message and its payload memory are given back. A text answers a request that got
-  /// no reply.
+  /// Handled: the receiver gives back the message and its payload memory. A text answers a request
+  /// that got no reply.
   void done(std::string_view reply = {});
-  /// Back to its place in the inbox, one attempt more; after max_attempts it becomes a dead letter.
-  /// A copy is not handed out again.
+  /// Puts it back to its place in the inbox with one attempt more; after max_attempts it becomes a
+  /// dead letter. A copy is not handed out again.
   void requeue();
-  /// Back to its place in the inbox as if it had not been handed out, at no attempt and after no
-  /// pause: for a holder that has done nothing with it and can do nothing now. The next receive()
+  /// Puts it back to its place in the inbox as if it had not been handed out: no attempt, no pause.
+  /// For a holder that has done nothing with the message and can do nothing now. The next receive()
   /// that it matches hands it out again.
   void put_back();
-  /// A dead letter now, with the reason `rejected`.
+  /// Makes it a dead letter with the reason `rejected`.
   void reject(std::string_view reply = {});
-  /// Taken over, the answer comes later: the lease goes on until Agent::reply(), which ends it, and
-  /// the message is no longer being handled. The sender is told `queued`, and nothing when it is
-  /// ended; a request goes on waiting for its answer.
+  /// Takes the message over to answer it later. The lease goes on until Agent::reply() ends it; the
+  /// agent counts as handling it no longer. The sender is told `queued` now, and nothing when the
+  /// lease ends; a request goes on waiting for its answer.
   void defer();
-  /// Hands it to the parent as an escalation with the same payload and reply_to, then it is done.
-  /// Where that fails the lease goes on. Errors of Agent::escalate().
+  /// Hands it to the parent as an escalation with the same payload and reply_to, then ends it as
+  /// done() does. If that fails, the lease goes on. Errors of Agent::escalate().
   SendResult escalate();
 
  private:
   friend class AgentCore;
   friend class Escalations;
   void let_go();
-  // From here on the lease is the caller's.
+  // After this the caller owns the lease.
   std::uint32_t release() {
     core_ = nullptr;
     return entry_;
@@ -134,8 +139,8 @@ class Message {
   std::uint32_t entry_ = 0;
 };
 
-/// Writable payload memory in a link, sent without copying. Unsent, it is given back by its
-/// destructor. Belongs to the thread of its Agent and must not outlive it.
+/// Writable payload memory in a link, sent without copying. The destructor gives it back if it was
+/// not sent. Belongs to the thread of its Agent and must not outlive the Agent.
 class Loan {
  public:
   Loan() = default;
@@ -146,10 +151,10 @@ class Loan {
   ~Loan();
 
   [[nodiscard]] bool valid() const { return core_ != nullptr; }
-  /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). Contents are those of an earlier
+  /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). They hold bytes of an earlier
   /// message.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Sends fewer bytes than were asked for. REQUIRES: bytes <= size().
+  /// Makes the message shorter than the loan. REQUIRES: bytes <= size().
   void shrink(std::size_t bytes) { size_ = bytes; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] Peer peer() const { return peer_; }

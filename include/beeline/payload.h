@@ -7,8 +7,8 @@
 
 namespace beeline {
 
-/// The bytes that a call sends, from a text or from anything that is contiguous bytes. Refers to
-/// them, so it must not outlive them.
+/// The bytes that a call sends, from a text or from any contiguous bytes. Refers to them, so it
+/// must not outlive them.
 class Payload {
  public:
   Payload() = default;

@@ -6,8 +6,8 @@
 
 namespace beeline {
 
-/// One of several requests that Agent::request_all() sends. Refers to the texts and bytes that it
-/// was made from.
+/// One of several requests that Agent::request_all() sends. Refers to the texts and bytes of its To
+/// and Payload and must not outlive them.
 struct Request {
   To to;
   Payload payload{};

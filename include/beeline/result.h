@@ -13,29 +13,29 @@
 
 namespace beeline {
 
-/// What kind of failure it was. Programs branch on this; people read `Error::text`.
+/// The kind of a failure. Programs branch on this; people read `Error::text`.
 enum class ErrorCode : std::uint8_t {
   kSystem,          ///< a system call failed; `Error::sys_errno` holds its errno
   kInvalid,         ///< an argument that the caller can correct
-  kNoCoordinator,   ///< nobody listens on the hive's socket
-  kAlreadyRunning,  ///< somebody else holds the hive or the name
+  kNoCoordinator,   ///< no process listens on the hive's socket
+  kAlreadyRunning,  ///< another process holds the hive or the name
   kNoAgent,         ///< no agent of that name or pid
   kNoRoute,         ///< no route leads there
   kDenied,          ///< a rule or a permission forbids it
   kTimeout,         ///< the time given was over
   kFull,            ///< a bounded table, lane or queue has no room now
-  kTooBig,          ///< larger than a limit that waiting does not raise
+  kTooBig,          ///< larger than a limit; waiting does not help
   kPeerDead,        ///< the other side has ended
-  kPeerDeadTaken,   ///< the same, after it took the message: it may have acted on it
+  kPeerDeadTaken,   ///< the other side has ended after it took the message: it may have acted on it
   kLoop,            ///< it would make a circle
-  kNoMemory,        ///< memory could not be had; nothing was changed
-  kBadSegment,      ///< a segment is not what it was said to be
+  kNoMemory,        ///< no memory to be had; nothing was changed
+  kBadSegment,      ///< a segment is not as promised
   kWrongVersion,    ///< the two sides speak different layouts or protocols
   kProtocol,        ///< the other side broke the rules of the wire
   kClosed,          ///< the connection or the object was closed
-  kNotice,          ///< a notice waits and the caller asked to be told
+  kNotice,          ///< a notice waits, and the caller asked to be told
   kUnanswered,      ///< the receiver finished a request and did not answer it
-  kRejected,        ///< a request is a dead letter of its receiver; the text says why
+  kRejected,        ///< the request is a dead letter of its receiver; the text says why
 };
 
 /// The name of a code as it stands in control messages and logs, for example "no_agent".
@@ -92,15 +92,15 @@ constexpr std::string_view to_string(ErrorCode code) noexcept {
 struct Error {
   ErrorCode code = ErrorCode::kSystem;
   int sys_errno = 0;  ///< the errno behind it, 0 if no system call failed
-  std::string text;   ///< what, where, the limit, the value found, and what to do next
+  std::string text;   ///< the event, the place, the limit, the value found, and the next step
 };
 
 /// A value or the reason why there is none.
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Makes the failure to return from a function that yields a `Result`. `text` says what happened,
-/// where, the limit, the value and what to do next.
+/// Makes the failure that a function with a `Result` returns. `text` says in this order the event,
+/// the place, the limit, the value and the next step.
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string text) {
   return tl::unexpected<Error>(Error{code, 0, std::move(text)});
 }

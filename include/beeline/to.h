@@ -7,11 +7,11 @@
 
 namespace beeline {
 
-/// The receiver that a call is for, in each call that has one: a Peer, the pid of an agent, or a
-/// name as Agent::peer() reads it. A Peer costs nothing; a pid or a name is looked up in memory
-/// each time, and costs a control call where no link to that agent is open yet. A name means
-/// whoever has it at that moment: after the final death of an agent, the next one of that name.
-/// Refers to the text of a name, so it must not outlive that.
+/// The receiver of a call: a Peer, the pid of an agent, or a name as Agent::peer() reads it. A Peer
+/// costs nothing. A pid or a name is looked up in memory each time, and costs a control call where
+/// no link to that agent is open yet. A name means the agent that has it at that moment: after the
+/// final death of an agent, the next one of that name. A To refers to the text of a name, so it
+/// must not outlive that text.
 class To {
  public:
   To(Peer peer) : peer_(peer) {}    // NOLINT(google-explicit-constructor): see above
@@ -23,9 +23,9 @@ class To {
 
   [[nodiscard]] bool is_name() const { return name_.data() != nullptr; }
   [[nodiscard]] std::string_view name() const { return name_; }
-  /// It was made from a Peer, valid or not.
+  /// True if it was made from a Peer, valid or not.
   [[nodiscard]] bool is_peer() const { return !is_name() && (peer_.valid() || peer_.pid == 0); }
-  /// Without a slot where only the pid is known.
+  /// Has no slot where only the pid is known.
   [[nodiscard]] Peer peer() const { return peer_; }
 
  private:

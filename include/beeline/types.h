@@ -22,18 +22,18 @@ using Pid = std::uint32_t;
 /// none.
 using MessageId = std::uint64_t;
 
-/// The id for people: "3:21" is message 21 of pid 3; empty for 0. In JSON, too: the number needs 64
-/// bits, of which many readers of JSON keep 53.
+/// The id as people read it: "3:21" is message 21 of pid 3; empty for 0. JSON has this form too,
+/// because the number needs 64 bits and many readers of JSON keep 53.
 [[nodiscard]] std::string id_text(MessageId id);
 
-/// What id_text() wrote; nothing if it cannot have been written by it.
+/// The id that id_text() wrote; nothing if it cannot have written this text.
 [[nodiscard]] std::optional<MessageId> parse_id(std::string_view text);
 
-/// Until when a call may wait. `Deadline::max()` waits for ever where that is allowed.
+/// The time until which a call may wait. `Deadline::max()` waits for ever where that is allowed.
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Deadline `duration` from now; Deadline::max() if that is beyond it, and at the earliest the
-/// beginning of the clock: nanoseconds::max() waits for ever, nanoseconds::min() not at all.
+/// Deadline `duration` from now, clamped to the range of the clock: nanoseconds::max() waits for
+/// ever, nanoseconds::min() does not wait.
 [[nodiscard]] inline Deadline after(std::chrono::nanoseconds duration) {
   const Deadline now = std::chrono::steady_clock::now();
   if (duration > Deadline::max() - now) return Deadline::max();
@@ -41,17 +41,16 @@ using Deadline = std::chrono::steady_clock::time_point;
 }
 
 /// Ranks: lower first. kCritical and lower use the urgent lane and the reserved share of an inbox.
-/// An inbox with Order::kAged clamps what the sender asks for to these four and raises it by how
-/// the sender stands to it; in the other orders any int32 is legal and stays what it is.
+/// An inbox with Order::kAged clamps the sender's rank to these four and raises it by the relation
+/// between sender and receiver. In the other orders any int32 is legal and stays as it is.
 inline constexpr std::int32_t kCritical = 0;
 inline constexpr std::int32_t kHigh = 1;
 inline constexpr std::int32_t kNormal = 2;
 inline constexpr std::int32_t kLow = 3;
 
-/// Types that mean something to agents, and some to the engine; any other text is as good.
-/// An answer of type kTaskResponse that nobody waits for is kept for
-/// Agent::drain_pending_results(). kEscalation gives a message at least the rank kHigh on any
-/// route.
+/// Types that agents understand, and some that the engine understands; any other text is legal. An
+/// answer of type kTaskResponse that no call waits for is kept for Agent::drain_pending_results().
+/// kEscalation gives a message at least the rank kHigh on any route.
 inline constexpr std::string_view kTaskRequest = "task_request";
 inline constexpr std::string_view kTaskResponse = "task_response";
 inline constexpr std::string_view kCronTask = "cron_task";
@@ -62,22 +61,23 @@ inline constexpr std::string_view kEscalation = "escalation";
 inline constexpr std::string_view kCancelOrder = "cancel";
 inline constexpr std::string_view kSteerOrder = "steer";
 inline constexpr std::string_view kShutdownOrder = "shutdown";
-/// In front of the type of a copy: what one child sent to another, as their parent sees it.
+/// Stands in front of the type of a copy: a message from one child to another, as their parent sees
+/// it.
 inline constexpr std::string_view kSiblingTraffic = "sibling_traffic:";
 
-/// How long a request waits for its answer unless it is told otherwise, in the library and on the
-/// command line. Answers of language models take minutes: say so where they are asked for.
+/// How long a request waits for its answer by default, in the library and on the command line.
+/// Answers of language models take minutes, so give those requests a longer deadline.
 inline constexpr std::chrono::seconds kRequestPatience{60};
 /// How many messages of Agent::fire_and_forget(), and how many requests of Agent::request_then(),
 /// may be unanswered.
 inline constexpr std::size_t kMostOpenQuestions = 16'384;
 
-/// How the sender of a message stands to its receiver in the tree. The lowest rank that it gives:
-/// system critical, parent high, sibling normal, child and other low. The type `escalation` gives
-/// high whatever the relation.
+/// The relation of a message's sender to its receiver in the tree. It raises the message to at
+/// least this rank: system critical, parent high, sibling normal, child and other low. The type
+/// `escalation` gives high whatever the relation.
 enum class Relation : std::uint8_t {
   kSystem = 0,   ///< the coordinator
-  kParent = 1,   ///< the sender is the receiver's parent
+  kParent = 1,   ///< the sender is the parent of the receiver
   kChild = 2,    ///< the sender is a child of the receiver
   kSibling = 3,  ///< both have one parent
   kOther = 4,    ///< another branch, or more than one step up or down
@@ -86,22 +86,23 @@ enum class Relation : std::uint8_t {
 /// The word for a relation, for example "sibling".
 [[nodiscard]] std::string_view to_string(Relation relation);
 
-/// What became of a send. `kOk`: the message is in the receiver's lane; it is delivered at least
+/// The result of a send. `kOk`: the message is in the receiver's lane. It is delivered at least
 /// once, and exactly once while no receiver dies, even if this process is killed at the next
 /// instruction. Every other result: nothing was sent.
 enum class SendStatus : std::uint8_t {
   kOk,
-  kFull,     ///< lane or slabs of the link are full; nothing is ever dropped or overwritten
+  kFull,     ///< lane or slabs of the link are full; Beeline never drops or overwrites a message
   kNoRoute,  ///< no target, no peer or a named queue; this agent has left the hive; of a reply, the
              ///< message has ended; or the link could not be opened: the coordinator does not
              ///< answer, or the system failed
-  kNoAgent,  ///< nobody of that name or pid
-  kPeerDead,  ///< the receiver is finally dead. If it died at this very moment the message may be
+  kNoAgent,  ///< no agent of that name or pid
+  kPeerDead,  ///< the receiver is finally dead. If it died at this very moment, the message may be
               ///< among the dead letters of the hive
   kTooBig,    ///< SendResult::limit says how large a payload, a type or a channel may be; 31 also
               ///< when the link has no room for another string
   kDenied,    ///< the tree's rules forbid this pair
-  kLoop,      ///< it would be more than AttachOptions::max_hops messages away from its origin
+  kLoop,      ///< the message would be more than AttachOptions::max_hops messages away from its
+              ///< origin
   kNoMemory,  ///< the system gave no memory for the payload
   kRateLimited,  ///< rate limit exceeded: AttachOptions::send_rate of this agent for this peer
 };
@@ -119,41 +120,41 @@ struct [[nodiscard]] SendResult {
   MessageId id = 0;         ///< of the message, when kOk
   std::uint64_t limit = 0;  ///< bytes, when kTooBig; messages, when kLoop
   [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
-  /// The result for people: who did not get the message, why, the limit, the value, and what to do
-  /// next. Made when it is asked for. Where a name was not found, or a link not opened, its words
-  /// are kept for the last 16 such results of each thread; after that, and in another thread, the
+  /// The result for people: which agent did not get the message, why, the limit, the value, and the
+  /// next step. The text is made on demand. Where a name was not found, or a link not opened, each
+  /// thread keeps the words of its last 16 such results; after that, and in another thread, the
   /// text is a general one.
   [[nodiscard]] std::string text() const;
 
  private:
   friend struct SendFacts;
-  // Says to what `value_` and `limit` belong, where the status does not tell.
+  // Says to which thing `value_` and `limit` belong, where the status does not tell.
   enum class About : std::uint8_t { kNothing, kPayload, kHivePayload, kType, kChannel, kWords };
   About about_ = About::kNothing;
-  Pid to_ = 0;  // whom it was for, unless it was sent
+  Pid to_ = 0;  // the target, unless the message was sent
   std::uint64_t value_ = 0;
 };
 
-/// What a receiver makes of a message whose sender asked to be told (SendOptions::requires_ack).
-/// The numbers travel.
+/// The receiver's word on a message whose sender asked for one (SendOptions::requires_ack). The
+/// numbers travel.
 enum class AckStatus : std::uint8_t {
   kAccepted = 0,  ///< handled
   kQueued = 1,    ///< taken over; an answer comes later
-  kRejected = 2,  ///< a dead letter of the receiver now
+  kRejected = 2,  ///< now a dead letter of the receiver
   kEscalate = 3,  ///< handed to the receiver's parent
 };
 
 /// The word for a status, for example "queued".
 [[nodiscard]] std::string_view to_string(AckStatus status);
 
-/// What a handler says of a message.
+/// A handler's result for a message.
 struct Ack {
   AckStatus status = AckStatus::kAccepted;
-  std::string reply{};  ///< for a sender with requires_ack; of kAccepted the answer to a request
+  std::string reply{};  ///< sent to a sender with requires_ack; with kAccepted it answers a request
                         ///< that got no reply; lost otherwise
 };
 
-/// What the sender of a message learns of it.
+/// The receiver's word on a message, as its sender gets it.
 struct Acknowledgement {
   MessageId id = 0;  ///< of the message
   AckStatus status = AckStatus::kAccepted;
@@ -175,35 +176,38 @@ struct TraceContext {
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-/// What is sent by the Agent while it handles a message, that is between receive() and the end of
-/// the lease, inherits from that message: `cause` is its id, `trace` its trace, and the number of
-/// hops is one more. What other threads send through a SharedSender inherits nothing.
+/// A message that the Agent sends while it handles another one, that is between receive() and the
+/// end of the lease, inherits from that one: `cause` is its id, `trace` its trace, and the number
+/// of hops is one more. Messages that other threads send through a SharedSender inherit nothing.
 struct SendOptions {
   std::int32_t rank = kNormal;
-  std::string_view type{};     ///< at most 31 bytes; a link knows 252 different ones with channels,
-                               ///< a message with another one takes a slab and carries it there
-  std::string_view channel{};  ///< the same
+  std::string_view type{};     ///< at most 31 bytes; a link knows 252 different ones, types and
+                               ///< channels together; a message with another one takes a slab and
+                               ///< carries it there
+  std::string_view channel{};  ///< as `type`
   MessageId reply_to = 0;      ///< the message that this one answers
   std::uint32_t ttl_ms = 0;    ///< milliseconds until it expires, 0 = never
   MessageId cause = 0;         ///< the message that led to this one; 0 = inherited
   TraceContext trace{};        ///< empty = inherited
-  bool inherit = true;  ///< false: it has nothing to do with the message that is being handled
-  bool requires_ack = false;       ///< the receiver says what becomes of it: see Agent::await_ack()
-  bool cancel_on_timeout = false;  ///< of a request: takes it back when nobody waits any more
-  std::uint16_t hops = 0;  ///< of what is sent on for somebody else: how many messages led to it;
-                           ///< what is inherited counts if it is more
+  bool inherit = true;  ///< false: the message has nothing to do with the one that is being handled
+  bool requires_ack = false;       ///< the receiver says what it did with the message: see
+                                   ///< Agent::await_ack()
+  bool cancel_on_timeout = false;  ///< request: takes the message back when its wait ends without
+                                   ///< an answer
+  std::uint16_t hops = 0;  ///< of a message forwarded for another agent: how many messages led to
+                           ///< it; inherited hops count if they are more
 };
-/// What a call takes that is given none: made once, not for each message.
+/// Default options of a call, made once and not for each message.
 inline constexpr SendOptions kPlainSend{};
 
-/// Selects messages. Empty fields match everything; all that are set must match.
+/// Selects messages. Empty fields match everything; all fields that are set must match.
 struct Filter {
   Pid from = 0;
   std::string_view type{};
   std::string_view channel{};
   MessageId reply_to = 0;
-  /// Of those that match the oldest goes first, whatever its rank: with `from` in the order in
-  /// which that agent sent them, else by when they were sent, and within 4 ms by arrival.
+  /// The oldest matching message goes first, whatever its rank. With `from` it is the first that
+  /// this agent sent; otherwise messages count by the time of sending, and within 4 ms by arrival.
   bool oldest_first = false;
   [[nodiscard]] bool empty() const {
     return from == 0 && type.empty() && channel.empty() && reply_to == 0 && !oldest_first;
@@ -218,7 +222,7 @@ struct ReceiveOptions {
 };
 inline constexpr ReceiveOptions kPlainReceive{};
 
-/// A handle to a peer whose link is open. Cheap to copy; valid for the Agent that gave it.
+/// A handle to a peer whose link is open. Cheap to copy; valid only for the Agent that gave it.
 struct Peer {
   std::uint32_t slot = 0xffffffff;
   Pid pid = 0;
@@ -227,50 +231,50 @@ struct Peer {
 
 /// Events besides its deadline that end Agent::wait_for().
 struct WaitOptions {
-  /// The process that is to attach, a child that was started for example and not waited for yet:
-  /// the call fails when it has ended. An agent of that name without a process does not count then,
-  /// since it is one of an earlier life. 0: none.
+  /// The process that is to attach, for example a child that the caller has started and not reaped:
+  /// the call fails when that process has ended. Then an agent of that name without a process does
+  /// not count, because it belongs to an earlier life. 0: none.
   std::int32_t process = 0;
   int stop_fd = -1;  ///< the call fails while this descriptor is readable, a signalfd for example
 };
 
 /// How an agent waits. `kAdaptive` spins for a short, bounded time and then sleeps; `kSleep` never
-/// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU nobody spins.
+/// spins; `kSpin` never sleeps and burns a CPU. With one usable CPU no agent spins.
 enum class WaitMode : std::uint8_t { kAdaptive, kSleep, kSpin };
 
-/// Order in which an inbox delivers: by rank that ages, by rank alone, or as it was sent. What is
-/// equal comes as it was sent, and within a tick of the clock (4 ms) by arrival; of one sender it
-/// always comes as that sent it. An aging factor of 0 switches the aging off; ranks are then
-/// computed as in kAged all the same.
+/// Order in which an inbox delivers: by rank that ages, by rank alone, or as sent. Equal messages
+/// come as they were sent, and within a tick of the clock (4 ms) by arrival. Messages of one sender
+/// always come in the order in which it sent them. An aging factor of 0 switches the aging off;
+/// ranks are computed as in kAged all the same.
 enum class Order : std::uint8_t { kAged, kStrict, kFifo };
 
 /// The roles that an agent may have: a word for people, for the lists, and for Group::role(). Only
-/// `task` changes a rule: it may send to its parent alone, nobody but its parent may expect an
-/// answer of it, and what others ask of it is refused. The rest are what a tree of agents usually
-/// needs, and Beeline treats them alike:
+/// `task` changes a rule: such an agent may send to its parent alone, only its parent may expect an
+/// answer from it, and requests of others are refused. The other roles are those that a tree of
+/// agents usually needs, and Beeline treats them alike:
 ///   daemon     a service that always runs and answers others, a cache or a scheduler for example
-///   agent      one that works for itself or for a person; what a command like `beeline send` is
+///   agent      works for itself or for a person; a command like `beeline send` has this role
 ///   architect  plans and decides, and hands the work to others
 ///   lead       splits its job among its children, and collects their results
 ///   worker     does what it is given, one job after the other
 ///   task       does one job for its parent and ends
-/// A role stays that of the first attach.
+/// An agent keeps the role of its first attach.
 inline constexpr std::array<std::string_view, 6> kRoles = {"daemon", "agent",  "architect",
                                                            "lead",   "worker", "task"};
 
 struct AttachOptions {
   std::string hive{};           ///< empty: $BEELINE_HIVE, else "default"
   std::string name{};           ///< empty: the coordinator makes one, and the agent is temporary:
-                                ///< nobody can take that name over. UTF-8 of visible characters;
-                                ///< no number, and does not begin with "queue:"
+                                ///< no other agent can take that name over. UTF-8 of visible
+                                ///< characters; no number, and does not begin with "queue:"
   std::string parent{};         ///< name or pid; empty: child of the coordinator
   std::string role = "worker";  ///< one of kRoles
   bool temporary = false;  ///< finally dead when it detaches or dies; otherwise its home waits for
                            ///< the next attach
   bool start_coordinator = true;
-  /// Raise the soft limit of open files of this process to its hard one: each peer takes four
-  /// descriptors. A program that uses select(), which aborts at descriptors from 1,024 on, says
-  /// false. A child made by fork() has the old limit again; one made by posix_spawn(), vfork(),
+  /// Raise the soft limit of open files of this process to its hard one, because each peer takes
+  /// four descriptors. A program that uses select() says false: select() aborts at descriptors from
+  /// 1,024 on. A child made by fork() has the old limit again; one made by posix_spawn(), vfork(),
   /// system() or popen() inherits the raised one.
   bool raise_fd_limit = true;
   /// Longest wait for the coordinator in one control call.
@@ -280,30 +284,32 @@ struct AttachOptions {
   double aging_factor = 0.1;  ///< ranks per second; 0 switches aging off, else 0.0005 to 1e6
   std::uint32_t inbox_capacity = 4096;  ///< messages; rounded up to a power of two, 16 to 1048576
   std::uint32_t max_attempts = 3;  ///< deliveries before a message becomes a dead letter, 1 to 255
-  /// Pause before a message that was not finished is handed out a second time, 0 to 1 h; it doubles
-  /// with each attempt, up to a minute. Meanwhile others are handed out, and the message counts as
-  /// leased. 0: it comes again at once.
+  /// Pause before an unfinished message is handed out a second time, 0 to 1 h. The pause doubles
+  /// with each attempt, up to a minute. Meanwhile other messages are handed out, and this one
+  /// counts as leased. 0: it comes again at once.
   std::chrono::nanoseconds retry_pause{0};
   std::uint16_t max_hops = 32;  ///< longest chain of messages that each led to the next: a send
                                 ///< beyond it fails, a message from beyond it is a dead letter
   std::uint32_t normal_slots = 128;     ///< of each link that this agent opens; power of two, 65536
                                         ///< at most
-  std::uint32_t urgent_slots = 16;      ///< the same; the last quarter is for control messages, so
-                                        ///< with 1 nothing is kept for them, and 2 is useful
+  std::uint32_t urgent_slots = 16;      ///< of each link too; the last quarter is for control
+                                        ///< messages, so with 1 nothing is kept for them, and 2 is
+                                        ///< useful
   std::uint64_t max_payload_bytes = 0;  ///< largest payload that this agent sends, 64 KiB to the
                                         ///< hive's limit; 0 = the hive's limit (64 MiB by default)
 
-  /// Flood guards, for each peer by itself; a rate is messages per second, 0.001 to 1000000, and 0
-  /// switches the guard off. A burst is how many may follow each other after a pause, 1000000 at
-  /// most; 0 = as many as the rate gives in a second. The clock has steps of 4 ms, so a burst of
-  /// less than the rate gives in 4 ms lowers the rate.
+  /// Flood guards, one for each peer. A rate is messages per second, 0.001 to 1000000; 0 switches
+  /// the guard off. A burst is how many messages may follow each other after a pause, 1000000 at
+  /// most; 0 = as many as the rate gives in a second. The clock has steps of 4 ms, so a burst that
+  /// is smaller than the rate gives in 4 ms lowers the rate.
   double send_rate = 0;  ///< what this agent sends: kRateLimited beyond it
   std::uint32_t send_burst = 0;
-  /// What this agent takes from each link, hostile senders included: what is beyond it stays in the
-  /// lane, so its sender finds the link full and nothing is lost. Who comes back under the same
-  /// name finds the rate as it was left; a name that was never seen starts full, and in a new life
-  /// of this agent all do. Critical and control messages are exempt: the urgent lane alone bounds
-  /// them. In an inbox with Order::kFifo they overtake what is held back.
+  /// Limits how much this agent takes from each link, from hostile senders too. Messages beyond it
+  /// stay in the lane, so the sender finds the link full and nothing is lost. A peer that comes
+  /// back under the same name finds its rate as it left it. A new name starts with a full burst,
+  /// and so do all names in a new life of this agent. Critical and control messages are exempt;
+  /// only the urgent lane bounds them. In an inbox with Order::kFifo they overtake messages that
+  /// are held back.
   double receive_rate = 0;
   std::uint32_t receive_burst = 0;
 
@@ -312,7 +318,7 @@ struct AttachOptions {
       std::chrono::microseconds(20);  ///< longest spin; $BEELINE_SPIN_US overrides
 };
 
-/// Something that happened beside the messages.
+/// An event that is not a message.
 struct Notice {
   enum class Kind : std::uint8_t {
     kChildAway,  ///< a child's process ended; its home waits for a successor
@@ -324,7 +330,7 @@ struct Notice {
   std::string name{};
 };
 
-/// One message of an inbox as `Agent::inbox` lists it; nothing is taken.
+/// One message of an inbox as `Agent::inbox` lists it; listing takes nothing.
 struct InboxItem {
   MessageId id = 0;
   Pid from = 0;
@@ -341,8 +347,8 @@ struct InboxItem {
   std::string type{};
   std::string channel{};
   std::string preview{};  ///< the first bytes of the payload, at most 64
-  bool stashed = false;   ///< not handed out: an answer that nobody waits for, or an order to
-                          ///< cancel what has not come yet
+  bool stashed = false;   ///< not handed out: an answer that no call waits for, or an order to
+                          ///< cancel a message that has not come yet
   bool leased = false;
   bool dead = false;
   std::string reason{};  ///< why it is dead
@@ -358,12 +364,13 @@ struct InboxCounters {
   std::uint64_t dead = 0;    ///< dead letters that are kept
   std::uint64_t purged = 0;  ///< dead letters that were let go
   std::uint64_t requeued = 0;
-  /// Links of peers from which nothing more is taken, because they hold what cannot be; since the
-  /// first life of this agent. `beeline status` counts those of the hive since it was started.
+  /// Links of peers from which this agent takes nothing more because their contents are impossible;
+  /// counted since the first life of this agent. `beeline status` counts those of the hive since it
+  /// was started.
   std::uint64_t quarantined_links = 0;
-  std::uint64_t late_replies = 0;  ///< answers that nobody waited for any more
-  /// Acknowledgements that those who asked for them were not told: they read nothing (256 wait for
-  /// each), are finally dead or may not be written to, or this agent has left.
+  std::uint64_t late_replies = 0;  ///< answers that no call waited for any more
+  /// Acknowledgements that did not reach the agents which asked for them: that agent reads nothing
+  /// (256 wait for each), is finally dead or may not be written to, or this agent has left.
   std::uint64_t acks_dropped = 0;
   std::uint64_t acks_unread = 0;  ///< acknowledgements that this agent asked for and did not read;
                                   ///< see Agent::await_ack()
@@ -371,14 +378,15 @@ struct InboxCounters {
   std::uint64_t notices_dropped = 0;  ///< see Agent::next_notice()
 };
 
-/// What an agent has done for one peer.
+/// The traffic of an agent with one peer.
 struct LinkCounters {
   Pid peer = 0;
   std::uint64_t sent = 0;            ///< messages accepted by the link
-  std::uint64_t not_taken = 0;       ///< of them still in its lanes
+  std::uint64_t not_taken = 0;       ///< how many of them are still in its lanes
   std::uint64_t received = 0;        ///< messages taken from the peer
-  std::uint64_t copies_dropped = 0;  ///< of messages between children, not shown: half of this
-                                     ///< parent's lane was full, or there was no link to it
+  std::uint64_t copies_dropped = 0;  ///< copies of messages between children that were not shown:
+                                     ///< half of this parent's lane was full, or there was no link
+                                     ///< to it
   bool is_away = false;              ///< the peer has no process now
 };
 

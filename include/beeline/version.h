@@ -1,6 +1,6 @@
 #pragma once
 
-// The one place where the version is written: the build reads it from here.
+// The version stands here alone: the build reads it from this file.
 
 #include <string_view>
 
