@@ -1,12 +1,12 @@
 #pragma once
 // The one door to atomic memory. Every atomic that lies in a segment goes through `Atomic`, so that
-// the explorer of interleavings can replace it, and so that no algorithm spells a memory order: it
-// says `publish`, `observe` or `relaxed_...` and the reason stands here once.
+// the explorer of interleavings can replace it. No algorithm spells a memory order: it says
+// `publish`, `observe` or `relaxed_...`, and the reason stands here once.
 //
-//   publish / observe  release store and acquire load: what was written before the publish is seen
-//                      after the observe
-//   relaxed_*          no order: for words that only their writer reads back, or whose value is
-//                      checked in other ways
+//   publish / observe  release store and acquire load: writes before the publish are seen after the
+//                      observe
+//   relaxed_*          no order: for words that only their writer reads back, or that the reader
+//                      checks in other ways
 //   full_fence         store-load order (Dekker): after my store is visible, I load yours
 //   crash_fence        orders the instruction stream only, for a reader that looks after my death
 

@@ -1,9 +1,10 @@
 #pragma once
-// A bounded look at bytes that nobody vouches for: a copy of a segment, perhaps cut short, perhaps
-// random. Every read says its offset and is checked; a read that does not lie inside yields zero.
-// No read depends on alignment.
+// A bounded look at untrusted bytes: a copy of a segment, perhaps cut short, perhaps random. Every
+// read gives its offset and is checked; a read that does not lie inside yields zero. No read
+// depends on alignment.
 //
-// The bytes are a private copy, so plain loads are enough. REQUIRES: nobody writes them meanwhile.
+// The bytes are a private copy, so plain loads are enough. REQUIRES: no thread writes them
+// meanwhile.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@ class ByteView {
   [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
   [[nodiscard]] const std::byte* data() const { return bytes_.data(); }
 
-  // Whether [offset, offset + length) lies inside; cannot overflow.
+  // True if [offset, offset + length) lies inside; cannot overflow.
   [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t length) const {
     return offset <= bytes_.size() && length <= bytes_.size() - offset;
   }
@@ -45,7 +46,7 @@ class ByteView {
     return load<std::uint16_t>(offset);
   }
 
-  // The part [offset, offset + length), cut to what lies inside.
+  // The part [offset, offset + length), cut to the bytes that lie inside.
   [[nodiscard]] std::span<const std::byte> part(std::uint64_t offset, std::uint64_t length) const {
     if (offset >= bytes_.size()) return {};
     const std::uint64_t rest = bytes_.size() - offset;

@@ -5,12 +5,12 @@
 //   records, buffer 0 | records, buffer 1
 //
 // Written by: the coordinator alone. Read by: every agent and tool.
-// The word of an agent (AgentWord) changes by one store. The records (tree, names, roles) are
-// written into the buffer that is not current and become current by one store of {epoch << 1 |
-// index}: no reader ever waits for a flag that a killed coordinator may have left set. A reader
-// loads the word, copies what it wants, loads the word again, and tries again when it changed twice
-// meanwhile. A new coordinator makes a new directory with a higher epoch. Zero means: no agent in
-// this place.
+// The word of an agent (AgentWord) changes by one store. The coordinator writes the records (tree,
+// names, roles) into the buffer that is not current. It makes that buffer current by one store of
+// {epoch << 1 | index}, so no reader ever waits for a flag that a killed coordinator may have left
+// set. A reader loads that word, copies records, loads the word again, and tries again if it
+// changed twice meanwhile. A new coordinator makes a new directory with a higher epoch. Zero means:
+// no agent in this place.
 
 #include <cstring>
 
@@ -29,7 +29,7 @@ struct AgentRecord {
   std::uint32_t role;
   std::uint32_t flags;        // kRecordTemporary
   std::uint32_t os_pid;       // as the coordinator sees it; for display, never an identity
-  std::uint32_t uid;          // of its first life: whose its name is
+  std::uint32_t uid;          // user of its first life, who owns its name
   std::uint64_t attached_ns;  // CLOCK_REALTIME
   std::uint64_t restarts;     // incarnations before this one
   std::uint64_t reserved2[3];
@@ -42,7 +42,7 @@ static_assert(offsetof(AgentRecord, name) == 64);
 
 inline constexpr std::uint32_t kRecordTemporary = 1;
 
-// Whether agents with these parents are siblings; the coordinator alone has none.
+// True if agents with these parents are siblings. Only the coordinator has no parent.
 [[nodiscard]] constexpr bool are_siblings(std::uint32_t parent, std::uint32_t other_parent) {
   return parent == other_parent && parent != 0;
 }
@@ -56,12 +56,12 @@ struct DirectoryControl {
 };
 static_assert(sizeof(DirectoryControl) == 128);
 
-// The packets that the coordinator has for the agent of a place, whichever of its lives: so an
-// agent sees with one load that there is something to read. A count rises for as long as the
-// directory lasts, whoever the tenant is.
+// The packets that the coordinator has for the agent in a place, whichever of its lives: an agent
+// sees with one load that there is something to read. The counts rise as long as the directory
+// exists, also when another agent gets the place.
 struct PacketCounts {
-  Atomic<std::uint64_t> due;    // counted before the packet is tried to be sent
-  Atomic<std::uint64_t> taken;  // of them, what a socket has taken or lost
+  Atomic<std::uint64_t> due;    // counted before the coordinator tries to send the packet
+  Atomic<std::uint64_t> taken;  // how many of them a socket has taken or lost
 };
 static_assert(sizeof(PacketCounts) == 16);
 static_assert(offsetof(PacketCounts, taken) == 8);
@@ -106,15 +106,15 @@ class DirectoryView {
   [[nodiscard]] const PacketCounts& packets(std::uint32_t index) const {
     return reinterpret_cast<const PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
   }
-  // Rises with each round of records. Acquire: who keeps what it reads below the count under this
-  // number may miss nothing that was published before the round.
+  // Rises with each round of records. Acquire: a caller that caches agent_count records under this
+  // number misses none published before the round.
   [[nodiscard]] std::uint64_t epoch() const { return control().current.observe() >> 1; }
   [[nodiscard]] std::uint32_t agent_count() const {
     const std::uint64_t count = control().agent_count.observe();
     return count < kMaxAgents ? static_cast<std::uint32_t>(count) : kMaxAgents;
   }
 
-  // Copies one record from the current buffer. False after `kTries` changes under our eyes.
+  // Copies one record from the current buffer. False after `kTries` changes during the copy.
   [[nodiscard]] bool read_record(std::uint32_t index, AgentRecord& out) const {
     constexpr int kTries = 16;
     for (int i = 0; i < kTries; ++i) {
@@ -188,9 +188,8 @@ class DirectoryWriter {
     for (std::size_t w = 0; w < count * sizeof(AgentRecord) / 8; ++w) {
       std::uint64_t value;
       std::memcpy(&value, source + 8 * w, 8);
-      // SUBTLE: a reader of the previous round may still be copying this buffer; its second look at
-      // `current` must see the change before it sees these words, hence publish and not
-      // relaxed_store.
+      // SUBTLE: publish and not relaxed_store. A reader of the previous round may still be copying
+      // this buffer; its second look at `current` must see the change before it sees these words.
       words[w].publish(value);
     }
     control().current.publish(next);

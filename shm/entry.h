@@ -9,9 +9,9 @@
 //             queued <------ dead  ---(purge: stamp first)---> free
 //                    revive
 //
-// Every transition is one 64-bit store of `state`; what a kill leaves is always one of the states
-// above. An entry whose position lies at or beyond the cursor of its row was put but not committed:
-// a successor ignores it. Zero means free.
+// Every transition is one 64-bit store of `state`, so a kill always leaves one of the states above.
+// An entry with a position at or beyond the cursor of its row was put but not committed: a
+// successor ignores it. Zero means free.
 
 #include <cstring>
 
@@ -42,7 +42,7 @@ enum class DeadReason : std::uint8_t {
   kExhausted = 3,     // too many attempts
   kReceiverDead = 4,  // taken over by the coordinator
   kRevoked = 5,       // the route was forbidden before it was taken
-  kLoop = 6,          // more hops than allowed
+  kLoop = 6,          // its receiver is dead; taken over by the coordinator
   kUnclaimed = 7,     // an answer that nobody waited for and nobody fetched
   kCancelled = 8,     // its sender took it back
 };
@@ -75,7 +75,6 @@ inline constexpr DeadReason kLastReason = DeadReason::kCancelled;
 
 inline constexpr std::uint32_t kNoRow = 0xffff;
 
-// state | attempts << 8 | row << 16 | low half of the position << 32
 struct EntryWord {
   EntryState state = EntryState::kFree;
   std::uint8_t attempts = 0;  // deliveries that ended without done
@@ -99,8 +98,8 @@ struct Entry {
   Atomic<std::uint64_t> state;  // EntryWord
   std::uint64_t arrival;        // order in which this inbox took it; survives a hand-over
   MessageHeader header;         // sent_ns clamped, flags with the receiver's own
-  // The extension, if there is one, and the payload; where that lies in a slab, the generation of
-  // the slab and the extension.
+  // The extension, if there is one, and the payload. If the payload lies in a slab: the slab's
+  // generation and the extension.
   union {
     unsigned char payload[kInlineBytes];
     std::uint64_t generation;
@@ -122,16 +121,17 @@ struct Entry {
     if (extension_bytes(header) != 0) std::memcpy(&copy, area(), sizeof(copy));
     return copy;
   }
-  // The message that led to it; of an answer that says nothing else, what it answers.
+  // The message that led to it. An answer that names none was caused by the message that it
+  // answers.
   [[nodiscard]] std::uint64_t cause() const {
     const std::uint64_t said = extension().cause;
     return said != 0 ? said : header.reply_to;
   }
-  // Its sender is to be told how it ended, unless it was answered.
+  // True if its sender is to be told how it ended, unless it was answered.
   [[nodiscard]] bool is_question() const {
     return (header.flags & kFlagRequiresAck) != 0 && extension().ack == 0;
   }
-  // An acknowledgement of one.
+  // True for an acknowledgement of a question.
   [[nodiscard]] bool ends_question() const {
     return is_ack(header) && (extension().ack & kAckOfQuestion) != 0;
   }
@@ -149,11 +149,12 @@ static_assert(offsetof(Entry, payload) == 64);
   return (header.flags & kFlagUrgentLane) != 0 ? Lane::kUrgent : Lane::kNormal;
 }
 
-// Whether the cursor of its lane has passed an entry, whatever its state says. Only half of a
-// position is kept. What the cursor has not passed lies less than a lane ahead of it and was among
-// the last to arrive; what it has lapped may seem to lie there too, but arrived long ago.
-// `arrivals_since` = next_arrival of the home - arrival of the entry; that it only grows while the
-// entry lives, from one home to the next as well (inherit_counters()), is what tells the two apart.
+// True if the cursor of its lane has passed an entry, whatever its state says. Only half of a
+// position is kept, so an entry that the cursor passed a whole lap ago looks like one ahead of it.
+// The arrivals tell the two apart: an entry ahead lies less than a lane away and was among the last
+// to arrive; a lapped one arrived long ago. `arrivals_since` = next_arrival of the home - arrival
+// of the entry. It only grows while the entry lives, from one home to the next as well
+// (inherit_counters()).
 [[nodiscard]] constexpr bool lies_behind(const EntryWord& word, std::uint64_t cursor,
                                          std::uint64_t arrivals_since) {
   const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);
@@ -161,7 +162,7 @@ static_assert(offsetof(Entry, payload) == 64);
 }
 
 // False when the entry was put but not committed: it is still in its lane, and a successor takes it
-// from there. Only what is queued can be.
+// from there. Only a queued entry can be uncommitted.
 [[nodiscard]] constexpr bool is_committed(const EntryWord& word, std::uint64_t cursor,
                                           std::uint64_t arrivals_since) {
   return word.state != EntryState::kQueued || lies_behind(word, cursor, arrivals_since);

@@ -2,18 +2,18 @@
 // A successor copies its predecessor's home, entry by entry, as from a hostile writer. The old home
 // is never changed.
 //
-// A predecessor that was fenced may still run. So its receipts are observed, stamps first, then its
-// row, then the cursors in it (src/receive/successor.cc), then the state of each entry, and what
-// was committed before is seen. Every other load is relaxed: it comes after those, or after the
-// proof of the owner's death. What a living one still changes is like the work of a hostile writer:
-// each word is read once, and the copy is checked and used; but for the stamps, which are read once
-// more in the end. Every store to the new home is relaxed: its header says ready later, and nobody
-// looks at a home that does not.
+// A predecessor that was fenced may still run. So the successor observes its receipts, stamps
+// first, then its row, then the cursors in the row (src/receive/successor.cc), then the state of
+// each entry; so it sees everything that was committed before. Every other load is relaxed, because
+// it comes after those or after the proof of the owner's death. Changes by a predecessor that still
+// runs are treated like those of a hostile writer: each word is read once, and the copy is checked
+// and used. Only the stamps are read once more at the end. Every store to the new home is relaxed:
+// its header says ready later, and no process looks at a home before that.
 //
 //   old entry                                            new entry
 //   free, or never committed (position >= home cursor)   -        still in its lane, if anywhere
 //   leased or dead, and never committed                  -        cannot be: a hostile writer
-//   no state, a reason that is none, or an arrival       -        the same
+//   no state, an unknown reason, or an arrival           -        cannot be: a hostile writer
 //   that was never counted
 //   slab already stamped                                 -        it was done
 //   queued                                               queued   same attempts
@@ -21,18 +21,18 @@
 //   leased, its sender has taken it back                 dead
 //   dead                                                 dead
 //
-// What is bad counts as done. Its slab is not stamped: a hostile writer could have freed the entry
-// without a stamp as well, and nobody could tell. It is one slab less of a link to the liar's name.
+// A bad entry counts as done. Its slab is not stamped, so a link to the liar's name has one slab
+// less: a hostile writer could have freed the entry without a stamp as well, unnoticed.
 //
-// The successor's receipts start from the old home's cursors and the old stamps: a sender never
-// sees those of an honest life that has died move back. A predecessor that lied in them harms
-// neither: cursors that cannot be are replaced here, and stamps that cannot be are void to their
-// sender (SlabPool::inherit) and go when their slab comes again (withdraw_stamp). Where its sender
-// had believed more, it keeps slots and slabs for what the successor takes once more, as far as
-// they still hold it (LaneWriter::listen_to, SlabPool::take_back). Of a life that still runs
-// nothing is heard while the successor reads, and nothing after (SendPath::retarget,
-// OutLink::still_counts). Killed at any point, nothing has changed: the new home is not ready and
-// nobody has been told.
+// The successor's receipts start from the old home's cursors and the old stamps, so a sender never
+// sees the receipts of an honest dead life move back. A predecessor that lied in them harms neither
+// side. Impossible cursors are replaced here. Impossible stamps are void to their sender
+// (SlabPool::inherit) and withdrawn when their slab comes again (withdraw_stamp). A sender that had
+// believed more keeps the slots and slabs that the successor takes once more, as far as they still
+// hold their messages (LaneWriter::listen_to, SlabPool::take_back). A sender ignores a predecessor
+// that still runs, while the successor reads and ever after (SendPath::retarget,
+// OutLink::still_counts). Killed at any point, the successor has changed nothing: its home is not
+// ready and no agent was told of it.
 
 #include <algorithm>
 #include <array>
@@ -43,18 +43,19 @@
 
 namespace beeline::shm {
 
-// What a successor knows of one in-link of its predecessor.
+// One in-link of the predecessor, as its successor knows it.
 struct InheritedLink {
   LinkKey key;
   std::uint32_t owner_pid = 0;
   std::uint64_t cursors[kLanes] = {0, 0};   // from the old row; 0 when the predecessor had no row
-  std::uint64_t receipts[kLanes] = {0, 0};  // from the old bank, read before the old row: what an
-                                            // honest predecessor wrote there is never beyond that
-  std::int64_t seen_empty_ns = 0;   // from the old row; what is in the lanes was sent after it
-  std::int64_t known_since_ns = 0;  // from the old row, else since when we know of it
-  bool has_stamps = false;          // the old bank had some
-  std::array<std::uint64_t, kMaxSlabs> stamps{};  // as they were copied, once
-  std::bitset<kMaxSlabs> held;                    // slabs of the entries that were inherited
+  std::uint64_t receipts[kLanes] = {0, 0};  // from the old bank, read before the old row: those of
+                                            // an honest predecessor are never beyond its cursors
+  std::int64_t seen_empty_ns = 0;   // from the old row; messages in the lanes were sent after it
+  std::int64_t known_since_ns = 0;  // from the old row, else the time since which we know of the
+                                    // link
+  bool has_stamps = false;          // the old bank had stamps
+  std::array<std::uint64_t, kMaxSlabs> stamps{};  // as copied, once
+  std::bitset<kMaxSlabs> held;                    // slabs of inherited entries
   LinkLayout layout{LinkContract{}};              // of the in-link
   VerifiedExtents verified;                       // of the in-link
   std::uint16_t new_row = kNoRow;
@@ -71,7 +72,7 @@ struct EntryCopy {
   const auto& words = reinterpret_cast<const WordArray<16>&>(entry);
   std::uint64_t raw[16];
   EntryCopy copy;
-  // SYNC(home.entry): acquire; the message that it stands for is seen whole.
+  // SYNC(home.entry): acquire; the message of the entry is seen whole.
   copy.word = EntryWord::unpack(entry.state.observe());
   words.load_bytes(raw, sizeof(raw));
   copy.arrival = raw[1];
@@ -84,10 +85,10 @@ struct EntryCopy {
   return copy;
 }
 
-// Copies one stamp of the old bank; what is judged by it is judged by this copy. REQUIRES: it is
-// memory.
-// SYNC(slab.stamp): acquire, pairs with stamp(); what is read of the predecessor after it holds the
-// message that was finished.
+// Copies one stamp of the old bank; all later decisions use this copy. REQUIRES: the stamp's memory
+// is allocated.
+// SYNC(slab.stamp): acquire, pairs with stamp(); later loads from the predecessor see the message
+// that was finished.
 inline void copy_stamp(const LinkView& old, std::size_t bank, std::uint32_t slab,
                        InheritedLink& link) {
   link.stamps[slab] = old.stamp(bank, slab).observe();
@@ -98,11 +99,11 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
   link.has_stamps = true;
 }
 
-// What a predecessor that was fenced and still runs has finished after that and before its entry
-// was copied: the sender hears of it from its successor alone. The stamp, 0 where there is nothing
-// more to say. What lies in a lane still is taken once more, and the stamp is withdrawn then.
-// REQUIRES: all entries were copied. relaxed: the one that it is about was seen to be free, which
-// was stored after the stamp and after all that was done with the message.
+// The stamp of a slab that the predecessor, fenced and still running, finished after the first copy
+// of the stamps and before its entry was copied; 0 if there is none. Only the successor can tell
+// the sender of it. If the message still lies in a lane, the successor takes it once more and
+// withdraws the stamp then. REQUIRES: all entries were copied. relaxed: the copy saw the entry
+// free, and the predecessor freed it after the stamp and after all work on the message.
 [[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank,
                                               std::uint32_t slab, const InheritedLink& link) {
   if (is_mutant(Mutant::kLateStampMissed)) return 0;
@@ -110,35 +111,35 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
   return now > link.stamps[slab] && !link.held[slab] ? now : 0;
 }
 
-// Whether the old stamps say that this slab message was finished.
+// True if the old stamps say that this slab message was finished.
 [[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
   if (is_mutant(Mutant::kStampOverlooked)) return false;
   return link.has_stamps && link.stamps[slot.header.slab] >= slot.generation;
 }
 
-// How many messages of a lane this slot shows to have been published; 0 where its number is that of
-// no message. `index` is the slot's.
+// How many messages of its lane a slot shows to have been published; 0 if its commit number is that
+// of no message. `index`: the slot's index.
 [[nodiscard]] constexpr std::uint64_t published_by(std::uint64_t commit, std::uint32_t index,
                                                    std::uint32_t capacity) {
   return commit != 0 && (commit - 1) % capacity == index ? commit : 0;
 }
 
-// How many messages were ever published in a lane, as its slots say.
+// How many messages were ever published in a lane, as its slots show.
 [[nodiscard]] inline std::uint64_t published_ever(const LinkView& link, Lane lane) {
   std::uint64_t most = 0;
   for (std::uint32_t i = 0; i < link.capacity(lane); ++i) {
-    const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // a number alone
+    const std::uint64_t commit = link.slot(lane, i).commit.relaxed_load();  // just a number
     most = std::max(most, published_by(commit, i, link.capacity(lane)));
   }
   return most;
 }
 
-// What counts instead of a cursor that cannot be: one beyond what was published, so far behind that
-// its messages were written over, or behind the receipt, which the sender believes. It is not to be
-// blamed for that, nor is the successor, whose receipts begin with it. The receipt counts instead,
-// or, where that cannot be either, nothing that still lies in the lane counts as taken.
-// `published_ever` says how much was published; the owner may go on sending, so it is asked once
-// more before the lane is begun anywhere.
+// Replaces an impossible cursor: one beyond the last published message, so far behind that its
+// messages were overwritten, or behind the receipt. The sender has believed that receipt, and the
+// successor's receipts begin with it; neither of them has lied. Uses the receipt instead. If the
+// receipt is impossible too, no message that still lies in the lane counts as taken.
+// `published_ever` says how much was published; it is called again for that last case, because the
+// owner may go on sending.
 template <typename PublishedEver>
 [[nodiscard]] std::uint64_t sound_cursor(std::uint64_t cursor, std::uint64_t receipt,
                                          std::uint32_t capacity, PublishedEver&& published_ever) {
@@ -164,23 +165,24 @@ inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
 
 enum class Inherit : std::uint32_t { kNothing = 0, kTake = 1, kBad = 2 };
 
-// How far an old home may have counted arrivals. An honest one starts again at two thirds of it, as
-// soon as it is empty; the last quarter of the 40 bits is room for its successor.
+// Largest arrival count that a successor takes over from an old home. An honest home starts again
+// at two thirds of it, as soon as it is empty; the last quarter of the 40 bits is room for the
+// successor.
 inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
 
 [[nodiscard]] constexpr std::uint64_t inherited_arrivals(std::uint64_t next_arrival) {
   return next_arrival < kMaxInheritedArrivals ? next_arrival : kMaxInheritedArrivals;
 }
 
-// Whether an old entry holds a message that its owner had committed, as its own words say: the
-// message itself is not judged. `cursor` is that of its lane in the old row, `next_arrival` the old
-// home's.
+// Decides by the words of an old entry whether it holds a message that its owner had committed;
+// does not judge the message itself. `cursor` is that of its lane in the old row, `next_arrival`
+// the old home's.
 [[nodiscard]] inline Inherit judge_words(const EntryCopy& copy, std::uint64_t cursor,
                                          std::uint64_t next_arrival) {
   const EntryState state = copy.word.state;
   if (state == EntryState::kFree) return Inherit::kNothing;
   if (state > EntryState::kDead && !is_mutant(Mutant::kStateUnchecked)) return Inherit::kBad;
-  // What is not dead may bear a reason: killed while it was buried.
+  // An entry that is not dead may bear a reason: its owner was killed while burying it.
   const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
   if (reason > kLastReason || (state == EntryState::kDead && reason == DeadReason::kNone)) {
     return Inherit::kBad;
@@ -188,7 +190,8 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
   const std::uint64_t arrivals = inherited_arrivals(next_arrival);
   if (copy.arrival == 0 || copy.arrival >= arrivals) return Inherit::kBad;
   if (lies_behind(copy.word, cursor, arrivals - copy.arrival)) return Inherit::kTake;
-  // Nothing is leased or buried before it is committed: such an entry may lie in its lane as well.
+  // An owner leases or buries no entry before it is committed; such an entry may lie in its lane as
+  // well.
   if (state != EntryState::kQueued) return Inherit::kBad;
   return is_mutant(Mutant::kUncommittedInherited) ? Inherit::kTake : Inherit::kNothing;
 }
@@ -230,11 +233,11 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
   entry.header.flags = unmatched(entry.header.flags);
-  if ((entry.header.flags & kFlagStashed) == 0) {  // no honest home: such an answer lies aside
+  if ((entry.header.flags & kFlagStashed) == 0) {  // no honest home: such an answer is stashed
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~kFlagUnasked);
   }
   if (word.state !=
-      EntryState::kDead) {  // killed while it was buried: the reason was there, the state not
+      EntryState::kDead) {  // killed while it was buried: the reason was stored, the state not
     entry.header.flags = static_cast<std::uint16_t>(entry.header.flags & ~(0xf << kReasonShift));
   }
   if (entry.in_slab()) entry.generation = copy.slot.generation;
@@ -253,11 +256,10 @@ inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLin
   own.bank(bank).stamps_ready.relaxed_store(1);
 }
 
-// Carries the counters over, that of arrivals too, and computes `done` from the balance: whatever
-// was taken and is not there any more counts as done, also an entry that was bad. What a hostile
-// writer made of its home is not told from what it had finished.
-// REQUIRES: rows are open with the inherited cursors, all entries are inherited, `live` counts
-// them.
+// Carries the counters over, the one of arrivals too. Computes `done` from the balance: every
+// message that was taken and is gone counts as done, a bad entry too. Messages that a hostile
+// writer removed from its home cannot be told from finished ones. REQUIRES: rows are open with the
+// inherited cursors, all entries are inherited, `live` counts them.
 inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_t live,
                              std::uint64_t drained) {
   if (drained < live) drained = live;  // cannot be: a hostile writer
@@ -282,7 +284,7 @@ inline void inherit_counters(const Home& home, const HomeView& old, std::uint64_
   to.copies_dropped.relaxed_store(from.copies_dropped.relaxed_load());
   const std::uint64_t arrivals = inherited_arrivals(old.control().next_arrival);
   if (home.control().next_arrival < arrivals) home.control().next_arrival = arrivals;
-  // As many bits as an id has of it.
+  // Only the bits that an id holds.
   const std::uint64_t reserved = counter_of_message(old.control().reserved_ids.relaxed_load());
   home.control().reserved_ids.relaxed_store(reserved);
 }

@@ -2,7 +2,7 @@
 // The home: an agent's private segment. Readable by the coordinator and its tools alone.
 //
 //   page 0   header | control: policy, counters, index
-//   rows     one for each in-link: how far it was taken (the commit point of a drain)
+//   rows     one for each in-link: its cursors (the commit point of a drain)
 //   entries  the inbox table
 //   run      nodes of the index's sorted run
 //   heap     nodes of the index's heap
@@ -32,7 +32,7 @@ static_assert(kMaxRows < kNoRow);
 
 enum class OrderPolicy : std::uint32_t { kAged = 0, kStrict = 1, kFifo = 2 };
 
-// Whether an inbox stores the rank that a sender asked for, or computes one from the relation.
+// An inbox stores the rank that a sender asked for, or computes one from the relation.
 enum class RankRule : std::uint32_t { kAsSent = 0, kByRelation = 1 };
 
 struct InRow {
@@ -42,29 +42,31 @@ struct InRow {
   Atomic<std::uint32_t> owner_pid;
   Atomic<std::uint64_t>
       retired;  // HomeControl::retired with this row counted in; 0 while the row is in use
-  Atomic<std::int64_t> seen_empty_ns;   // when all that was taken was all there was
-  Atomic<std::int64_t> known_since_ns;  // HomeControl::all_empty_ns says nothing of it before
+  Atomic<std::int64_t> seen_empty_ns;   // when its lanes were last seen empty
+  Atomic<std::int64_t> known_since_ns;  // when the row was opened; HomeControl::all_empty_ns says
+                                        // nothing about the link before
   std::uint64_t reserved;
 };
 static_assert(sizeof(InRow) == kCacheLine);
 static_assert(offsetof(InRow, cursors) == 8);
 
-// Written by the owner only. The balance of every recovered state is
+// Written by the owner only. Every recovered state has this balance:
 //   drained_total() = queued + leased + dead (entries) + done + purged
-// where drained_total() follows from the cursors. A kill between the store that frees an entry and
-// the counter leaves `done` or `purged` one behind; a successor computes `done` from the balance,
-// so nothing is ever lost from it.
+// drained_total() follows from the cursors. A kill between the store that frees an entry and the
+// counter leaves `done` or `purged` one behind. A successor computes `done` from the balance, so
+// the balance loses no message.
 struct InboxCounters {
   Atomic<std::uint64_t> done;    // finished
-  Atomic<std::uint64_t> purged;  // dead letters let go
+  Atomic<std::uint64_t> purged;  // dead letters dropped
   Atomic<std::uint64_t> dead;    // became dead letters
   Atomic<std::uint64_t> requeued;
   Atomic<std::uint64_t> rejected;
   Atomic<std::uint64_t> expired;
   Atomic<std::uint64_t> exhausted;
   Atomic<std::uint64_t> bad_slots;       // links quarantined, in all lives of the agent
-  Atomic<std::uint64_t> late_replies;    // answers that nobody waited for any more
-  Atomic<std::uint64_t> copies_dropped;  // of siblings' messages, let go because there was no room
+  Atomic<std::uint64_t> late_replies;    // answers that no call waited for any more
+  Atomic<std::uint64_t> copies_dropped;  // copies of siblings' messages, dropped because there was
+                                         // no room
   std::uint64_t reserved[6];
 };
 static_assert(sizeof(InboxCounters) == 128);
@@ -72,7 +74,7 @@ static_assert(sizeof(InboxCounters) == 128);
 struct HomeControl {
   std::uint32_t policy;            // OrderPolicy
   std::uint32_t capacity;          // entries at most
-  std::uint32_t critical_reserve;  // of them only for critical messages
+  std::uint32_t critical_reserve;  // how many of them only critical messages may use
   std::uint32_t max_attempts;
   std::int64_t rank_step_us;  // microseconds of age that one rank is worth
   std::uint64_t next_arrival;
@@ -80,11 +82,11 @@ struct HomeControl {
   Atomic<std::uint64_t>
       reserved_ids;  // message counters up to this one may be in use; a successor starts above it
   Atomic<std::uint64_t> retired;      // messages taken from links whose rows were closed
-  Atomic<std::int64_t> all_empty_ns;  // when every lane was seen empty last
+  Atomic<std::int64_t> all_empty_ns;  // when every lane was last seen empty
   Atomic<std::uint32_t> rows_allocated;
   Atomic<std::uint32_t> entries_allocated;
   std::uint32_t rank_rule;  // RankRule
-  std::uint32_t max_hops;   // a message with more is a dead letter
+  std::uint32_t max_hops;   // a message with more hops is a dead letter
   std::uint64_t reserved1[6];
   InboxCounters counters;
   IndexControl index;
@@ -105,7 +107,7 @@ struct HomeOptions {
 };
 
 struct HomeLayout {
-  // The same for every capacity; named as the places behind them.
+  // The same for every capacity; named like the offsets below.
   static constexpr std::uint64_t control = sizeof(SegmentHeader);
   static constexpr std::uint64_t rows = kPage;
   static constexpr std::uint64_t entries = rows + kMaxRows * sizeof(InRow);
@@ -145,8 +147,8 @@ class BasicHome {
   [[nodiscard]] const HomeLayout& layout() const { return layout_; }
   [[nodiscard]] std::uint32_t capacity() const { return capacity_; }
 
-  // What is allocated, never more than what can be: the words may be another process's. relaxed:
-  // read by the owner, or after its death was proven.
+  // Allocated rows, never more than possible: the words may be another process's. relaxed: read by
+  // the owner, or after its death was proven.
   [[nodiscard]] std::uint32_t rows_allocated() const {
     const std::uint32_t rows = control().rows_allocated.relaxed_load();
     return rows < kMaxRows ? rows : kMaxRows;
@@ -174,7 +176,7 @@ using HomeView = BasicHome<const std::byte>;
   return {SegmentKind::kHome, HomeLayout(capacity).bytes, pid, 0, incarnation, 0};
 }
 
-// Null when the options are legal, otherwise what is wrong.
+// Null when the options are legal, otherwise the error.
 [[nodiscard]] constexpr const char* home_error(const HomeOptions& options) {
   if (options.capacity < kMinInboxCapacity || options.capacity > kMaxEntries ||
       (options.capacity & (options.capacity - 1)) != 0) {
@@ -212,9 +214,9 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   control.next_arrival = 1;
 }
 
-// The rank, and behind it when it was sent: in microseconds for ranks of up to 4095 above or below
-// zero, which is good for 35 years of uptime. Ranks beyond have ticks of 4 ms, which stop after 104
-// days: from then on arrival alone decides among equal ones.
+// The rank, and below it the time of sending: microseconds for ranks from -4095 to 4095, which is
+// good for 35 years of uptime. Other ranks have ticks of 4 ms, which stop after 104 days: from then
+// on arrival alone decides among equal ones.
 [[nodiscard]] constexpr std::int64_t strict_key(std::int64_t sent_ns, std::int32_t rank) {
   constexpr std::int64_t kNearRanks = 4096;
   constexpr std::int64_t kNearTimes = std::int64_t{1} << 50;
@@ -227,7 +229,7 @@ inline void init_home(const Home& home, const HomeOptions& options, std::uint32_
   return edge * kNearTimes + (rank - edge) * kFarTimes + tick;
 }
 
-// The fixed key: lower first. What is equal in it goes by arrival.
+// The fixed key of the delivery order: lower first. Equal keys go by arrival.
 [[nodiscard]] constexpr std::int64_t order_key(OrderPolicy policy, std::int64_t rank_step_us,
                                                std::int64_t sent_ns, std::int32_t rank) {
   if (policy == OrderPolicy::kStrict) return strict_key(sent_ns, rank);
@@ -255,25 +257,25 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
   row.incarnation.publish(key.incarnation);
 }
 
-// relaxed, as everything that counts rows: read by the owner, or after its death was proven.
+// relaxed, like everything that counts rows: read by the owner, or after its death was proven.
 [[nodiscard]] inline std::uint64_t taken_from(const InRow& row) {
   return row.cursors[0].relaxed_load() + row.cursors[1].relaxed_load();
 }
 
-// Closes a row and keeps what it counted. Killed anywhere, the row counts exactly once: see
+// Closes a row and keeps its count. Killed anywhere, the row counts exactly once: see
 // drained_total(). REQUIRES: no entry refers to it.
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
   if (is_mutant(Mutant::kRetiredBeforeRow)) control.retired.publish(total);
-  // relaxed: nobody goes by it before control.retired says the same, and that publish keeps this
-  // and the cursors before it.
+  // relaxed: readers use it only when control.retired says the same, and that publish keeps this
+  // store and the cursors before it.
   row.retired.relaxed_store(total);
   control.retired.publish(total);
   row.incarnation.publish(0);
   row.retired.publish(0);
 }
 
-// Messages that this inbox, its predecessors included, has ever taken from lanes.
+// Messages that this inbox and its predecessors have ever taken from lanes.
 template <typename T>
 [[nodiscard]] std::uint64_t drained_total(const BasicHome<T>& home) {
   const std::uint64_t retired = home.control().retired.relaxed_load();
@@ -281,7 +283,7 @@ template <typename T>
   for (std::uint32_t i = 0; i < home.rows_allocated(); ++i) {
     const InRow& row = home.row(i);
     if (row.incarnation.relaxed_load() == 0) continue;
-    // Killed inside close_row() after the total was stored: the row is counted already.
+    // A kill inside close_row() after the total was stored: the row is counted already.
     if (retired != 0 && row.retired.relaxed_load() == retired) continue;
     total += taken_from(row);
   }

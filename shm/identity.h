@@ -1,6 +1,6 @@
 #pragma once
-// Numbers that name agents, lives, messages and links. All fit in one 64-bit word where a word must
-// be stored at once.
+// Numbers that name agents, lives, messages and links. Numbers that must be stored at once fit
+// together in one 64-bit word.
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@ inline constexpr std::uint32_t kMaxPid = (1U << 24) - 1;
 inline constexpr std::uint64_t kMaxIncarnation = (1ULL << 56) - 1;
 inline constexpr std::uint64_t kMessageCounterBits = 40;
 
-// What the directory says of an agent. `away`: no process, its home is kept, sends are accepted.
+// State of an agent in the directory. `away`: no process, its home is kept, sends are accepted.
 enum class AgentState : std::uint8_t {
   kVacant = 0,
   kStarting = 1,
@@ -37,7 +37,7 @@ enum class AgentState : std::uint8_t {
 }
 
 // The directory word: incarnation << 8 | state. In state `starting` the incarnation is still that
-// of the predecessor (0 if there is none): the word names the life whose home counts.
+// of the predecessor (0 if there is none): the word names the life that has the valid home.
 struct AgentWord {
   std::uint64_t incarnation = 0;
   AgentState state = AgentState::kVacant;
@@ -51,7 +51,8 @@ struct AgentWord {
   friend constexpr bool operator==(const AgentWord&, const AgentWord&) = default;
 };
 
-// Whether this life, which was ready once, is over: another one counts, takes over from it, or may.
+// True if this life, which was ready once, is over: another life counts, takes over from it, or may
+// take over.
 [[nodiscard]] constexpr bool has_ended(const AgentWord& word, std::uint64_t incarnation) {
   if (word.incarnation != incarnation) return word.incarnation > incarnation;
   return word.state != AgentState::kRunning && word.state != AgentState::kVacant;
@@ -69,7 +70,7 @@ struct AgentWord {
   return id & ((1ULL << kMessageCounterBits) - 1);
 }
 
-// A link is named by the life that owns it and that life's count of links.
+// A link is named by the life that owns it and by its number among the links of that life.
 struct LinkKey {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;

@@ -8,7 +8,7 @@
 //             (then the caller publishes the receipt)
 //   take      state = leased
 //   done      stamp of the slab, in the own link ... state = free
-//   requeue   state = queued, attempts + 1, or as many where the lease costs none
+//   requeue   state = queued, attempts + 1, or unchanged where the lease costs none
 //   reject    reason in the flags ... state = dead
 //   revive    mark in the flags ... state = queued, no attempts ... reason out of the flags
 // The index and the free list are derived and may be anything after a kill.
@@ -22,11 +22,11 @@
 
 namespace beeline::shm {
 
-// Who a place in the table is for. Critical messages have a reserve, and control messages have the
-// last part of it for themselves.
+// The kinds of messages that a place in the table is kept for. Critical messages have a reserve,
+// and control messages have the last part of it for themselves.
 enum class Room : std::uint8_t { kNormal, kCritical, kControl };
 
-// A lease that goes back unfinished costs an attempt, or nothing where its holder did not fail.
+// A lease that goes back unfinished costs an attempt, or nothing if its holder did not fail.
 enum class Cost : std::uint8_t { kAttempt, kNothing };
 
 class Inbox {
@@ -42,19 +42,19 @@ class Inbox {
   // Entries [from, to) are allocated and free now. REQUIRES: the index was grown to hold them.
   void add_entries(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = i - 1;
-    // relaxed: what lies there is zero, which is free; the fence of grow_index() stands between.
+    // relaxed: the new entries are zero, which means free; the fence of grow_index() comes before.
     home_.control().entries_allocated.relaxed_store(to);
   }
 
-  // Room for one more message. Entries that are not allocated yet count as room, so a caller that
-  // sees room and no free entry grows the table first.
+  // True if there is room for one more message. Entries that are not allocated yet count as room,
+  // so a caller that sees room and no free entry grows the table first.
   [[nodiscard]] bool has_room(Room room) const { return missing(room) == 0; }
-  // How many ordinary messages find room, if the table grows as far as it may.
+  // How many ordinary messages find room if the table grows to its limit.
   [[nodiscard]] std::uint32_t plain_places() const {
     const std::uint32_t all = places();
     return all - std::min(all, home_.control().critical_reserve);
   }
-  // How many can be put before the next question for room.
+  // How many ordinary messages can be put before the caller has to ask for room again.
   [[nodiscard]] std::uint32_t plain_room() const { return std::min(free_count_, plain_places()); }
   // How many entries have to become free until there is room.
   [[nodiscard]] std::uint32_t missing(Room room) const {
@@ -86,8 +86,8 @@ class Inbox {
     return at;
   }
 
-  // The same for a simple message: each word is copied once, from its slot.
-  // `rank`: what the receiver makes of that of the sender. REQUIRES: is_sound_simple(words).
+  // Puts a simple message: each word is copied once, from its slot. `rank`: the receiver's rank for
+  // it. REQUIRES: is_sound_simple(words).
   std::uint32_t put_simple(const HeaderWords& words, const Slot& slot, std::uint16_t row, Lane lane,
                            std::uint64_t position, std::int64_t sent_ns, std::int32_t rank) {
     const std::uint32_t at = put_alone(words, slot, row, lane, position, sent_ns, rank, 0);
@@ -96,8 +96,8 @@ class Inbox {
     index_.push(make_node(key, home_.entry(at).arrival, at));
     return at;
   }
-  // The same without a place in the order: once it is committed take_only() is to take it, before
-  // anything else happens here. `mark`: 0 or kFlagMatched.
+  // Puts a simple message without a place in the order. After the commit the caller must take it
+  // with take_only() before any other call. `mark`: 0 or kFlagMatched.
   [[gnu::always_inline]] std::uint32_t put_alone(const HeaderWords& words, const Slot& slot,
                                                  std::uint16_t row, Lane lane,
                                                  std::uint64_t position, std::int64_t sent_ns,
@@ -117,7 +117,8 @@ class Inbox {
     return at;
   }
 
-  // The commit point of a drain: everything put from this lane below `cursor` is in the inbox now.
+  // The commit point of a drain: every message put from this lane below `cursor` is in the inbox
+  // now.
   // SYNC(home.cursor): release, read by a successor after death.
   void commit(std::uint32_t row, Lane lane, std::uint64_t cursor) {
     home_.row(row).cursors[static_cast<std::size_t>(lane)].publish(cursor);
@@ -132,7 +133,7 @@ class Inbox {
     return at;
   }
 
-  // The one that it would return now. It stays queued.
+  // The entry that take_best() would return now. It stays queued.
   [[nodiscard]] std::uint32_t next() {
     const IndexNode* const first = index_.front();
     return first == nullptr ? kNoEntry : first->entry();
@@ -157,7 +158,7 @@ class Inbox {
     lease(home_.entry(at));
   }
 
-  // The same for many at once, for which the order is made anew.
+  // Leases many entries; for more than a few it rebuilds the order.
   void take_all(std::span<const std::uint32_t> entries) {
     constexpr std::size_t kFew = 8;
     if (entries.size() <= kFew) {
@@ -175,42 +176,43 @@ class Inbox {
 
   // Leases an entry that has no place in the order. REQUIRES: it is queued.
   void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
-  // The same of the one that put_alone() has put, which is counted as queued alone.
+  // Leases the entry that put_alone() has put; only the count of queued entries knows it.
   void take_only(std::uint32_t at) { lease_counted(home_.entry(at)); }
 
-  // A matched entry that nobody waits for any more is stashed.
+  // Stashes a matched entry that no call waits for any more.
   void stash(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     entry.header.flags = unmatched(entry.header.flags);
   }
 
-  // Finishes a leased entry: `stamp_word` is that of its slab, null when the payload lies inline or
-  // its link is gone.
+  // Finishes a leased entry. `stamp_word`: the stamp of its slab, null when the payload lies inline
+  // or its link is gone.
   void done(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.done, 1);
     --leased_;
   }
 
-  // Messages that the cursors count and that were never put: another life has had them.
+  // Counts as done messages that the cursors include but that were never put here: another life has
+  // had them.
   void count_done(std::uint64_t count) { add(home_.control().counters.done, count); }
 
-  // Back into the queue at its old place in the order; an answer goes to the stash.
+  // Puts a leased entry back at its old place in the order; an answer goes to the stash.
   void requeue(std::uint32_t at, Cost cost = Cost::kAttempt) {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kQueued;
     if (cost == Cost::kAttempt && word.attempts != 255) ++word.attempts;
     entry.header.flags = unmatched(entry.header.flags);
-    // relaxed: one word says all, and a successor takes the mark of an awaited answer out as well.
+    // relaxed: one word says everything, and a successor clears the mark of an awaited answer too.
     entry.state.relaxed_store(word.pack());
     --leased_;
     add(home_.control().counters.requeued, 1);
     enter_queue(at, entry);
   }
 
-  // Its sender does not want it any more, and its handler is told: a reason in the flags of a
-  // leased entry. A successor makes it a dead letter.
+  // The sender took back a leased message, and its handler is told: sets a reason in the flags. A
+  // successor makes the entry a dead letter.
   void mark_cancelled(std::uint32_t at) { set_reason(at, DeadReason::kCancelled); }
 
   // Makes a leased entry a dead letter. The payload stays where it is until purge().
@@ -228,13 +230,13 @@ class Inbox {
   }
 
   // Puts a dead letter back into the queue, at its old place in the order, with all its attempts
-  // before it. An answer that was stashed is an ordinary message now: nobody fetched it from the
-  // stash before. REQUIRES: it is dead.
+  // before it. A stashed answer becomes an ordinary message, because no call fetched it from the
+  // stash. REQUIRES: it is dead.
   //
-  // The state is one store, and what a kill leaves beside it is harmless: the mark on a letter that
-  // is still dead says nothing, and the reason in the flags of a queued entry, which a kill inside
-  // bury() leaves too, is cleared by inherit_entry(). The reason goes last, since a dead letter
-  // without one is broken.
+  // The state is one store. The flags that a kill leaves beside it are harmless: the mark on a
+  // letter that is still dead means nothing, and inherit_entry() clears a reason on a queued entry,
+  // which a kill inside bury() leaves too. The reason goes last, because a dead letter without one
+  // is broken.
   void revive(std::uint32_t at) {
     Entry& entry = home_.entry(at);
     std::uint16_t& flags = entry.header.flags;
@@ -250,20 +252,20 @@ class Inbox {
     enter_queue(at, entry);
   }
 
-  // Lets a dead letter go.
+  // Drops a dead letter.
   void purge(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     release(at, stamp_word);
     add(home_.control().counters.purged, 1);
     unlist_letter(at);
   }
 
-  // The dead letters; that which has been dead for longest comes first, and after a take-over that
-  // which arrived first.
+  // The dead letters. The one that has been dead for longest comes first; after a take-over, the
+  // one that arrived first.
   [[nodiscard]] std::span<const std::uint32_t> letters() const {
     return {letters_.data(), letters_count_};
   }
 
-  // Rebuilds index, free list and counts from the entries: after a take-over.
+  // Rebuilds index, free list and counts from the entries after a take-over.
   void rebuild() {
     index_.clear();
     free_count_ = queued_ = leased_ = dead_ = critical_ = copies_ = 0;
@@ -271,8 +273,8 @@ class Inbox {
     list_letters();
   }
 
-  // Lists the dead letters anew. A caller keeps at most kMaxDeadLetters; of more, which a take-over
-  // may find, some are not listed.
+  // Lists the dead letters anew. A caller keeps at most kMaxDeadLetters; if a take-over finds more,
+  // some are not listed.
   void list_letters() {
     dead_ = letters_count_ = 0;
     for (std::uint32_t i = 0; i < home_.entries_allocated(); ++i) {
@@ -286,7 +288,7 @@ class Inbox {
 
   void grow_index(std::uint64_t size) {
     index_.grow(size);
-    crash_fence();  // nothing is counted that the index has no room for
+    crash_fence();  // no entry is counted that the index has no room for
   }
 
   [[nodiscard]] const Home& home() const { return home_; }
@@ -300,7 +302,7 @@ class Inbox {
   [[nodiscard]] IndexNode node_of(std::uint32_t at) const { return node_of(at, home_.entry(at)); }
 
  private:
-  // The entries of an inbox as deep as this one lie in no near cache, in whatever order.
+  // The entries of an inbox with at least this many lie in no near cache, whatever their order.
   static constexpr std::uint32_t kDeep = 256;
   void prefetch_next() {
     if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(&home_.entry(at));
@@ -310,8 +312,8 @@ class Inbox {
     return make_node(order_key(policy_, rank_step_us_, entry.header), entry.arrival, at);
   }
 
-  // An arrival has 40 bits in a node. After half of them, 6 hours at 25 million a second, they
-  // start again as soon as the inbox is empty.
+  // An arrival has 40 bits in a node. After half of that range, 6 hours at 25 million a second,
+  // arrivals start again as soon as the inbox is empty.
   [[nodiscard]] std::uint64_t next_arrival() {
     constexpr std::uint64_t kStartAgain = 1ULL << 39;
     std::uint64_t& next = home_.control().next_arrival;
@@ -333,7 +335,7 @@ class Inbox {
     return lane == Lane::kUrgent ? kFlagUrgentLane : std::uint16_t{0};
   }
 
-  // A free entry for the message of this position, which is to be filled and then to say queued.
+  // A free entry for the message of this position. The caller fills it and then calls say_queued().
   [[gnu::always_inline]] std::uint32_t claim(std::uint16_t row, Lane lane, std::uint64_t position) {
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
@@ -342,8 +344,8 @@ class Inbox {
     entry.arrival = next_arrival();
     return at;
   }
-  // What lies in the payload area of a message with an extension. SUBTLE: by values, so that the
-  // words of its header stay in registers.
+  // Copies the payload area of a message with an extension.
+  // SUBTLE: takes values, so that the words of its header stay in registers.
   [[gnu::noinline, gnu::cold]] static void put_extended(Entry& entry, const Slot& slot,
                                                         std::uint64_t generation) {
     if (entry.in_slab()) {
@@ -353,14 +355,14 @@ class Inbox {
       slot.payload.load_bytes(entry.payload, used_bytes(entry.header));
     }
   }
-  // It holds all of its message.
+  // Marks an entry as queued once it holds its whole message.
   static void say_queued(Entry& entry, std::uint16_t row, std::uint64_t position) {
     const EntryWord queued{EntryState::kQueued, 0, row, static_cast<std::uint32_t>(position)};
     entry.state.publish(queued.pack());
   }
 
-  // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds. What lies
-  // behind the `length` bytes comes from the stack of this process, and nobody reads it.
+  // SUBTLE: two fixed-size copies beat one of variable length by several nanoseconds. The bytes
+  // behind `length` come from the stack of this process, and nothing reads them.
   static void copy_inline(unsigned char* to, const unsigned char* from, std::size_t length) {
     if (length <= 16) {
       std::memcpy(to, from, 16);
@@ -400,7 +402,7 @@ class Inbox {
   }
 
   // Frees an entry. REQUIRES: the caller counts it with add(), whose fence stands between this
-  // store and whatever is put there next.
+  // store and the stores of the next message put there.
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
     if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());
@@ -450,12 +452,13 @@ class Inbox {
   std::span<std::uint32_t> free_;
   OrderPolicy policy_;
   std::int64_t rank_step_us_;
-  // SUBTLE: compilers load neighbours that change together as one word, which waits for the stores
-  // of its halves (see to_words()): so those that every message changes are none.
+  // SUBTLE: keep counters that every message updates non-adjacent. The compiler would load two
+  // adjacent 32-bit counters as one 64-bit word; that load cannot be forwarded from the two
+  // narrower stores, so it stalls (see to_words()).
   std::uint32_t free_count_ = 0;
   std::uint32_t critical_ = 0;
   std::uint32_t queued_ = 0;
-  std::uint32_t copies_ = 0;  // queued ones in the order
+  std::uint32_t copies_ = 0;  // queued copies in the order
   std::uint32_t leased_ = 0;
   std::uint32_t dead_ = 0;
   std::array<std::uint32_t, kMaxDeadLetters + 1> letters_{};  // dead entries, oldest first

@@ -1,14 +1,14 @@
 #pragma once
-// The aging heap: in which order the queued messages of an inbox are delivered.
+// The aging heap: the order in which the queued messages of an inbox are delivered.
 //
 //   run   a ring of nodes in ascending order; messages of one rank arrive nearly in key order and
 //         are appended here
 //   heap  a binary heap for the rest; the front is the smaller of the two fronts
 //
 // `rank - age * factor` ages every message equally, so the order of two messages never changes and
-// a node is compared by a fixed key (order_key()). Ties are broken by arrival. Lies in the home so
-// that tools can see the order; derived from the entries, and rebuilt from them after a crash, so
-// no state in which a kill leaves it matters. Written and read by the owner of the home.
+// nodes are compared by a fixed key (order_key()). Ties are broken by arrival. The index lies in
+// the home so that tools can see the order. A new life rebuilds it from the entries after a crash,
+// so a kill may leave it in any state. Written and read by the owner of the home.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ struct IndexNode {
   [[nodiscard]] bool before(const IndexNode& other) const {
     return key != other.key ? key < other.key : order < other.order;
   }
-  // The same for where no branch can be foreseen: it takes none.
+  // before() without a branch, for comparisons that the CPU cannot predict.
   [[nodiscard]] bool before_branchless(const IndexNode& other) const {
     return static_cast<bool>(
         static_cast<int>(key < other.key) |
@@ -66,7 +66,8 @@ class OrderIndex {
     if (length != 0 && node.before(run_at(tail - 1))) return push_heap(node);
     if (length == control_->size) return push_full(node);
     IndexNode& last = run_at(tail);
-    last.key = node.key;  // one by one: a copy of the whole is loaded too soon (see to_words())
+    last.key = node.key;  // one by one: a copy of the whole node is loaded too soon (see
+                          // to_words())
     last.order = node.order;
     control_->run_tail = tail + 1;
   }
@@ -78,7 +79,7 @@ class OrderIndex {
     return best;
   }
 
-  // Removes it and returns its entry, or kNoEntry.
+  // Removes the next node and returns its entry, or kNoEntry.
   std::uint32_t pop_front() {
     const IndexNode* const first = front();
     if (first == nullptr) return kNoEntry;
@@ -117,8 +118,8 @@ class OrderIndex {
     return false;
   }
 
-  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now,
-  // memory there.
+  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now;
+  // the memory is allocated.
   void grow(std::uint64_t size) {
     const std::uint64_t old = control_->size;
     for (std::uint64_t i = control_->run_head; old != 0 && i != control_->run_tail; ++i) {
@@ -144,7 +145,7 @@ class OrderIndex {
     return nullptr;
   }
 
-  // The node belongs at the end of a run that is full.
+  // Adds a node at the end of a run that is full.
   void push_full(const IndexNode& node) {
     compact_run();
     if (control_->run_tail - control_->run_head == control_->size) return push_heap(node);

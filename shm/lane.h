@@ -5,8 +5,8 @@
 //   receiver  cursor: in its home first (the commit point of a drain), then as receipt in its own
 //             link ----> sender
 //
-// No tail is stored anywhere: a slot says itself whether it holds the message of its position. A
-// line that carries a small message therefore moves once.
+// No tail is stored anywhere: each slot says itself whether it holds the message of its position.
+// So the line of a small message moves only once.
 
 #include <algorithm>
 
@@ -17,9 +17,9 @@ namespace beeline::shm {
 // The sender's end. One thread. Zero positions are the start of a new link.
 class LaneWriter {
  public:
-  // True when a message can be written now. Looks at the receipt only when the cached cursor says
-  // full. `receipt` may be null: the opposite link is not there yet, so nothing was taken. `counts`
-  // as for refresh().
+  // True when a message can be written now. Reads the receipt only when the cached cursor says
+  // full. `receipt` may be null: the opposite link does not exist yet, so the receiver has taken
+  // nothing. `counts` as for refresh().
   template <typename Counts = Always>
   [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt,
                                const Counts& counts = {}) {
@@ -29,9 +29,10 @@ class LaneWriter {
     return tail_ - cursor_ < capacity;
   }
 
-  // Takes over what the receiver says that it has taken. A receipt beyond what we sent, or one that
-  // takes an earlier one of the same bank back, is a lie and is not believed: returns false. Where
-  // it says something new, `counts()` is asked after it was read whether it is to be heard.
+  // Reads how far the receiver says it has taken messages. Returns false for a lie: a receipt
+  // beyond the last message sent, or below an earlier receipt of the same bank; the sender ignores
+  // it. If the receipt is new, calls `counts()` after reading it: false means that this receiver no
+  // longer counts, and the receipt is ignored.
   // SYNC(lane.receipt): acquire, pairs with the publish of the receipt; the slot may be reused
   // after it.
   template <typename Counts = Always>
@@ -48,11 +49,11 @@ class LaneWriter {
     if (taken > cursor_) cursor_ = taken;
     return true;
   }
-  // A receipt was a lie since the last listen_to().
+  // True if a receipt was a lie since the last listen_to().
   [[nodiscard]] bool lied_to() const { return lied_to_; }
-  // From now on this receipt says what was taken, and no other; null: there is none. That of
-  // another life goes on from its home, and the one before may have said more: what it says is not
-  // taken is kept for it, as far as it was not written over.
+  // Follows this receipt from now on, and no other; null: there is none. The receipt of a new life
+  // starts from its home, and the life before may have claimed more. The sender keeps the messages
+  // that the new receipt does not cover, as far as they are not overwritten.
   void listen_to(const Atomic<std::uint64_t>* receipt, std::uint32_t capacity) {
     heard_ = 0;
     lied_to_ = false;
@@ -68,27 +69,28 @@ class LaneWriter {
 
  private:
   std::uint64_t tail_ = 0;    // position of the next message
-  std::uint64_t cursor_ = 0;  // what we know that the receiver has taken
-  std::uint64_t heard_ = 0;   // what the bank that we read now said last
+  std::uint64_t cursor_ = 0;  // how far the receiver has taken messages, as we know
+  std::uint64_t heard_ = 0;   // the last receipt that we read in the current bank
   bool lied_to_ = false;
 };
 
-// Whether a sender may have stored this commit number in the slot where `position` is the next to
+// True if a sender may have stored this commit number in the slot where `position` is the next to
 // be taken: nothing yet, the message itself, or one that was taken rounds ago. Any other number
-// means that it has written over what was not taken, or at random.
+// means that the sender overwrote a message that was not taken, or wrote at random.
 [[nodiscard]] constexpr bool is_possible_commit(std::uint64_t commit, std::uint64_t position,
                                                 std::uint32_t capacity) {
   return commit == 0 || (commit <= position + 1 && (position + 1 - commit) % capacity == 0);
 }
 
-// Whether this commit number is that of a message which came rounds after the one at `position`
-// and was written over it.
+// True if this commit number is that of a message which came rounds after the one at `position` and
+// overwrote it.
 [[nodiscard]] constexpr bool is_later_commit(std::uint64_t commit, std::uint64_t position,
                                              std::uint32_t capacity) {
   return commit > position + 1 && (commit - 1 - position) % capacity == 0;
 }
 
-// Number of published messages from `cursor` on; what a tool or a successor can see of the tail.
+// Number of published messages from `cursor` on: all that a tool or a successor can see of the
+// tail.
 template <typename T>
 [[nodiscard]] std::uint64_t published_from(const BasicLink<T>& link, Lane lane,
                                            std::uint64_t cursor) {
@@ -100,15 +102,15 @@ template <typename T>
   return count;
 }
 
-// Position of the first message from `at` on that was not written over, as far as `most` looks show
-// it. What came rounds later tells of more than its own slot: its sender had heard that all is
-// taken that lies a ring before it.
+// Position of the first message from `at` on that was not overwritten, as far as `most` looks show
+// it. A message that came rounds later tells of more than its own slot: its sender knew that all
+// messages up to one ring before it were taken.
 template <typename T>
 [[nodiscard]] std::uint64_t skip_overwritten(const BasicLink<T>& link, Lane lane, std::uint64_t at,
                                              std::uint32_t most) {
   const std::uint32_t capacity = link.capacity(lane);
   for (; most > 0; --most) {
-    const std::uint64_t commit = link.slot(lane, at).commit.relaxed_load();  // a number alone
+    const std::uint64_t commit = link.slot(lane, at).commit.relaxed_load();  // just a number
     if (!is_later_commit(commit, at, capacity)) break;
     at = commit - capacity;
   }
@@ -146,18 +148,18 @@ enum class SlotFault : std::uint32_t {
   return "unknown fault";
 }
 
-// What the receiver has verified about the memory of a link so far.
+// How much of a link's memory the receiver has verified so far.
 struct VerifiedExtents {
   std::uint32_t strings = 0;
   std::array<std::uint32_t, kSlabClasses> slabs{};
 };
 
-// Of the message of an id: it can be the owner's.
+// True if a message with this id can come from the owner.
 [[nodiscard]] constexpr bool is_id_of(std::uint64_t id, std::uint32_t owner_pid) {
   return pid_of_message(id) == owner_pid && counter_of_message(id) != 0;
 }
 
-// Checks the place of a payload that lies in a slab. `length` counts the texts that it carries.
+// Checks the place of a payload that lies in a slab. `length` includes the texts that it carries.
 [[nodiscard]] inline SlotFault check_slab(std::uint32_t slab, std::uint64_t length,
                                           std::uint64_t generation, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
@@ -168,7 +170,7 @@ struct VerifiedExtents {
   return length <= size.slab_bytes ? SlotFault::kNone : SlotFault::kBadLength;
 }
 
-// Checks a private copy of what a slot says against the contract and the verified extents. kBadSlab
+// Checks a private copy of a slot's header against the contract and the verified extents. kBadSlab
 // and kBadString may only mean that the sender has allocated more since: the caller verifies and
 // asks again, once.
 [[nodiscard]] inline SlotFault check_head(const MessageHeader& header, std::uint64_t generation,
@@ -197,8 +199,7 @@ struct VerifiedExtents {
       is_mutant(Mutant::kTextsUnchecked) ? header.length : bytes_in_slab(header);
   return check_slab(header.slab, bytes, generation, layout, verified);
 }
-// The same of a simple message, where its words are to be found sound at once. False: check_head()
-// says whether it is.
+// The fast check of a simple message. True: its words are sound. False: check_head() decides.
 [[nodiscard]] inline bool is_sound_simple(const HeaderWords& words, std::uint32_t owner_pid,
                                           const LinkLayout& layout,
                                           const VerifiedExtents& verified) {

@@ -1,5 +1,6 @@
 #pragma once
-// A link: what one agent shows one other agent. Its owner maps it writable, its reader read-only.
+// A link: the segment that one agent shows to one other agent. Its owner maps it writable, its
+// reader read-only.
 //
 //   page 0   header | control | receipt banks | urgent lane (16 slots by default)
 //   page 1   normal lane (128 slots by default)        <- end of the first extent
@@ -7,14 +8,14 @@
 //            stamps    one row of 256 words per bank   <- allocated when the opposite has slabs
 //            slabs     nine size classes               <- allocated slab by slab
 //
-// Everything beyond the first extent is announced by a word in `control` after it was allocated: a
-// reader that finds an index beyond what it has verified looks at that word, verifies, and only
-// then touches the memory. The geometry follows from the contract alone. A reader computes it from
+// A word in `control` announces each part beyond the first extent after it was allocated. A reader
+// that finds an index beyond the part that it has verified looks at that word, verifies, and only
+// then touches the memory. The geometry follows from the contract alone; a reader computes it from
 // the contract that the coordinator gave it.
 //
-// The file grows with what is allocated, and a process maps what it uses: the first part, up to the
-// slabs, from the beginning, and slabs by windows. A class of small slabs is one window, each large
-// slab is a window of its own.
+// The file grows with its allocations, and a process maps only the parts that it uses: first
+// everything up to the slabs, then slabs by windows. A class of small slabs is one window, each
+// large slab is a window of its own.
 
 #include <array>
 #include <utility>
@@ -26,10 +27,11 @@ namespace beeline::shm {
 inline constexpr std::size_t kSlabClasses = 9;
 inline constexpr std::uint32_t kMaxSlabs =
     256;  // of all classes together; stamps of one bank fill half a page
-// A class is mapped as a whole up to this size.
+// A class of up to this size is mapped as a whole.
 inline constexpr std::uint64_t kMaxWindowBytes = 2ULL << 20;
 inline constexpr std::size_t kMaxWindows = 35;
-inline constexpr std::size_t kBanks = 4;  // incarnations of the peer whose slabs we may still hold
+inline constexpr std::size_t kBanks = 4;  // incarnations of the peer that may still have slabs of
+                                          // ours
 inline constexpr std::uint32_t kMaxStrings = 255;
 inline constexpr std::size_t kStringBytes = 32;  // 1 length byte, 31 characters
 inline constexpr std::uint32_t kDefaultNormalSlots = 128;
@@ -38,7 +40,7 @@ inline constexpr std::uint64_t kDefaultMaxPayload = 64ULL << 20;
 inline constexpr std::uint64_t kMinMaxPayload = 64ULL << 10;
 inline constexpr std::uint64_t kMaxMaxPayload = 1ULL << 30;
 
-// What both ends and the coordinator agree on.
+// The terms of a link that both ends and the coordinator agree on.
 struct LinkContract {
   std::uint32_t normal_slots = kDefaultNormalSlots;
   std::uint32_t urgent_slots = kDefaultUrgentSlots;
@@ -50,14 +52,14 @@ struct SlabClass {
   std::uint64_t slab_bytes;
   std::uint32_t count;
   std::uint32_t first;         // number of its first slab
-  std::uint32_t first_window;  // number of the window that its first slab lies in
+  std::uint32_t first_window;  // number of the window with its first slab
   bool in_one_window;          // false: each slab has its own
 };
 
-// The size classes of a contract: eight fixed ones as far as they are below the largest payload,
-// and two slabs of it, with a page for the texts that a message may carry. But for that page no
-// class has slabs more than eight times as large as the one before, so a payload takes no more than
-// eight times the memory that it needs.
+// The size classes of a contract: up to eight fixed ones below the largest payload, and two slabs
+// of the largest payload plus a page for the texts that a message may carry. Apart from that page,
+// slabs of a class are at most eight times as large as those of the class before, so a payload
+// takes at most eight times the memory that it needs.
 [[nodiscard]] constexpr std::array<SlabClass, kSlabClasses> slab_classes(
     const LinkContract& contract) {
   constexpr std::array<std::pair<std::uint64_t, std::uint32_t>, kSlabClasses> kSizes{
@@ -87,7 +89,7 @@ struct SlabClass {
 }
 static_assert(128 + 64 + 32 + 16 + 8 + 2 + 2 + 2 + 2 <= kMaxSlabs);
 
-// Null when the contract is legal, otherwise what is wrong with it.
+// Null when the contract is legal, otherwise the error.
 [[nodiscard]] constexpr const char* contract_error(const LinkContract& contract) {
   const auto power_of_two = [](std::uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
@@ -120,8 +122,8 @@ static_assert(offsetof(LinkControl, slabs_allocated) == 16);
 // How far the owner has taken one incarnation of the opposite link.
 //   vacant (incarnation 0) -> in use (cursors and stamps first, then serial, incarnation last) ->
 //   vacant
-// `cursors` only rise while it is in use; so do its stamps, but for one that was inherited and is
-// set back because its message has just come (withdraw_stamp).
+// `cursors` only rise while the bank is in use. Its stamps only rise too, with one exception: an
+// inherited stamp is set back when the message of its slab comes again (withdraw_stamp).
 struct ReceiptBank {
   Atomic<std::uint64_t> incarnation;   // owner of the opposite link; stored last; 0 = vacant
   Atomic<std::uint32_t> serial;        // of the opposite link
@@ -139,12 +141,12 @@ struct Window {
   std::uint64_t bytes;
 };
 
-// Says that a view has all of a link in one mapping.
+// Says that a view has the whole link in one mapping.
 struct WholeLink {};
 
-// Where everything lies, from the contract.
+// The offsets of all parts, computed from the contract.
 struct LinkLayout {
-  // The same for every contract; named as the places behind them.
+  // The same for every contract; named like the offsets below.
   static constexpr std::uint64_t control = sizeof(SegmentHeader);
   static constexpr std::uint64_t banks = control + sizeof(LinkControl);
   static constexpr std::uint64_t urgent = banks + kBanks * sizeof(ReceiptBank);
@@ -190,7 +192,7 @@ struct LinkLayout {
   [[nodiscard]] constexpr std::uint64_t carried_offset(std::uint32_t slab) const {
     return slab_offset(slab) + classes[class_of(slab)].slab_bytes - kCarriedBytes;
   }
-  // Bytes from the start that a process maps before there is a slab.
+  // Bytes from the start that a process maps while it needs no slab.
   [[nodiscard]] constexpr std::uint64_t first_part() const { return slabs[0]; }
   // The window that a slab lies in. REQUIRES: slab < total_slabs().
   [[nodiscard]] constexpr Window window_of(std::uint32_t slab) const {
@@ -208,8 +210,8 @@ static_assert(LinkLayout(LinkContract{}).slabs[0] % kPage == 0);
 static_assert(slab_classes({.max_payload_bytes = kMaxMaxPayload}).back().first_window + 2 ==
               kMaxWindows);
 
-// A view of a mapped link. Does not own the mappings: those of windows are shown to it when they
-// are made. `T` is std::byte for the owner, const std::byte for its reader.
+// A view of a mapped link. Does not own the mappings; show_window() tells it of each window that
+// was mapped. `T` is std::byte for the owner, const std::byte for its reader.
 template <typename T>
 class BasicLink {
   template <typename U>
@@ -287,7 +289,7 @@ class BasicLink {
     return *reinterpret_cast<Like<U>*>(base_ + offset);
   }
 
-  // The slots of a lane: where they begin is asked for with each message.
+  // The slots of a lane, kept here because each message asks where they begin.
   struct Ring {
     std::uint64_t offset;
     std::uint64_t mask;
@@ -303,12 +305,12 @@ class BasicLink {
 using Link = BasicLink<std::byte>;
 using LinkView = BasicLink<const std::byte>;
 
-// Of a receiver that has one life: what it says counts (LaneWriter, SlabPool).
+// For a receiver with one life only: it always counts (LaneWriter, SlabPool).
 struct Always {
   bool operator()() const { return true; }
 };
 
-// What an agent was promised about a link.
+// The identity that an agent was promised for a link.
 [[nodiscard]] inline SegmentIdentity link_identity(const LinkContract& contract,
                                                    std::uint32_t owner, std::uint32_t peer,
                                                    const LinkKey& key) {
@@ -343,8 +345,9 @@ inline std::size_t vacant_bank(const Link& link) {
   return kBanks;
 }
 
-// Opens a vacant bank for an opposite link: cursors first, then the name. Stamps that it begins
-// with are stored by the caller before. SYNC(receipt.bank): release, pairs with find_bank().
+// Opens a vacant bank for an opposite link: cursors first, then the name. The caller has stored the
+// first stamps before.
+// SYNC(receipt.bank): release, pairs with find_bank().
 inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t normal_cursor,
                       std::uint64_t urgent_cursor) {
   bank.cursors[0].relaxed_store(normal_cursor);
@@ -353,10 +356,10 @@ inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t 
   bank.incarnation.publish(opposite.incarnation);
 }
 
-// The owner of the opposite link is gone. Entries of it may be left: what is done with them later
-// is not stamped, and a successor that finds no bank goes by their states.
-// relaxed: the fence of its counter (Inbox::add) keeps whatever was done before this before it;
-// whoever finds the bank by its next name sees it closed.
+// Closes the bank of an opposite link that has lost its owner. Entries from that link may remain:
+// nobody stamps them when they are done, and a successor that finds no bank goes by their states.
+// relaxed: the fence of its counter (Inbox::add) keeps earlier stores before this one; a sender
+// that finds the bank by its next name sees it closed.
 inline void close_bank(ReceiptBank& bank) {
   bank.incarnation.relaxed_store(0);
   bank.stamps_ready.relaxed_store(0);

@@ -7,9 +7,9 @@
 //
 // Written by: the owner of the segment, once, before the segment leaves its process; `ready` is
 // stored last. In a home that takes over from a predecessor `ready` stays 0 until the copy is
-// complete. Read by: whoever maps the segment, who compares it with the contract it was given and
-// never trusts it further; and by tools, which take the geometry from here. Zero means: not
-// created, not ready, no section.
+// complete. Read by: each process that maps the segment and by tools. A process compares the header
+// with the contract that it was given and trusts it no further; tools take the geometry from here.
+// Zero means: not created, not ready, no section.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace beeline::shm {
 
 inline constexpr std::size_t kCacheLine = 64;  // frozen: part of the layout, not of the machine
-inline constexpr std::size_t kLinePair = 128;  // what the adjacent-line prefetcher moves together
+inline constexpr std::size_t kLinePair = 128;  // the unit that the adjacent-line prefetcher moves
 inline constexpr std::uint64_t kPage = 4096;
 
 inline constexpr std::uint64_t kMagic = 0x31454e494c454542;  // "BEELINE1" in memory
@@ -51,7 +51,7 @@ enum class SectionKind : std::uint32_t {
   kSleep = 12,       // status
   kAgentWords = 13,  // directory
   kRecords = 14,     // directory: two buffers
-  kPackets = 15,     // directory: what each agent was sent
+  kPackets = 15,     // directory: packet counts of each agent
 };
 
 struct Section {
@@ -81,7 +81,7 @@ struct SegmentHeader {
   std::uint64_t reserved[9];
   Section sections[kMaxSections];
 };
-// 512 bytes, so that what follows starts on a line pair of its own in the first page.
+// 512 bytes, so that the rest of the first page starts on a line pair of its own.
 static_assert(sizeof(SegmentHeader) == 512);
 static_assert(offsetof(SegmentHeader, layout_major) == 8);
 static_assert(offsetof(SegmentHeader, kind) == 12);
@@ -92,7 +92,7 @@ static_assert(offsetof(SegmentHeader, serial) == 40);
 static_assert(offsetof(SegmentHeader, ready) == 48);
 static_assert(offsetof(SegmentHeader, sections) == 128);
 
-// What the holder of a segment was told that it is.
+// The identity that the holder of a segment was promised.
 struct SegmentIdentity {
   SegmentKind kind = SegmentKind::kNone;
   std::uint64_t size_bytes = 0;
@@ -170,7 +170,7 @@ inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t o
       Section{static_cast<std::uint32_t>(kind), stride, offset, count};
 }
 
-// Compares a header with what was promised. Never trusts a field beyond comparing it.
+// Compares a header with the promised identity. Uses no field except for this comparison.
 [[nodiscard]] inline HeaderVerdict check_header(const SegmentHeader& header,
                                                 std::uint64_t mapped_bytes,
                                                 const SegmentIdentity& promised) {

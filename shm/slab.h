@@ -1,16 +1,17 @@
 #pragma once
-// Payload memory of a link, as its owner manages it: free lists and generations are private,
-// nothing of them is shared.
+// Payload memory of a link, as its owner manages it. Free lists and generations are private to the
+// owner.
 //
 //   free --take()--> loaned --(in a slot, with its generation)--> out --(stamp equals it)--> free
 //                      |                                               collect()
 //                      +--put_back() (never published)--> free
 //
-// The receiver finishes a slab by storing the generation as its stamp: idempotent, so no crash can
-// free a slab twice or leak it. A stamp that is higher than any generation given out is a lie and
-// is ignored. A new life of the receiver has its stamps from the one before, lies and all: those
-// are void, and their slabs are finished unless their messages still lie in a lane. What lies there
-// is not finished, whatever an inherited stamp says: the new life takes it, once more perhaps.
+// The receiver finishes a slab by storing the generation as its stamp. That is idempotent, so no
+// crash can free a slab twice or leak it. A stamp above every generation given out is a lie; the
+// owner ignores it. A new life of the receiver inherits the stamps of the life before, lies too.
+// Inherited lies are void: their slabs count as finished unless their messages still lie in a lane.
+// A message that still lies in a lane is not finished, whatever an inherited stamp says: the new
+// life takes it, perhaps once more.
 
 #include <algorithm>
 #include <bitset>
@@ -28,7 +29,7 @@ class SlabPool {
     std::uint64_t generation = 0;
   };
 
-  // The smallest class whose slabs hold `bytes`; kSlabClasses when none does.
+  // The smallest class with slabs that hold `bytes`; kSlabClasses when none does.
   [[nodiscard]] std::size_t class_for(std::uint64_t bytes) const {
     for (std::size_t i = 0; i < kSlabClasses; ++i) {
       if (layout_.classes[i].count != 0 && bytes <= layout_.classes[i].slab_bytes) return i;
@@ -54,7 +55,7 @@ class SlabPool {
     return {};
   }
 
-  // The slab that take() would give first, kNoSlab where it would have to look for one.
+  // The slab that take() would give if its first look finds it free; kNoSlab otherwise.
   [[nodiscard]] std::uint32_t next(std::size_t slab_class) const {
     const std::uint32_t slab = layout_.classes[slab_class].first + next_[slab_class];
     return state_[slab] == State::kFree ? slab : kNoSlab;
@@ -66,8 +67,8 @@ class SlabPool {
     --loaned_;
   }
 
-  // The message of this slab is not taken yet, although somebody has said that it was finished: it
-  // is out again, unless it was given to another message since.
+  // Marks a slab as out again: its message is not taken yet, although a life of the receiver
+  // stamped it as finished. Does nothing if the slab was given to another message since.
   void take_back(const Loan& loan) {
     if (state_[loan.slab] != State::kFree || generation_[loan.slab] != loan.generation) return;
     if (is_mutant(Mutant::kSlabNotTakenBack)) return;
@@ -82,10 +83,11 @@ class SlabPool {
     ++out_;
   }
 
-  // Frees every slab of the class whose stamp equals its generation, but for the `unread`, whose
-  // messages no life has taken: theirs were inherited. Returns how many. Where there are any,
-  // `counts()` is asked after they were read whether they are to be heard.
-  // REQUIRES: the stamps of the bank are ready; the receipts were looked at before.
+  // Frees every slab of the class with a stamp equal to its generation. Returns how many. Skips the
+  // `unread` slabs: no life of the receiver has taken their messages, so their stamps were
+  // inherited. If a slab is finished, calls `counts()` after reading the stamps: false means that
+  // this receiver no longer counts, and nothing is freed. REQUIRES: the stamps of the bank are
+  // ready; the receipts were looked at before.
   // SYNC(slab.stamp): acquire, pairs with stamp(); the memory may be written again after it.
   template <typename T, typename Counts = Always>
   std::uint32_t collect(std::size_t slab_class, const BasicLink<T>& opposite, std::size_t bank,
@@ -112,11 +114,11 @@ class SlabPool {
     return static_cast<std::uint32_t>(finished.count());
   }
 
-  // The bank is that of a new life of the receiver: what cannot be in it was taken over from the
-  // life before, and is void. Who takes over believes a stamp that is too high as well, so those
-  // slabs are free but for the `unread`, whose messages no life has taken.
-  // REQUIRES: the stamps of the bank are ready; no slab was collected from it yet. They were stored
-  // before the directory named that life, so having seen its name there has ordered them.
+  // Takes over the bank of a new life of the receiver. A stamp in it that cannot be was inherited
+  // from the life before, and is void. The new life believes such a stamp too and will not stamp
+  // those slabs, so they are free, except the `unread` ones: no life has taken their messages.
+  // REQUIRES: the stamps of the bank are ready; no slab was collected from it yet. relaxed: they
+  // were stored before the directory named that life, and the caller has observed that name.
   template <typename T>
   void inherit(const BasicLink<T>& opposite, std::size_t bank,
                const std::bitset<kMaxSlabs>& unread) {
@@ -146,17 +148,17 @@ class SlabPool {
         first, first + allocated_[slab_class], [](State state) { return state != State::kFree; }));
   }
   [[nodiscard]] std::uint32_t loaned() const { return loaned_; }
-  // A stamp was a lie since the last listen_anew().
+  // True if a stamp was a lie since the last listen_anew().
   [[nodiscard]] bool lied_to() const { return lied_to_; }
   void listen_anew() { lied_to_ = false; }
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
 
-  // Whose turn it is next among `count` slabs: every third first, then those behind them, so that
-  // of five and more none follows its neighbour. A CPU that reads the lines of a slab runs ahead
-  // into the slab behind it, and would take the lines of the next payload away from whoever is
-  // about to write it.
+  // The slab to try next among `count`: every third one first, then those behind them, so that with
+  // five or more no slab follows its neighbour. A CPU that reads a slab prefetches into the slab
+  // behind it, and would take those lines away from the sender that is about to write the next
+  // payload there.
   [[nodiscard]] static std::uint32_t turn_after(std::uint32_t turn, std::uint32_t count) {
     constexpr std::uint32_t kStride = 3;
     if (turn + kStride < count) return turn + kStride;
@@ -185,11 +187,11 @@ inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) {
   word.publish(generation);
 }
 
-// A message that comes out of its lane in this slab is not finished: a stamp that says so was
-// inherited, and is a lie or that of a life which was fenced. Whoever inherits from us would
-// believe it. REQUIRES: its drain is not committed yet. relaxed: the commit, which is published
-// later, keeps it before the entry that it would contradict; the sender takes neither value for
-// finished.
+// Takes back an inherited stamp of a slab whose message comes out of its lane now. The message is
+// not finished: the stamp is a lie, or comes from a life that was fenced. A successor of ours would
+// believe it. REQUIRES: its drain is not committed yet. relaxed: the commit is published later and
+// keeps this store before the entry that the stamp would contradict; the sender takes neither value
+// for finished.
 inline void withdraw_stamp(Atomic<std::uint64_t>& stamp, std::uint64_t generation) {
   if (is_mutant(Mutant::kFalseStampKept)) return;
   if (stamp.relaxed_load() >= generation) stamp.relaxed_store(generation - 1);

@@ -6,9 +6,9 @@
 //   | 64 bytes of payload                                                                      |
 //
 // Written by: the sender. Read by: the one receiver of the link.
-// `commit` holds position + 1 once the message at that position is complete, and something else
-// before (0, or the number of the round before). It is stored last; everything else in the slot is
-// copied by atomic loads after it.
+// `commit` holds position + 1 once the message at that position is complete, and another number
+// before (0, or the number of the round before). The sender stores it last. The receiver copies
+// everything else by atomic loads after it.
 
 #include <array>
 #include <bit>
@@ -33,22 +33,22 @@ inline constexpr std::uint16_t kFlagRequiresAck = 1 << 1;  // see kToldAlways
 inline constexpr std::uint16_t kFlagExtended = 1 << 2;     // an Extension lies before the payload
 inline constexpr std::uint16_t kFlagCopy = 1 << 3;     // a sibling's message, for the parent to see
 inline constexpr std::uint16_t kFlagCut = 1 << 4;      // the payload is the start of a longer one
-inline constexpr std::uint16_t kFlagAck = 1 << 5;      // what became of the message in `reply_to`
+inline constexpr std::uint16_t kFlagAck = 1 << 5;      // says how the message in `reply_to` ended
 inline constexpr std::uint16_t kFlagControl = 1 << 6;  // cancel, steer, shutdown: before all data
 inline constexpr std::uint16_t kExtendedFlags = kFlagCopy | kFlagCut | kFlagAck;
 inline constexpr std::uint16_t kWireFlags =
     kFlagSlab | kFlagRequiresAck | kFlagExtended | kExtendedFlags | kFlagControl;
-inline constexpr std::uint16_t kFlagUnasked = 1 << 7;     // an answer, but late or to no question
+inline constexpr std::uint16_t kFlagUnasked = 1 << 7;     // an answer, late or to no question
 inline constexpr std::uint16_t kFlagUrgentLane = 1 << 8;  // it came through the urgent lane
 inline constexpr std::uint16_t kFlagMatched =
     1 << 9;  // answers a request that waits for it; not in the index
-// Not in the index: an answer that nobody waits for, which is fetched by itself; an order to cancel
-// that waits for its message; a copy that is dropped in this turn.
+// Not in the index: an answer that no call waits for, which is fetched by itself; an order to
+// cancel a message that has not come yet; a copy that is dropped in this turn.
 inline constexpr std::uint16_t kFlagStashed = 1 << 10;
 inline constexpr std::uint16_t kFlagRevived = 1 << 11;  // was a dead letter, and was put back
 inline constexpr std::uint16_t kUnindexedFlags = kFlagMatched | kFlagStashed;
 
-// Of an answer that nobody waits for any more.
+// The flags of an answer that no call waits for any more.
 [[nodiscard]] constexpr std::uint16_t unmatched(std::uint16_t flags) {
   if ((flags & kFlagMatched) == 0) return flags;
   return static_cast<std::uint16_t>((flags & ~kFlagMatched) | kFlagStashed);
@@ -72,22 +72,22 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 48);
 
-// The number of a type or channel that found no place in the table of the link. Its text lies at
-// the end of the slab that the payload lies in: two strings as in the table, type and channel.
+// The number of a type or channel that found no place in the link's table. Its text lies at the end
+// of the slab that holds the payload: two strings as in the table, type and channel.
 inline constexpr std::uint16_t kCarriedText = 0xffff;
 inline constexpr std::size_t kCarriedBytes = 64;
 
 [[nodiscard]] constexpr bool carries_text(const MessageHeader& header) {
   return header.type == kCarriedText || header.channel == kCarriedText;
 }
-// Bytes of its slab that a message takes. REQUIRES: it lies in one.
+// Bytes of its slab that a message uses. REQUIRES: it lies in a slab.
 [[nodiscard]] constexpr std::uint64_t bytes_in_slab(const MessageHeader& header) {
   return std::uint64_t{header.length} + (carries_text(header) ? kCarriedBytes : 0);
 }
 
 inline constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
-// When a message that was sent then is over, on the same clock.
+// When a message sent at this time expires, on the same clock.
 [[nodiscard]] constexpr std::int64_t end_of_life(const MessageHeader& header,
                                                  std::int64_t sent_ns) {
   return header.ttl_ms == 0 ? kForEver : sent_ns + std::int64_t{header.ttl_ms} * 1'000'000;
@@ -110,7 +110,7 @@ static_assert(offsetof(MessageHeader, slab) == 44);
 [[nodiscard]] constexpr std::size_t extension_bytes(const MessageHeader& header) {
   return (header.flags & kFlagExtended) != 0 ? sizeof(Extension) : 0;
 }
-// How long a payload that lies inline may be.
+// Largest payload that lies inline.
 [[nodiscard]] constexpr std::size_t inline_room(const MessageHeader& header) {
   return kInlineBytes - extension_bytes(header);
 }
@@ -138,9 +138,10 @@ struct SlotCopy {
 };
 static_assert(sizeof(SlotCopy) == 120);
 
-// The header as it lies in a slot, composed in registers. SUBTLE: a whole word that is loaded soon
-// after its halves were stored comes from the cache, not from the store buffer, so the load waits
-// for all stores before it. Behind a publish that is the time a line takes from one CPU to another.
+// The header as it lies in a slot, composed in registers.
+// SUBTLE: compose whole words. A word that is loaded soon after its halves were stored cannot come
+// from the store buffer, so the load waits for all stores before it. Behind a publish that wait is
+// the time that a line takes from one CPU to another.
 [[nodiscard]] constexpr std::array<std::uint64_t, 6> to_words(const MessageHeader& header) {
   const auto pair = [](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
   return {header.id,
@@ -152,11 +153,11 @@ static_assert(sizeof(SlotCopy) == 120);
 }
 static_assert(std::endian::native == std::endian::little);
 
-// The header of a published slot in registers: each word is read once, and what there is to ask of
-// a simple message is asked of whole words.
+// The header of a published slot in registers: each word is read once, and the checks of a simple
+// message look at whole words.
 class HeaderWords {
  public:
-  // relaxed: whoever reads it has observed the commit number.
+  // relaxed: the caller has observed the commit number.
   [[gnu::always_inline]] explicit HeaderWords(const Slot& slot)
       : words_{slot.header.words[0].relaxed_load(), slot.header.words[1].relaxed_load(),
                slot.header.words[2].relaxed_load(), slot.header.words[3].relaxed_load(),
@@ -178,8 +179,9 @@ class HeaderWords {
   [[nodiscard]] std::uint32_t slab() const { return static_cast<std::uint32_t>(words_[5] >> 32); }
   [[nodiscard]] std::uint64_t generation() const { return generation_; }  // of the slab
 
-  // It says no more than what it carries, what led to it, what it answers and that it asks: it
-  // orders nothing and lives for ever. No flag changes how it is taken.
+  // True if no flag changes how the receiver takes it: apart from its payload, its cause and the
+  // message that it answers, it may only ask for an acknowledgement. It orders nothing and never
+  // expires.
   [[nodiscard]] bool is_simple() const {
     constexpr std::uint64_t kSimple = kFlagSlab | kFlagExtended | kFlagRequiresAck;
     const bool lives_for_ever = static_cast<std::uint32_t>(words_[3]) == 0;
@@ -187,7 +189,7 @@ class HeaderWords {
   }
   [[nodiscard]] bool is_extended() const { return (words_[5] & kFlagExtended) != 0; }
 
-  // The same in the memory of whoever has read it, with what the reader makes of three fields.
+  // Writes the header into the receiver's memory, with the receiver's own values of three fields.
   // SUBTLE: whole words, see to_words().
   [[gnu::always_inline]] void store(MessageHeader& to, std::int64_t sent_ns, std::int32_t rank,
                                     std::uint16_t flags) const {
@@ -217,16 +219,16 @@ class HeaderWords {
 }
 
 // Writes a message into the slot of `position` and publishes it. REQUIRES: the receiver has taken
-// the message that was there before; used_bytes(header) bytes at `area`: the extension if there is
+// the message that was there before; `area` has used_bytes(header) bytes: the extension if there is
 // one, then the payload when it lies inline.
 [[gnu::always_inline]] inline void publish_slot(Slot& slot, std::uint64_t position,
                                                 const MessageHeader& header,
                                                 std::uint64_t generation, const void* area) {
   if (is_mutant(Mutant::kCommitBeforeFill)) slot.commit.publish(position + 1);
-  // SUBTLE: nothing of the new message may be stored before the caller's last load of the receipt;
-  // the receipt was observed with acquire, which keeps these stores behind it.
-  // The payload first: a receiver that looks meanwhile takes the line of `commit` away, so what
-  // lies in that is written in one go.
+  // SUBTLE: no store of the new message may come before the caller's last load of the receipt. That
+  // load was an acquire, which keeps these stores behind it. The payload is written first and the
+  // line of `commit` in one go after it, because a receiver that looks meanwhile takes that line
+  // away.
   slot.payload.store_bytes(area, used_bytes(header));
   slot.header.store(to_words(header));
   slot.generation.relaxed_store(generation);
@@ -240,8 +242,9 @@ class HeaderWords {
   return slot.commit.observe() == position + 1;
 }
 
-// Copies what the checks look at in a published slot; then the payload area, only as far as the
-// header says, and never beyond the slot. Each once.
+// copy_head() copies the fields that the checks look at in a published slot. copy_area() then
+// copies the payload area, only as far as the header says and never beyond the slot. Each word is
+// read once.
 inline void copy_head(const Slot& slot, SlotCopy& out) {
   slot.header.load_bytes(&out.header, sizeof(out.header));
   out.generation = slot.generation.relaxed_load();

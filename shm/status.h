@@ -1,5 +1,5 @@
 #pragma once
-// The status page: what an agent shows to every peer. One page, nothing secret.
+// The status page: one page that an agent shows to every peer. It holds nothing secret.
 //
 // Written by: its agent alone. Read by: peers before they ring, tools.
 //
@@ -23,8 +23,9 @@ enum class Sleep : std::uint32_t {
   kEvent = 2,  // wants its eventfd signalled
 };
 
-// The sleep word: how it sleeps in the two lowest bits, above them the number of that sleep. It is
-// one word, so that nobody can take how one of them is ended for the way to end another.
+// The sleep word: the two lowest bits say how the agent sleeps, the bits above are the number of
+// that sleep. Both lie in one word, so that a peer cannot end one sleep in the way that another one
+// needs.
 inline constexpr std::uint64_t kHowAsleep = 3;
 [[nodiscard]] constexpr Sleep how_asleep(std::uint64_t word) {
   return static_cast<Sleep>(word & kHowAsleep);
@@ -33,13 +34,14 @@ inline constexpr std::uint64_t kHowAsleep = 3;
 [[nodiscard]] constexpr std::uint64_t next_sleep(std::uint64_t word, Sleep how) {
   return awake_after(word) + kHowAsleep + 1 + static_cast<std::uint64_t>(how);
 }
-// What the kernel compares: the lower half, which lies at the address of the word.
+// The half of the word that the kernel compares: the lower one, which lies at the address of the
+// word.
 [[nodiscard]] constexpr std::uint32_t futex_word(std::uint64_t word) {
   return static_cast<std::uint32_t>(word);
 }
 static_assert(std::endian::native == std::endian::little);
 
-// What an agent says that it is at, for those who look; nothing is decided by it.
+// The activity that an agent shows to observers; the engine decides nothing by it.
 enum class AgentActivity : std::uint32_t {
   kIdle = 0,      // nothing in hand
   kRunning = 1,   // holds a lease
@@ -61,7 +63,7 @@ enum class AgentActivity : std::uint32_t {
   return "idle";
 }
 
-// The activity that a word means, whoever wrote it: one that we do not know reads as idle.
+// The activity that a word means. The word may be a hostile agent's: an unknown one reads as idle.
 [[nodiscard]] constexpr AgentActivity activity_from(std::uint32_t word) {
   return word <= static_cast<std::uint32_t>(AgentActivity::kSleeping)
              ? static_cast<AgentActivity>(word)
@@ -70,16 +72,16 @@ enum class AgentActivity : std::uint32_t {
 
 struct StatusPage {
   SegmentHeader header;
-  // A line pair of its own: senders load it after every publish, so nothing that changes often may
-  // lie beside it.
+  // On a line pair of its own: senders load it after every publish, so no word that changes often
+  // may lie beside it.
   Atomic<std::uint64_t> sleep;  // Sleep and its number
   std::uint64_t reserved_sleep[15];
   // Changes often; peers and tools read it seldom.
   Atomic<std::uint32_t> queued;           // messages in the inbox
   Atomic<std::uint32_t> capacity;         // entries of the inbox table
-  Atomic<std::uint32_t> critical_queued;  // of them critical
+  Atomic<std::uint32_t> critical_queued;  // how many of them are critical
   Atomic<std::uint32_t> activity;         // AgentActivity
-  Atomic<std::uint64_t> sleeps;           // times that it blocked
+  Atomic<std::uint64_t> sleeps;           // how often it blocked
   std::uint64_t reserved_counters[13];
   std::byte reserved_page[kPage - 512 - 128 - 128];
 };
@@ -94,7 +96,7 @@ inline constexpr std::uint64_t kStatusBytes = sizeof(StatusPage);
 inline void init_status(StatusPage& page, std::uint32_t pid, std::uint64_t incarnation) {
   init_header(page.header, {SegmentKind::kStatus, kStatusBytes, pid, 0, incarnation, 0});
   add_section(page.header, SectionKind::kSleep, offsetof(StatusPage, sleep), 1, 256);
-  // SYNC(segment.ready): everything above is visible to whoever sees ready.
+  // SYNC(segment.ready): everything above is visible to a reader that sees ready.
   page.header.ready.publish(1);
 }
 

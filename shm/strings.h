@@ -1,8 +1,8 @@
 #pragma once
 // Type and channel names, interned once for each link. The owner writes a string, then raises
 // `string_count`; slots carry the number. Number 0 is the empty string. A string is a length byte
-// and up to 31 bytes of UTF-8. A message whose type or channel has no place in the table carries
-// both at the end of its slab.
+// and up to 31 bytes of UTF-8. A message carries both at the end of its slab if one of them has no
+// place in the table.
 
 #include <algorithm>
 #include <cstring>
@@ -40,8 +40,8 @@ inline std::uint32_t append_string(const Link& link, std::string_view text) {
   return count + 1;
 }
 
-// A private copy of a string. REQUIRES: number <= a string_count that was observed and verified.
-// A length that cannot be is cut to what the field holds.
+// A private copy of a string. REQUIRES: number <= a string_count that was observed and verified. A
+// length that is too large is cut to the size of the field.
 template <typename T>
 [[nodiscard]] StringCopy read_string(const BasicLink<T>& link, std::uint32_t number) {
   auto copy = link.string(number).template load<StringCopy>();
@@ -49,7 +49,7 @@ template <typename T>
   return copy;
 }
 
-// The texts that a message carries.
+// The type and channel that a message carries itself.
 struct CarriedTexts {
   StringCopy type;
   StringCopy channel;
@@ -64,7 +64,7 @@ inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view t
   std::memcpy(link.carried(slab), &texts, sizeof(texts));
 }
 
-// A private copy of them. A length that cannot be is cut to what the field holds.
+// A private copy of the carried texts. A length that is too large is cut to the size of the field.
 // REQUIRES: slab < total_slabs(), and its window was shown.
 template <typename T>
 [[nodiscard]] CarriedTexts read_carried(const BasicLink<T>& link, std::uint32_t slab) {

@@ -1,11 +1,10 @@
 #pragma once
-// Walks the invariants of one segment and names the first that is broken. The bytes are a private
-// copy of which nothing is believed: cut short, half written or random, the walk stays inside and
-// ends.
+// Walks the invariants of one segment and names the first that is broken. The bytes are an
+// untrusted private copy: cut short, half written or random, the walk stays inside and ends.
 //
 //   verify_segment -> verify_header -> verify_link | verify_home | verify_directory | verify_status
 //
-// A segment that is not ready yet was shown to nobody: only its header is judged.
+// A segment that is not ready yet was shown to no other process: only its header is judged.
 
 #include "shm/verify_directory.h"
 #include "shm/verify_home.h"
@@ -32,7 +31,7 @@ namespace beeline::shm {
       return verify_status(bytes, taken);
     case SegmentKind::kDirectory:
       return verify_directory(bytes, taken);
-    case SegmentKind::kNone:  // NEVER: the same
+    case SegmentKind::kNone:  // NEVER: verify_header() lets no other kind pass
       break;
   }
   return std::nullopt;

@@ -3,11 +3,11 @@
 // verify_header() found nothing.
 //
 //   directory  the word `current` follows from the epoch at creation and the number of
-//   publications; agent words have
-//              legal states, lives and no life twice; at rest no more packets were taken
-//              than were due;
-//              records of the current buffer have names,
-//              pids that are unique, and parents that are older (at rest: that are there)
+//              publications;
+//              agent words have legal states, lives and no life twice;
+//              at rest no more packets were taken than were due;
+//              records of the current buffer have names, pids that are unique, and parents that
+//              are older (at rest: that are there)
 //   status     legal sleep word, counts within the capacity
 
 #include <algorithm>
@@ -87,8 +87,8 @@ namespace beeline::shm {
   return std::nullopt;
 }
 
-// A packet is counted as due before it is counted as taken. A copy is taken in steps, between which
-// both counts may rise.
+// A packet is counted as due before it is counted as taken. A copy is taken in steps, and both
+// counts may rise between them.
 [[nodiscard]] inline Finding verify_packets(ByteView bytes) {
   for (std::uint32_t i = 0; i < agent_count_of(bytes); ++i) {
     const std::uint64_t at = packets_at(i);
@@ -120,7 +120,7 @@ namespace beeline::shm {
   const std::uint64_t parent = at + offsetof(AgentRecord, parent_pid);
   const std::uint64_t flags = at + offsetof(AgentRecord, flags);
   if (auto finding = at_most("record.pid", at, record.pid, kMaxPid)) return finding;
-  // A parent is older than its child: so no chain of parents is a circle.
+  // A parent is older than its child, so no chain of parents is a circle.
   if (auto finding = at_most("record.parent", parent, record.parent_pid, record.pid - 1)) {
     return finding;
   }

@@ -1,10 +1,10 @@
 #pragma once
-// What every invariant walker shares: how a broken invariant is named, and the checks of the header
-// and the sections.
+// Shared by all invariant walkers: names for broken invariants, and the checks of the header and
+// the sections.
 //
-// A walker judges the copy of ONE segment. It never reads outside of the copy, never believes a
-// count before it was compared with a limit, and its work is bounded by the limits of the layout,
-// whatever the bytes say.
+// A walker judges the copy of ONE segment. It never reads outside of the copy and never believes a
+// count before comparing it with a limit. The limits of the layout bound its work, whatever the
+// bytes say.
 
 #include <array>
 #include <optional>
@@ -20,21 +20,21 @@ namespace beeline::shm {
 struct Broken {
   const char* invariant = nullptr;  // its name, for example "lane.commit.place"
   std::uint64_t where = 0;          // offset in the segment of the word that breaks it
-  std::uint64_t found = 0;          // what that word says, or what follows from it
+  std::uint64_t found = 0;          // the value of that word, or a value that follows from it
   std::uint64_t limit = 0;          // the largest legal value, or the only one
 };
 
-// Nothing when all that was asked holds.
+// Nothing when every checked invariant holds.
 using Finding = std::optional<Broken>;
 
 // When the copy was taken; it decides how much a running or killed owner may have left undone.
-//   kAfterDeath  the owner is gone, perhaps killed at any instruction: whatever a successor relies
-//   on must hold. The
-//                order index is judged for its bounds only, a successor rebuilds it.
+//   kAfterDeath  the owner is gone, perhaps killed at any instruction: everything that a successor
+//                relies on must hold. The order index is judged for its bounds only, because a
+//                successor rebuilds it.
 //   kAtRest      the owner was in none of its operations: the index must match the entries as well.
-//   kWhileLive   the owner was running and the copy is not of one instant: only what no
-//   interleaving can break. A
-//                word may still be torn: believe a finding when several copies agree on it.
+//   kWhileLive   the owner was running and the copy is not of one instant: only invariants that no
+//                interleaving can break. A word may still be torn: believe a finding when several
+//                copies agree on it.
 enum class Taken : std::uint32_t { kAfterDeath = 0, kAtRest = 1, kWhileLive = 2 };
 
 inline constexpr std::uint64_t kMaxPosition = 1ULL
@@ -52,7 +52,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
                                    std::uint64_t limit) {
   return found != limit ? broken(invariant, where, found, limit) : std::nullopt;
 }
-// From 1 to the limit.
+// `found` must lie between 1 and the limit.
 [[nodiscard]] inline Finding named(const char* invariant, std::uint64_t where, std::uint64_t found,
                                    std::uint64_t limit) {
   return found == 0 ? broken(invariant, where, found, limit)
@@ -81,7 +81,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
   return static_cast<SegmentKind>(bytes.u32(offsetof(SegmentHeader, kind)));
 }
 
-// The first section of a kind as the header tells it, with count 0 when there is none.
+// The first section of a kind according to the header, with count 0 when there is none.
 [[nodiscard]] inline Section find_section(ByteView bytes, SectionKind kind) {
   for (std::uint64_t i = 0; i < kMaxSections; ++i) {
     const auto section = bytes.load<Section>(section_at(i));
@@ -91,8 +91,8 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
 }
 
 // The contract that follows from the sections of a link. It may be illegal: see contract_error().
-// The largest payload comes out rounded up to a page, which changes nothing in the layout: the last
-// class, which is the largest, has slabs of a page more.
+// The largest payload comes out rounded up to a page. That changes nothing in the layout, because
+// slabs of the last class are a page larger.
 [[nodiscard]] inline LinkContract contract_of(ByteView bytes) {
   LinkContract contract;
   const auto narrow = [](std::uint64_t count) {
@@ -116,7 +116,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
   return count <= kMaxEntries ? static_cast<std::uint32_t>(count) : 0;
 }
 
-// The first page of a segment as its owner makes it. Filled by the same functions that owners use.
+// The first page of a segment as its owner makes it, filled by the owner's own functions.
 class ExpectedPage {
  public:
   void make_link(const LinkContract& contract) {
@@ -136,7 +136,7 @@ class ExpectedPage {
   alignas(kPage) std::byte page_[kPage]{};
 };
 
-// Magic, version, kind, and whether the copy is as long as the header says.
+// Magic, version, kind, and the length: the copy is as long as the header says.
 [[nodiscard]] inline Finding verify_identity(ByteView bytes) {
   if (bytes.size() < sizeof(SegmentHeader)) {
     return broken("segment.header", bytes.size(), bytes.size(), sizeof(SegmentHeader));
@@ -157,7 +157,7 @@ class ExpectedPage {
                bytes.u64(offsetof(SegmentHeader, size_bytes)));
 }
 
-// Who owns it and who reads it. REQUIRES: verify_identity() found nothing.
+// The owner and the reader. REQUIRES: verify_identity() found nothing.
 [[nodiscard]] inline Finding verify_owner(ByteView bytes) {
   const bool is_link = kind_of(bytes) == SegmentKind::kLink;
   constexpr std::uint64_t kPeer = offsetof(SegmentHeader, peer_pid);
@@ -258,7 +258,7 @@ class ExpectedPage {
     case SegmentKind::kDirectory:
       expected.make_directory();
       break;
-    case SegmentKind::kNone:  // NEVER: the same
+    case SegmentKind::kNone:  // NEVER: verify_identity() lets no other kind pass
       return broken("header.kind", offsetof(SegmentHeader, kind), 0, 4);
   }
   return verify_geometry(bytes, expected);

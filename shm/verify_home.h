@@ -3,17 +3,16 @@
 // segment is a home.
 //
 //   control   the options are legal, counts within the limits
-//   rows      names unique, owners and cursors that can be
+//   rows      names unique, owners and cursors that are possible
 //   entries   states legal; each live entry leads to an open row and is committed, or is a queued
-//   one that its owner
-//             was about to commit; the message is one that a receiver lets in
+//             one that its owner was about to commit; the message is one that a receiver accepts
 //   balance   drained_total = queued + leased + dead + done + purged
 //   index     bounds; at rest (verify_index.h) its order, and that it holds exactly the queued
-//   indexed entries
+//             indexed entries
 //
-// A copy of a live home is not of one instant: what ties two places together is judged only when
-// the owner rests or is gone. After a kill `done` or `purged` may be one behind, never more and
-// never ahead.
+// A copy of a live home is not of one instant: invariants that tie two places together are judged
+// only when the owner rests or is gone. After a kill `done` or `purged` may be one behind, never
+// more and never ahead.
 
 #include <algorithm>
 
@@ -58,7 +57,7 @@ namespace beeline::shm {
   if (auto finding = at_most("home.predecessor", before, bytes.u64(before), bytes.u64(kLife) - 1)) {
     return finding;
   }
-  // It counts on when its lower 40 bits, which the ids bear, begin anew.
+  // The count goes on when its lower 40 bits, which the ids carry, begin anew.
   if (auto finding = at_most("home.reserved_ids", ids, bytes.u64(ids), kMaxPosition)) {
     return finding;
   }
@@ -73,7 +72,7 @@ namespace beeline::shm {
                   sizeof(HomeControl::reserved2));
 }
 
-// A name of a row, and where it stands: for finding equal ones.
+// A name of a row and its place, for finding equal names.
 struct RowName {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
@@ -98,8 +97,7 @@ struct RowName {
   return all_zero("row.reserved", bytes, at + offsetof(InRow, reserved), sizeof(InRow::reserved));
 }
 
-// What a row may say of its own closing: nothing, or the two states that a kill inside close_row()
-// leaves.
+// The legal values of a row's `retired`: zero, or the two that a kill inside close_row() leaves.
 [[nodiscard]] inline Finding verify_retired(ByteView bytes, const HomeShape& home,
                                             std::uint32_t row, Taken taken) {
   const std::uint64_t at = home.row_at(row) + offsetof(InRow, retired);
@@ -182,8 +180,8 @@ struct RowName {
   return named("entry.generation", generation, bytes.u64(generation), UINT64_MAX);
 }
 
-// Where a live entry came from. An entry without a row stands alone: committed, and nothing of it
-// in a link.
+// The origin of a live entry. An entry without a row stands alone: it is committed, and no link
+// holds anything of it.
 [[nodiscard]] inline Finding verify_origin(ByteView bytes, const HomeShape& home, std::uint64_t at,
                                            EntryWord word) {
   const auto header = bytes.load<MessageHeader>(at + offsetof(Entry, header));
@@ -202,7 +200,7 @@ struct RowName {
   const std::uint64_t cursor = home.cursor(bytes, word.row, lane_of(header));
   const std::uint64_t since = bytes.u64(home.control(offsetof(HomeControl, next_arrival))) -
                               bytes.u64(at + offsetof(Entry, arrival));
-  // Only what is queued may lie ahead of the cursor.
+  // Only a queued entry may lie ahead of the cursor.
   if (word.state == EntryState::kQueued || lies_behind(word, cursor, since)) return std::nullopt;
   return broken("entry.committed", at + 4, word.position, (cursor - 1) & 0xffffffff);
 }
@@ -224,7 +222,7 @@ struct RowName {
   return verify_origin(bytes, home, at, word);
 }
 
-// What the entries and the counters add up to. Uncommitted entries do not count.
+// The sums of the entries and the counters. Uncommitted entries do not count.
 struct Balance {
   std::uint64_t drained = 0;
   std::uint64_t queued = 0;
@@ -267,7 +265,7 @@ struct Balance {
                 balance.drained);
 }
 
-// A home that is not ready yet was never anybody's: a successor was still copying into it. Only its
+// A home that is not ready yet never had an owner: a successor was still copying into it. Only its
 // header counts.
 [[nodiscard]] inline Finding verify_home(ByteView bytes, Taken taken) {
   const HomeShape home(capacity_of(bytes));

@@ -1,5 +1,5 @@
 #pragma once
-// Where things lie in the copy of a home, and the invariants of its order index.
+// The layout of a copied home, and the invariants of its order index.
 //
 //   run    strictly ascending nodes; removed ones keep key and arrival and lead nowhere
 //   heap   no node is before its parent
@@ -44,14 +44,14 @@ class HomeShape {
     return cursor(bytes, row, Lane::kNormal) + cursor(bytes, row, Lane::kUrgent);
   }
 
-  // Messages that have arrived since this one did, itself included.
+  // Messages that have arrived since this one, this one included.
   [[nodiscard]] std::uint64_t since(ByteView bytes, std::uint32_t entry) const {
     return bytes.u64(control(offsetof(HomeControl, next_arrival))) -
            bytes.u64(entry_at(entry) + offsetof(Entry, arrival));
   }
 
-  // Whether the cursor of its row has passed a live entry. An entry without a row has nothing to
-  // wait for.
+  // True if the cursor of its row has passed a live entry. An entry without a row always counts as
+  // passed.
   [[nodiscard]] bool is_taken(ByteView bytes, std::uint32_t entry) const {
     const EntryWord word = EntryWord::unpack(bytes.u64(entry_at(entry)));
     if (word.row >= rows_allocated(bytes)) return true;

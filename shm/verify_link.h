@@ -2,16 +2,15 @@
 // The invariants of a link. REQUIRES of every walker here: verify_header() found nothing and the
 // segment is a link.
 //
-//   control   flags, counts within what the contract allows
+//   control   flags, counts within the contract
 //   strings   a length byte that fits; string 0 is empty
-//   banks     names unique, flags, cursors that can be
+//   banks     names unique, flags, cursors that are possible
 //   lanes     commit numbers at their place in the ring; one contiguous window of at most
-//   `capacity` positions; each
-//             slot in it is one that a receiver would accept, and ids rise
+//             `capacity` positions; each slot in it is one that a receiver would accept
 //
 // The slot that the owner writes next holds the oldest message of the window, which was taken
-// before: a kill may leave it half rewritten under its old commit number, so its content is judged
-// only at rest.
+// before. A kill may leave that slot half rewritten under its old commit number, so its content is
+// judged only at rest.
 
 #include "shm/lane.h"
 #include "shm/verify_header.h"
@@ -52,7 +51,7 @@ struct LaneShape {
   return bytes.load<SlotCopy>(at + offsetof(Slot, header));
 }
 
-// What the owner says that it has allocated, cut to what there can be.
+// The extents that the owner says are allocated, cut to possible values.
 [[nodiscard]] inline VerifiedExtents extents_of(ByteView bytes, const LinkLayout& layout) {
   VerifiedExtents extents;
   const std::uint32_t strings = bytes.u32(layout.control + offsetof(LinkControl, string_count));
@@ -230,7 +229,7 @@ struct LaneShape {
     const SlotCopy copy = slot_copy(bytes, at);
     const SlotFault fault = check_slot(copy, owner_pid, layout, extents);
     if (auto finding = slot_finding(fault, at, copy, owner_pid, layout, extents)) return finding;
-    // They need not rise: where threads of one agent send at once, the later id may be the faster.
+    // Ids need not rise: if threads of one agent send at once, the later id may be published first.
     if (copy.header.id == last_id) {
       return broken("lane.ids_differ", at + offsetof(Slot, header), copy.header.id, last_id);
     }

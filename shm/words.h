@@ -1,6 +1,6 @@
 #pragma once
-// Plain structs moved through shared memory word by word. Bytes that a peer can write are read
-// once, by atomic loads into a local copy; this is the one place that does it.
+// Plain structs moved through shared memory word by word. This is the one place that reads bytes
+// which a peer can write: each word once, by an atomic load into a local copy.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace beeline::shm {
 
-// Payloads of at most so many bytes are asked for ahead, by either side. Of longer ones the first
-// lines are a small part, or nobody touches them.
+// Both sides prefetch payloads of at most this size. In a longer one the first lines are a small
+// part, or no CPU touches them.
 inline constexpr std::size_t kBytesAhead = 4096;
 
-// Asks for the line at an address and the one behind it, to be written soon: what another CPU has
-// read is fetched while other work goes on. A hint; says and changes nothing, whatever lies there.
+// Prefetches the line at an address and the next one for writing, so that lines which another CPU
+// has read arrive while other work goes on. A hint: it changes nothing, whatever lies there.
 inline void prefetch_for_write(const void* pair) {
 #if defined(__x86_64__)
-  // SUBTLE: without -mprfchw compilers make a prefetch for reading of the builtin. AMD's processors
-  // have had the instruction from their first one of 64 bits on, Intel's since Broadwell; those
-  // before take it for no operation (but the very first, of 2004).
+  // SUBTLE: without -mprfchw compilers turn the builtin into a prefetch for reading. AMD's 64-bit
+  // processors have always had this instruction, Intel's since Broadwell. Older ones execute it as
+  // no operation (except the very first of 2004).
   asm volatile("prefetchw (%0)" : : "r"(pair));
   asm volatile("prefetchw 64(%0)" : : "r"(pair));
 #else
@@ -31,12 +31,12 @@ inline void prefetch_for_write(const void* pair) {
 #endif
 }
 
-// Asks for the line of a word, to be read soon. A hint as well.
+// Prefetches the line of a word for reading. Also a hint.
 template <typename T>
 inline void prefetch(const T& word) {
   __builtin_prefetch(&word);
-  // SUBTLE: GCC takes a function that does nothing else for one without effect, and leaves out the
-  // calls to it that it has not taken into their callers.
+  // SUBTLE: GCC considers a function that only prefetches to be without effect, and drops calls to
+  // it that it does not inline.
   asm volatile("");
 }
 
@@ -87,7 +87,7 @@ struct WordArray {
     const std::uint64_t word = words[at].relaxed_load();
     std::memcpy(to, &word, 8);
   }
-  // Full slots and headers are most of what there is: no loop.
+  // No loop: most copies are of full slots and headers.
   void store_all(const unsigned char* from) {
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < kCount; ++i) store_word(i, from + 8 * i, 8);
