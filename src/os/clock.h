@@ -15,14 +15,15 @@ inline std::int64_t read_clock_ns(clockid_t clock) noexcept {
 }
 
 /// Monotonic nanoseconds at the last tick (up to 4 ms old); about 5 ns to read. Same scale as
-/// monotonic_ns() and the same in all processes of the machine.
+/// monotonic_ns(), and the same in all processes of the machine.
 inline std::int64_t coarse_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC_COARSE); }
 
 /// Monotonic nanoseconds; stands still while the machine is suspended.
 inline std::int64_t monotonic_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC); }
 
-/// Ticks of the cheapest clock that the CPU has: of one nanosecond at most, of a quarter at least,
-/// on the machines that we know. Two CPUs may differ a little, so a later reading may be lower.
+/// Ticks of the cheapest clock that the CPU has. On the machines that we know a tick is between a
+/// quarter of a nanosecond and one nanosecond. Two CPUs may differ a little, so a later reading may
+/// be lower.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

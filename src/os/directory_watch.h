@@ -6,8 +6,8 @@
 
 namespace beeline::os {
 
-/// Learns that files of a directory come or go (inotify). It is a comfort: where the kernel has
-/// none left for us, fd() is -1, nothing is ever reported, and the user of the watch looks by a
+/// Learns that files of a directory come or go (inotify). It is a comfort: if the kernel has no
+/// watch left for us, fd() is -1, nothing is ever reported, and the user of the watch looks by a
 /// timer alone. Not thread safe.
 class DirectoryWatch {
  public:
@@ -17,12 +17,12 @@ class DirectoryWatch {
   /// Returns whether it is watched.
   bool add(const std::string& directory) noexcept;
 
-  /// Readable when something has happened; -1 where the kernel has none for us.
+  /// Readable when something has happened; -1 if the kernel has none for us.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
   void close() noexcept { fd_.reset(); }
 
-  /// Takes all that was reported. Whether there was anything. Does not block.
+  /// Takes everything that was reported; true if there was anything. Does not block.
   bool drain() noexcept;
 
  private:

@@ -32,7 +32,7 @@ bool wait_for(int fd, short events, std::chrono::nanoseconds timeout) noexcept {
   return poll_all({&entry, 1}, timeout) > 0;
 }
 
-// Now, also where a signal interrupts the question: whoever asks does not ask again.
+// Asks about now, also if a signal interrupts the poll, because callers do not ask again.
 bool is_ready(int fd, short events) noexcept {
   pollfd entry{fd, events, 0};
   return uninterrupted([&] { return poll_all({&entry, 1}, std::chrono::nanoseconds::zero()); }) > 0;
@@ -80,8 +80,9 @@ Result<void> check_event_fd(int fd) {
 }
 
 void signal_event(int fd) noexcept {
-  // SUBTLE: no room means that it is saturated, hence readable. The write may not be tried then:
-  // any holder can have cleared O_NONBLOCK, and an eventfd takes no RWF_NOWAIT for writing.
+  // SUBTLE: no room means that the eventfd is saturated, hence readable. The write must not be
+  // tried then: any holder can have cleared O_NONBLOCK, and an eventfd takes no RWF_NOWAIT for
+  // writing.
   if (!is_ready(fd, POLLOUT)) return;
   const std::uint64_t one = 1;
   (void)uninterrupted([&] { return ::write(fd, &one, sizeof one); });

@@ -6,13 +6,13 @@
 
 namespace beeline::os {
 
-/// The numbers below are the standard streams'. They stay theirs while the program has closed them:
-/// whoever writes to a stream then writes to what has its number.
+/// Lower numbers belong to the standard streams, even while the program has closed them: a write to
+/// a stream goes to the file that has its number.
 inline constexpr int kFirstFd = 3;
 
-/// Owns one file descriptor and closes it. Moved-from and default objects own none (-1). It never
-/// owns a number below kFirstFd: one that it is given is moved up, closed on exec, before it is
-/// used for anything, so get() may be another number than was given. Where none is free it owns
+/// Owns one file descriptor and closes it. Moved-from and default objects own none (-1). A UniqueFd
+/// never owns a number below kFirstFd: the constructor moves such a descriptor up, closed on exec,
+/// before any use, so get() may differ from the number given. If no number is free, the object owns
 /// none and errno says why (EMFILE), as after the call that makes a descriptor.
 class UniqueFd {
  public:
@@ -34,7 +34,7 @@ class UniqueFd {
   [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
   /// Gives up ownership: the caller closes it.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
-  /// Closes what is owned and takes ownership of `fd`. `errno` is preserved.
+  /// Closes the owned descriptor and takes ownership of `fd`. `errno` is preserved.
   void reset(int fd = -1) noexcept;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace beeline::os {
 
-/// Which file a descriptor or a path names, whatever the file is called.
+/// Identifies the file behind a descriptor or a path, whatever its name.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -21,7 +21,7 @@ struct FileIdentity {
     if (::fstat(fd, &found) != 0) return std::nullopt;
     return FileIdentity{found.st_dev, found.st_ino};
   }
-  /// Nothing if nothing is there. Does not follow a symbolic link. Looks once more where the system
+  /// Nothing if there is no file. Does not follow a symbolic link. Looks once more if the system
   /// has no memory to look.
   [[nodiscard]] static std::optional<FileIdentity> at(const std::string& path) noexcept {
     struct stat found {};
@@ -33,7 +33,7 @@ struct FileIdentity {
   }
 };
 
-/// Whether `path` names the file that is open as `fd`.
+/// True if `path` names the file that is open as `fd`.
 [[nodiscard]] inline bool is_at(const std::string& path, int fd) noexcept {
   const auto open = FileIdentity::of(fd);
   return open.has_value() && open == FileIdentity::at(path);

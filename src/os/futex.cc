@@ -15,7 +15,7 @@ namespace beeline::os {
 
 namespace {
 
-// How many it woke, -1 with errno.
+// How many threads it woke, -1 with errno.
 int wake(const void* word, int most) noexcept {
   return static_cast<int>(::syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0));
 }
@@ -34,7 +34,7 @@ WaitOutcome futex_wait(const void* word, std::uint32_t expected,
       return WaitOutcome::kChanged;
     case EINTR:
       return WaitOutcome::kInterrupted;
-    // ETIMEDOUT; anything else is a word that cannot be waited on: the caller looks again.
+    // ETIMEDOUT. Any other error means a word that cannot be waited on: the caller looks again.
     default:
       return WaitOutcome::kTimeout;
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kProbeBytes = 2 * kBlockBytes;
 
-// A sealed segment of which one block is allocated, as its owner has it.
+// A sealed segment with one allocated block, as its owner has it.
 struct Probe {
   UniqueFd fd;
   Mapping mapping;
@@ -48,8 +48,8 @@ Result<UniqueFd> open_again(const Probe& probe, int flags) {
   return again;
 }
 
-// Nobody may write it through another mapping, whatever way the descriptor was opened, nor change
-// its size, nor seal its owner's own mapping.
+// No process may write it through another mapping, whatever way the descriptor was opened, nor
+// change its size, nor seal its owner's own mapping.
 Result<void> probe_seals(const Probe& probe) {
   const auto again = open_again(probe, O_RDWR);
   for (const int fd : {probe.fd.get(), again ? again->get() : -1}) {
@@ -64,7 +64,8 @@ Result<void> probe_seals(const Probe& probe) {
   if (::ftruncate(probe.fd.get(), kProbeBytes + kBlockBytes) == 0) {
     return fail(ErrorCode::kSystem, "a sealed memfd can be made larger");
   }
-  // One that it has: of any other the kernel could say that our mapping stands against it.
+  // Tries a seal that the file has already: for any other the kernel could say that our mapping
+  // stands against it.
   if (::fcntl(probe.fd.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0) {
     return fail(ErrorCode::kSystem, "a sealed memfd takes further seals");
   }
@@ -75,7 +76,7 @@ Result<void> probe_growth(const Probe& probe) {
   return allocate(probe.fd.get(), {kBlockBytes, kBlockBytes});
 }
 
-// Its owner may write it through one more mapping, which it makes of the first.
+// Its owner may write it through one more mapping, duplicated from the first.
 Result<void> probe_windows(const Probe& probe) {
   auto window = probe.mapping.duplicate(0, 0, kBlockBytes);
   if (!window) return tl::unexpected(window.error());
@@ -98,7 +99,7 @@ Result<void> probe_reopen(const Probe& probe) {
 Result<void> probe_futex(const Probe& probe) {
   const auto mapping = read_only_mapping(probe);
   if (!mapping) return tl::unexpected(mapping.error());
-  // It holds another value, so nobody sleeps, and nobody is woken.
+  // The word holds another value, so no thread sleeps, and none is woken.
   const WaitOutcome outcome = futex_wait(mapping->data(), 1, std::chrono::nanoseconds(0));
   if (outcome != WaitOutcome::kChanged) {
     return fail(ErrorCode::kSystem, "nobody can sleep on memory that is mapped for reading");

@@ -44,7 +44,7 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
   for (int attempt = 0; attempt < kAcquireTries; ++attempt) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!fd.valid()) return system_failure("open lock file '" + path + "'");
-    // Whoever may read it may hold a lock that waits for ours to end.
+    // A process that may read the file can queue for a lock on it and get that when ours ends.
     if (::fchmod(fd.get(), 0600) != 0) return system_failure("lock file '" + path + "'");
     struct flock whole = whole_file();
     if (::fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
@@ -54,8 +54,8 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
       }
       return system_failure(ErrorCode::kSystem, sys_errno, "lock '" + path + "'");
     }
-    // If somebody removed or replaced the file between our open and our lock, the lock is on a
-    // file that nobody else will find.
+    // If another process removed or replaced the file between our open and our lock, the lock is on
+    // a file that no process will find.
     if (is_at(path, fd.get())) return LockFile(std::move(fd), path);
   }
   return fail(ErrorCode::kSystem, "lock '" + path + "': the file was removed " +
@@ -84,7 +84,7 @@ Result<void> LockFile::write_text(std::string_view text) {
 }
 
 Result<std::string> LockFile::read_text(const std::string& path) {
-  // O_NONBLOCK: whatever lies there, opening it does not wait.
+  // O_NONBLOCK: opening does not wait, whatever kind of file it is.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid()) return system_failure("open lock file '" + path + "'");
   std::string text(kMaxTextBytes, '\0');

@@ -42,7 +42,7 @@ tl::unexpected<Error> no_mapping(int sys_errno, const std::string& what) {
                         what + ": no address space; raise `ulimit -v` or vm.max_map_count");
 }
 
-// Null when it cannot be had; see errno.
+// Null when there is no such mapping; see errno.
 std::byte* map_at(void* at, int fd, Extent part, int protection) {
   void* const data =
       ::mmap(at, part.length_bytes, protection, MAP_SHARED | (at == nullptr ? 0 : MAP_FIXED), fd,
@@ -103,7 +103,7 @@ Result<Mapping> Mapping::map_parts_writable(int fd, std::span<const Extent> part
     if (at == nullptr) mapping = Mapping(data, size_bytes);
     done += part.length_bytes;
   }
-  // A child must not be able to write what its parent says.
+  // A child must not be able to write in its parent's name.
   if (!shm::is_mutant(shm::Mutant::kForkInherits)) {
     if (auto advised = mapping.advise(MADV_DONTFORK, "DONTFORK"); !advised) {
       return tl::unexpected(std::move(advised.error()));
@@ -125,8 +125,8 @@ Result<Mapping> Mapping::map_part_readable(int fd, Extent part) {
   return mapping;
 }
 
-// A shared mapping that is moved from a length of 0 stays, and the new one begins at the same place
-// in the file. What was advised holds for it, too.
+// mremap() with an old length of 0 keeps a shared mapping, and the new one begins at the same place
+// in the file. Advice for the old mapping holds for the new one, too.
 Result<Mapping> Mapping::duplicate(std::size_t at_bytes, std::size_t skip_bytes,
                                    std::size_t length_bytes) const {
   const std::string what = "map " + std::to_string(length_bytes) + " bytes more of a segment";

@@ -53,7 +53,7 @@ std::uint64_t bytes_in(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_blocks) * kStatBlockBytes;
 }
 
-// Made at the first extent and never destroyed: threads may send while the process ends.
+// Made at the first extent and never destroyed, because threads may send while the process ends.
 const MemoryLimit& memory_limit() {
   static const auto* const limit = new MemoryLimit;
   return *limit;
@@ -167,7 +167,7 @@ Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t alloc
                            Growth growth) {
   if (auto checked = check_file_system(fd); !checked) return checked;
 
-  // Seals before sizes: once they are on, what fstat says stays true, or becomes more.
+  // Seals before sizes: once they are on, the values of fstat stay true or grow.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   const int wanted = seals_of(growth);
   if ((seals < 0 || (seals & wanted) != wanted) && !shm::is_mutant(shm::Mutant::kSealsUnchecked)) {

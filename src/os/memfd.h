@@ -1,11 +1,11 @@
 #pragma once
 
-// A segment is a sealed memfd. The life of one, on the side of its owner:
+// A segment is a sealed memfd. Its life on the side of its owner:
 //
 //   create_memfd (full size, all holes) -> allocate (first extent) -> Mapping::map_writable -> seal
 //   ... later: allocate (next extent) as often as needed; memory is never given back.
 //
-// A link grows: its file is as long as what has been allocated, and the seals leave that open.
+// The file of a link grows: it is as long as its allocations, and its seals allow that.
 //
 // On the side of a peer that is given the descriptor: check_foreign -> Mapping::map_readable.
 
@@ -21,7 +21,7 @@
 
 namespace beeline::os {
 
-/// Whether a segment has its full length from the start, or grows with what is allocated of it.
+/// A segment has its full length from the start, or grows with its allocations.
 enum class Growth : std::uint8_t { kNone, kAllowed };
 
 /// Makes an anonymous file of `size_bytes` (larger than 0), all holes: it takes no memory yet.
@@ -30,35 +30,34 @@ enum class Growth : std::uint8_t { kNone, kAllowed };
 /// the kernel would send SIGXFSZ), kSystem.
 [[nodiscard]] Result<UniqueFd> create_memfd(const std::string& name, std::uint64_t size_bytes);
 
-/// Takes memory for an extent, filled with zeros where it was a hole; works before and after
-/// sealing. What lies in the extent already stays. The file becomes longer where it may grow. Where
-/// memory runs out the kernel seldom refuses: it kills processes. So we look first (50 us), see
-/// MemoryLimit, and refuse an extent that would leave too little. That is a guess, not a promise.
-/// Errors: kNoMemory (the text names bytes and limit; the extent is as before), kInvalid (outside
-/// of the file), kSystem.
+/// Allocates memory for an extent and fills holes with zeros; works before and after sealing. Bytes
+/// already in the extent stay. The file becomes longer if it may grow. When memory runs out the
+/// kernel seldom refuses: it kills processes. So we look first (50 us), see MemoryLimit, and refuse
+/// an extent that would leave too little. That is a guess, not a promise. Errors: kNoMemory (the
+/// text names bytes and limit; the extent is as before), kInvalid (outside of the file), kSystem.
 [[nodiscard]] Result<void> allocate(int fd, Extent extent, Growth growth = Growth::kNone);
 
-/// Seals size and future writable mappings, and the seals themselves: from here on nobody, the
-/// owner included, can map it writable, write, truncate or punch a hole; nor make it longer, unless
-/// it may grow. Mappings that exist stay writable. REQUIRES: the owner's writable mapping exists.
-/// Errors: kSystem (EPERM: sealed before).
+/// Seals size, future writable mappings and the seals themselves. From here on no process, the
+/// owner included, can map the file writable, write, truncate or punch a hole, or make it longer
+/// unless it may grow. Mappings that exist stay writable. REQUIRES: the owner's writable mapping
+/// exists. Errors: kSystem (EPERM: sealed before).
 [[nodiscard]] Result<void> seal(int fd, Growth growth = Growth::kNone);
 
 /// Accepts a descriptor that a peer sent only if no mapping of it can ever fault or be shrunk: it
-/// lies on tmpfs with 4 KiB blocks, is exactly `size_bytes` long (where it may grow, at least),
+/// lies on tmpfs with 4 KiB blocks, is exactly `size_bytes` long (at least, if it may grow),
 /// carries at least the seals of seal(), and has `allocated_bytes` of memory or more. The kernel
-/// says how many bytes are allocated, not where: Mapping::populate_read proves a range. Errors:
-/// kBadSegment, naming what was expected and what was found; kSystem.
+/// says how many bytes are allocated, not which ones: Mapping::populate_read proves a range.
+/// Errors: kBadSegment, naming the expected and the found value; kSystem.
 [[nodiscard]] Result<void> check_foreign(int fd, std::uint64_t size_bytes,
                                          std::uint64_t allocated_bytes,
                                          Growth growth = Growth::kNone);
 
-/// Copies bytes of the file and returns how many: fewer than `to` has where the file ends. Holes
-/// read as zero. Errors: kSystem.
+/// Copies bytes of the file and returns how many: fewer than `to` has if the file ends before.
+/// Holes read as zero. Errors: kSystem.
 [[nodiscard]] Result<std::size_t> read_at(int fd, std::uint64_t offset_bytes,
                                           std::span<std::byte> to);
 
-/// Writes all of it there. Errors: kSystem.
+/// Writes all bytes of `from` there. Errors: kSystem.
 [[nodiscard]] Result<void> write_at(int fd, std::uint64_t offset_bytes,
                                     std::span<const std::byte> from);
 

@@ -17,7 +17,7 @@
 namespace beeline::os {
 namespace {
 
-// Memory that there may be, and what is left of it.
+// The most memory that there may be, and how much of it is left.
 struct Room {
   std::string owner;
   std::uint64_t free_bytes = 0;
@@ -131,8 +131,8 @@ std::optional<std::string> find_cgroup(std::string_view cgroups, bool version2) 
   return found;
 }
 
-// The path below the mount: a container may show there what is its own and yet name the path of the
-// host, or lie outside of what is shown.
+// The path below the mount. A container may show only its own cgroup there and yet name the path of
+// the host, or lie outside of the shown part.
 std::string path_in_mount(const Mount& mount, std::string path) {
   if (mount.root != "/" && path.starts_with(mount.root)) path.erase(0, mount.root.size());
   if (path.find("..") != std::string::npos || path == "/") path.clear();
@@ -146,8 +146,8 @@ class Look {
 
   [[nodiscard]] const std::optional<Room>& tightest() const { return tightest_; }
 
-  // As the kernel estimates what can be had before it kills somebody; where there is no /proc to
-  // tell, the whole machine.
+  // The kernel's estimate of how much can be had before it kills a process; the whole machine if
+  // there is no /proc to tell.
   void at_machine() {
     const std::string text = read_whole_file(root_ + "/proc/meminfo");
     auto memory = number_of(text, "MemAvailable:");
@@ -184,7 +184,7 @@ class Look {
     Room room{"the memory cgroup " + path + " with a limit of " + std::to_string(*limit) +
                   " bytes (" + std::string(names.limit) + ")",
               *limit - std::min(*limit, *usage), std::min(kReserveBytes, *limit / 16)};
-    // The page cache is asked for where it matters: the kernel adds it up over all CPUs.
+    // The page cache is read only when it matters, because the kernel adds it up over all CPUs.
     if (!room.holds(wanted_bytes_)) {
       const std::string text = read_whole_file(at + "memory.stat");
       const std::uint64_t cache =

@@ -103,7 +103,8 @@ tl::unexpected<Error> send_failure(int sys_errno, std::size_t text_bytes, std::s
   }
 }
 
-// Takes ownership of everything that came, first of all: nothing may leak whatever is wrong later.
+// Takes ownership of every descriptor that came before anything else, so that none leaks whatever
+// is wrong later.
 std::vector<UniqueFd> take_fds(msghdr& message) {
   std::vector<UniqueFd> fds;
   fds.reserve(kMaxPacketFds);
@@ -213,7 +214,8 @@ Result<PacketSocket> PacketSocket::connect(const std::string& path) {
   if (!fd.valid()) return system_failure("make packet socket");
   enlarge_buffers(fd.get());
 
-  // Blocking until here: a non-blocking connect to a full queue fails and cannot be polled for.
+  // Blocking until here, because a non-blocking connect to a full queue fails and cannot be polled
+  // for.
   const timeval limit{std::chrono::duration_cast<std::chrono::seconds>(kConnectTimeout).count(), 0};
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
     return system_failure("set the time-out of a packet socket");

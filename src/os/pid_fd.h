@@ -13,13 +13,14 @@
 
 namespace beeline::os {
 
-/// A pidfd of a process that the caller knows to be the one meant (itself, its child that was not
-/// reaped). The caller owns it. Errors: kPeerDead (no such process), kInvalid (pid <= 0), kSystem.
+/// Opens a pidfd of a process that the caller knows to be the right one (itself, its child that was
+/// not reaped). The caller owns it. Errors: kPeerDead (no such process), kInvalid (pid <= 0),
+/// kSystem.
 [[nodiscard]] Result<UniqueFd> open_pidfd(pid_t pid);
 
 /// True once all threads of the process have ended, reaped or not. Then it writes no shared memory
-/// any more (but see reliability.md 1.4 on CLONE_VM). False for a descriptor that cannot be polled:
-/// that is no proof of death. REQUIRES: `pidfd` is known to be one.
+/// any more; a process that shares its memory by CLONE_VM still may. False for a descriptor that
+/// cannot be polled: that is no proof of death. REQUIRES: `pidfd` is known to be one.
 [[nodiscard]] bool has_exited(int pidfd) noexcept;
 
 /// Sends a signal to that very process; 0 only asks. Errors: kPeerDead, kDenied, kInvalid (not a
@@ -31,14 +32,14 @@ namespace beeline::os {
 /// /proc).
 [[nodiscard]] Result<pid_t> pid_of(int pidfd);
 
-/// A number that no other process has or ever had since the host was started, whatever namespace it
-/// lives in; nullopt before Linux 6.9, which gives none.
+/// A number that no other process has or ever had since the host was started, in any namespace;
+/// nullopt before Linux 6.9, which gives none.
 [[nodiscard]] std::optional<std::uint64_t> process_number(int pidfd) noexcept;
 
-/// The fallback where the kernel has no SO_PEERPIDFD: the peer sent a pidfd of itself, `expected`
-/// is the pid that the kernel named for the socket (0 if it is in a pid namespace that we cannot
-/// see, which is refused). Errors: kDenied with the reason (other namespace, another process, a
-/// thread's pidfd), kPeerDead, kProtocol (not a pidfd), kSystem.
+/// The fallback for a kernel without SO_PEERPIDFD, where the peer sends a pidfd of itself.
+/// `expected` is the pid that the kernel named for the socket; 0 means that it is in a pid
+/// namespace that we cannot see, and is refused. Errors: kDenied with the reason (other namespace,
+/// another process, a thread's pidfd), kPeerDead, kProtocol (not a pidfd), kSystem.
 [[nodiscard]] Result<void> check_pidfd(int pidfd, pid_t expected);
 
 }  // namespace beeline::os

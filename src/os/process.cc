@@ -54,19 +54,19 @@ int next_fd(int fd) {
 Result<void> fill_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0) continue;
-    // It gets the lowest number that is free, which is this one.
+    // open() gives the lowest free number, which is this one.
     const int wrong_way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (::open("/dev/null", wrong_way) < 0) return system_failure("open /dev/null");
   }
   return {};
 }
 
-// Not by close_range(), which is younger than the kernels that we run on.
+// Not by close_range(), which is younger than some kernels that we run on.
 Result<void> close_all_but(std::span<const int> keep) {
   const auto is_kept = [keep](int fd) {
     return fd <= STDERR_FILENO || std::find(keep.begin(), keep.end(), fd) != keep.end();
   };
-  // Where none is free, the listing gets this one, which goes in any case.
+  // If no descriptor is free, the listing gets this one, which is closed in any case.
   int first = STDERR_FILENO + 1;
   while (is_kept(first)) ++first;
   ::close(first);
@@ -80,7 +80,7 @@ Result<void> close_all_but(std::span<const int> keep) {
     if (!is_kept(fd)) others.push_back(fd);
   }
   if (error) return system_failure(ErrorCode::kSystem, error.value(), "list our open files");
-  // That of the listing is among them, and closed since its end.
+  // The listing's own descriptor is among them; it was closed when the listing ended.
   for (const int fd : others) ::close(fd);
   return {};
 }

@@ -19,27 +19,28 @@ namespace beeline::os {
 /// handler.
 void lower_fd_limit(std::uint64_t soft) noexcept;
 
-/// Descriptors with this number and all above it are never kept for a peer: a quarter of what this
-/// process may have, at least 64 and at most the half. The kernel gives out the lowest number that
-/// is free, so whatever peers bring leaves that many to the process itself.
+/// The first descriptor number that is kept for this process: a peer's descriptor with this number
+/// or a higher one is never kept. A quarter of the numbers that this process may have, at least 64
+/// and at most half, lie there. The kernel gives out the lowest free number, so descriptors of
+/// peers always leave that many to the process itself.
 [[nodiscard]] int first_own_fd();
 
-/// The number that the next descriptor of this process will have; -1 if there is none. `fd` is any
-/// that is open.
+/// The number of the next descriptor of this process; -1 if there is none. `fd` is any that is
+/// open.
 [[nodiscard]] int next_fd(int fd);
 
-/// Opens /dev/null in the place of each standard stream that is closed, so that no other file gets
-/// its number. It is opened the wrong way round: to read from or write to such a stream fails, as
+/// Opens /dev/null in the place of each closed standard stream, so that no other file gets its
+/// number. It is opened the wrong way round, so reading from or writing to such a stream fails, as
 /// if it were closed. Errors: kSystem.
 [[nodiscard]] Result<void> fill_standard_streams();
 
-/// Closes every descriptor but the standard streams and those in `keep`; needs none that is free.
-/// Errors: kSystem; then one at most is closed.
+/// Closes every descriptor except the standard streams and those in `keep`; needs no free
+/// descriptor. Errors: kSystem; then at most one is closed.
 [[nodiscard]] Result<void> close_all_but(std::span<const int> keep);
 
 inline constexpr std::uint64_t kNoFdLimit = ~0ULL;
 struct FdLimit {
-  std::uint64_t soft = 0;  // kNoFdLimit: there is none
+  std::uint64_t soft = 0;  // kNoFdLimit: no limit
   std::uint64_t hard = 0;
 };
 /// How many files this process may have open, now and if it asks for more.
@@ -58,17 +59,16 @@ void yield() noexcept;
 /// tell.
 [[nodiscard]] std::string executable_directory();
 
-/// Starts a program as a child; it inherits stdin, stdout and stderr, and of the other descriptors
-/// those without CLOEXEC and those named in `keep_fds` (same numbers). Its signal mask is empty.
-/// `argv[0]` is searched in PATH if it has no slash. The caller reaps it (try_reap). Errors:
-/// kInvalid (empty argv), kSystem (fork or exec failed; a failed exec leaves no child behind).
+/// Starts a program as a child. It inherits stdin, stdout and stderr, other descriptors without
+/// CLOEXEC, and those named in `keep_fds` (same numbers). Its signal mask is empty. `argv[0]` is
+/// searched in PATH if it has no slash. The caller reaps it (try_reap). Errors: kInvalid (empty
+/// argv), kSystem (fork or exec failed; a failed exec leaves no child behind).
 [[nodiscard]] Result<pid_t> spawn(const std::vector<std::string>& argv,
                                   std::span<const int> keep_fds = {});
 
-/// Starts a program that outlives us: in a session of its own, child of init, never ours to reap,
-/// stdin from /dev/null. stdout and stderr stay as they are: redirecting them is its own job. The
-/// pid is safe to use only while the caller knows by other means that it lives. Otherwise as
-/// spawn().
+/// Starts a program that outlives us: in a session of its own, a child of init that we never reap,
+/// stdin from /dev/null. stdout and stderr stay as they are; the program redirects them itself. Use
+/// the pid only while you know by other means that the program lives. Otherwise as spawn().
 [[nodiscard]] Result<pid_t> spawn_detached(const std::vector<std::string>& argv,
                                            std::span<const int> keep_fds = {});
 

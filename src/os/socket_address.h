@@ -11,8 +11,8 @@
 
 namespace beeline::os {
 
-/// A path as an address of a local socket. The kernel takes 107 bytes; a longer path is said as
-/// /proc/self/fd/N/name, N being its directory, which this object holds open.
+/// A path as an address of a local socket. The kernel takes 107 bytes. A longer path becomes
+/// /proc/self/fd/N/name; N is its directory, which this object holds open.
 class SocketAddress {
  public:
   /// Errors: kInvalid (empty, holds a zero byte, or a last component over 80 bytes in a path over

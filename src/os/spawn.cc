@@ -1,5 +1,5 @@
 // Starting programs (declared in process.h). The new process tells how far it came through a pipe
-// that exec closes: what the parent reads until the end of it is the whole truth.
+// that exec closes. The parent reads it to its end, so it knows the whole truth.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -59,7 +59,7 @@ void reset_signals() noexcept {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // An ignored one would be inherited.
+  // The new program would inherit an ignored signal.
   for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_DFL);
 }
 

@@ -4,8 +4,8 @@
 
 namespace beeline::os {
 
-/// What a system call returns once no signal handler interrupts it any more: makes it again until
-/// then. For calls that fail with -1.
+/// Repeats a system call until no signal handler interrupts it, and returns its result. For calls
+/// that fail with -1.
 template <class Call>
 auto uninterrupted(Call&& call) noexcept {
   for (;;) {

@@ -1,6 +1,6 @@
 #pragma once
-// A segment of another process, mapped read-only after it was checked. Of a link the first part is
-// mapped, and further windows when they are needed.
+// A segment of another process, mapped read-only after it was checked. For a link the first part is
+// mapped, and further windows on demand.
 
 #include <cstdint>
 #include <vector>
@@ -20,22 +20,23 @@ namespace beeline::segment {
   return error.code == ErrorCode::kBadSegment || error.code == ErrorCode::kWrongVersion;
 }
 
-// Why a segment is refused: another layout has other sizes, so its version is the better reason.
+// The reason for refusing a segment. Another layout has other sizes, so a foreign version is the
+// better reason for a wrong size.
 [[nodiscard]] Error refusal(int fd, const shm::SegmentIdentity& promised, Error error);
 
 class Foreign {
  public:
   Foreign() = default;
 
-  // Accepts a segment that was promised to be `promised`: tmpfs, sealed, of the agreed size, its
-  // first `first_bytes` allocated, header as promised and ready. Takes the fd and keeps it, because
-  // only the fd can tell how much is allocated later; what is refused stays with the caller.
-  // Errors: kBadSegment, kWrongVersion (names both layout versions), kSystem.
+  // Accepts a segment if it is as promised: tmpfs, sealed, of the agreed size, its first
+  // `first_bytes` allocated, header as promised and ready. Takes the fd and keeps it, because only
+  // the fd can tell how much is allocated later. On an error the fd stays with the caller. Errors:
+  // kBadSegment, kWrongVersion (names both layout versions), kSystem.
   [[nodiscard]] static Result<Foreign> accept(os::UniqueFd&& fd,
                                               const shm::SegmentIdentity& promised,
                                               std::uint64_t first_bytes);
 
-  // The same of a link that `owner` was said to have made for `peer`.
+  // Accepts a link that `owner` was said to have made for `peer`.
   [[nodiscard]] static Result<Foreign> accept_link(os::UniqueFd&& fd,
                                                    const shm::LinkContract& contract,
                                                    std::uint32_t owner, std::uint32_t peer,
@@ -46,15 +47,15 @@ class Foreign {
   // memory that it has not allocated; kNoMemory, kSystem.
   [[nodiscard]] Result<void> verify(std::uint64_t offset_bytes, std::uint64_t length_bytes);
 
-  // Maps the window of a slab, where it is not mapped, and shows it to the view. REQUIRES: the view
-  // is of this memory. Errors: kNoMemory (address space), kSystem.
+  // Maps the window of a slab if it is not mapped, and shows it to the view. REQUIRES: the view is
+  // of this memory. Errors: kNoMemory (address space), kSystem.
   [[nodiscard]] Result<void> open_window(shm::LinkView& view, std::uint32_t slab);
 
-  // Lets go of the descriptor: nothing more will be verified.
+  // Closes the descriptor: nothing more will be verified.
   void close_fd() { fd_.reset(); }
 
   [[nodiscard]] const std::byte* data() const { return mapping_.data(); }
-  // Bytes from data() on: all of it, or the first part of a link.
+  // Bytes from data() on: the whole segment, or the first part of a link.
   [[nodiscard]] std::uint64_t size() const { return mapping_.size(); }
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] bool valid() const { return mapping_.data() != nullptr; }
@@ -67,7 +68,8 @@ class Foreign {
   static Result<Foreign> accept(os::UniqueFd&& fd, const shm::SegmentIdentity& promised,
                                 std::uint64_t first_bytes, std::uint64_t mapped_bytes,
                                 os::Growth growth);
-  // What is mapped from the start of the range on, and where in it that is; null: nothing.
+  // The mapped part that holds the start of a range, and the offset of the range in it; null: it is
+  // not mapped.
   struct Place {
     const os::Mapping* mapping = nullptr;
     std::uint64_t offset_bytes = 0;

@@ -1,6 +1,5 @@
 #pragma once
-// Names of segments as /proc shows them. Nothing depends on a name but the tools that look for
-// segments.
+// Names of segments as /proc shows them. Only tools that look for segments depend on a name.
 
 #include <string>
 

@@ -50,13 +50,13 @@ Result<void> Owned::open_window(shm::Link& view, std::uint32_t slab) {
   auto mapping = map_window(extent);
   if (!mapping) return tl::unexpected(mapping.error());
   view.show_window(window.number, mapping->data());
-  // SUBTLE: a fork in another thread may read it meanwhile, so it never moves.
+  // SUBTLE: a fork in another thread may read it meanwhile, so the vector must never move.
   if (windows_.empty()) windows_.reserve(shm::kMaxWindows);
   windows_.push_back({extent, std::move(*mapping)});
   return {};
 }
 
-// From the last page of the window before it, or else from the first page of its class.
+// Duplicates the last page of the window before it, or else the first page of its class.
 Result<os::Mapping> Owned::map_window(const os::Extent& extent) const {
   for (const MappedWindow& before : windows_) {
     if (before.extent.offset_bytes + before.extent.length_bytes != extent.offset_bytes) continue;

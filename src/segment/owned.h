@@ -18,28 +18,28 @@ class Owned {
  public:
   Owned() = default;
 
-  // Creates, allocates `first_bytes` from the start, maps and seals. The memory is zero. `name` is
-  // what tools see in /proc. Errors: kNoMemory, kSystem.
+  // Creates, allocates `first_bytes` from the start, maps and seals. The memory is zero. Tools see
+  // `name` in /proc. Errors: kNoMemory, kSystem.
   [[nodiscard]] static Result<Owned> create(const std::string& name, std::uint64_t size_bytes,
                                             std::uint64_t first_bytes);
 
-  // The same of a link: the file is as long as its first extent and grows, its first part is
-  // mapped. Errors: kNoMemory, kSystem.
+  // Creates a link: the file is as long as its first extent and grows; its first part is mapped.
+  // Errors: kNoMemory, kSystem.
   [[nodiscard]] static Result<Owned> create_link(const std::string& name,
                                                  const shm::LinkLayout& layout);
 
   // Adds memory; widened to whole pages. Errors: kNoMemory; then nothing has changed.
   [[nodiscard]] Result<void> allocate(std::uint64_t offset_bytes, std::uint64_t length_bytes) const;
 
-  // Maps the window of a slab, where it is not mapped, and shows it to the view. REQUIRES: the view
-  // is of this memory. Errors: kNoMemory (address space), kSystem.
+  // Maps the window of a slab if it is not mapped, and shows it to the view. REQUIRES: the view is
+  // of this memory. Errors: kNoMemory (address space), kSystem.
   [[nodiscard]] Result<void> open_window(shm::Link& view, std::uint32_t slab);
 
   // See os::Mapping.
   void hold_addresses_in_child() const noexcept;
 
   [[nodiscard]] std::byte* data() const { return mapping_.data(); }
-  // Bytes from data() on: all of it, or the first part of a link.
+  // Bytes from data() on: the whole segment, or the first part of a link.
   [[nodiscard]] std::uint64_t size() const { return parts_.front().length_bytes; }
   [[nodiscard]] int fd() const { return fd_.get(); }
 
@@ -58,9 +58,9 @@ class Owned {
 
   os::UniqueFd fd_;
   os::Mapping mapping_;
-  // What lies in it one behind the other. Behind the first part of a link follows the first page of
-  // each class of slabs: no new writable mapping can be made once it is sealed, but these can be
-  // duplicated.
+  // The parts of the file in this mapping, one behind the other. After the first part of a link
+  // comes the first page of each class of slabs: a sealed file takes no new writable mapping, but
+  // these pages can be duplicated.
   std::vector<os::Extent> parts_{1};
   os::Growth growth_ = os::Growth::kNone;
   std::vector<MappedWindow> windows_;

@@ -21,25 +21,26 @@ namespace beeline::wake {
 
 inline constexpr int kRingTries = 64;
 inline constexpr std::int64_t kRingNs = 2'000'000;  // as long as the short block
-// A sleep on the eventfd that goes on for so long after we have rung is rung again: its owner waits
-// for a CPU, or somebody has stolen the ring. One on the futex ends by itself before that.
+// Ring a sleep on the eventfd again if it still goes on after this time: the sleeper waits for a
+// CPU, or another process has stolen the ring. A sleep on the futex ends by itself before that.
 inline constexpr std::int64_t kAgainNs = 10'000'000;
 
-// Where one life of an agent is rung. Not owned. An empty bell rings nobody.
+// The place to ring one life of an agent. Not owned. An empty bell rings no agent.
 struct Bell {
   const shm::StatusPage* page = nullptr;
-  int event_fd = -1;         // ours to ring it with, -1 if unknown
-  std::uint64_t rung = 0;    // the sleep that we have ended, as its word named it
-  std::int64_t rung_ns = 0;  // when
+  int event_fd = -1;         // the eventfd that we ring it with, -1 if unknown
+  std::uint64_t rung = 0;    // the status word of the sleep that we have ended
+  std::int64_t rung_ns = 0;  // the time at which we rang
 };
 
-// What is left of ring() where somebody sleeps: kept out of the sends to those who do not.
+// The rest of ring() for a receiver that sleeps; kept apart so that a send to one that is awake
+// stays short.
 //
-// SUBTLE: nobody but the owner writes the word that the kernel compares, so a futex wake finds the
-// owner only if it is already in the kernel. While the word stays as it was and the wake found
-// nobody, we yield and try again; after kRingTries the short block on the futex bounds the delay,
-// and after kRingNs as well: a yield takes as long as others want the CPU, and the sleeper may be
-// stopped, killed, or waiting for us.
+// SUBTLE: only the sleeper writes the word that the kernel compares, so a futex wake finds the
+// sleeper only once it is in the kernel. While the word is unchanged and the wake found no sleeper,
+// we yield and try again. We stop after kRingTries, or after kRingNs: a yield lasts as long as
+// other threads want the CPU, and the sleeper may be stopped, killed, or waiting for us. Stopping
+// is safe because the block on the futex is short.
 [[gnu::noinline]] inline void end_sleep(Bell& bell, std::uint64_t word, std::int64_t now_ns) {
   const auto& sleep = bell.page->sleep;
   bell.rung_ns = now_ns;
@@ -62,14 +63,15 @@ struct Bell {
   }
 }
 
-// Wakes whoever sleeps behind the bell. REQUIRES: what it is to see is published and a full fence
-// lies behind it. `now_ns` is the coarse clock now. Returns true where it found somebody in a sleep
-// that this bell has not ended, or ended kAgainNs ago in vain.
+// Wakes the agent behind the bell if it sleeps. REQUIRES: the caller has published everything that
+// the agent is to see, and made a full fence after that. `now_ns` is the coarse clock now. Returns
+// true if the agent was in a sleep that this bell has not ended, or ended kAgainNs ago in vain.
 //
-// SUBTLE: but for thieves a sleep is ended once. Whoever was rung says that it sleeps until it gets
-// its CPU, and that may take as long as it takes to fill a lane. To sleep again it stores the next
-// number, fences and looks at everything; whoever saw the number before that has its own fence
-// before that one, so the look finds what it has published. The same ends a ring that finds nobody.
+// SUBTLE: ring each sleep at most once (a stolen wake-up is retried after kAgainNs). A woken agent
+// still reads as asleep until the scheduler runs it, which may take as long as filling a lane. Not
+// ringing again is safe: before it sleeps again it stores the next sleep number, fences and checks
+// everything once more. A sender that read the old number has fenced before that fence, so the
+// check finds what it published. The same argument covers a ring that finds no sleeper.
 inline bool ring(Bell& bell, std::int64_t now_ns) {
   if (bell.page == nullptr) return false;
   const std::uint64_t word = bell.page->sleep.relaxed_load();
@@ -81,10 +83,10 @@ inline bool ring(Bell& bell, std::int64_t now_ns) {
   return true;
 }
 
-// The same for whoever has just sent a packet to the owner, or stored what the owner looks at.
+// For a caller that has just sent a packet to the agent, or stored a word that it looks at.
 inline bool fence_and_ring(const shm::StatusPage& status, int event_fd) {
-  // SYNC(fence.full): what we sent or stored is visible before we look whether it sleeps; pairs
-  // with the fence of the sleeper.
+  // SYNC(fence.full): the packet or the word is visible before we look whether the agent sleeps;
+  // pairs with the fence of the sleeper.
   shm::full_fence();
   Bell bell{&status, event_fd};
   return ring(bell, 0);  // it has rung no sleep yet

@@ -74,7 +74,7 @@ void BellSet::drain() const {
     os::drain_event(own_.get());
     return;
   }
-  // What does not fit makes the next wait end at once.
+  // A descriptor that does not fit makes the next wait end at once.
   std::array<int, 32> ready{};
   const std::size_t count = os::ready_in_joint(joint_.get(), ready);
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,10 +1,10 @@
 #pragma once
 // The eventfds that wake an agent: its own, and one for each life of a peer of another user.
 //
-// Whoever holds an eventfd can take the rings of all others out of it. So the own one is handed
-// only to those who may trace this process anyway (peers of the same user, the user of the hive,
-// root); any other peer gets one that the coordinator has made for the two of us, and can steal
-// nothing but its own rings. All of them lie in one joint descriptor.
+// A process that holds an eventfd can take the rings of all others out of it. So the agent's own
+// eventfd goes only to processes that may trace this process anyway (peers of the same user, the
+// user of the hive, root). Every other peer gets one that the coordinator has made for this pair,
+// so it can steal only its own rings. All eventfds lie in one joint descriptor.
 
 #include <cstdint>
 #include <map>
@@ -24,31 +24,33 @@ class BellSet {
 
   // The own eventfd, -1 in an empty set.
   [[nodiscard]] int own() const { return own_.get(); }
-  // Readable when somebody has rung, whoever is added later: for those who wait outside.
+  // Readable when a peer has rung, also one that is added later: for a user that waits outside of
+  // the library.
   [[nodiscard]] int joint() const { return joint_.get(); }
-  // The same for a wait that begins now.
+  // The descriptor for a wait that begins now.
   [[nodiscard]] int fd() const {
     return has_foreign() || !guests_.empty() ? joint_.get() : own_.get();
   }
-  // Peers of other users can ring us, and know our status page: no futex of ours is safe.
+  // True if peers of other users can ring us. They know our status page, so no futex of ours is
+  // safe.
   [[nodiscard]] bool has_foreign() const { return !foreign_.empty(); }
 
-  // A life of a peer of another user rings with this. One that is known stays as it is.
+  // Adds the eventfd of a life of a peer of another user. Does nothing if that life is known.
   void add(std::uint64_t incarnation, os::UniqueFd event);
-  // Puts into the joint what could not be added to it for lack of memory. False while something is
+  // Adds to the joint each eventfd that could not be added for lack of memory. False while one is
   // left: that peer's rings are not heard.
   bool complete();
   // Closes the eventfd of a life.
   void forget(std::uint64_t incarnation);
-  // Watches something else too, which is not owned. Errors: kSystem.
+  // Watches another descriptor too, which is not owned. Errors: kSystem.
   [[nodiscard]] Result<void> watch(int fd);
-  // The same for as long as one wait lasts, which ends when it is readable; nothing is read from
-  // it.
+  // Watches another descriptor during one wait; the wait ends when it is readable. Reads nothing
+  // from it.
   [[nodiscard]] Result<void> invite(int fd);
   void dismiss(int fd);
 
   void signal_self() const;
-  // Takes the rings out of them.
+  // Takes the rings out of the eventfds.
   void drain() const;
 
  private:

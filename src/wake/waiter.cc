@@ -43,7 +43,7 @@ void Waiter::say_asleep(shm::Sleep how) {
       shm::is_mutant(shm::Mutant::kSleepNotNumbered) ? 0 : own_->sleep.relaxed_load();
   own_->sleep.relaxed_store(shm::next_sleep(before, how));
   // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
-  // `sleep`. Without it the last look may be done before anybody can see that we sleep. Whoever
+  // `sleep`. Without it the last look may come before a waker can see that we sleep. A waker that
   // still sees the sleep before this one, for which it has rung us, has published before our look.
   if (!shm::is_mutant(shm::Mutant::kSleepFenceMissing)) {
     shm::full_fence();

@@ -4,11 +4,12 @@
 //   glances ... look ... spin (bounded, adaptive) ... say that we sleep ... full fence ...
 //   last look ... block
 //
-// Two ways to block, said in the status word: a futex on the own status page, or the own eventfds,
-// which a user may also wait on outside of the library. The futex is the faster one and forgets a
-// ring that came between the last look and the kernel; so the first block of a wait is short (2 ms)
-// and on the futex, and all later ones are on the eventfds, which remember. A peer of another user
-// could move a sleeper from its futex to one of its own: who has such a peer does not use it.
+// The status word says which of two ways to block is in use: a futex on the own status page, or the
+// own eventfds, which a user may also wait on outside of the library. The futex is faster, but it
+// forgets a ring that comes between the last look and the kernel. So the first block of a wait is
+// on the futex and short (2 ms), and all later ones are on the eventfds, which remember. A peer of
+// another user could move a sleeper from our futex to one of its own, so an agent with such a peer
+// uses no futex.
 
 #include <chrono>
 #include <cstdint>
@@ -26,13 +27,13 @@ struct WaitPolicy {
   bool short_first_wait = true;  // off only in tests, which would not see a missing fence otherwise
 };
 
-// Of whoever has no cheaper way to look.
+// For callers that have no cheaper way to look.
 struct Always {
   bool operator()() const { return true; }
 };
 
-// A nap of a thread that has no status page of its own, while it waits for space. Longer with each
-// round, 1 ms at most.
+// Naps while waiting for space, in a thread that has no status page of its own. Naps get longer
+// with each round, up to 1 ms.
 void nap(int round);
 
 class Waiter {
@@ -41,7 +42,7 @@ class Waiter {
   Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& policy);
 
   // Waits until `look()` is true (returns true) or the deadline has passed (returns false). `look`
-  // is cheap: lanes only. `last_look` is asked after the fence before each block and includes
+  // is cheap: lanes only. `last_look` is called after the fence before each block and covers
   // everything that rings this agent. `longest_ns()` bounds one block. `deadline_ns` is
   // CLOCK_MONOTONIC. `glance` is cheaper than `look`: while it is false a spin looks only now and
   // then.
@@ -64,9 +65,9 @@ class Waiter {
     }
   }
 
-  // What comes at once, before a wait reads any clock: the first of a few glances that sees
-  // something is followed by a look. False: nothing was seen, or this agent does not spin, or the
-  // look has not found what it wants.
+  // Catches a message that comes at once, before a wait reads any clock: glances a few times and
+  // looks after the first glance that sees something. False: no glance saw anything, this agent
+  // does not spin, or the look did not find its message.
   template <typename Look, typename Glance>
   [[nodiscard]] bool glimpse(Look&& look, Glance&& glance) {
     if (!spins()) return false;
@@ -81,19 +82,18 @@ class Waiter {
     }
     return false;
   }
-  // Waits may spin.
+  // True if waits may spin.
   [[nodiscard]] bool spins() const { return policy_.spin_ns != 0; }
-  // A moment in which another look would find nothing new.
+  // Pauses for a moment in which another look would find nothing new.
   static void pause();
 
-  // From now on the eventfds are signalled instead of the futex, between calls into the library
-  // too.
+  // From now on peers signal the eventfds instead of the futex, between calls into the library too.
   void use_events() { events_ = true; }
   [[nodiscard]] bool uses_events() const { return events_; }
 
-  // Event mode: says "asleep" while the user waits on the fd outside. The caller looks once more
-  // afterwards and calls signal_self() if there is something. What rang before is over then, and
-  // until then the fd stays readable: who was woken loses no time with it.
+  // Event mode: says "asleep" while the user waits on the fd outside. Earlier rings are taken out
+  // here. Until this call the fd stays readable, so a woken user loses no time. The caller looks
+  // once more afterwards and calls signal_self() if there is something.
   void fall_asleep() {
     drain_events();
     say_asleep(shm::Sleep::kEvent);
@@ -122,8 +122,8 @@ class Waiter {
     return found;
   }
 
-  // Looks where a glance says so. An eager one does not pause between glances: a pause may cost as
-  // much as a cache-line transfer.
+  // Glances, and looks after a glance that sees something. An eager stare does not pause between
+  // glances: a pause may cost as much as a cache-line transfer.
   template <typename Look, typename Glance>
   static bool stare(Look&& look, Glance&& glance, bool eager) {
     for (int i = 0; i < kGlances; ++i) {
@@ -137,9 +137,9 @@ class Waiter {
     }
     return false;
   }
-  // Until what was loaded has come. SUBTLE: the CPU would run ahead into the glances that follow,
-  // and when the line changes throw away all that it has done since: on the way of each message
-  // that somebody spins for.
+  // Waits until all loads are done.
+  // SUBTLE: without it the CPU would run ahead into the next glances and throw away that work when
+  // the line changes, in the critical path of each message that a receiver spins for.
   static void await_loads() {
 #if defined(__x86_64__)
     __builtin_ia32_lfence();
