@@ -12,8 +12,8 @@
 namespace beeline::control {
 namespace {
 
-// One for everybody who may live, and as many again by half that the dead left unread. A new life
-// of the reader has a row for each and is told of all at once.
+// One link for each agent that may live, and half as many again for links that the dead left
+// unread. A new life of the reader has a row for each and is told of all at once.
 constexpr std::size_t kMaxLinksToAgent = shm::kMaxAgents + shm::kMaxAgents / 2;
 static_assert(kMaxLinksToAgent < shm::kMaxRows);
 
@@ -58,14 +58,13 @@ std::string raise_the_limit() {
       kMakeRoom, descriptor_limit());
 }
 
-/// Descriptors that are kept back for the next lives of agents: until one has taken over both are
-/// held.
+/// Descriptors kept back for the next lives of agents: during a hand-over both lives hold theirs.
 std::size_t room_to_return() {
   return std::min(room_for_all() / kPart, kMostReturning * kFdsOfAgent);
 }
 
-/// The descriptors that the keeper holds, or will hold as soon as those agents have given theirs
-/// that are about to begin.
+/// The descriptors that the keeper holds, or will hold as soon as starting agents have provided
+/// theirs.
 std::size_t descriptors_used(Hive& hive) {
   return std::max(hive.keeper.held(), hive.registry.shares().used(Resource::kDescriptors));
 }
@@ -112,7 +111,7 @@ Result<void> admit_link(Hive& hive, const Agent& owner, Pid reader) {
                      fmt::format("let {} run and receive, or send from agents that stay", name)};
   if (auto admitted = admit(to_reader, unread, claim); !admitted) return admitted;
 
-  // Links leave a part to the agents that come to read them, and agents some to links.
+  // Links leave a part to the agents that come to read them, and agents leave some to links.
   Stock descriptors;
   descriptors.total = room_for_links();
   if (hive.registry.link_count() < room_for_all() / 8) {

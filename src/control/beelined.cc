@@ -70,7 +70,7 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-/// Tells those who started us how it went, once.
+/// Tells the processes that started us how the start went, once.
 class Reporter {
  public:
   void add(int fd) {
@@ -156,8 +156,8 @@ int run_in_foreground(const Options& options, const control::HivePaths& paths) {
   return exit_code(kept.error());
 }
 
-/// Cuts all ties to whoever started us but the two descriptors of the reporter. Errors: kSystem;
-/// who keeps what its starter holds keeps it for as long as the hive lives.
+/// Cuts all ties to our starter except the two descriptors of the reporter. Errors: kSystem; a tie
+/// that is left would last as long as the hive.
 Result<void> cut_ties(int ready_fd, int report_fd) {
   const std::array<int, 2> reporters{ready_fd, report_fd};
   if (auto closed = os::close_all_but(reporters); !closed) return closed;
@@ -176,13 +176,13 @@ int run_daemon(const Options& options, const control::HivePaths& paths, int repo
   reporter.add(report_fd);
   reporter.add(options.ready_fd);
   auto kept = cut_ties(options.ready_fd, report_fd);
-  os::give_up_inheritance();  // a hive serves all, not those alone who were first
+  os::give_up_inheritance();  // a hive serves all agents, not only those of its starter
   if (kept) kept = keep_hive(options, paths, reporter);
   if (!kept) reporter.failed(kept.error());
   return kept ? kExitOk : exit_code(kept.error());
 }
 
-/// Waits for the daemon's word and passes it on to people.
+/// Waits for the daemon's word and shows it to the user.
 int await_daemon(const Options& options, int fd) {
   std::string report;
   std::array<char, 1024> bytes{};
@@ -255,7 +255,8 @@ int run(int argc, char** argv) {
   }
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // a log at the limit of file sizes takes nothing, and ends nobody
+  std::signal(SIGXFSZ, SIG_IGN);  // a log at the limit of file sizes takes nothing, and kills no
+                                  // process
   (void)os::raise_fd_limit();
   const auto paths = control::find_hive(options.hive);
   if (!paths) {

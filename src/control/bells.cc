@@ -9,14 +9,14 @@
 namespace beeline::control {
 namespace {
 
-/// What `ringer` signals to wake `rung`.
+/// The eventfd that `ringer` signals to wake `rung`.
 Result<SharedFd> bell_of(Hive& hive, const Life& ringer, const Life& rung) {
   if (!is_foreign(ringer, rung)) return rung.event;
   const BellKey key{ringer.incarnation, rung.incarnation};
   if (SharedFd known = hive.registry.bell(key)) return known;
   auto made = os::create_event_fd();
   if (!made) return tl::unexpected(std::move(made.error()));
-  // Before anybody has it: a new coordinator must not make another one for the same two.
+  // Keep it before handing it out: a new coordinator must not make another one for the same pair.
   const int fd = made->get();
   if (auto kept = hive.keeper.keep(bell_key(key), build(key), {&fd, 1}); !kept) {
     return tl::unexpected(std::move(kept.error()));

@@ -20,9 +20,9 @@
 namespace beeline::control {
 namespace {
 
-// Packets. What else has come waits in the socket, and its descriptors take no room of ours.
+// Packets read in one call. Others wait in the socket; their descriptors take no room of ours.
 constexpr std::size_t kMostCollected = 8;
-constexpr std::chrono::milliseconds kLongestWait{500};  // of those for one answer
+constexpr std::chrono::milliseconds kLongestWait{500};  // how long one look for one answer may take
 
 template <class... Ts>
 struct Overload : Ts... {
@@ -31,7 +31,7 @@ struct Overload : Ts... {
 template <class... Ts>
 Overload(Ts...) -> Overload<Ts...>;
 
-/// The answer as the type that the request calls for.
+/// The answer as the type that belongs to the request.
 template <class T>
 Result<T> typed(RawAnswer& raw) {
   if (auto* answer = std::get_if<T>(&raw.answer)) return std::move(*answer);
@@ -44,7 +44,7 @@ Result<T> typed(Result<RawAnswer> raw) {
   return typed<T>(*raw);
 }
 
-/// Instead of an answer whose descriptors could not be received.
+/// Replaces an answer with descriptors that could not be received.
 ErrorAnswer no_room_for_fds() {
   return {ErrorCode::kSystem,
           "this process can open no more files: close some, or raise its limit (ulimit -n)"};
@@ -95,7 +95,7 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
     if (!socket) return tl::unexpected(std::move(socket.error()));
     const std::string question = build(StatusRequest{}, next_seq_++);
     auto sent = socket->send(question, {}, patience);
-    // A coordinator that refuses us closes at once, and says why before.
+    // A coordinator that refuses us says why and closes at once.
     if (!sent && sent.error().code != ErrorCode::kClosed) {
       return tl::unexpected(std::move(sent.error()));
     }
@@ -117,12 +117,12 @@ Result<bool> Client::try_reconnect(std::chrono::nanoseconds patience) {
   return broken({ErrorCode::kClosed, 0, "the coordinator has answered with an announcement"});
 }
 
-// Whatever broke the connection: what the coordinator has told is not told again. But for links: of
-// one that did not arrive whole we are told when we register again.
+// Keeps announcements that arrived before the connection broke: the coordinator repeats none of
+// them but links, when we register again.
 void Client::keep_what_arrived() {
   while (socket_.valid()) {
     auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
-    if (!packet && packet.error().code == ErrorCode::kProtocol) continue;  // it was taken
+    if (!packet && packet.error().code == ErrorCode::kProtocol) continue;  // the packet was taken
     if (!packet || !*packet) return;
     auto parsed = parse_from_coordinator((*packet)->text);
     auto* announced = parsed ? std::get_if<AnnouncedValue>(&*parsed) : nullptr;
@@ -132,7 +132,7 @@ void Client::keep_what_arrived() {
   }
 }
 
-// What it sends after our last look the coordinator must not count as told.
+// Packets after our last look must fail, so that the coordinator does not count them as told.
 void Client::hang_up() {
   socket_.refuse_more();
   keep_what_arrived();
@@ -175,8 +175,8 @@ Result<RawAnswer> Client::request(const Request& request, std::span<const int> f
   return wait_for_answer(*seq, options_.deadline - taken);
 }
 
-// SUBTLE: a wait counts for no longer than it was meant to be, and none is long. Where the whole
-// machine stood still, the coordinator had no time to answer either.
+// SUBTLE: each short wait counts for no longer than its intended length. While the whole machine
+// stood still, the coordinator had no time to answer either.
 Result<RawAnswer> Client::wait_for_answer(std::uint64_t seq, std::chrono::nanoseconds left) {
   for (;;) {
     auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
@@ -210,7 +210,7 @@ Error Client::no_answer() const {
                : "it has not read the question: it is stopped, busy with others, or has no CPU")};
 }
 
-/// The coordinator's own words, where it dropped us.
+/// The coordinator's own words, if it dropped us.
 Error Client::why_closed(Error error) const {
   if (announcements_.empty()) return error;
   const auto* dropped = std::get_if<DroppedAnnouncement>(&announcements_.back());
@@ -221,7 +221,7 @@ Result<std::optional<RawAnswer>> Client::sort(os::Packet packet, std::uint64_t s
   auto parsed = parse_from_coordinator(packet.text);
   if (!parsed) return broken(std::move(parsed.error()));
   if (auto* answer = std::get_if<IncomingAnswer>(&*parsed)) {
-    // An older answer belongs to a call that nobody waits for.
+    // An older answer belongs to a call that no longer waits.
     if (answer->seq != seq) return std::optional<RawAnswer>();
     if (packet.lost_fds) return std::optional<RawAnswer>(RawAnswer{no_room_for_fds(), {}});
     return std::optional<RawAnswer>(RawAnswer{std::move(answer->answer), std::move(packet.fds)});
@@ -280,7 +280,7 @@ bool Client::collect() {
 
 std::optional<Announcement> Client::try_next() {
   const std::lock_guard lock(*mutex_);
-  // Late answers, which nobody waits for, may lie before the next announcement.
+  // Late answers, which no call waits for, may lie before the next announcement.
   while (announcements_.empty() && collect()) {
   }
   if (announcements_.empty()) return std::nullopt;
@@ -477,7 +477,7 @@ pid_t Client::keeper_pid() const {
 
 Result<void> Client::down() {
   const std::int64_t end_ns = os::monotonic_ns() + options_.deadline.count();
-  // For a connected socket the peer is whoever called listen(): the keeper, which ends last.
+  // The peer of a connected socket called listen(): it is the keeper, which ends last.
   auto keeper = socket_.peer_identity();
   if (keeper && !keeper->pidfd.valid()) {
     if (auto pidfd = os::open_pidfd(keeper->pid)) keeper->pidfd = std::move(*pidfd);

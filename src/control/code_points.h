@@ -15,11 +15,11 @@ struct CodePoint {
 /// U+10FFFF. REQUIRES: `text` is not empty.
 [[nodiscard]] std::optional<CodePoint> first_code_point(std::string_view text);
 
-/// Whether a terminal or an editor obeys the character, or shows nothing of it: control characters
+/// True if a terminal or an editor obeys the character, or shows nothing of it: control characters
 /// of both sets, line separators, marks of direction and formatting.
 [[nodiscard]] bool is_steering(char32_t code);
 
-/// Whether people see the character, and see it as itself: it may stand in a name.
+/// True if people see the character, and see it as itself: it may stand in a name.
 [[nodiscard]] bool is_visible(char32_t code);
 
 }  // namespace beeline::control

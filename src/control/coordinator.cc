@@ -24,14 +24,14 @@ std::uint64_t old_epoch(const KeptTable& table) {
   return mapping ? shm::DirectoryView(mapping->data()).epoch() : 0;
 }
 
-/// Restores the hive and serves. Errors: why it cannot.
+/// Restores the hive and serves. Errors: the reason why it cannot.
 Result<int> serve(HiveFacts facts, const CoordinatorOptions& options, os::PacketSocket listener,
                   KeeperClient& keeper, Log& log, KeptTable table) {
   keeper.know(table);
   auto server = Server::create(listener, keeper, log, {options.peer_pidfd});
   if (!server) return tl::unexpected(std::move(server.error()));
   const auto kept_pids = static_cast<Pid>(kept_number(table, kPidsKey));
-  // The table of a keeper says all that the file does.
+  // The table of a keeper knows everything that the file does.
   auto state = StateFile::open(facts.paths.state, kept_pids, kept_pids != 0);
   if (!state) return tl::unexpected(std::move(state.error()));
   state->report(log);

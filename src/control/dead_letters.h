@@ -16,9 +16,9 @@ inline constexpr std::size_t kMaxKeptLetters = 10'000;
 inline constexpr std::size_t kMaxKeptLetterBytes = 64U << 20;
 inline constexpr std::size_t kMaxLetterPayload = 64U << 10;  ///< beyond it the payload is cut
 
-/// A message that was accepted and that nobody will take any more.
+/// A message that was accepted but that no agent will take any more.
 struct DeadLetter {
-  std::uint64_t number = 0;  // in the order in which they came; given by DeadLetters
+  std::uint64_t number = 0;  // its place in the order of arrival; given by DeadLetters
   Pid from = kNoPid;
   Pid to = kNoPid;
   std::string to_name;
@@ -31,8 +31,8 @@ struct DeadLetter {
   std::string payload;  // at most kMaxLetterPayload; header.length is the true length
 };
 
-/// The letters of agents that ended for good. Bounded: the oldest are let go and counted. They live
-/// as long as the coordinator; the count survives it. Not thread safe.
+/// The letters of agents that ended for good. Bounded: the oldest are dropped and counted. The
+/// letters live as long as the coordinator; the count survives it. Not thread safe.
 class DeadLetters {
  public:
   void add(DeadLetter letter) {
@@ -53,7 +53,7 @@ class DeadLetters {
     return found == letters_.end() ? nullptr : &*found;
   }
 
-  /// Lets letters go: of one message, or all with `id` 0; for one agent, or for any with `to` 0.
+  /// Drops letters: of one message, or all with `id` 0; for one agent, or for any with `to` 0.
   /// Returns how many.
   std::size_t purge(std::uint64_t id, Pid to) {
     return std::erase_if(letters_, [&](const DeadLetter& letter) {
@@ -64,7 +64,7 @@ class DeadLetters {
     });
   }
 
-  /// Counts letters that an earlier coordinator took over: so many of them are known of.
+  /// Counts letters that earlier coordinators took over; `total` is the known number of them.
   void restore_total(std::uint64_t total) noexcept { total_ = std::max(total_, total); }
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }

@@ -13,12 +13,12 @@ namespace {
 
 constexpr std::size_t kMaxTombstones = 256;
 constexpr std::size_t kMaxUntold = 256;  // of one parent; the newest are kept
-// The dead of whom a parent was not told hold no place, so the number of those who live does not
-// bound them.
+// Dead agents with parents that were not told hold no place, so the number of living agents does
+// not bound them.
 constexpr std::size_t kMaxUntoldOfAll = 4096;
 constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
-/// The parent was told of the oldest death that waits for it, or never will be.
+/// Removes the oldest death from a parent's queue: the parent was told of it, or never will be.
 void settle_oldest(Hive& hive, Agent& parent) {
   const DiedAnnouncement died = std::move(parent.untold.front());
   parent.untold.pop_front();
@@ -38,7 +38,8 @@ void give_up_oldest(Hive& hive, Agent& parent) {
   settle_oldest(hive, parent);
 }
 
-/// Who lets most deaths wait: whoever does not read takes the room of nobody else.
+/// The parent with the most untold deaths: a parent that does not read must not take room from
+/// others.
 Agent& fullest_parent(Hive& hive) {
   auto& agents = hive.registry.agents();
   const auto fewer = [](const auto& a, const auto& b) {
@@ -55,7 +56,7 @@ void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
   tell_deaths(hive, *parent);
 }
 
-/// A life that was never ready: it had published nothing, so its links hold nothing.
+/// Drops a life that was never ready: it had published nothing, so its links hold nothing.
 void discard_successor(Hive& hive, Agent& agent) {
   const std::uint64_t incarnation = agent.successor->incarnation;
   for (const LinkEntry* link : hive.registry.links_of(agent.pid)) {
@@ -65,14 +66,15 @@ void discard_successor(Hive& hive, Agent& agent) {
   if (agent.current) {
     hive.drop_life(agent.pid, incarnation);
   } else {
-    // Somebody may have sent to it already: its record stays, or a restarted coordinator would
+    // Another agent may have sent to it already. Its record stays, or a restarted coordinator would
     // know the links to it without knowing it.
     agent.placeholder = incarnation;
     hive.note_agent(agent);
   }
 }
 
-/// Links of the dead cost no place. Children do: their records name their parent's.
+/// Frees the place of a dead agent unless it has children: their records name its place. Links of
+/// the dead need no place.
 void give_up_place_of_the_dead(Hive& hive, Agent& agent) {
   if (hive.tree.children(agent.pid).empty()) hive.give_up_place(agent);
 }
@@ -90,7 +92,8 @@ void forget(Hive& hive, Pid pid) {
     }
   }
   if (!children.empty()) hive.publish_records();
-  // Only now: until the orphans' records name their new parent a new coordinator needs this one.
+  // Only now: until the orphans' records name their new parent, a new coordinator needs this
+  // record.
   hive.drop_life(pid, agent->current ? agent->committed() : agent->placeholder);
   hive.give_up_place(*agent);
   hive.registry.remove_agent(pid);
@@ -131,7 +134,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   drop_bells(hive, incarnation);
 
   const bool final = agent.temporary;
-  // Before the record: whoever dies over it leaves it to the next coordinator to tell.
+  // Before the record is kept: if this coordinator dies over it, the next one tells the parent.
   const bool to_tell = was_current || final;
   if (to_tell && parent_to_tell(hive, agent.pid) != nullptr) {
     agent.untold_ends.push_back(incarnation);
@@ -153,7 +156,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   }
   hive.gate.settle_agent(hive.log, who, os::monotonic_ns());
   if (to_tell) tell_parent(hive, agent, incarnation);
-  // It may have died between publish and wake, and its senders may wait for space.
+  // The agent may have died between publish and wake, and its senders may wait for space.
   hive.ring_peers(agent.pid);
 }
 
@@ -171,7 +174,7 @@ void bury(Hive& hive, Pid pid, std::uint64_t incarnation) {
 
 void tell_deaths(Hive& hive, Agent& agent) {
   if (!agent.current || agent.current->session == 0) return;
-  // One that waited in a queue of ours would end with us.
+  // send_now(), because a packet that waits in a queue of ours would end with us.
   bool told = false;
   while (!agent.untold.empty()) {
     const AnnouncedValue next(agent.untold.front());
@@ -188,7 +191,8 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
   if (life == nullptr || life->ended || life->session != session) return;
   life->session = 0;
   await_resume(hive, pid, *life);
-  // A keeper that is behind is not told: what comes and goes at will would wait for it without end.
+  // A keeper that is behind is not told, because connections that break and return at will would
+  // fill its queue without end.
   if (hive.keeper.is_settled()) {
     life->told_lost = true;
     hive.note_life(*agent, *life);
@@ -198,7 +202,7 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
 
 void await_resume(Hive& hive, Pid pid, Life& life) {
   life.fence_at_ns = hive.listened_ns + kFenceNs;
-  // It may have lost one before, and come back, in this turn.
+  // The life may have lost another connection, and come back, in this turn.
   std::erase_if(hive.fences, [&](const Fence& fence) {
     return fence.pid == pid && fence.incarnation == life.incarnation;
   });
@@ -216,10 +220,10 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
     Agent* agent = hive.registry.agent(fence.pid);
     Life* life = agent == nullptr ? nullptr : agent->life(fence.incarnation);
     if (life == nullptr || life->ended || life->fence_at_ns == 0) continue;
-    // It may be among those who wait to be heard; for ever it cannot be.
+    // Its packets may still wait to be heard; a second kFenceNs is the limit of that wait.
     const std::int64_t due_ns = life->fence_at_ns + (hive.all_heard ? 0 : kFenceNs);
     if (due_ns > hive.listened_ns) {
-      // Sooner than a turn counts: one that waits so long counts whole.
+      // Half a turn's limit: a longer sleep would not count in full.
       earlier(now_ns + std::min(due_ns - hive.listened_ns, kMostPerTurnNs / 2));
       hive.fences.push_back(fence);
       continue;
@@ -247,16 +251,16 @@ void finish_death(Hive& hive, Pid pid) {
   std::vector<Pid> senders;
   for (const LinkEntry* link : hive.registry.links_to(pid)) senders.push_back(link->owner);
   if (agent->current) {
-    // Only the number is needed now.
+    // Only its number is needed now.
     auto ended = std::make_unique<Life>();
     ended->incarnation = agent->current->incarnation;
     ended->ready = true;
     ended->ended = true;
     agent->current = std::move(ended);
   }
-  // First and at once: a coordinator that comes after us either reads it again, with all that it
-  // takes for that, or not at all, and counts its letters once. The record stays as long as
-  // somebody may ask for it: readers of its links, children, tools.
+  // First and at once, so that a coordinator that comes after us either reads the whole agent again
+  // or not at all, and counts its letters once. The record stays as long as a reader of its links,
+  // a child or a tool may ask for the agent.
   agent->letters_then = hive.dead_letters.total();
   hive.note_agent(*agent);
   drop_needless_links(hive, pid);
@@ -268,7 +272,7 @@ void finish_death(Hive& hive, Pid pid) {
 
 void forget_if_done(Hive& hive, Pid pid) {
   const Agent* agent = hive.registry.agent(pid);
-  // Without its record a new coordinator could not tell its parent of it.
+  // Without its record a new coordinator could not tell its parent of its end.
   if (agent == nullptr || !agent->taken_over || !agent->untold_ends.empty()) return;
   const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
                                   [&](const Tombstone& stone) { return stone.pid == pid; });

@@ -115,9 +115,9 @@ void DirectorySegment::set_word(std::uint32_t index, shm::AgentWord word) {
   writer_->set_word(index, word);
 }
 
-// relaxed: nobody else writes it.
-// SYNC(directory.packets): release, pairs with News. Who sees the count before it reads its socket
-// finds there all packets that were counted as taken.
+// relaxed: no other process writes it.
+// SYNC(directory.packets): release, pairs with News. An agent that sees the count before it reads
+// its socket finds there all packets that were counted as taken.
 void DirectorySegment::count_due(std::uint32_t index) {
   auto& due = writer_->packets(index).due;
   due.publish(due.relaxed_load() + 1);

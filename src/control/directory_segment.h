@@ -20,10 +20,10 @@ class DirectorySegment {
   [[nodiscard]] static Result<DirectorySegment> create(const std::string& hive, std::uint64_t epoch,
                                                        std::uint64_t max_payload_bytes);
 
-  /// A place that is free, and in which no life from this incarnation on was named. One that was
-  /// given back is used again only after it rested for a while or when there is no other, so that
-  /// an agent that looks rarely does not mistake its tenant; it must compare the pid of the record
-  /// all the same. Errors: kFull (the limit), kNoMemory.
+  /// Takes a free place in which no life from this incarnation on was named. A returned place rests
+  /// for a while before it is used again, unless there is no other. So an agent that looks rarely
+  /// does not mistake its new tenant; it must compare the pid of the record all the same. Errors:
+  /// kFull (the limit), kNoMemory.
   [[nodiscard]] Result<std::uint32_t> take_index(std::uint64_t below = shm::kMaxIncarnation);
   /// Takes a given place, for agents that are restored. False if it is taken or out of range.
   [[nodiscard]] bool claim_index(std::uint32_t index);
@@ -34,14 +34,16 @@ class DirectorySegment {
   void set_record(std::uint32_t index, const shm::AgentRecord& record);
   /// Makes all changed records visible at once. Errors: kNoMemory.
   [[nodiscard]] Result<void> publish();
-  /// Visible at once. The incarnation in a place never falls, whoever its tenant is: a reader that
-  /// finds a higher one than that of a link knows that the owner of the link has gone.
+  /// Sets the word of a place; visible at once. The incarnation in a place never falls, even if the
+  /// tenant changes: a reader that finds a higher one than that of a link knows that the owner of
+  /// the link has gone.
   void set_word(std::uint32_t index, shm::AgentWord word);
-  /// Counts a packet for the agent in this place before it is sent, and again once its socket has
+  /// Counts a packet for the agent in this place before sending it, and again once the socket has
   /// taken or lost it. Visible at once.
   void count_due(std::uint32_t index);
   void count_taken(std::uint32_t index);
-  /// Says in its former place, which may be somebody else's now, that this life has ended.
+  /// Says in the former place of a life, which may have another tenant now, that this life has
+  /// ended.
   void set_gone(std::uint32_t index, std::uint64_t incarnation);
 
   [[nodiscard]] shm::DirectoryView view() const { return writer_->view(); }
@@ -67,7 +69,7 @@ class DirectorySegment {
   std::vector<shm::AgentRecord> records_;  // indices below size() are or were in use
   std::vector<bool> taken_;
   std::vector<Resting> resting_;  // oldest first
-  std::uint32_t allocated_ = 0;   // records for which memory was taken
+  std::uint32_t allocated_ = 0;   // records with allocated memory
 };
 
 }  // namespace beeline::control

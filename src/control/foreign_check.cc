@@ -43,7 +43,7 @@ Result<void> check_segment(int fd, const shm::SegmentIdentity& promised,
 }  // namespace
 
 bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
-  // What the kernel lacks just now, memory above all, it may have in a moment.
+  // Tries, because a lack of the kernel, above all of memory, may be over in a moment.
   constexpr int kTries = 3;
   auto read = os::read_at(fd, offset, bytes);
   for (int i = 1; i < kTries && !read; ++i) read = os::read_at(fd, offset, bytes);

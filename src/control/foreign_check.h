@@ -13,15 +13,15 @@
 
 namespace beeline::control {
 
-// What the coordinator checks about descriptors that agents hand in, before it passes them on. It
-// reads with pread, so that nothing that an agent may do to its segment can fault here. Errors of
-// all: kBadSegment, naming what was promised and found; kWrongVersion, naming both layouts;
+// The coordinator's checks of descriptors that agents hand in, before it passes them on. It reads
+// with pread, so that an agent cannot make it fault by changing its segment. Errors of all:
+// kBadSegment, naming the promised and the found value; kWrongVersion, naming both layouts;
 // kSystem.
 
 /// A home of this agent and life; it need not be ready.
 [[nodiscard]] Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation);
 
-/// A link of `owner` for `reader`, as the contract says.
+/// A link of `owner` for `reader` with this contract.
 [[nodiscard]] Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner,
                                       Pid reader, const shm::LinkKey& key);
 
@@ -34,7 +34,7 @@ namespace beeline::control {
 /// As read_whole().
 using ReadWhole = std::function<bool(int, std::uint64_t, std::span<std::byte>)>;
 
-/// Inbox capacity as the home's control says; 0 if it is not a legal one.
+/// Inbox capacity according to the home's control; 0 if it is not a legal one.
 [[nodiscard]] std::uint32_t home_capacity(int fd, const ReadWhole& read = read_whole);
 
 }  // namespace beeline::control

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kSoonestPlan = 100'000'000;
 constexpr std::int64_t kLatestPlan = 60'000'000'000;
 
-/// A number is always the pid; a name is the newest that is not dead, and never a part of one.
+/// The agent of this pid for a number, or the newest agent of this exact name that is not dead.
 const AgentNode* find_exactly(const Tree& tree, const std::string& name) {
   const Pid pid = pid_from(name);
   return pid != kNoPid ? tree.find(pid) : tree.find_name(name);
@@ -40,7 +40,7 @@ Result<Agent*> find_forgettable(Hive& hive, const Caller& caller, const std::str
                             "of the hive or as root",
                             who, agent->uid, caller.uid));
   }
-  // Its end may be on its way to us.
+  // The end of the life may be on its way to us.
   for (const Life* life = agent->living(); life != nullptr; life = agent->living()) {
     if (!os::has_exited(life->pidfd->get())) {
       return fail(ErrorCode::kAlreadyRunning,

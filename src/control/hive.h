@@ -1,7 +1,7 @@
 #pragma once
 
-// Everything that the coordinator knows, in one place, and the few moves that all operations are
-// made of: keep a record, set a directory word, tell somebody, ring somebody. The rules stand in
+// Everything that the coordinator knows, in one place, and the few moves of which all operations
+// consist: keep a record, set a directory word, tell a client, ring an agent. The rules stand in
 // lives.h (attach to detach), links.h, death.h, takeover.h and restore.h, as functions on a Hive.
 // One thread; nothing here blocks on a client.
 
@@ -40,32 +40,32 @@ class Outbox {
 
   /// Queues a packet; never blocks. A client that does not take its packets is dropped.
   virtual void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) = 0;
-  /// Sends a packet if nothing waits before it and the socket takes it now: then its client reads
-  /// it, whatever becomes of us. If not, tell_deaths() is called when there is room.
+  /// Sends a packet if none waits before it and the socket takes it now. Then the client can read
+  /// it even if this coordinator ends. If not, tell_deaths() is called when there is room.
   [[nodiscard]] virtual bool send_now(std::uint64_t session, const std::string& text) = 0;
-  /// Handles what the client had sent and nobody has read yet, all of it: its process has ended.
+  /// Handles all unread packets of a client, because its process has ended.
   virtual void drain(std::uint64_t session) = 0;
-  /// The connection speaks for no agent any more.
+  /// From now on the connection speaks for no agent.
   virtual void release(std::uint64_t session) = 0;
-  /// Says when the process of a life has ended, until unwatched.
+  /// Reports the end of a life's process, until unwatched.
   virtual void watch(const Life& life, Pid pid) = 0;
   virtual void unwatch(const Life& life) = 0;
   [[nodiscard]] virtual std::size_t client_count() const = 0;
   [[nodiscard]] virtual std::uint64_t dropped_clients() const = 0;
 };
 
-/// Who sent a request. `pid` and `incarnation` are set once it has become an agent.
+/// The sender of a request. `pid` and `incarnation` are set once it has become an agent.
 struct Caller {
   std::uint64_t session = 0;
   uid_t uid = 0;
   pid_t os_pid = 0;
-  SharedFd pidfd;  ///< from the socket; null where the kernel cannot tell
+  SharedFd pidfd;  ///< from the socket; null if the kernel cannot tell
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
 };
 
-/// An agent that ended for good; it stays visible for a while, so that its name and pid still mean
-/// something to those who ask.
+/// An agent that ended for good. It stays visible for a while, so that its name and pid still mean
+/// something to tools.
 struct Tombstone {
   Pid pid = kNoPid;
   std::int64_t since_ns = 0;
@@ -76,32 +76,32 @@ struct Fence {
   std::uint64_t incarnation = 0;
 };
 
-/// What a life waits for: the word that it may forget these links.
+/// The links that a life waits to be allowed to forget.
 struct Fades {
   Pid reader = kNoPid;
   std::set<shm::LinkKey, LinkKeyOrder> links;
 };
 
-/// A tool that waits for an agent to put back or let go of dead letters.
+/// A tool that waits until an agent has put back or dropped dead letters.
 struct LetterTicket {
   std::uint64_t number = 0;
   std::uint64_t agent_session = 0;
   std::uint64_t tool_session = 0;
-  std::uint64_t tool_seq = 0;  // of its request
+  std::uint64_t tool_seq = 0;  // of the tool's request
 };
 
-/// A tool that waits until an agent that it had forgotten is taken over.
+/// A tool that waits until the agent that it asked to forget is taken over.
 struct AwaitedEnd {
   Pid pid = kNoPid;
   std::uint64_t session = 0;
   std::uint64_t seq = 0;
 };
 
-/// What the keeper tells a new coordinator about the hive.
+/// The keeper's facts about the hive, for a new coordinator.
 struct HiveFacts {
   HivePaths paths;
   std::string since;                // start of the hive, RFC 3339
-  std::uint64_t since_boot_us = 0;  // the same on the clock of incarnations
+  std::uint64_t since_boot_us = 0;  // the start on the clock of incarnations
   std::uint64_t restarts = 0;
   pid_t keeper_pid = 0;
   std::uint64_t max_payload_bytes = 0;
@@ -123,7 +123,7 @@ struct Hive {
   Log& log;
   LogGate gate;
   StateFile state;
-  Pid kept_pids = 0;  // what the keeper knows of the pids that it has reserved
+  Pid kept_pids = 0;  // pids that are reserved, as the keeper knows
   DirectorySegment directory;
   SharedFd directory_fd;
   Tree tree;
@@ -131,17 +131,19 @@ struct Hive {
   DeadLetters dead_letters;
   std::vector<LetterTicket> letter_tickets;
   std::uint64_t next_letter_ticket = 1;
-  std::size_t untold_deaths = 0;  // that wait for parents, of all agents
+  std::size_t untold_deaths = 0;  // deaths that wait for parents, of all agents
   std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::vector<AwaitedEnd> forgets;
-  std::deque<Pid> looks;                   // away for long: is anything left for them?
-  std::int64_t forget_empty_after_ns = 0;  // how long an agent may be away with nothing left for
+  std::deque<Pid> looks;                   // away for long: does anything still wait for them?
+  std::int64_t forget_empty_after_ns = 0;  // how long an agent may be away while nothing waits for
                                            // it; 0: for ever
   std::int64_t next_plan_ns = 0;           // see plan_looks()
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
-  std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator could hear agents
-  bool all_heard = true;         // whoever had spoken when it last looked has been heard since
+  std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator was able to hear
+                                 // agents
+  bool all_heard = true;         // every agent that had sent something at the last look has been
+                                 // heard since
   std::map<std::uint64_t, Fades> fades;  // by the life that waits
   std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
@@ -149,23 +151,23 @@ struct Hive {
   bool going_down = false;
   std::string down_reason;
 
-  /// May the caller cause one more line of this event?
+  /// True if the caller may cause one more line of this event.
   [[nodiscard]] bool may_log(const Caller& caller, std::string_view event,
                              const LogGate::Limit& limit = LogGate::kRefusals);
-  /// The same of an agent's life.
+  /// True if an agent's life may cause one more line of this event.
   [[nodiscard]] bool may_log_life(Pid pid, uid_t uid, std::string_view event);
 
   /// A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();
 
-  /// Hands the record of a life or a link to the keeper with its descriptors, before anybody else
-  /// is told of it.
+  /// Hands the record of a life or a link to the keeper with its descriptors, before any agent is
+  /// told of it.
   [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
-  /// The same of a life whose descriptors the keeper has got.
+  /// Hands over the record of a life with descriptors that the keeper has already.
   [[nodiscard]] Result<void> keep_ready(const Agent& agent, const Life& life);
-  /// What has become of a life, of all that are remembered of an agent, or of a link: the keeper
-  /// hears it as soon as it can.
+  /// Tells the keeper, as soon as it can hear it, what has become of a life, of all remembered
+  /// lives of an agent, or of a link.
   void note_life(const Agent& agent, const Life& life);
   void note_agent(const Agent& agent);
   void note_link(const LinkEntry& link);
@@ -173,7 +175,7 @@ struct Hive {
   /// Forgets a link here and in the keeper.
   void drop_link(shm::LinkKey key);
 
-  /// Stores the agent's state in tree and directory word: dead stays dead, otherwise it follows
+  /// Stores the agent's state in tree and directory word: dead stays dead, any other state follows
   /// from the lives.
   void refresh_word(const Agent& agent);
   /// Writes the agent's record; `publish_records()` makes it visible.
@@ -182,14 +184,15 @@ struct Hive {
 
   void answer(const Caller& caller, std::uint64_t seq, const Answer& answer,
               std::vector<SharedFd> fds = {});
-  /// Gives the agent's place in the directory to others. The word stays, and says that it is dead;
-  /// the record is empty as soon as records are published again.
+  /// Gives the agent's place in the directory to others. The word stays, and says that the agent is
+  /// dead; the record is empty once records are published again.
   void give_up_place(Agent& agent);
 
-  /// Tells a life, and rings it: fence, status word, bell. Does nothing if it has no connection.
+  /// Sends a packet to a life, and rings it: fence, status word, bell. Does nothing if it has no
+  /// connection.
   void announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds = {});
   void ring(const Life& life);
-  /// Rings everybody who has a link to or from this agent.
+  /// Rings every agent that has a link to or from this agent.
   void ring_peers(Pid pid);
 };
 

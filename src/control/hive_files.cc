@@ -19,13 +19,13 @@
 namespace beeline::control {
 namespace {
 
-constexpr std::int64_t kLookNs = 10'000'000'000;  // between looks that nothing has asked for
-constexpr std::int64_t kMendNs = 1'000'000'000;   // at least between two times of mending
+constexpr std::int64_t kLookNs = 10'000'000'000;  // between looks without a reason
+constexpr std::int64_t kMendNs = 1'000'000'000;   // shortest time between two repairs
 constexpr std::int64_t kRemovalNs = 20'000'000;   // time for a program that removes a directory
 
 bool is_there(const std::string& path) { return os::FileIdentity::at(path).has_value(); }
 
-/// A descriptor of the directory that holds a shared flock on it; none if that cannot be had now.
+/// A descriptor of the directory that holds a shared flock on it; none if it cannot be had now.
 os::UniqueFd hold_directory(const std::string& path) {
   os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.valid() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) fd.reset();
@@ -80,7 +80,7 @@ Result<void> HiveFiles::occupy(const std::string& since, Log& log, std::string l
 }
 
 Result<void> HiveFiles::settle_directory(Log& log) {
-  // A hive that was killed has left it open to its group.
+  // A hive that was killed has left the directory open to its group.
   const auto left = read_holder(paths_.lock);
   if (left && left->opening) {
     if (const auto closed = close_directory(paths_, *left->opening); !closed) {
@@ -98,7 +98,8 @@ Result<void> HiveFiles::settle_directory(Log& log) {
              "is for him alone\"",
              in_quotes(paths_.directory), found->mode);
   }
-  // Before the directory is opened: the next keeper knows how it was, whatever happens to us.
+  // Before the directory is opened, so that the next keeper knows its old mode even if we are
+  // killed.
   return write_holder();
 }
 
@@ -117,8 +118,8 @@ Result<void> HiveFiles::listen() {
     }
     (void)::unlink(paths_.socket.c_str());
   }
-  // The kernel knows a socket by the name that it was bound to. A socket that was renamed looks
-  // unused to whoever cleans up.
+  // Bind under the final name: the kernel knows a socket by the name that it was bound to. A
+  // renamed socket would look unused to a program that cleans up.
   const mode_t before = ::umask(0077);
   auto listener = os::PacketSocket::bind(paths_.socket);
   ::umask(before);
@@ -155,7 +156,7 @@ void HiveFiles::watch() {
 
 void HiveFiles::notice() noexcept {
   if (!watch_.drain()) return;
-  // A program that removes files all the time, or a file that cannot be made, does not keep us
+  // A program that removes files all the time, or a file that cannot be made, must not keep us
   // busy.
   const std::int64_t soon_ns = os::monotonic_ns() + kRemovalNs;
   const std::int64_t again_ns = mended_ns_ == 0 ? 0 : mended_ns_ + kMendNs;
@@ -175,7 +176,7 @@ std::string HiveFiles::gone() const {
 
 bool HiveFiles::mend(Log& log) {
   const std::string names = gone();
-  // The log may lie in the directory, which is ours as long as we have the lock.
+  // The log may lie in the directory, which is ours while we have the lock.
   const bool other_log = lock_.is_in_place() && log.follow();
   const bool stateless = !is_there(paths_.state);
   if (!names.empty() || stateless) mended_ns_ = os::monotonic_ns();
@@ -213,8 +214,8 @@ void HiveFiles::say(Log& log, std::string_view event, std::string text) {
 Result<void> HiveFiles::restore() {
   if (!lock_.is_in_place()) {
     if (auto prepared = prepare_directory(paths_); !prepared) return prepared;
-    // The place belongs to the keeper that locks the file which has this name: to another one, if
-    // that was quicker than we are. The old lock ends once we have the new one.
+    // The place belongs to the keeper that locks the file with this name. That is another keeper if
+    // it was quicker. The old lock ends once we have the new one.
     auto lock = os::LockFile::acquire(paths_.lock);
     if (!lock) return tl::unexpected(std::move(lock.error()));
     lock_ = std::move(*lock);
@@ -255,19 +256,21 @@ void HiveFiles::remove(Log& log) {
                                    paths_.directory)));
     return;
   }
-  // Those who look for the reason of an end find it there, also when the next hive runs.
+  // Keep the log, so that a user looking for the reason of an end finds it, also when the next hive
+  // runs.
   (void)std::rename(paths_.log.c_str(), paths_.last_log.c_str());
   for (const std::string& path : all_paths()) {
     if (path != paths_.socket) (void)::unlink(path.c_str());
   }
-  // While the lock holds what the directory was, and nobody else begins here.
+  // While we still hold the lock: it keeps the old mode of the directory, and no other hive begins
+  // here.
   if (opening_) (void)close_directory(paths_, *opening_);
   (void)::unlink(paths_.lock.c_str());
-  (void)::rmdir(paths_.directory.c_str());  // one in which something else lies stays
+  (void)::rmdir(paths_.directory.c_str());  // a directory with other files in it stays
 }
 
 void HiveFiles::leave_as_found() {
-  // If a dead socket lay there, ours lies dead in its place.
+  // If a dead socket was there before, our dead one stays in its place.
   if (!was_there(paths_.socket)) unlink_socket();
   if (!lock_.is_in_place()) return;
   for (const std::string& path : all_paths()) {

@@ -23,46 +23,46 @@
 namespace beeline::control {
 
 /// Keeps the directory locked (flock, shared) and the socket bound under its own name, which is how
-/// systemd-tmpfiles and others know that files are in use. Files that are removed nevertheless are
-/// made again. Nothing is removed that this hive does not own: each file is compared with the one
+/// systemd-tmpfiles and others know that files are in use. Makes files again that are removed
+/// nevertheless. Removes nothing that this hive does not own: each file is compared with the one
 /// that was opened or made. Not thread safe.
 class HiveFiles {
  public:
-  /// Takes the lock and notes what lies there. Errors as acquire_hive().
+  /// Takes the lock and notes which files exist. Errors as acquire_hive().
   [[nodiscard]] static Result<HiveFiles> acquire(HivePaths paths, std::optional<gid_t> group);
 
-  /// Gives the directory back as it was before a hive that was killed, writes the lock file and
+  /// Gives the directory back as it was before a killed hive opened it, writes the lock file and
   /// listens. `since` is when this hive started; `log` is the keeper's, of the file `log_path`.
   /// Errors: kSystem, kInvalid (path of the socket).
   [[nodiscard]] Result<void> occupy(const std::string& since, Log& log, std::string log_path);
 
-  /// Looks whether all files are there, and makes those again that are gone. Says so in the log.
-  /// True if the coordinator is to look too: it has a listener, a log or a state file of its own.
+  /// Checks that all files are there, makes missing ones again and logs that. True if the
+  /// coordinator must look too: it has a listener, a log or a state file of its own.
   [[nodiscard]] bool mend(Log& log);
-  /// When to call mend() at the latest (CLOCK_MONOTONIC), and what is readable when a file came or
-  /// went.
+  /// next_look_ns(): when to call mend() at the latest (CLOCK_MONOTONIC). watch_fd(): readable when
+  /// a file came or went.
   [[nodiscard]] std::int64_t next_look_ns() const noexcept { return next_look_ns_; }
   [[nodiscard]] int watch_fd() const noexcept { return watch_.fd(); }
-  /// Takes what watch_fd() reports; looks soon.
+  /// Takes the reports of watch_fd() and plans a look soon.
   void notice() noexcept;
 
   [[nodiscard]] os::PacketSocket& listener() noexcept { return listener_; }
-  /// Whether the log outlives a start that fails.
+  /// True if the log outlives a start that fails.
   [[nodiscard]] bool log_stays() const;
 
-  /// The hive has ended in order: removes its files but for the log, which takes the place of the
-  /// last hive's, and the directory if nothing lies in it.
+  /// The hive has ended in order: removes its files and, if it is empty then, the directory. The
+  /// log stays in place of the last hive's log.
   void remove(Log& log);
-  /// The start has failed: removes what it has made, and nothing else.
+  /// The start has failed: removes the files that this start has made, and nothing else.
   void leave_as_found();
-  /// In a child that serves: closes what is the keeper's alone.
+  /// In a child that serves: closes what only the keeper uses.
   void release() noexcept;
 
  private:
   HiveFiles(HivePaths paths, std::optional<gid_t> group, HiveClaim claim);
 
   [[nodiscard]] std::vector<std::string> all_paths() const;
-  /// Did this start find it?
+  /// True if this start found the file.
   [[nodiscard]] bool was_there(const std::string& path) const;
   [[nodiscard]] Result<void> settle_directory(Log& log);
   [[nodiscard]] Result<void> write_holder();
@@ -81,19 +81,19 @@ class HiveFiles {
   os::LockFile lock_;
   std::string text_before_;                // of the lock file
   bool made_directory_ = false;            // by this start
-  std::vector<std::string> there_before_;  // files of the hive that this start has found
+  std::vector<std::string> there_before_;  // files of a hive that this start has found
   std::string since_;
   std::string log_path_;
   DirectoryAccess access_;                   // of the directory, before a group was admitted
-  std::optional<DirectoryOpening> opening_;  // what we may have done to it
-  std::vector<os::UniqueFd> directories_;    // those that are ours to make, each with a flock
+  std::optional<DirectoryOpening> opening_;  // how we may have changed it
+  std::vector<os::UniqueFd> directories_;    // those that we may make, each with a flock
   std::optional<os::FileIdentity> socket_;
   os::PacketSocket listener_;
   os::DirectoryWatch watch_;
-  bool watches_above_ = false;  // the directory is gone: its nearest one above is watched
+  bool watches_above_ = false;  // the directory is gone: the nearest one above it is watched
   std::int64_t next_look_ns_ = 0;
-  std::int64_t mended_ns_ = 0;  // the last time when something was gone
-  std::string said_;            // the last that went wrong
+  std::int64_t mended_ns_ = 0;  // when a file was last found missing
+  std::string said_;            // the last failure that was logged
 };
 
 }  // namespace beeline::control

@@ -51,7 +51,7 @@ std::string runtime_place() {
 
 std::string tmp_place() { return fmt::format("/tmp/beeline-{}", ::geteuid()); }
 
-/// Where $BEELINE_DIR does not say.
+/// The place if $BEELINE_DIR is not set.
 std::pair<Place, std::string> choose_place() {
   if (std::string runtime = runtime_place(); !runtime.empty()) {
     return {Place::kRuntime, std::move(runtime)};
@@ -62,7 +62,7 @@ std::pair<Place, std::string> choose_place() {
   return {Place::kTmp, tmp_place()};
 }
 
-/// The name of a hive: as wanted, else the one that the directory belongs to.
+/// The name of a hive: the wanted one, else that of the hive in the directory.
 Result<std::string> hive_name(std::string_view wanted, const std::string& directory) {
   std::string held;
   if (!directory.empty()) {
@@ -83,8 +83,8 @@ Result<void> make_directory(const std::string& path) {
   return os::system_failure(fmt::format("cannot create directory {}", path));
 }
 
-/// Root leaves no new directory in one of another user, who could not use it. REQUIRES: the
-/// directory is $BEELINE_DIR.
+/// Refuses, for root, to leave a new directory in one of another user: that user could not use it.
+/// REQUIRES: the directory is $BEELINE_DIR.
 Result<void> check_above(const std::string& directory) {
   struct stat found {};
   if (::geteuid() != 0 || ::lstat(directory.c_str(), &found) == 0) return {};
@@ -118,18 +118,18 @@ Result<void> check_owner(const std::string& path) {
   return {};
 }
 
-/// May the members of the group pass the directory?
+/// True if the members of the group may pass the directory.
 bool lets_pass(const DirectoryAccess& access, gid_t group) {
   const mode_t needed = access.group == group ? 010 : 01;
   return (access.mode & needed) != 0;
 }
 
-/// What close_directory() takes from all groups first: whoever is killed before it has given the
-/// directory back leaves it open to nobody.
+/// The mode in which close_directory() first closes it to all groups: if we are killed before the
+/// directory is given back, it is open to no group.
 mode_t without_groups(mode_t mode) { return mode & ~static_cast<mode_t>(S_IRWXG); }
 
-/// Is the directory as admit_group() makes it, or as one of us left it who was killed while it
-/// opened or closed it?
+/// True if the directory is as admit_group() makes it, or as a keeper left it that was killed while
+/// opening or closing it.
 bool is_as_we_leave_it(const DirectoryAccess& now, const DirectoryOpening& opening) {
   const auto& [before, group] = opening;
   if (lets_pass(before, group)) return false;  // then it was not touched
@@ -184,7 +184,7 @@ std::string last_log(const std::string& directory) {
 
 Result<void> prepare_directory(const HivePaths& paths) {
   const std::string parent = paths.directory.substr(0, paths.directory.find_last_of('/'));
-  // Only the parents that we name ourselves are ours to make; $BEELINE_DIR's is the user's.
+  // Only parents that we name ourselves are ours to make; the parent of $BEELINE_DIR is the user's.
   if (paths.place != Place::kNamed) {
     if (auto good = check_place(paths); !good) return good;
     if (auto made = make_directory(parent); !made) return made;
@@ -223,7 +223,7 @@ Result<void> check_reachable(const HivePaths& paths, gid_t group) {
     if (!is_there && errno != ENOENT) {
       return os::system_failure(fmt::format("cannot look at directory {}", above));
     }
-    // One that is not there yet we make for ourselves alone; an access list decides for itself.
+    // A missing directory will be made for our user alone; an access list decides for itself.
     const mode_t needed = found.st_gid == group ? 010 : 011;
     if (is_there && (found.st_mode & needed) != 0) continue;
     if (is_there && ::getxattr(above.c_str(), "system.posix_acl_access", nullptr, 0) > 0) continue;
@@ -282,7 +282,7 @@ Result<void> close_directory(const HivePaths& paths, const DirectoryOpening& ope
 Result<gid_t> find_group(const std::string& name) {
   gid_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  constexpr gid_t kNone = static_cast<gid_t>(-1);  // to chown() it means: leave it as it is
+  constexpr gid_t kNone = static_cast<gid_t>(-1);  // means for chown(): leave it as it is
   const bool is_number = error == std::errc() && end == name.data() + name.size();
   if (is_number && number != kNone) return number;
   std::array<char, 16384> memory{};

@@ -36,8 +36,8 @@ void add_placed(std::vector<std::string>& directories) {
   }
 }
 
-/// Adds where a packet socket of this name listens. The kernel tells the path to which each was
-/// bound.
+/// Adds the directories with a listening packet socket of this name. The kernel tells the path to
+/// which each was bound.
 void add_listening(std::vector<std::string>& directories) {
   std::ifstream table("/proc/net/unix");
   for (std::string line; std::getline(table, line);) {
@@ -63,7 +63,7 @@ std::optional<FoundHive> look_at(const std::string& directory) {
   return hive.runs && may_join ? std::optional(std::move(hive)) : std::nullopt;
 }
 
-/// Is it where find_hive() would put a hive of its user?
+/// True if it is where find_hive() would put a hive of its user.
 bool is_placed(const FoundHive& hive) {
   const std::string place = above(hive.directory);
   return hive.directory == place + '/' + hive.hive &&

@@ -30,7 +30,8 @@ Result<SharedFd> identify(const Caller& caller, bool sent_pidfd, std::vector<os:
   if (os::has_exited(pidfd->get())) {
     return fail(ErrorCode::kPeerDead, fmt::format("process {} has ended", caller.os_pid));
   }
-  // Without a number of its own it could attach now and never prove later that it is the same.
+  // Without a number of its own the process could attach now and never prove later that it is the
+  // same.
   if (!os::process_number(pidfd->get())) {
     if (auto visible = os::pid_of(pidfd->get()); !visible) {
       return tl::unexpected(std::move(visible.error()));

@@ -59,8 +59,8 @@ Result<void> Keeper::start_coordinator() {
   const pid_t child = ::fork();
   if (child < 0) return os::system_failure("cannot fork the coordinator");
   if (child == 0) {
-    // The table comes with the fork, so that no descriptor has to travel. What only the keeper
-    // needs is closed, above all its end of the pair and the lock.
+    // The child gets the table by the fork, so that no descriptor has to travel. It closes
+    // everything that only the keeper needs, above all the keeper's end of the pair and the lock.
     (void)::prctl(PR_SET_NAME, "beelined");
     ends->first.close();
     socket_.close();
@@ -73,13 +73,13 @@ Result<void> Keeper::start_coordinator() {
   }
   child_ = child;
   socket_ = std::move(ends->first);
-  ends->second.close();  // so that we see the end of the child's
+  ends->second.close();  // so that we see when the child closes its end
   served_ = false;
-  tell_at_ns_ = 0;    // the fork has brought it the listener and the files of now
-  ++facts_.restarts;  // as the next one will count them
+  tell_at_ns_ = 0;    // the fork has given it the current listener and files
+  ++facts_.restarts;  // as the next coordinator will count them
   auto pidfd = os::open_pidfd(child);
   if (!pidfd) {
-    // We could not see its end.
+    // Without a pidfd we could not see the child's end.
     end_child();
     return tl::unexpected(std::move(pidfd.error()));
   }
@@ -98,7 +98,8 @@ void Keeper::restart_coordinator() {
     const auto started = start_coordinator();
     if (started) return;
     log_.warn("restart_failed", "text={}", in_quotes(started.error().text));
-    // A signal that came meanwhile ends the wait and us: nobody is left who could go down in order.
+    // A signal meanwhile ends the wait and the keeper: there is no coordinator to end the hive in
+    // order.
     quit_ = os::wait_readable(signals_.get(), kBackOff);
   }
 }
@@ -139,7 +140,7 @@ void Keeper::wait_for_events() {
 }
 
 void Keeper::mend_files() {
-  // Files that go while we end in order are nobody's loss.
+  // Files that vanish during an orderly end are not missed.
   if (kill_at_ns_ == 0 && files_->mend(log_)) tell_at_ns_ = os::monotonic_ns();
 }
 
@@ -169,8 +170,9 @@ void Keeper::drain() {
     if (!std::exchange(failed, true)) {
       log_.warn("keeper_receive_failed", "text={}", in_quotes(packet.error().text));
     }
-    // One that did not arrive whole is gone, and it alone. Any other is still there: whatever the
-    // machine lacks just now, no coordinator is to start without it.
+    // A packet that did not arrive whole is lost, and only that one. After any other error the
+    // packet is still in the socket. We wait for it whatever the machine lacks just now, because no
+    // coordinator may start without it.
     if (code == ErrorCode::kProtocol) continue;
     if (os::wait_readable(signals_.get(), kShortPause) || kill_at_ns_ != 0) return;
   }
@@ -185,7 +187,7 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
   if (text.starts_with(kKeepVerb)) {
     table_[key_after(kKeepVerb)] = KeptRecord{std::string(value), std::move(fds)};
   } else if (text.starts_with(kNoteVerb)) {
-    // One whose packet did not arrive whole is made, too: who has ended may own links.
+    // A record is made here if its keep packet was lost: a life that has ended may own links.
     table_[key_after(kNoteVerb)].value = value;
   } else if (text.starts_with(kDropVerb)) {
     table_.erase(key_after(kDropVerb));
@@ -218,7 +220,7 @@ Result<void> Keeper::after_death() {
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), table_.size());
   if (!ready_) return tl::unexpected(early_end(status));
   if (kill_at_ns_ != 0) {
-    quit_ = true;  // nobody is left who could go down in order
+    quit_ = true;  // no coordinator is left to end the hive in order
     return {};
   }
   const std::int64_t now_ns = os::monotonic_ns();
@@ -247,7 +249,7 @@ Error Keeper::early_end(int status) const {
 
 void Keeper::finish() {
   files_->remove(log_);
-  socket_.close();  // the coordinator goes when it sees this
+  socket_.close();  // the coordinator ends when it sees this
   files_->listener().close();
   if (!os::wait_readable(child_pidfd_.get(), kLastWait)) {
     (void)os::send_signal(child_pidfd_.get(), SIGKILL);

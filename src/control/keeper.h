@@ -1,8 +1,8 @@
 #pragma once
 
 // The process that outlives coordinators. It holds the lock file, the listening socket and the
-// table, forks the coordinator, reads what it wants kept, restarts it when it dies, and does
-// nothing else: no JSON, no client, no segment.
+// table; forks the coordinator, keeps the records that it sends, and restarts it when it dies. It
+// does nothing else: no JSON, no client, no segment.
 
 #include <sys/types.h>
 
@@ -28,7 +28,7 @@ struct KeeperOptions {
   CoordinatorOptions coordinator;
   std::uint64_t max_payload_bytes = 0;
   std::function<void()> on_ready;  ///< called once, when the first coordinator serves
-  std::function<void()> on_fork;   ///< called in each coordinator: closes what is the keeper's
+  std::function<void()> on_fork;   ///< called in each coordinator: closes the keeper's descriptors
 };
 
 /// One thread, and the process must have no other: it forks without exec.
@@ -38,8 +38,8 @@ class Keeper {
   /// the socket).
   [[nodiscard]] static Result<Keeper> open(KeeperOptions options, HiveFiles& files);
 
-  /// Keeps the hive until it goes down, then removes its files. Errors: kSystem; kClosed if the
-  /// first coordinator ended before it served: says why. The files are as they were then.
+  /// Keeps the hive until it goes down, then removes its files. Errors: kSystem; kClosed with the
+  /// reason if the first coordinator ended before it served, and the files then stay as they are.
   [[nodiscard]] Result<void> run();
 
  private:
@@ -49,18 +49,18 @@ class Keeper {
         log_(options_.coordinator.log_fd, options_.coordinator.log_path) {}
 
   Result<void> start_coordinator();
-  /// Tries until there is one again, or we are told to end: the hive stays whatever the machine
-  /// lacks just now.
+  /// Tries until there is a coordinator again, or we are told to end: the hive stays whatever the
+  /// machine lacks just now.
   void restart_coordinator();
   void wait_for_events();
-  /// Looks after the files, and notes that the coordinator has to know if it has.
+  /// Repairs the files, and remembers to tell the coordinator if it has to know.
   void mend_files();
-  /// Hands the listener to the coordinator, which looks after its own files then.
+  /// Hands the listener to the coordinator, which then checks its own files.
   void tell_files();
-  /// Why the first coordinator ended before it served. `status` as of waitpid().
+  /// The error for a first coordinator that ended before it served. `status` as of waitpid().
   [[nodiscard]] Error early_end(int status) const;
-  /// Reads all that the coordinator has said, of a dead one to its last word. Gives up only if we
-  /// are told to end while the machine lacks what reading takes.
+  /// Reads everything that the coordinator has sent, to the last word of a dead one. Gives up only
+  /// if we are told to end while the machine lacks something that reading needs.
   void drain();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();
@@ -78,13 +78,13 @@ class Keeper {
   pid_t child_ = 0;
   KeptTable table_;
   std::string last_words_;              // of the first coordinator, if it could not serve
-  std::deque<std::int64_t> deaths_ns_;  // of coordinators that served nobody
+  std::deque<std::int64_t> deaths_ns_;  // when coordinators died that served no client
   bool ready_ = false;                  // some coordinator has served
-  bool served_ = false;                 // this one has answered a request
+  bool served_ = false;                 // the current coordinator has answered a request
   bool quit_ = false;
-  std::int64_t tell_at_ns_ = 0;  // when to tell the coordinator of files; 0: it has been told
-  bool is_untold_ = false;       // to tell it has failed
-  std::int64_t kill_at_ns_ = 0;  // told to end: when the coordinator's time is over
+  std::int64_t tell_at_ns_ = 0;  // when to tell the coordinator of files; 0: it knows
+  bool is_untold_ = false;       // the last attempt to tell it failed
+  std::int64_t kill_at_ns_ = 0;  // told to end: when the coordinator is killed
 };
 
 }  // namespace beeline::control

@@ -73,7 +73,8 @@ Result<void> KeeperClient::note_now(std::string_view key, std::string_view value
 }
 
 Result<void> KeeperClient::settle_patiently() {
-  constexpr std::int64_t kMost = 1'000'000'000;  // agents that come back are not to be late by it
+  constexpr std::int64_t kMost = 1'000'000'000;  // returning agents must not be late because of
+                                                 // this wait
   return settle_until(std::min(end_of_patience(), os::monotonic_ns() + kMost));
 }
 

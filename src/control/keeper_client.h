@@ -18,55 +18,54 @@ namespace beeline::control {
 
 /// The limit of open files of this process; the keeper's is the same.
 [[nodiscard]] std::size_t descriptor_limit();
-/// How many descriptors the keeper may hold: a third of all at most is for clients.
+/// How many descriptors the keeper may hold; at most a third of all is left for clients.
 [[nodiscard]] std::size_t room_for_all();
-/// How many it may hold when one more link comes: of the rest a quarter is for the lives of those
-/// who come to read the links. One for each agent that there may be, and four, are enough.
+/// How many the keeper may hold when one more link comes. A quarter of the rest is for the lives of
+/// agents that come to read the links: one for each possible agent, and four, are enough.
 [[nodiscard]] std::size_t room_for_links();
 
-/// The coordinator's end of the pair. What was said here survives the coordinator: a packet that is
-/// in the socket is read by the keeper even if we die right after. It reads them in the order in
-/// which they were said, whatever failed meanwhile: no record overtakes another one. Errors of all
-/// calls: kClosed (the keeper has gone: so must we), kTimeout, kFull, kNoMemory, kSystem. Not
-/// thread safe.
+/// The coordinator's end of the pair. A packet sent here survives the coordinator: the keeper reads
+/// a packet that is in the socket even if we die right after. Packets go out in the order of the
+/// calls, whatever failed meanwhile, so no record overtakes another one. Errors of all calls:
+/// kClosed (the keeper has gone: so must we), kTimeout, kFull, kNoMemory, kSystem. Not thread safe.
 class KeeperClient {
  public:
   KeeperClient() noexcept = default;
   explicit KeeperClient(os::PacketSocket socket) noexcept : socket_(std::move(socket)) {}
 
-  /// Takes note of what the keeper holds already.
+  /// Takes note of the records that the keeper holds already.
   void know(const KeptTable& table);
 
   /// Stores or replaces a record now, or not at all; the keeper gets duplicates of the descriptors.
   /// kFull if it would hold too many of them: a keeper without a free descriptor loses records, and
-  /// we have no place left for clients.
+  /// we have no room left for clients.
   [[nodiscard]] Result<void> keep(std::string_view key, std::string_view value,
                                   std::span<const int> fds);
-  /// Replaces the value of a record now, or not at all. Its descriptors are as they were: a keeper
-  /// that has none free does not lose it.
+  /// Replaces the value of a record now, or not at all. Its descriptors stay, so a keeper without a
+  /// free descriptor does not lose it.
   [[nodiscard]] Result<void> note_now(std::string_view key, std::string_view value);
   /// How many descriptors the keeper holds.
   [[nodiscard]] std::size_t held() const noexcept { return total_; }
 
-  // What has happened already, and is so whether the keeper has heard it or not. None of these can
-  // fail: what cannot be said now is overdue, and settle() says it.
+  // Calls for events that have happened already, whether or not the keeper has heard of them. None
+  // of these can fail: a packet that cannot be sent now is overdue, and settle() sends it.
 
-  /// The record has another value; its descriptors are as they were.
+  /// Gives a record another value; its descriptors stay.
   void note(std::string_view key, std::string_view value);
-  /// The same, and nobody needs its descriptors any more.
+  /// Gives a record another value and drops its descriptors, because they are no longer needed.
   void strip(std::string_view key, std::string_view value);
   void drop(std::string_view key);
   void say(std::string_view verb);
 
-  /// Says what is overdue, without waiting; to be called again until it succeeds. The error is why
-  /// the keeper has not heard all, or kTimeout where somebody has waited for it in vain.
+  /// Sends what is overdue, without waiting; call it again until it succeeds. The error says why
+  /// the keeper has not heard everything; kTimeout if a call has waited for it in vain.
   [[nodiscard]] Result<void> settle() { return settle_until(0); }
-  /// The same, waiting a second at most for a keeper that is busy.
+  /// Does as settle(), but waits up to a second for a busy keeper.
   [[nodiscard]] Result<void> settle_patiently();
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
-  /// The next packet of the keeper, nullopt if none waits. One whose descriptors found no room here
-  /// says so.
+  /// The next packet of the keeper, nullopt if none waits. If its descriptors found no room here,
+  /// it says so.
   [[nodiscard]] Result<std::optional<os::Packet>> try_next();
 
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
@@ -74,10 +73,10 @@ class KeeperClient {
  private:
   struct Overdue {
     std::string packet;
-    std::string emptied;  // the key under which the keeper holds nothing then, if there is one
+    std::string emptied;  // the key that has no descriptors after this packet, if any
   };
-  /// Until when to wait for a keeper that is busy, CLOCK_MONOTONIC. One that is stopped is waited
-  /// for once, and not by each caller: 0.
+  /// Until when to wait for a busy keeper, CLOCK_MONOTONIC; 0 if a call has waited for it in vain,
+  /// so that only one call waits for a stopped keeper.
   [[nodiscard]] std::int64_t end_of_patience() const;
   [[nodiscard]] Result<void> settle_until(std::int64_t until_ns);
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,
@@ -89,9 +88,9 @@ class KeeperClient {
   os::PacketSocket socket_;
   std::map<std::string, std::size_t, std::less<>> held_;  // descriptors under each key, if any
   std::size_t total_ = 0;
-  bool takes_nothing_ = false;  // somebody has waited for it in vain
-  // No record is made while anything is overdue, so there is never more of this than can become of
-  // the records that there are.
+  bool takes_nothing_ = false;  // a call has waited for the keeper in vain
+  // No record is made while anything is overdue, so the queue is bounded by the changes that the
+  // existing records can have.
   std::deque<Overdue> overdue_;
 };
 

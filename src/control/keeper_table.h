@@ -8,7 +8,7 @@
 
 namespace beeline::control {
 
-/// What the keeper holds under one key; the value is JSON that the keeper does not read.
+/// One entry of the keeper's table; the value is JSON that the keeper does not read.
 struct KeptRecord {
   std::string value;
   std::vector<os::UniqueFd> fds;
@@ -29,7 +29,7 @@ inline constexpr char kDropVerb[] = "drop ";
 inline constexpr char kServingVerb[] = "serving";  ///< restored, about to accept clients
 inline constexpr char kServedVerb[] = "served";    ///< answered a request: this life was worth it
 inline constexpr char kQuitVerb[] = "quit";        ///< orderly end: remove all files and go
-inline constexpr char kFailedVerb[] = "failed ";   ///< why it ends, before it has served
+inline constexpr char kFailedVerb[] = "failed ";   ///< the reason for ending before it served
 inline constexpr char kFilesVerb[] = "files";      ///< files were removed and made again: look
 inline constexpr char kDownVerb[] = "down";        ///< the keeper was told to end
 

@@ -107,7 +107,7 @@ KeptLetter describe(const Hive& hive, const DeadLetter& letter) {
   kept.kept = static_cast<std::uint32_t>(letter.payload.size());
   kept.reason = shm::to_string(letter.reason);
   const std::int64_t now_ns = os::coarse_ns();
-  // The sender wrote the time: it may be any number.
+  // The sender wrote the time, so it may be any number.
   kept.age_ms = (now_ns - std::clamp<std::int64_t>(letter.header.sent_ns, 0, now_ns)) / 1'000'000;
   kept.preview = letter.payload.substr(0, kMaxLetterPreview);
   kept.hops = letter.header.hops;
@@ -116,7 +116,7 @@ KeptLetter describe(const Hive& hive, const DeadLetter& letter) {
   return kept;
 }
 
-/// A file that nobody else has and that holds the payload.
+/// A file of its own that holds the payload.
 Result<SharedFd> payload_file(const std::string& payload) {
   auto file = os::create_memfd("beeline-letter", std::max<std::size_t>(payload.size(), 1));
   if (!file) return tl::unexpected(std::move(file.error()));

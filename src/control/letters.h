@@ -1,8 +1,8 @@
 #pragma once
 
-// Dead letters as tools ask for them. Those of an agent lie in its home, which it alone writes: a
-// question is passed on to it and waits for its word. Those of agents that ended for good are held
-// here.
+// Dead letters for tools. An agent's letters lie in its home, which only the agent writes: the
+// coordinator passes a question on to it and waits for its word. The letters of agents that ended
+// for good lie here.
 
 #include <cstdint>
 
@@ -12,19 +12,19 @@
 
 namespace beeline::control {
 
-/// Questions that wait for one agent at one time.
+/// Most questions that may wait for one agent.
 inline constexpr std::size_t kMaxLetterTickets = 8;
 
-/// Passes the question on, or answers it at once where it is about letters that are held here.
-/// Errors: kInvalid, kNoAgent, kPeerDead, kDenied, kFull.
+/// Passes the question on, or answers it at once if the letters are held here. Errors: kInvalid,
+/// kNoAgent, kPeerDead, kDenied, kFull.
 [[nodiscard]] Result<void> ask_letters(Hive& hive, const Caller& caller, std::uint64_t seq,
                                        const LettersRequest& request);
 
-/// An agent says what it did: answers the tool that waits for it, if it still does.
+/// Answers the tool that waits for this agent's word, if it still waits.
 void finish_letters(Hive& hive, const Caller& caller, const LettersDoneRequest& request);
 
-/// A connection has ended, or speaks for no agent any more: whoever asked over it waits no longer,
-/// and whoever waits for an agent behind it is told.
+/// A connection has ended, or speaks for no agent any more: drops its own questions, and tells the
+/// tools that wait for an agent behind it.
 void forget_session(Hive& hive, std::uint64_t session);
 
 /// Errors: kDenied.

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// No coordinator keeps more of a payload; what it says is not believed.
+// No coordinator keeps more of a payload; a larger number is not believed.
 constexpr std::uint32_t kMostKept = 1U << 20;
 
 template <class T>
@@ -33,8 +33,8 @@ Result<std::pair<T, std::vector<os::UniqueFd>>> ask(Client& client, const Reques
 
 }  // namespace
 
-// The order is void a while before we stop waiting: the word of an agent that obeyed in the last
-// moment still comes in time.
+// The order expires a while before we stop waiting, so that the word of an agent that obeyed in the
+// last moment still arrives.
 Result<std::uint64_t> ask_letters(Client& client, LettersRequest request) {
   const std::chrono::nanoseconds patience = client.deadline();
   const std::chrono::nanoseconds margin = std::min<std::chrono::nanoseconds>(patience / 4, 1s);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxLinksOfAgent = 2 * shm::kMaxAgents;  // own, dead incarnations included
 
-constexpr std::size_t kMostOfReport = 200;  // bytes of what a reader says of a link
+constexpr std::size_t kMostOfReport = 200;  // bytes of a reader's words about a link
 
 ErrorCode code_of(Rule rule) {
   switch (rule) {
@@ -37,7 +37,8 @@ ErrorCode code_of(Rule rule) {
   }
 }
 
-/// May `owner` send to `reader`; an error if it may not even show it receipts.
+/// True if `owner` may send to `reader`; false if it may only show it receipts; an error if it may
+/// not even do that.
 Result<bool> permission(Hive& hive, Pid owner, const OpenRequest& request) {
   const Verdict verdict = route(hive.tree, owner, request.to);
   if (verdict.allowed) return true;
@@ -79,9 +80,10 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                     {caller.incarnation, request.serial});
 }
 
-/// Is there room for one more link of this owner to this reader, here and at the keeper? There may
-/// be as many links back as the reader has links to the owner, whatever the owner's share is. Each
-/// further one is a new link: otherwise one link would let in those of all later lives.
+/// Checks that there is room for one more link of this owner to this reader, here and at the
+/// keeper. The owner may have as many links back as the reader has links to it, whatever the
+/// owner's share is. Each further one counts as a new link; otherwise one link of the reader would
+/// admit those of all later lives of the owner.
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   if (hive.registry.count_of(owner) >= kMaxLinksOfAgent) {
     return fail(ErrorCode::kFull,
@@ -123,8 +125,8 @@ void announce_link(Hive& hive, const LinkEntry& link, const Agent& reader, const
   announcement.released = link.released;
   std::vector<SharedFd> fds{link.fd};
   if (const Life* process = process_of(owner, link.key.incarnation)) {
-    // A link without a bell is announced all the same: the link that its reader opens in turn asks
-    // for one again.
+    // A link is announced even without a bell: the link that its reader opens in turn asks for one
+    // again.
     const auto foreign = introduce(hive, life, *process, fds);
     announcement.process = foreign.has_value();
     announcement.foreign = foreign.value_or(false);
@@ -151,8 +153,8 @@ Result<OpenedAnswer> describe_peer(Hive& hive, const Caller& caller, const Agent
   OpenedAnswer opened;
   opened.pid = peer.pid;
   opened.index = peer.index;
-  // During a hand-over this is the life that the directory names; the successor shows itself by the
-  // link that it opens.
+  // During a hand-over this is the life that the directory names; the successor becomes known by
+  // the link that it opens.
   const Life* life = peer.current ? peer.current.get() : peer.successor.get();
   if (life == nullptr) return opened;
   opened.incarnation = life->incarnation;
@@ -165,8 +167,8 @@ Result<OpenedAnswer> describe_peer(Hive& hive, const Caller& caller, const Agent
   return opened;
 }
 
-/// Is this life of the reader told of the link? What another one has refused is announced all the
-/// same: that one may have lied, and the receipts of the owner are for all.
+/// True if this life of the reader is told of the link. A link that another life has refused is
+/// announced all the same: that life may have lied, and the owner's receipts are for all lives.
 bool is_shown_to(const LinkEntry& link, const Life& life) {
   return !link.faded && link.refused_by != life.incarnation;
 }
@@ -178,7 +180,7 @@ std::vector<LinkEntry*> links_shown_to(Hive& hive, Pid reader, const Life& life)
   return links;
 }
 
-/// The life that has a process now has refused the link: it will not ask to let go of it.
+/// True if the reader's current process has refused the link: it will not ask to forget it.
 bool is_refused(Hive& hive, const LinkEntry& link) {
   const Agent* reader = hive.registry.agent(link.reader);
   const Life* life = reader == nullptr ? nullptr : reader->living();
@@ -190,8 +192,8 @@ bool owner_lives(Hive& hive, const LinkEntry& link) {
   return life != nullptr && !life->ended;
 }
 
-/// The rule that let only receipts count when the link was opened does not hold any more: its owner
-/// is a task that its reader has adopted.
+/// Lets the owner send in a link that was opened for receipts only: the owner is a task that the
+/// reader has adopted.
 Result<void> let_send(Hive& hive, LinkEntry& link) {
   link.may_send = true;
   auto kept = hive.keep_link(link);
@@ -258,8 +260,8 @@ bool needed_as_mine(Hive& hive, const LinkEntry& link) {
 
 namespace {
 
-/// Drops the links of a reader to one that was taken over, once it has let go of all that came from
-/// there.
+/// Drops the links of a reader to an agent that was taken over, once the reader has forgotten every
+/// link of that agent.
 void drop_receipts(Hive& hive, Pid reader, Pid dead) {
   if (hive.registry.has_link_between(dead, reader)) return;
   for (const LinkEntry* link : hive.registry.links_between(reader, dead)) {
@@ -267,7 +269,8 @@ void drop_receipts(Hive& hive, Pid reader, Pid dead) {
   }
 }
 
-/// The reader has forgotten the link, or has never taken it in. REQUIRES: its owner has ended.
+/// Lets go of a link that the reader has forgotten or never accepted. REQUIRES: its owner has
+/// ended.
 void let_go(Hive& hive, LinkEntry& link) {
   if (needed_as_mine(hive, link)) {
     if (!std::exchange(link.faded, true)) hive.note_link(link);
@@ -339,7 +342,7 @@ void tell_fades(Hive& hive) {
 
 namespace {
 
-/// Nothing more is taken from the link: said in the log, to the keeper and to its owner.
+/// Takes nothing more from a link, and tells the log, the keeper and the link's owner.
 void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t reporter) {
   const shm::LinkKey key = link.key;
   link.ended = true;
@@ -347,7 +350,7 @@ void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t rep
   const Agent* owner = hive.registry.agent(link.owner);
   const Life* life = owner_life(hive, link);
   const AgentNode* node = hive.tree.find(link.owner);
-  // Whoever lied causes the line, not who found it.
+  // The line counts for the user of the liar, not of the reporter.
   const uid_t uid = life != nullptr ? life->uid : owner != nullptr ? owner->uid : reporter;
   if (hive.may_log_life(link.owner, uid, "link_ended")) {
     hive.log.warn("link_ended", "owner={} name={} process={} reader={} link={}/{} what={}",
@@ -372,7 +375,8 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   const std::string found = request.what.substr(0, kMostOfReport);
   const shm::LinkKey key{request.incarnation, request.serial};
   LinkEntry* link = hive.registry.link(key);
-  // Nobody but its reader can know what a link holds: else agents could end the links of others.
+  // Only its reader can know the contents of a link; otherwise agents could end the links of
+  // others.
   if (link == nullptr || link->reader != caller.pid || link->owner != request.pid) {
     if (!hive.may_log(caller, "report_refused")) return;
     hive.log.warn("report_refused", "reporter={} process={} owner={} link={}/{} what={}",
@@ -388,7 +392,7 @@ void end_link(Hive& hive, const Caller& caller, const ReportRequest& request) {
   }
   if (!link->ended) quarantine(hive, *link, found, caller.uid);
   if (!request.unread) return;
-  // Who has no row for it says neither that it is drained nor that it is forgotten.
+  // A reader without a row for the link will not say that it is drained or forgotten.
   link->refused_by = caller.incarnation;
   if (!owner_lives(hive, *link)) let_go(hive, *link);
 }
@@ -405,7 +409,7 @@ LinksAnswer list_in_links(Hive& hive, const LinksRequest& request) {
   for (const LinkEntry* link : hive.registry.links_to(request.to)) {
     const shm::LinkKey& key = link->key;
     if (link->faded || is_refused(hive, *link) || key.incarnation < request.from) continue;
-    // The row of one that its reader may forget can be closed, and then nothing in it waits.
+    // The row of a link that its reader may forget can be closed; then nothing in it waits.
     if (link->released && !request.released) continue;
     if (answer.links.size() >= kMaxListedLinks &&
         answer.links.back().incarnation != key.incarnation) {
@@ -425,7 +429,8 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
   for (const LinkEntry* link : links_shown_to(hive, agent.pid, life)) {
     announce_link(hive, *link, agent, life);
   }
-  // Their owners have left: who missed that in the old directory does not find it in this one.
+  // Their owners have left. A reader that missed that in the old directory does not find it in this
+  // one.
   for (const LinkEntry* link : hive.registry.links_to(agent.pid)) {
     if (link->faded) {
       hive.announce(life, FadedAnnouncement{link->key.incarnation, link->key.serial});
@@ -434,8 +439,8 @@ void announce_in_links(Hive& hive, Agent& agent, const Life& life) {
 }
 
 void drop_needless_links(Hive& hive, Pid dead) {
-  // Nobody is left to drain a link whose reader has been taken over too. Of one that is dead and
-  // waits for that, the link still says whose letters lie in its home.
+  // No agent is left to drain a link if its reader has been taken over too. If the reader is dead
+  // and not taken over yet, the link stays: it tells whose letters lie in the reader's home.
   for (const LinkEntry* link : hive.registry.links_of(dead)) {
     const Agent* reader = hive.registry.agent(link->reader);
     const bool gone = reader == nullptr || reader->taken_over;

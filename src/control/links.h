@@ -1,8 +1,8 @@
 #pragma once
 
-// Opening and fading of links, as docs/architecture.md orders it: the keeper has the descriptor,
+// Opening and fading of links, in the order of docs/architecture.md: the keeper has the descriptor,
 // then the reader is told, then the requester is answered. All functions answer their caller
-// themselves when they succeed; an error is answered by operations.cc.
+// themselves when they succeed; operations.cc answers an error.
 
 #include <cstdint>
 #include <vector>
@@ -21,41 +21,41 @@ namespace beeline::control {
 /// Always succeeds: a link that is not known has faded before.
 void fade_link(Hive& hive, const Caller& caller, const FadeRequest& request);
 
-/// Announces a link to its reader once more, or says that there is none any more.
+/// Announces a link to its reader once more, or says that it has faded.
 void tell_link(Hive& hive, const Caller& caller, const TellRequest& request);
 
-/// Tells readers that they may forget the links that they have asked for, unless the keeper has yet
-/// to hear of it: a new coordinator would announce such a link as one that its reader has never
-/// seen.
+/// Tells readers that they may forget the links that they have asked for. Waits while the keeper
+/// has not heard of it: a new coordinator would announce such a link as one that its reader has
+/// never seen.
 void tell_fades(Hive& hive);
 
-/// The reader of a link has found in it what cannot be. Its owner is named in the log and told; to
-/// all lives of the reader only the receipts of the link count from now on. Whoever does not read
-/// the link is refused, in the log.
+/// Ends a link: its reader has found impossible contents in it. The owner is told and named in the
+/// log; from now on all lives of the reader use only the receipts of the link. A report by any
+/// other agent is refused, in the log.
 void end_link(Hive& hive, const Caller& caller, const ReportRequest& request);
 
-/// A life that owned links has ended: those that their readers have not taken in go with it, or
-/// wait for its successor alone.
+/// A life that owned links has ended: drops those that their readers have not accepted, or keeps
+/// them for its successor alone.
 void let_go_of_refused(Hive& hive, Pid owner, std::uint64_t incarnation);
 
-/// A page of the in-links of an agent that it may not forget yet, or of all that it has not; none
-/// of a pid that nobody has.
+/// A page of the in-links that an agent may not forget yet or, on request, also of those that it
+/// may forget but still has; empty for an unknown pid.
 [[nodiscard]] LinksAnswer list_in_links(Hive& hive, const LinksRequest& request);
 
 /// How many in-links announce_in_links() will announce.
 [[nodiscard]] std::uint32_t count_in_links(Hive& hive, const Agent& agent, const Life& life);
 
-/// Tells a life of every in-link that has not faded and that it has not refused; in a hand-over
+/// Tells a life of every in-link that has not faded and that it has not refused. In a hand-over
 /// each comes with the predecessor's own link to that peer.
 void announce_in_links(Hive& hive, Agent& agent, const Life& life);
 
-/// True while a hand-over, or the take-over of its owner, needs this link, faded or not, for its
-/// receipts.
+/// True while a hand-over, or the take-over of its owner, needs the receipts of this link, faded or
+/// not.
 [[nodiscard]] bool needed_as_mine(Hive& hive, const LinkEntry& link);
 
-/// Drops the links of an agent that was taken over that nobody is left to read, and those to it,
-/// but for those of its readers: until they have let go of what it sent, what they had finished of
-/// that is said there alone, for their next life or for their own take-over.
+/// Drops the links of an agent that was taken over if no reader is left for them, and the links to
+/// it. Links from its readers stay until those have forgotten the agent's links: only there is
+/// written which of its messages they had finished, for their next life or for their own take-over.
 void drop_needless_links(Hive& hive, Pid dead);
 
 /// Drops the faded links of a life that no hand-over needs any more.

@@ -58,17 +58,17 @@ Result<Pid> find_parent(const Hive& hive, const Caller& caller, const std::strin
   return parent->pid;
 }
 
-/// The agent whose name is asked for, null if it is free. An error if it has a process, or belongs
-/// to another user.
+/// The agent with the requested name, null if the name is free. An error if the agent has a
+/// process, or belongs to another user.
 Result<Agent*> find_away(Hive& hive, const Caller& caller, const std::string& name, int pidfd) {
   const AgentNode* node = name.empty() ? nullptr : hive.tree.find_name(name);
   if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
   Agent* agent = hive.registry.agent(node->pid);
-  // Its end may be on its way to us.
+  // The end of the life may be on its way to us.
   for (Life* life = agent->living(); life != nullptr; life = agent->living()) {
     if (!os::has_exited(life->pidfd->get())) {
-      // A process that attaches again has given up a life for which nobody speaks any more: that of
-      // an attach which was cut short, or the one before an exec.
+      // A process that attaches again has given up its earlier life if that has no connection: an
+      // attach was cut short, or the process has called exec.
       if (life->session == 0 && same_process(pidfd, life->pidfd->get())) {
         end_life(hive, *agent, *life, LifeEnd::kFenced);
         continue;
@@ -80,7 +80,7 @@ Result<Agent*> find_away(Hive& hive, const Caller& caller, const std::string& na
     bury(hive, agent->pid, life->incarnation);
   }
   if (hive.tree.find(agent->pid)->state == shm::AgentState::kDead) return nullptr;
-  // Who takes over reads what the predecessor had received.
+  // Only these users may take over, because a successor reads the predecessor's messages.
   if (caller.uid == agent->uid || is_trusted(caller)) return agent;
   return fail(ErrorCode::kDenied, fmt::format("agent {} (PID {}) belongs to uid {}, not to {}",
                                               in_quotes(name), agent->pid, agent->uid, caller.uid));
@@ -98,13 +98,14 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   return life;
 }
 
-/// The keeper knows what is reserved as well: its word counts if the file is lost or broken.
+/// The next pid. The keeper knows the reserved pids as well: its number counts if the file is lost
+/// or broken.
 Result<Pid> take_pid(Hive& hive) {
   auto pid = hive.state.take_pid();
   hive.state.report(hive.log);
   const Pid reserved = hive.state.reserved();
   if (!pid || reserved == hive.kept_pids) return pid;
-  // Once for each block, so that a log that is begun anew says it, too.
+  // Warn once for each block, so that a newly begun log says it, too.
   if (hive.state.is_nearly_used_up()) {
     hive.log.warn("numbers_run_out",
                   "used={} left={} text=\"each new name and each temporary agent "
@@ -153,7 +154,7 @@ void forget_new_agent(Hive& hive, Agent& agent) {
   hive.registry.remove_agent(agent.pid);
 }
 
-/// Whether the agent is the one that this life waits for.
+/// True if the agent is the one that this life waits for.
 bool is_awaited(const Life& waiting, const AgentNode& node) {
   if (waiting.awaited.name.empty() || node.state == shm::AgentState::kDead) return false;
   if (waiting.awaited.process && node.state == shm::AgentState::kAway) return false;
@@ -167,9 +168,9 @@ void tell_of(Hive& hive, Life& waiting, const AgentNode& node) {
   hive.announce(waiting, CameAnnouncement{node.pid, awaited.name});
 }
 
-/// Tells everybody who waits for this agent.
+/// Tells every life that waits for this agent.
 void tell_who_waits(Hive& hive, const AgentNode& node) {
-  std::vector<Pid> waiting;  // a packet that finds no room may end the life that it is for
+  std::vector<Pid> waiting;  // by pid: a packet that finds no room may end the life
   for (const auto& [pid, agent] : hive.registry.agents()) {
     const Life* life = agent.living();
     if (life != nullptr && is_awaited(*life, node)) waiting.push_back(pid);
@@ -207,15 +208,16 @@ Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
   return life;
 }
 
-/// It has not been told of a link that its owner gives up, and looks for receipts in it first.
+/// True if a reader lives without a connection: it has not been told of a link that its owner gives
+/// up, and first looks for receipts in it.
 bool is_coming_back(Hive& hive, Pid reader) {
   const Agent* agent = hive.registry.agent(reader);
   const Life* life = agent == nullptr ? nullptr : agent->living();
   return life != nullptr && life->has_process() && life->session == 0;
 }
 
-/// A link of a life that has ended is kept for its receipts. They say all that those in the links
-/// of the lives before it said: of what these have left in the same way none is needed.
+/// Keeps a link of a life that has ended for its receipts. They cover all receipts in the links of
+/// earlier lives, so links that those left in the same way are dropped.
 void leave_empty(Hive& hive, shm::LinkKey key) {
   LinkEntry* link = hive.registry.link(key);
   if (link == nullptr) return;
@@ -251,7 +253,7 @@ Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
   };
   change_places();
   auto kept = hive.keep_life(agent, life);
-  if (!kept) change_places();  // what the keeper has not got, no next coordinator would have
+  if (!kept) change_places();  // a new coordinator would not have descriptors that the keeper lacks
   return kept;
 }
 
@@ -289,7 +291,7 @@ Result<void> commit(Hive& hive, Agent& agent) {
 Result<void> attach(Hive& hive, Caller& caller, std::uint64_t seq, const AttachRequest& wanted,
                     std::vector<os::UniqueFd> fds) {
   AttachRequest request = wanted;
-  // Nobody could ever take over from it.
+  // No agent could ever take over an agent without a name.
   request.temporary |= request.name.empty();
   if (auto good = check_attach(caller, request); !good) return good;
   auto pidfd = identify(caller, request.pidfd, fds);
@@ -391,8 +393,8 @@ Result<void> detach(Hive& hive, const Caller& caller, std::uint64_t seq,
   const Caller leaving = caller;  // the end of its life makes the connection anonymous
   end_life(hive, *agent, **life, LifeEnd::kDetached);
   for (const shm::LinkKey& key : left) leave_empty(hive, key);
-  // So that a coordinator that comes after us knows of it. Where the keeper hears nothing just now
-  // it is said later, as every end is.
+  // Wait, so that a coordinator that comes after us knows of it. If the keeper hears nothing just
+  // now it is told later, as of every end.
   (void)hive.keeper.settle_patiently();
   hive.answer(leaving, seq, OkAnswer{});
   return {};

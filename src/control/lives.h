@@ -1,8 +1,8 @@
 #pragma once
 
 // From attach to detach: how a process becomes an agent, takes over from its predecessor, commits,
-// registers again, and leaves. All functions answer their caller themselves when they succeed; an
-// error is answered by operations.cc.
+// registers again, and leaves. All functions answer their caller themselves when they succeed;
+// operations.cc answers an error.
 
 #include <cstdint>
 #include <vector>
@@ -25,8 +25,8 @@ namespace beeline::control {
 /// The commit. Errors: kInvalid (nothing was provided).
 [[nodiscard]] Result<void> ready(Hive& hive, const Caller& caller, std::uint64_t seq);
 
-/// Remembers the name that an agent waits for, and tells it at once where somebody has it. Errors:
-/// kInvalid, kNoRoute (no name), kPeerDead.
+/// Remembers the name that an agent waits for, and tells it at once if an agent has that name.
+/// Errors: kInvalid, kNoRoute (no name), kPeerDead.
 [[nodiscard]] Result<void> await_name(Hive& hive, const Caller& caller,
                                       const AwaitRequest& request);
 
@@ -42,7 +42,7 @@ namespace beeline::control {
 [[nodiscard]] Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
                                          std::vector<os::UniqueFd> fds);
 
-/// Makes the successor the life that counts: the keeper knows that its home is complete, then the
+/// Makes the successor the life that counts: the keeper records that its home is complete, then the
 /// directory names it, then all peers are rung. REQUIRES: a successor that has provided.
 [[nodiscard]] Result<void> commit(Hive& hive, Agent& agent);
 

@@ -16,17 +16,17 @@ namespace beeline::control {
 
 inline constexpr std::int64_t kMaxLogBytes = 4LL << 20;
 
-/// Lines in logfmt: `ts=... level=... event=... key=value`. One write for each line; a line that
+/// Lines in logfmt: `ts=... level=... event=... key=value`. One write for each line. A line that
 /// cannot be written at once is dropped and counted, so that a full pipe never stops us. A file
-/// that has grown to kMaxLogBytes, or to our limit of file sizes, is renamed and begun anew; its
-/// predecessor is replaced. REQUIRES: SIGXFSZ is ignored where there is such a limit. Not
-/// thread safe, but several processes may write to one file. Does not own the descriptor.
+/// that has grown to kMaxLogBytes, or to our limit of file sizes, is renamed in place of the one
+/// before, and begun anew. REQUIRES: SIGXFSZ is ignored if there is such a limit. Not thread safe,
+/// but several processes may write to one file. Does not own the descriptor.
 class Log {
  public:
   /// `path` names the file behind `fd`; empty if it must not be renamed.
   explicit Log(int fd = 2, std::string path = {}) : fd_(fd), path_(std::move(path)) {}
 
-  /// Where the log before this one lies.
+  /// The path of the log before this one.
   [[nodiscard]] static std::string old_path(const std::string& path) { return path + ".1"; }
 
   template <class... Args>
@@ -38,7 +38,7 @@ class Log {
     write("warn", event, fmt::format(format, std::forward<Args>(args)...));
   }
 
-  /// If the file under our path is another one than ours, or gone, goes on there. True if so.
+  /// If our path names another file than ours, or none, goes on there. True if so.
   bool follow();
 
   /// Lines that could not be written so far.
@@ -47,10 +47,10 @@ class Log {
  private:
   /// Begins the file anew if it is full.
   void rotate();
-  /// Renames the file and begins it anew. False if ours is no file that has a name.
+  /// Renames the file and begins it anew. False if ours is not a file with a name.
   bool begin_anew();
   bool reopen();
-  /// Whether our path names our file.
+  /// True if our path names our file.
   [[nodiscard]] bool is_ours() const;
   bool put(const std::string& line);
   void write(std::string_view level, std::string_view event, std::string_view fields);

@@ -8,8 +8,9 @@ namespace beeline::control {
 
 namespace {
 
-constexpr std::int64_t kSweepNs = 60'000'000'000;  // between looks for those that are full again
-constexpr std::int64_t kSettleNs = 1'000'000'000;  // at least between two looks at all
+constexpr std::int64_t kSweepNs = 60'000'000'000;  // between sweeps for idle kinds
+constexpr std::int64_t kSettleNs = 1'000'000'000;  // at least between two calls of settle() that do
+                                                   // something
 
 }  // namespace
 
@@ -17,7 +18,7 @@ bool LogGate::admits(Log& log, Who who, std::string_view event, std::int64_t now
                      const Limit& limit) {
   if (next_ns_ == 0) next_ns_ = now_ns + kSweepNs;
   const auto user = find_or_add_user(who.uid, event, limit.user);
-  // First: a user who has no line left makes us remember none of his agents.
+  // First, so that we remember no agent of a user without a line left.
   if (user->second.bucket.available(now_ns) == 0) {
     count(user->second, now_ns);
     return false;
@@ -48,7 +49,7 @@ std::int64_t LogGate::settle(Log& log, std::int64_t now_ns) {
   next_ns_ = now_ns + kSweepNs;
   for (auto it = kinds_.begin(); it != kinds_.end();) {
     if (it->second.left_out != 0) settle_kind(log, it->first, it->second, now_ns);
-    // One that is full again is as good as none.
+    // A kind with full buckets is the same as none.
     it = it->second.is_idle(now_ns) ? forget(it) : std::next(it);
   }
   if (kinds_.empty()) next_ns_ = 0;
@@ -76,7 +77,7 @@ LogGate::Kinds::iterator LogGate::find_or_add_user(uid_t uid, std::string_view e
   return kinds_.try_emplace(std::move(key), Kind(rate)).first;
 }
 
-/// The end of the kinds if there is no room for another one.
+/// The kind of an agent; kinds_.end() if there is no room for another one.
 LogGate::Kinds::iterator LogGate::find_or_add_agent(Who who, std::string_view event,
                                                     const Rate& rate) {
   Key key(who.uid, who.pid, event);
@@ -100,7 +101,7 @@ LogGate::Kinds::iterator LogGate::forget(Kinds::iterator kind) {
   return kinds_.erase(kind);
 }
 
-/// What the user of an agent may still cause; null for a user himself.
+/// The kind of an agent's user; null for a kind that is a user's own.
 LogGate::Kind* LogGate::user_of(const Key& key) {
   const auto& [uid, pid, event] = key;
   if (pid == kNoPid) return nullptr;
@@ -113,7 +114,7 @@ void LogGate::count(Kind& kind, std::int64_t now_ns) {
   wait_for_line(kind, now_ns);
 }
 
-/// settle() is to be called again when there is a line for the account of this kind.
+/// Plans settle() for the moment when this kind may have a line for its account.
 void LogGate::wait_for_line(Kind& kind, std::int64_t now_ns) {
   const std::int64_t wait_ns = std::max(kSettleNs, kind.accounts.ns_until(now_ns));
   next_ns_ = std::min(next_ns_, now_ns + wait_ns);
@@ -123,7 +124,7 @@ void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now
   Kind* user = user_of(key);
   const bool user_may = user == nullptr || user->accounts.available(now_ns) != 0;
   if (!user_may) {
-    // One line of the user stands for those of all his agents.
+    // One line of the user stands for those of all its agents.
     user->left_out += std::exchange(kind.left_out, 0);
     wait_for_line(*user, now_ns);
   } else if (kind.accounts.take(now_ns)) {
@@ -134,7 +135,7 @@ void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now
   }
 }
 
-/// Beside a line that is written: settle() needs not say it, too.
+/// Says the account together with a line that is written, so that settle() need not.
 void LogGate::say_beside(Log& log, const Key& key, Kind& kind, std::int64_t now_ns) {
   if (kind.left_out == 0) return;
   (void)kind.accounts.take(now_ns);

@@ -15,11 +15,11 @@
 
 namespace beeline::control {
 
-/// Lines of the log that others cause at will: so many of each kind for each agent, and for all
-/// that one user runs, who can make as many agents as he likes. Else one of them could write all
-/// others, and his own, out of the log. What was left out is counted and said, in one line of each
-/// agent or user and kind, as often as lines are allowed beyond the burst and beside them: who
-/// floods has a line now and then all the time, and what it says of him. Times are those of
+/// Limits the log lines that agents and users can cause at will: a number of each kind for each
+/// agent, and for all agents of one user, because a user can make any number of agents. Otherwise a
+/// flood would push all other lines out of the log. Left-out lines are counted. An account of them
+/// is logged in one line for each kind of an agent or user, as often as the rate allows and beside
+/// the normal lines: a flood shows as one line now and then, with its size. Times are those of
 /// CLOCK_MONOTONIC. Not thread safe.
 class LogGate {
  public:
@@ -27,57 +27,59 @@ class LogGate {
     double per_second;
     std::uint32_t burst;
   };
-  /// How many lines of a kind.
+  /// The rates for one kind of line.
   struct Limit {
     Rate agent;
     Rate user;
   };
   static constexpr Limit kRefusals{{0.05, 50}, {0.2, 1000}};
   static constexpr Limit kEscalations{{0.2, 100}, {1, 1000}};
-  /// What belongs to the life of an agent or of a connection: many begin at once in a large hive.
+  /// Lines about the life of an agent or of a connection: many begin at once in a large hive.
   static constexpr Limit kLives{{0.1, 100}, {0.2, 1000}};
 
-  /// Who causes a line: an agent, or a user who is none.
+  /// The cause of a line: an agent, or a user without an agent.
   struct Who {
     Pid pid = kNoPid;
     uid_t uid = 0;
   };
   static constexpr uid_t kUnknownUser = static_cast<uid_t>(-1);
 
-  /// Kinds that are remembered at most. Of the agents of one user, and of all agents, so many: a
-  /// further one takes its lines from its user alone. Of all so many: further users share a bucket.
+  /// Most kinds that are remembered: for the agents of one user, for all agents, and in all. An
+  /// agent beyond the first two takes its lines from its user alone; users beyond the last share a
+  /// bucket.
   static constexpr std::size_t kMaxAgentKindsOfUser = 1024;
   static constexpr std::size_t kMaxAgentKinds = 3072;
   static constexpr std::size_t kMaxKinds = 4096;
 
-  /// May `who` cause a line of this event now? If not, it is counted.
+  /// True if the agent or user may cause a line of this event now. If not, counts it.
   [[nodiscard]] bool admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
                             const Limit& limit = kRefusals);
 
-  /// The line that `who` was allowed was not written.
+  /// Gives back an allowed line that was not written.
   void give_back(Who who, std::string_view event);
 
-  /// Says what was left out, and forgets whose bucket is full again. To be called often. Returns
-  /// when it wants to be called, 0 for never.
+  /// Logs the due accounts of left-out lines, and forgets kinds with full buckets. Call it often.
+  /// Returns when it wants to be called, 0 for never.
   std::int64_t settle(Log& log, std::int64_t now_ns);
 
-  /// Says what was left out of an agent whose life has ended; or his user does later. Its buckets
-  /// stay as empty as they are: its next life gets no more for it.
+  /// Logs the account of an agent with a life that has ended; if that is not possible now, its
+  /// user's account includes it later. Its buckets stay as empty as they are, so its next life
+  /// gains nothing.
   void settle_agent(Log& log, Who who, std::int64_t now_ns);
 
-  /// Says all at once.
+  /// Logs all accounts at once.
   void settle_all(Log& log);
 
   [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }
 
  private:
-  using Key = std::tuple<uid_t, Pid, std::string>;  // the pid of a user's own is kNoPid
+  using Key = std::tuple<uid_t, Pid, std::string>;  // the pid of a user's own kind is kNoPid
   struct Kind {
     explicit Kind(const Rate& rate)
         : bucket(rate.per_second, rate.burst), accounts(rate.per_second, 1), burst(rate.burst) {}
 
     limit::TokenBucket bucket;
-    limit::TokenBucket accounts;  // for the lines of settle(), which take nothing from the others
+    limit::TokenBucket accounts;  // for the lines of settle(), beside those of `bucket`
     std::uint32_t burst = 0;
     std::uint64_t left_out = 0;
     [[nodiscard]] bool is_idle(std::int64_t now_ns) const {

@@ -1,14 +1,13 @@
 #pragma once
 
-// Finds the agent that a text means: the one rule for names, wherever they are looked up.
+// Finds the agent that a text means: the one rule for names, used by every look-up.
 //
-//   1. a text of digits alone: the agent of that pid, and nobody else
+//   1. a text of digits alone: the agent of that pid, and no other
 //   2. the newest agent of exactly that name
-//   3. the newest agent of the same user whose name up to '@' it is: "queen" finds "queen@vps1"
+//   3. the newest agent of the same user, by its name up to '@': "queen" finds "queen@vps1"
 //
-// An agent that is finally dead is found only where nobody else is. The short form stops at the
-// user who asks: another one could take a name that begins like that of an agent which is not
-// there.
+// An agent that is finally dead is found only if no other matches. The short form finds only agents
+// of the asking user: another user could take a name that begins like that of a missing agent.
 
 #include <sys/types.h>
 
@@ -22,17 +21,17 @@
 
 namespace beeline::control {
 
-/// What ends the short form of a name.
+/// Ends the short form of a name.
 inline constexpr char kAfterShortName = '@';
 
-/// Whether `asked` is the short form of the name `held`.
+/// True if `asked` is the short form of the name `held`.
 [[nodiscard]] constexpr bool matches_short_name(std::string_view held,
                                                 std::string_view asked) noexcept {
   return !asked.empty() && held.size() > asked.size() && held.starts_with(asked) &&
          held[asked.size()] == kAfterShortName;
 }
 
-/// Whether a text means a pid: no agent has such a name (names.h).
+/// True if a text means a pid: no agent has such a name (names.h).
 [[nodiscard]] constexpr bool is_number(std::string_view text) noexcept {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -44,8 +43,8 @@ inline constexpr char kAfterShortName = '@';
   return error == std::errc() && end == text.data() + text.size() ? pid : 0;
 }
 
-/// The pid that a text means as a receiver: that of a number, 0 for no text; nothing for a name, or
-/// for a number that no pid can be.
+/// The pid that a text means as a receiver: that of a number, 0 for an empty text; nothing for a
+/// name, or for a number that cannot be a pid.
 [[nodiscard]] inline std::optional<Pid> number_from(std::string_view text) noexcept {
   const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
   const Pid pid = pid_from(text);
@@ -53,8 +52,8 @@ inline constexpr char kAfterShortName = '@';
   return std::nullopt;
 }
 
-/// Finds the best of the agents that it is shown, in any order. `asked` outlives it; `user` is the
-/// one who asks.
+/// Finds the best of the agents that it is shown, in any order. `asked` must outlive it; `user` is
+/// the asking user.
 class NameSearch {
  public:
   NameSearch(std::string_view asked, uid_t user) noexcept
@@ -67,7 +66,7 @@ class NameSearch {
     if (found() == 0 || candidate > best_) best_ = candidate;
   }
 
-  /// 0 if nobody answers to it.
+  /// 0 if no agent matches.
   [[nodiscard]] Pid found() const noexcept { return std::get<Pid>(best_); }
 
  private:

@@ -172,8 +172,8 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   return {};
 }
 
-/// The pid of the agent that a text means, or the number itself where it is one, which no agent
-/// need have; kNoPid for any other text.
+/// The pid of the agent that a text means. A number stands for itself, even if no agent has it;
+/// kNoPid for any other text.
 Pid resolve(const Tree& tree, const Caller& caller, const std::string& text) {
   const AgentNode* node = tree.resolve(text, caller.uid);
   return node != nullptr ? node->pid : pid_from(text);
@@ -270,8 +270,8 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"await", true, row<AwaitRequest, do_await>},
 }};
 
-/// After an attach or a resume an agent maps our directory before it asks for anything else, so
-/// from its first request on it sees who is dead.
+/// After an attach or a resume an agent maps our directory before any other request, so from its
+/// first request on it sees which agents are dead.
 void note_that_it_sees_us(const Call& call) {
   const Agent* agent = call.hive.registry.agent(call.caller.pid);
   Life* life = agent == nullptr ? nullptr : agent->life(call.caller.incarnation);

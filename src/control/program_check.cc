@@ -16,8 +16,8 @@
 namespace beeline::control {
 namespace {
 
-/// Is this our user's private group? It has the user's name and no other member. Under a umask of
-/// 002 all that the user builds can be written by that group.
+/// True for our user's private group, which has the user's name and no other member. Under a umask
+/// of 002 that group can write everything that the user builds.
 bool is_ours_alone(gid_t group) {
   std::array<char, 16384> user_memory{};
   std::array<char, 16384> group_memory{};
@@ -36,13 +36,13 @@ bool is_ours_alone(gid_t group) {
   return true;
 }
 
-/// What is wrong with who may write a file or directory; nothing if it is good.
+/// The fault in the write permissions of a file or directory; nothing if they are good.
 std::optional<std::string> fault_of(const struct stat& found) {
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
     return fmt::format("belongs to uid {}, neither to us (uid {}) nor to root", found.st_uid,
                        ::geteuid());
   }
-  // Others may add files there, and cannot replace those of ours and of root.
+  // Other users may add files there, but cannot replace those of ours and of root.
   if (S_ISDIR(found.st_mode) && (found.st_mode & S_ISVTX) != 0) return std::nullopt;
   if ((found.st_mode & S_IWOTH) != 0) {
     return fmt::format("can be written by everybody (mode {:o})", found.st_mode & 07777);

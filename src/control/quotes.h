@@ -6,9 +6,9 @@
 namespace beeline::control {
 
 /// A text for a log line (as a logfmt value) or an error text: in quotes, with quotes and
-/// backslashes escaped, and all that a terminal would obey or an editor would hide: control
-/// characters, marks of direction and formatting, bytes that are no UTF-8. A text that others have
-/// written goes nowhere without it.
+/// backslashes escaped, and everything that a terminal would obey or an editor would hide: control
+/// characters, marks of direction and formatting, bytes that are not UTF-8. Every text from another
+/// process must pass through it.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 }  // namespace beeline::control

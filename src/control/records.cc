@@ -14,7 +14,7 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Reads fields of a record and remembers whether all were there.
+/// Reads fields of a record and remembers if one was missing.
 class Fields {
  public:
   explicit Fields(std::string_view text)

@@ -1,6 +1,7 @@
 #pragma once
 
-// The values of the keeper's records: what a new coordinator needs to go on where the old one died.
+// The values of the keeper's records: everything that a new coordinator needs to go on after the
+// old one.
 
 #include <cstdint>
 #include <string>
@@ -17,14 +18,14 @@ namespace beeline::control {
 inline constexpr std::string_view kDirectoryKey = "directory";
 inline constexpr std::string_view kDeadLettersKey = "dead_letters";  // how many there were
 inline constexpr std::string_view kEndedLinksKey = "ended_links";    // how many there were
-inline constexpr std::string_view kPidsKey = "pids";  // the first that was never reserved
+inline constexpr std::string_view kPidsKey = "pids";  // the lowest pid that was never reserved
 
 [[nodiscard]] std::string agent_key(Pid pid, std::uint64_t incarnation);
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
 [[nodiscard]] std::string bell_key(const BellKey& key);
 
-/// One life of an agent, with what it knows of the agent. fds: pidfd [, home, status, eventfd];
-/// none of a life that ended and whose home nobody needs any more.
+/// One life of an agent, with facts about the agent. fds: pidfd [, home, status, eventfd]; none for
+/// a life that ended and has a home that no agent needs any more.
 struct LifeRecord {
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
@@ -34,7 +35,7 @@ struct LifeRecord {
   uid_t uid = 0;  // the agent
   uid_t life_uid = 0;
   bool temporary = false;       // the agent
-  bool life_temporary = false;  // what the agent becomes when this life is ready
+  bool life_temporary = false;  // becomes the agent's `temporary` when this life is ready
   std::uint32_t index = 0;
   std::uint64_t attached_ns = 0;
   std::uint64_t restarts = 0;
@@ -68,7 +69,7 @@ struct LinkRecord {
 /// fds: the eventfd.
 [[nodiscard]] std::string build(const BellKey& record);
 [[nodiscard]] std::string build_number(std::uint64_t number);
-/// Errors: kProtocol; it was written by us, so that is a bug of ours.
+/// Errors: kProtocol. We wrote the text, so that is a bug of ours.
 [[nodiscard]] Result<LifeRecord> parse_life(std::string_view text);
 [[nodiscard]] Result<LinkRecord> parse_link(std::string_view text);
 [[nodiscard]] Result<BellKey> parse_bell(std::string_view text);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the coordinator knows of agents beyond the tree: their lives, with descriptors, and the
+// The coordinator's knowledge of agents beyond the tree: their lives, with descriptors, and the
 // links between them. Plain data with an index or two; the rules are in lives.cc, links.cc and
 // death.cc.
 
@@ -44,12 +44,12 @@ struct Life {
   SharedFd status;
   SharedFd event;
   os::Mapping status_page;
-  bool temporary = false;     // what its agent becomes when it is ready
-  bool ready = false;         // its home is complete; it is or was named by the directory
+  bool temporary = false;     // becomes its agent's `temporary` when it is ready
+  bool ready = false;         // its home is complete; the directory names it or did so
   bool ended = false;         // its process has ended, or it was detached or fenced
   std::int64_t ended_ns = 0;  // when that was seen, CLOCK_REALTIME; 0 = not known
-  bool sees_us = false;  // it reads the directory of this coordinator, not that of an earlier one
-  std::uint64_t session = 0;     // the connection it speaks on, 0 = none now
+  bool sees_us = false;       // it reads the directory of this coordinator, not of an earlier one
+  std::uint64_t session = 0;  // the connection it speaks on, 0 = none now
   std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
   bool told_lost = false;        // the keeper was told that it has lost its connection
   AwaitRequest awaited;          // the agent that it waits for; no name: none
@@ -64,24 +64,26 @@ struct Life {
 /// An agent; name, parent, role and state are in the tree.
 struct Agent {
   Pid pid = kNoPid;
-  std::uint32_t index = 0;  // in the directory; of the dead, where they were last
+  std::uint32_t index = 0;  // in the directory; for a dead agent, its last one
   bool placed = true;       // the place in the directory is still its own; see set_placed()
-  uid_t uid = 0;            // of its first life; whose its name and its messages are
+  uid_t uid = 0;            // of its first life; owns its name and its messages
   bool temporary = false;
-  bool taken_over = false;         // finally dead, and what it left was dealt with
-  bool purged = false;             // somebody wanted nothing kept of what it left
+  bool taken_over = false;         // finally dead, and its messages were dealt with
+  bool purged = false;             // its messages were to be dropped on request
   std::int64_t look_at_ns = 0;     // see plan_looks(); CLOCK_MONOTONIC
-  std::uint64_t letters_then = 0;  // dead letters of the hive when it was taken over, its own too
+  std::uint64_t letters_then = 0;  // dead letters of the hive when it was taken over, its own
+                                   // included
   std::uint64_t attached_ns = 0;   // CLOCK_REALTIME
   std::uint64_t restarts = 0;      // lives before this one
   std::uint64_t placeholder =
       0;  // a life that ended before any was ready; its record is the agent's
-  std::unique_ptr<Life> current;    // the life whose home counts; null before the first is ready
+  std::unique_ptr<Life> current;    // the life that owns the home in use; null before the first is
+                                    // ready
   std::unique_ptr<Life> successor;  // attached, not ready yet
-  std::vector<std::uint64_t> untold_ends;  // its lives of whose end its parent was not told yet
+  std::vector<std::uint64_t> untold_ends;  // ended lives that its parent was not told of yet
   std::deque<DiedAnnouncement> untold;     // deaths of its children while it had no connection
 
-  /// The life with this number, null if it is neither of the two.
+  /// The life with this number; null if it is neither current nor successor.
   [[nodiscard]] Life* life(std::uint64_t incarnation) const {
     if (current && current->incarnation == incarnation) return current.get();
     if (successor && successor->incarnation == incarnation) return successor.get();
@@ -100,18 +102,19 @@ struct LinkEntry {
   shm::LinkKey key;
   Pid owner = kNoPid;
   Pid reader = kNoPid;
-  uid_t uid = 0;  // of its owner; whose share it is part of
+  uid_t uid = 0;  // of its owner; the link counts in this user's share
   shm::LinkContract contract;
   SharedFd fd;
   bool may_send = false;
-  bool faded = false;     // its owner has ended and left it empty, or its reader has forgotten or
-                          // never taken it in; kept for its receipts alone
-  bool released = false;  // its reader was told that it may forget it, and may have done so
-  std::int64_t opened_ns = 0;  // CLOCK_MONOTONIC
-  bool left_empty = false;     // its owner has ended and left only receipts in it
-  bool ended = false;          // its reader has found in it what cannot be; only its receipts count
-  std::uint64_t refused_by = 0;  // the life of its reader that has not taken it in; the keeper is
-                                 // not told: that life is asked again by the next coordinator
+  bool faded = false;     // kept for its receipts alone: its owner has ended and left it empty, or
+                          // its reader has forgotten or never accepted it
+  bool released = false;  // its reader was told that it may forget it, and may have forgotten it
+  std::int64_t opened_ns = 0;    // CLOCK_MONOTONIC
+  bool left_empty = false;       // its owner has ended and left only receipts in it
+  bool ended = false;            // its reader found impossible contents in it; only its receipts
+                                 // count
+  std::uint64_t refused_by = 0;  // the life of its reader that did not accept it. The keeper is not
+                                 // told: the next coordinator asks that life again
 };
 
 /// One life of an agent that rings, and one that is rung, by their incarnations.
@@ -135,12 +138,12 @@ class Registry {
  public:
   Agent& add_agent(Agent agent);
   void remove_agent(Pid pid);
-  /// The agent has a place in the directory from now on, or none. Its user's share follows.
+  /// Gives the agent a place in the directory, or none, and counts it in its user's share.
   void set_placed(Agent& agent, bool placed);
   [[nodiscard]] Agent* agent(Pid pid);
   [[nodiscard]] std::map<Pid, Agent>& agents() { return agents_; }
 
-  /// Adds a link, or returns the one with this key that is there already.
+  /// Adds a link, or returns the existing one with this key.
   LinkEntry& add_link(LinkEntry link);
   void remove_link(const shm::LinkKey& key);
   [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
@@ -151,24 +154,24 @@ class Registry {
   [[nodiscard]] std::size_t count_to(Pid reader) const;
   /// How many links to this reader are of this user.
   [[nodiscard]] std::size_t count_to(Pid reader, uid_t user) const;
-  /// Those of all lives of `owner` for `reader`, the oldest life first.
+  /// The links of all lives of `owner` for `reader`, the oldest life first.
   [[nodiscard]] std::vector<LinkEntry*> links_between(Pid owner, Pid reader);
   [[nodiscard]] std::size_t count_between(Pid owner, Pid reader) const;
   [[nodiscard]] bool has_link_between(Pid owner, Pid reader) const;
   /// The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
-  /// Everybody with a link to or from this agent.
+  /// All agents with a link to or from this agent.
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 
-  /// The shares of each user. The registry enters agents and links, the server enters the rest.
+  /// The shares of each user. The registry enters agents and links; the server enters the rest.
   [[nodiscard]] Shares& shares() { return shares_; }
 
-  /// The eventfd that was made for these two; null if none was.
+  /// The eventfd made for this pair; null if there is none.
   [[nodiscard]] SharedFd bell(const BellKey& key) const;
   void add_bell(const BellKey& key, SharedFd event);
   void remove_bell(const BellKey& key);
-  /// Those of a life, as ringer and as rung.
+  /// The bells of a life, as ringer and as rung.
   [[nodiscard]] std::vector<BellKey> bells_of(std::uint64_t incarnation) const;
 
  private:
@@ -191,7 +194,7 @@ class Registry {
   std::map<shm::LinkKey, LinkEntry, LinkKeyOrder> links_;
   Edges by_owner_;
   Edges by_reader_;
-  // An agent may have thousands of links: a question about one peer must not visit all of them.
+  // An agent may have thousands of links, so a question about one peer must not visit all of them.
   std::map<Pair, std::set<shm::LinkKey, LinkKeyOrder>> between_;
   Counts count_of_;
   Counts count_to_;

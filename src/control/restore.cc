@@ -25,8 +25,8 @@ struct KeptLife {
   LifeRecord record;
   std::vector<os::UniqueFd> fds;
 
-  /// It was ready, and the keeper has got it whole: a successor needs its home. The dead have no
-  /// successor.
+  /// True if the life was ready, and its record reached the keeper whole: a successor needs its
+  /// home. A dead agent has no successor.
   [[nodiscard]] bool counts() const {
     return record.ready && (fds.size() == kFdsOfProvided || record.dead);
   }
@@ -51,14 +51,14 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   if (auto page = map_status(life->status->get(), kept.record.pid, life->incarnation)) {
     life->status_page = std::move(*page);
   } else {
-    // It passed this check before; without the page it cannot be rung.
+    // The page passed this check before; without it the agent cannot be rung.
     hive.log.warn("status_lost", "agent={} text={}", kept.record.pid, in_quotes(page.error().text));
     life->status.reset();
   }
   return life;
 }
 
-/// Orders the lives of one agent: the newest ready one counts, a newer one may be its successor.
+/// Sorts the lives of one agent: the newest ready one is current, a newer one may be its successor.
 void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   std::sort(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
     return a.record.incarnation > b.record.incarnation;
@@ -80,7 +80,7 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   }
 }
 
-/// A record that did not reach the keeper whole: nobody would ever drop it.
+/// Drops a record that did not reach the keeper whole, because no later event would drop it.
 void forget_half(Hive& hive, const std::string& key) {
   hive.log.warn("restore_failed", "key={}", key);
   hive.keeper.drop(key);
@@ -143,7 +143,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   }
 }
 
-/// The dead that were taken over: they hold no place of their own unless they have children.
+/// Restores dead agents that were taken over: they hold a place only if they have children.
 void restore_dead(Hive& hive) {
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (!agent.taken_over) continue;
@@ -162,12 +162,12 @@ void restore_dead(Hive& hive) {
 void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   hive.last_incarnation = std::max(hive.last_incarnation, record.key.incarnation);
   if (hive.registry.agent(record.owner) == nullptr) {
-    // Cannot be while the keeper's table is whole; nobody could tell its reader whose it is.
+    // Impossible while the keeper's table is whole; its reader could not be told the owner.
     hive.log.warn("restore_failed", "link={}/{} owner={} reader={}", record.key.incarnation,
                   record.key.serial, record.owner, record.reader);
     return;
   }
-  // A detach was cut short: it comes again, and says then what is in the link.
+  // A detach was cut short: the agent repeats it, and says then if the link is empty.
   const Life* life = hive.registry.agent(record.owner)->life(record.key.incarnation);
   const bool faded = record.faded && (life == nullptr || life->ended);
   const LinkEntry& link = hive.registry.add_link({.key = record.key,
@@ -191,7 +191,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   }
 }
 
-/// The incarnations that have not ended, as far as the keeper's records tell.
+/// The incarnations that have not ended, according to the keeper's records.
 std::set<std::uint64_t> living_lives(Hive& hive) {
   std::set<std::uint64_t> living;
   for (const auto& [pid, agent] : hive.registry.agents()) {
@@ -202,7 +202,7 @@ std::set<std::uint64_t> living_lives(Hive& hive) {
   return living;
 }
 
-/// What lies between two agents. REQUIRES: the agents are restored.
+/// Restores links and bells. REQUIRES: the agents are restored.
 void restore_pairs(Hive& hive, KeptTable& table) {
   const std::set<std::uint64_t> living = living_lives(hive);
   const auto restored = [&](const std::string& key, KeptRecord& kept) {
@@ -226,8 +226,8 @@ void restore_pairs(Hive& hive, KeptTable& table) {
   }
 }
 
-/// The last coordinator may have said that an agent was taken over, and no more. REQUIRES: the
-/// agents are restored.
+/// Restores the count of dead letters. The last coordinator may have ended after recording a
+/// take-over and before recording the count. REQUIRES: the agents are restored.
 void restore_letters(Hive& hive, const KeptTable& table) {
   const std::uint64_t kept = kept_number(table, kDeadLettersKey);
   hive.dead_letters.restore_total(kept);
@@ -236,7 +236,7 @@ void restore_letters(Hive& hive, const KeptTable& table) {
   }
 }
 
-/// The deaths that the last coordinator could tell nobody of: parents hear of them when they
+/// Queues the deaths that the last coordinator could not tell: parents hear of them when they
 /// resume.
 void restore_untold(Hive& hive) {
   std::vector<std::pair<std::uint64_t, Pid>> ends;
@@ -247,7 +247,7 @@ void restore_untold(Hive& hive) {
   std::sort(ends.begin(), ends.end());
   for (const auto& [life, pid] : ends) {
     const AgentNode* node = hive.tree.find(pid);
-    // It had further lives after all but the last, and may live again by now.
+    // The agent had later lives after every end but the last, and may live again by now.
     const bool is_last = hive.registry.agent(pid)->untold_ends.back() == life;
     const bool dead = is_last && node->state == shm::AgentState::kDead;
     const auto state = dead ? shm::AgentState::kDead : shm::AgentState::kAway;

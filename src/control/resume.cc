@@ -21,12 +21,12 @@ tl::unexpected<Error> was_ended(const ResumeRequest& request) {
                                                 request.incarnation, request.pid));
 }
 
-/// An agent that lived before this keeper did: keeper and coordinator were lost together, and the
-/// tree is rebuilt from those who come back.
+/// Restores an agent that is older than this keeper: keeper and coordinator were lost together, and
+/// the tree is rebuilt from the agents that come back.
 Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& request) {
   const bool older = request.pid > kKingPid && request.pid < hive.state.first_pid() &&
                      request.incarnation < hive.facts.since_boot_us;
-  // Nobody is left who knows whose the number was: another user could claim it.
+  // No process knows any more which user owned the number, so another user could claim it.
   if (!older || !is_trusted(caller)) return was_ended(request);
   if (auto good = check_agent_name(request.as.name); !good) {
     return tl::unexpected(std::move(good.error()));
@@ -107,7 +107,7 @@ Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeR
     if (auto taken = take_segments(hive, *agent, *life, std::move(fds)); !taken) return taken;
   }
   if (life->session != 0) {
-    // Somebody else may hold that connection open, and nobody will read it.
+    // Another process may hold that connection open, and no agent will read it.
     forget_session(hive, life->session);
     hive.outbox.release(life->session);
   }

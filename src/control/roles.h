@@ -28,11 +28,11 @@ enum class Role : std::uint8_t {
 inline constexpr std::array<std::string_view, 7> kRoleWords = {
     "kernel", "daemon", "agent", "architect", "lead", "worker", "task"};
 
-/// Those that an agent may have.
+/// The roles that an agent may have.
 inline constexpr auto kAgentRoleWords = std::span(kRoleWords).subspan<1>();
 static_assert(std::ranges::equal(kAgentRoleWords, kRoles));
 
-/// Them in one text, for people.
+/// These roles in one text, for people.
 [[nodiscard]] inline std::string agent_roles() {
   std::string text;
   for (const std::string_view word : kAgentRoleWords) {

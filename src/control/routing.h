@@ -22,12 +22,12 @@ enum class Rule : std::uint8_t {
   kParent,            ///< allowed: the receiver is the sender's parent
   kChild,             ///< allowed: the receiver is the sender's child
   kSibling,           ///< allowed; the parent gets a low-priority copy
-  kAncestor,          ///< allowed: another branch, direct; `via` is for the record
+  kAncestor,          ///< allowed: another branch, sent directly; `via` is for the record
 };
 
 [[nodiscard]] std::string_view to_string(Rule rule) noexcept;
 
-/// May `from` send to `to`, and why.
+/// True if `from` may send to `to`, and the reason.
 struct Verdict {
   bool allowed = false;
   Rule rule = Rule::kNoTarget;

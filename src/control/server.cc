@@ -26,10 +26,10 @@ namespace {
 constexpr int kEventsPerTurn = 1024;
 constexpr int kPacketsPerTurn = 64;
 constexpr std::int64_t kLastWordsNs = 1'000'000'000;
-constexpr std::int64_t kHangNs = 3'000'000'000;  // as the keeper waits for us
+constexpr std::int64_t kHangNs = 3'000'000'000;  // as long as the keeper waits for us
 constexpr int kCrowdedRetryMs = 10;
 
-// Of two times, of which 0 is none.
+// The earlier of two times; 0 means none.
 std::int64_t earlier(std::int64_t a_ns, std::int64_t b_ns) {
   if (a_ns == 0 || b_ns == 0) return std::max(a_ns, b_ns);
   return std::min(a_ns, b_ns);
@@ -130,8 +130,8 @@ int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
 void Server::turn(int timeout_ms) {
   std::array<epoll_event, kEventsPerTurn> events{};
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout_ms);
-  // What the handlers take is not listened: it counts in the next turn. Whoever is accepted in this
-  // one is read in the next one, too.
+  // Time in the handlers is not spent listening: it counts in the next turn. A client accepted in
+  // this turn is also read in the next one.
   count_listening();
   hive_->all_heard = count >= 0 && count < kEventsPerTurn;
   for (int i = 0; i < count; ++i) {
@@ -158,7 +158,7 @@ void Server::serve() {
     if (read_client(session)) heard.push_back(&session);
   }
   hive_->all_heard = hive_->all_heard && turns_.empty();
-  // No session goes before the turn ends, and there may be more packets of each.
+  // No session is closed before the turn ends, and each may have more packets.
   for (Session* session : heard) take_turn(*session);
 }
 
@@ -206,7 +206,7 @@ void Server::watch(const Life& life, Pid pid) {
 }
 
 void Server::unwatch(const Life& life) {
-  // The keeper holds the same open file, so closing ours would not end the watch.
+  // The keeper holds the same open file, so closing our descriptor would not end the watch.
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, life.pidfd->get(), nullptr);
   watched_.erase(life.incarnation);
 }
@@ -220,7 +220,8 @@ void Server::end_of_life(std::uint64_t incarnation) {
 // ---- The end ------------------------------------------------------------------------------------
 
 void Server::read_keeper() {
-  // Makes room for a listener that the keeper may send. The listener before it leaves as much.
+  // Makes room for a listener that the keeper may send. Replacing the old listener frees a number
+  // for the reserve again.
   reserve_.reset();
   for (;;) {
     auto packet = keeper_.try_next();
@@ -251,7 +252,8 @@ void Server::follow_listener(os::UniqueFd fd) {
     log_.warn("listener_refused", "text={}", in_quotes(listener.error().text));
     return;
   }
-  // Those who have connected to the old one, if it is another: nobody accepts them later.
+  // If the listener is another one, accept the clients of the old one now: no process will accept
+  // them later.
   for (int count = 0; count <= os::kBacklog && accept_clients(); count += kAcceptsPerTurn) continue;
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
   listener_ = std::move(*listener);

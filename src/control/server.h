@@ -1,9 +1,9 @@
 #pragma once
 
-// The connections and the event loop. One thread; every turn does a bounded amount of work: one
+// The connections and the event loop. One thread. Every turn does a bounded amount of work: one
 // packet of each client that has one, at most 64 in all, users in turn, and one step of a
-// take-over. It never blocks on a client. Connections that are no agent's, descriptors that clients
-// have not received yet and packets that they do not take are shared between users (shares.h).
+// take-over. It never blocks on a client. Users share the connections without an agent, descriptors
+// that clients have not received yet and packets that they do not take (shares.h).
 
 #include <cstdint>
 #include <deque>
@@ -25,16 +25,17 @@
 
 namespace beeline::control {
 
-/// What may wait for a client before it is dropped. A new life of the parent of all others is told
-/// of a link for each of them at once.
+/// Most packets that may wait for a client before it is dropped. A new life of the parent of all
+/// other agents is told at once of a link for each of them.
 inline constexpr std::size_t kMaxQueuedPackets = 2 * shm::kMaxAgents;
 inline constexpr std::size_t kMaxQueuedBytes = 4U << 20;
-/// The same of all clients.
+/// Most bytes that may wait for all clients together.
 inline constexpr std::size_t kMaxQueuedBytesOfAll = 64U << 20;
-/// Descriptors that were sent to a client and that it may not have received yet.
+/// Most descriptors that were sent to a client and that it may not have received yet.
 inline constexpr std::size_t kMaxSentFds = 256;
-/// How long a connection may say nothing before its first request, as the coordinator has listened.
-/// One that is no agent's and has said nothing for as long goes when its room is needed.
+/// How long a connection may send nothing before its first request, in time in which the
+/// coordinator listened. A connection without an agent that has sent nothing for as long is dropped
+/// when its room is needed.
 inline constexpr std::int64_t kSilentNs = 10'000'000'000;
 
 class Server final : public Outbox {
@@ -67,21 +68,21 @@ class Server final : public Outbox {
   struct Outgoing {
     std::string text;
     std::vector<SharedFd> fds;
-    std::uint32_t place = kNoPlace;  // in the directory, of the agent that it is counted for
+    std::uint32_t place = kNoPlace;  // place of its agent in the directory, for counting packets
   };
   struct Session {
     Caller caller;
     os::PacketSocket socket;
     std::deque<Outgoing> queue;
     std::size_t queued_bytes = 0;
-    std::size_t sent_fds = 0;  // since it had last received all
+    std::size_t sent_fds = 0;  // since it last had received all
     bool wants_write = false;
     bool has_turn = false;        // it waits in `turns_`
-    bool is_counted = false;      // among its user's connections that are no agent's
-    bool has_asked = false;       // a request that is one
-    std::int64_t heard_ns = 0;    // when it last said something, Hive::listened_ns
-    bool owes_deaths = false;     // its agent is to be told of them when there is room
-    std::optional<Error> doomed;  // why it is closed at the end of this turn
+    bool is_counted = false;      // it counts among its user's connections without an agent
+    bool has_asked = false;       // it has sent a valid request
+    std::int64_t heard_ns = 0;    // when it last sent something, Hive::listened_ns
+    bool owes_deaths = false;     // tell its agent of deaths when there is room
+    std::optional<Error> doomed;  // the reason to close it at the end of this turn
   };
   enum class Source : std::uint64_t {
     kListener = 1,
@@ -103,44 +104,45 @@ class Server final : public Outbox {
   Result<void> add(int fd, Source source, std::uint64_t id, std::uint32_t events);
   void turn(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
-  /// Hears those whose turn it is.
+  /// Hears the clients in turn.
   void serve();
   void take_turn(Session& session);
 
   // The rest of the clients is in server_clients.cc.
-  /// Returns whether more of them may wait.
+  /// Accepts clients; true if more of them may wait.
   bool accept_clients();
-  /// For want of descriptors. Returns whether one was there.
+  /// Refuses a client because descriptors are short; true if there was one.
   bool refuse_client();
   void add_client(os::PacketSocket socket);
-  /// A place for one more connection that is no agent's, if need be that of a silent one. Errors:
-  /// kFull.
+  /// Makes room for one more connection without an agent, if necessary by dropping a silent one.
+  /// Errors: kFull.
   Result<void> make_room(uid_t user, pid_t process);
   [[nodiscard]] Stock connection_stock() const;
-  /// Drops those that have said nothing since they came. Returns when it wants to be called again,
-  /// 0 for never.
+  /// Drops connections that have sent nothing since they came. Returns when it wants to be called
+  /// again, 0 for never.
   std::int64_t drop_silent(std::int64_t now_ns);
-  /// It has become an agent's connection, or is none any more.
+  /// Counts a connection anew: it has become an agent's, or is none any more.
   void recount(Session& session);
   /// Handles one packet; false if none waits or the connection has ended.
   bool read_client(Session& session);
   void flush(Session& session);
-  /// The place of its agent, where the packets that are due to it are counted.
+  /// The place of its agent, which counts the packets due to it.
   [[nodiscard]] std::uint32_t place_of(const Session& session) const;
   void count_due(std::uint32_t place);
   void count_taken(std::uint32_t place);
-  /// May so many descriptors go to this client now? If not, flush() is called again when they may.
+  /// True if this number of descriptors may go to this client now. If not, flush() is called again
+  /// when they may.
   bool may_send_fds(Session& session, std::size_t count);
-  /// Its client has received all; others of its user may wait for that.
+  /// Its client has received all descriptors; other clients of its user may wait for that.
   void settle_fds(Session& session);
   /// The peer of a dropped connection has read something.
   void settle_lingering(std::uint64_t id);
   void flush_held();
-  /// May others of its user wait until its client has received more?
+  /// True if other clients of its user may wait until its client has received more.
   [[nodiscard]] bool holds_others(const Session& session) const {
     return session.sent_fds != 0 && !held_.empty();
   }
-  /// Drops whoever makes most packets wait if its user's are too many.
+  /// Drops the client with the most waiting packets if its user has too many.
   void limit_queues(const Session& session);
   /// The socket has room again.
   void go_on(Session& session);
@@ -151,13 +153,13 @@ class Server final : public Outbox {
   void close(Session& session);
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
-  /// Files were removed and made again: listens where the keeper does, writes to the log that has
-  /// its name, and saves the state.
+  /// Files were removed and made again: listens on the keeper's new listener, writes to the log
+  /// file under the old name, and saves the state.
   void follow_files(os::Packet packet);
   void follow_listener(os::UniqueFd fd);
-  /// After each look at the sockets: see Hive::listened_ns.
+  /// Called after each look at the sockets: see Hive::listened_ns.
   void count_listening();
-  /// Says to the keeper what it has not heard, and to others what had to wait for that.
+  /// Tells the keeper everything overdue, and then others that had to wait for that.
   void catch_up();
   void go_down();
   [[nodiscard]] bool all_flushed() const;
@@ -176,20 +178,22 @@ class Server final : public Outbox {
   std::vector<std::uint64_t> doomed_;
   Lingering lingering_;
   Turns turns_;
-  std::deque<std::uint64_t> silent_;  // connections that came and may have said nothing yet
-  std::set<std::uint64_t> held_;      // they wait until others of their users have received
-  bool fds_settled_ = false;          // some of those may go on
+  std::deque<std::uint64_t> silent_;  // connections that may have sent nothing since they came
+  std::set<std::uint64_t> held_;      // clients waiting until others of their users have received
+                                      // descriptors
+  bool fds_settled_ = false;          // some of those in held_ may go on
   TakeoverWorker takeover_;
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;
   bool crowded_ = false;    // descriptors in flight hit their limit: try again soon
-  bool is_behind_ = false;  // the keeper has not heard all: likewise
+  bool is_behind_ = false;  // the keeper has not heard all: also try again soon
   bool served_ = false;
   bool keeper_lost_ = false;
   std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
   bool quit_said_ = false;
   std::int64_t turned_ns_ = 0;       // when it last looked at the sockets
-  std::int64_t hangs_since_ns_ = 0;  // the keeper takes nothing, or does not end; 0: it does
+  std::int64_t hangs_since_ns_ = 0;  // since when the keeper takes nothing, or does not end; 0: it
+                                     // works
   bool hang_said_ = false;
 };
 

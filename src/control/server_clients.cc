@@ -1,4 +1,5 @@
-// The clients of the server: who is let in, what is read from them and sent to them.
+// The clients of the server: accepting and dropping them, reading their packets and sending to
+// them.
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -22,8 +23,9 @@ namespace {
 
 constexpr int kMaxLastPackets = 4096;
 
-constexpr std::size_t kOwnFds = 32;          // of the coordinator beside agents and clients
-constexpr std::size_t kFdsOfConnection = 2;  // the socket, and the pidfd of who connected
+constexpr std::size_t kOwnFds = 32;          // of the coordinator, besides agents and clients
+constexpr std::size_t kFdsOfConnection = 2;  // the socket, and the pidfd of the process that
+                                             // connected
 constexpr std::size_t kPart = 16;
 constexpr std::size_t kLeastReturning = 8;  // connections, each as much as a packet may bring
 constexpr std::size_t kMostReturning = 128;
@@ -65,9 +67,9 @@ bool Server::refuse_client() {
   return accepted;
 }
 
-// An agent needs one descriptor of its own for its connection, and the keeper's share is held here,
-// too. Connections that are no agent's get the rest, and others than the hive's user of that only
-// what agents that there may be would leave.
+// The stock of connections without an agent. An agent needs one descriptor here for its connection,
+// besides its share in the keeper, which this process holds too. Connections without an agent get
+// the rest; users other than the hive's get only the part that possible further agents would leave.
 Stock Server::connection_stock() const {
   const std::size_t limit = descriptor_limit();
   const std::size_t idle = hive_->registry.shares().used(Resource::kConnections);
@@ -99,7 +101,7 @@ Result<void> Server::make_room(uid_t user, pid_t process) {
   const auto& agents = hive_->registry.agents();
   const auto returning =
       static_cast<std::size_t>(std::count_if(agents.begin(), agents.end(), returns));
-  // One that comes back has closed the connection that it has lost; a child of it may hold that.
+  // A process that comes back has closed its lost connection, but a child of it may hold that open.
   if (returning != 0 && lingering_.count_of(process) <= returning &&
       held < share_of(stock, held, Claim::kReturning)) {
     return {};
@@ -128,10 +130,10 @@ std::int64_t Server::drop_silent(std::int64_t now_ns) {
   for (; !silent_.empty(); silent_.pop_front()) {
     const auto found = sessions_.find(silent_.front());
     if (found == sessions_.end() || found->second->has_asked) continue;
-    // It may be among those who wait to be heard; for ever it cannot be.
+    // Its packets may still wait to be heard; a second kSilentNs is the limit of that wait.
     const std::int64_t due_ns =
         found->second->heard_ns + (hive_->all_heard ? kSilentNs : 2 * kSilentNs);
-    // Sooner than a turn counts: one that waits so long counts whole.
+    // Half a turn's limit: a longer sleep would not count in full.
     const std::int64_t left_ns = due_ns - hive_->listened_ns;
     if (left_ns > 0) return now_ns + std::min(left_ns, kMostPerTurnNs / 2);
     doom(*found->second, {ErrorCode::kTimeout, 0,
@@ -181,7 +183,7 @@ void Server::add_client(os::PacketSocket socket) {
   }
   session->socket = std::move(socket);
   session->heard_ns = hive_->listened_ns;
-  // Edge-triggered: of those that wait for their turn nothing is said again.
+  // Edge-triggered: epoll reports a client that waits for its turn only once.
   if (auto added = add(session->socket.fd(), Source::kSession, id, EPOLLIN | EPOLLET); !added) {
     log_.warn("client_failed", "text={}", in_quotes(added.error().text));
     return;
@@ -214,12 +216,12 @@ bool Server::read_client(Session& session) {
 void Server::drain(std::uint64_t session) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  // Its process has ended, so what it sent is in the socket buffer. A child of it that holds the
-  // socket too could go on for ever.
+  // Its process has ended, so its packets are in the socket buffer. A child of it that also holds
+  // the socket could send without end.
   for (int i = 0; i < kMaxLastPackets; ++i) {
     if (!read_client(*found->second)) return;
   }
-  take_turn(*found->second);  // nothing else tells of the rest
+  take_turn(*found->second);  // no further event reports the rest
 }
 
 void Server::send(std::uint64_t session_id, std::string text, std::vector<SharedFd> fds) {
@@ -283,7 +285,8 @@ bool Server::may_send_fds(Session& session, std::size_t count) {
     settle_fds(session);
   }
   if (session.sent_fds != 0 && session.sent_fds + count > kMaxSentFds) return false;
-  // The kernel counts those under way for the user that sends them, who is one for all clients.
+  // The kernel counts descriptors under way for the sending user, which is the same for all
+  // clients.
   const uid_t user = session.caller.uid;
   Stock stock;
   stock.total = descriptor_limit() / 4 * 3;
@@ -292,7 +295,7 @@ bool Server::may_send_fds(Session& session, std::size_t count) {
     const Shares& shares = hive_->registry.shares();
     stock.used = shares.used(Resource::kSentFds);
     const std::size_t held = shares.held(user, Resource::kSentFds);
-    if (held == 0) return true;  // nobody is there to wait for
+    if (held == 0) return true;  // no client to wait for
     return held + count <= share_of(stock, held, claim_of(user));
   };
   if (fits()) return true;
@@ -393,14 +396,15 @@ void Server::want_write(Session& session, bool wanted) {
 void Server::doom(Session& session, Error reason) {
   if (session.doomed) return;
   session.doomed = std::move(reason);
-  // Nothing of it is sent any more: the rest of its user's queues is judged without it.
+  // None of its packets is sent any more, so they do not count when the rest of its user's queues
+  // is judged.
   hive_->registry.shares().give_back(session.caller.uid, Resource::kQueuedBytes,
                                      std::exchange(session.queued_bytes, 0));
   doomed_.push_back(session.caller.session);
 }
 
 void Server::close_doomed() {
-  // A drop can tell others, and so doom others.
+  // A drop can announce something to other clients, and so doom them.
   while (!doomed_.empty()) {
     const std::uint64_t id = doomed_.back();
     doomed_.pop_back();
@@ -416,7 +420,7 @@ void Server::close_doomed() {
                   session->caller.os_pid, session->caller.uid, session->caller.pid,
                   to_string(reason.code), in_quotes(reason.text));
       }
-      // What it has received is settled before the last word lies unread.
+      // Settle the descriptors that it has received before the last packet makes its socket unread.
       if (session->sent_fds != 0 && has_read_all(session->socket)) settle_fds(*session);
       const DroppedAnnouncement last{reason.code, reason.text};
       (void)session->socket.try_send(build(AnnouncedValue(last)));
@@ -447,9 +451,9 @@ void Server::close(Session& session) {
                   .process = session.caller.os_pid,
                   .sent_fds = session.sent_fds},
                  hive_->registry.shares());
-  // Edge-triggered: once now, with each packet that the peer reads, and when it closes its end.
-  // Also one that has closed may come here: it ends the connection before it drops what it has not
-  // read.
+  // Edge-triggered: one event now, one with each packet that the peer reads, and one when it closes
+  // its end. A peer that has closed may come here too, because it ends the connection before it
+  // drops unread packets.
   epoll_event event{};
   event.events = EPOLLOUT | EPOLLET;
   event.data.u64 = tag_of(Source::kLingering, id);

@@ -37,7 +37,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Where `beelined` may lie, in the order in which it is looked for.
+/// The possible places of `beelined`, in the order of the search.
 std::vector<std::string> places_of_program() {
   std::vector<std::string> places;
   if (const std::string named = variable("BEELINE_BIN"); !named.empty()) {
@@ -52,15 +52,15 @@ std::vector<std::string> places_of_program() {
   const std::string path = variable("PATH");
   for (std::size_t begin = 0; begin < path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
-    // A relative one is wherever we happen to be.
+    // A relative one depends on our working directory.
     if (path[begin] == '/') places.push_back(path.substr(begin, end - begin) + "/beelined");
     begin = end + 1;
   }
   return places;
 }
 
-/// What to run: the first of its places that may be trusted. Errors: kNoCoordinator, with what was
-/// refused and why.
+/// The program to run: the first of its places that may be trusted. Errors: kNoCoordinator, naming
+/// the refused places and the reasons.
 Result<std::string> find_program() {
   const std::vector<std::string> places = places_of_program();
   std::string reasons;
@@ -116,8 +116,8 @@ Result<void> check_payload(const std::string& text) {
                           shm::kMinMaxPayload, shm::kMaxMaxPayload, text, shm::kDefaultMaxPayload));
 }
 
-/// Makes arguments of the daemon from the environment, and checks them: nobody would read the error
-/// of the daemon.
+/// Makes arguments of the daemon from the environment, and checks them, because the user would not
+/// see the daemon's error.
 Result<std::vector<std::string>> arguments_of_environment() {
   struct Known {
     const char* variable;
@@ -138,7 +138,7 @@ Result<std::vector<std::string>> arguments_of_environment() {
   return arguments;
 }
 
-/// Reads all that the daemon says before it closes the pipe or says that it is ready.
+/// Reads the daemon's report until it closes the pipe or says that it is ready.
 Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
   const std::int64_t end_ns = os::monotonic_ns() + deadline.count();
   std::string report;
@@ -184,8 +184,8 @@ Result<bool> start_coordinator(const HivePaths& paths, std::chrono::nanoseconds 
                             child.error().text));
   }
   write_end.reset();
-  // The child detaches the daemon and ends; its pidfd says when. Reaping it may be done by a
-  // handler of SIGCHLD of the program that we are in, so its exit status is no source of truth.
+  // The child detaches the daemon and ends; its pidfd tells when. A SIGCHLD handler of the calling
+  // program may reap it, so its exit status proves nothing.
   auto launcher = os::open_pidfd(*child);
   const auto report = read_report(read_end.get(), deadline);
   if (launcher) (void)os::wait_readable(launcher->get(), std::chrono::seconds(1));

@@ -32,8 +32,8 @@ std::uint64_t number(const nlohmann::json& object, const char* name, std::uint64
   return std::min(found->get<std::uint64_t>(), limit);
 }
 
-// Nothing where there is no such file. One that is there and cannot be read now is an error:
-// whoever began anew would give out pids a second time.
+// Nothing if there is no such file. A file that cannot be read now is an error: beginning anew
+// would give out pids a second time.
 Result<std::optional<std::string>> read_state(const std::string& path) {
   constexpr std::size_t kMostBytes = 4096;
   const os::UniqueFd fd(
@@ -62,7 +62,7 @@ struct Remembered {
   std::uint64_t epoch = 0;
 };
 
-// Nothing where it says nothing that could be ours.
+// Nothing if the text cannot be ours.
 std::optional<Remembered> parse_state(std::string_view text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
@@ -130,7 +130,7 @@ Result<void> StateFile::save() const {
   if (saved && std::rename(fresh.c_str(), path_.c_str()) != 0) {
     saved = os::system_failure(fmt::format("cannot replace {}", path_));
   }
-  if (!saved) (void)::unlink(fresh.c_str());  // half of it takes room for nothing
+  if (!saved) (void)::unlink(fresh.c_str());  // half a file is useless and takes room
   return saved;
 }
 

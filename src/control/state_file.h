@@ -13,27 +13,27 @@
 
 namespace beeline::control {
 
-/// What a hive must remember even if keeper and coordinator are lost together: which pids may be in
-/// use and how high the epoch was. Pids are reserved in blocks, so a write is rare. A lost file is
-/// replaced, and so is one that cannot be parsed, which is moved aside: agents of an earlier keeper
-/// cannot come back then, and pids start again above those that the keeper knows.
+/// The facts that a hive must remember even if keeper and coordinator are lost together: the pids
+/// that may be in use and the last epoch. Pids are reserved in blocks, so a write is rare. A lost
+/// file is replaced, and so is one that cannot be parsed, which is moved aside. After that agents
+/// of an earlier keeper cannot come back, and pids start again above those that the keeper knows.
 class StateFile {
  public:
-  /// Reads the file if there is one and writes what counts from now on. Pids below `reserved` were
-  /// given out or may be, as the keeper knows, whatever the file says. `epoch()` is higher than in
-  /// any earlier run, and at least the microseconds since boot. If the file is `optional`, since
-  /// the keeper knows all that counts, one that cannot be read or written now is no error. Errors:
-  /// kSystem (cannot read, cannot write).
+  /// Reads the file if there is one and writes the values that count from now on. The keeper says
+  /// that pids below `reserved` may have been given out, whatever the file says. `epoch()` is
+  /// higher than in any earlier run, and at least the microseconds since boot. If the file is
+  /// `optional`, because the keeper knows everything that counts, a file that cannot be read or
+  /// written now is no error. Errors: kSystem (cannot read, cannot write).
   [[nodiscard]] static Result<StateFile> open(std::string path, Pid reserved = 0,
                                               bool optional = false);
 
-  /// From here on the keeper is told what is reserved, so the file is optional.
+  /// Makes the file optional: from here on the keeper knows the reserved pids.
   void make_optional() noexcept { optional_ = true; }
 
   /// Writes the file again. Errors: kSystem, unless it is optional.
   Result<void> renew();
 
-  /// Says in the log that the file could not be written, or that it was written after all: once.
+  /// Logs, once, that the file could not be written, or that it was written after all.
   void report(Log& log);
 
   /// The next pid; never given out before. Errors: kFull (24 bits are used up), kSystem.
@@ -51,10 +51,10 @@ class StateFile {
   /// Less than an eighth is left: time to start another hive.
   [[nodiscard]] bool is_nearly_used_up() const noexcept { return left() < shm::kMaxPid / 8; }
 
-  /// Where a file is moved that cannot be parsed.
+  /// The path to which an unparsable file is moved.
   [[nodiscard]] static std::string bad_path(const std::string& path) { return path + ".bad"; }
 
-  /// Where a file lies that could not be parsed; empty if there was none.
+  /// The path of an unparsable file that was moved; empty if there was none.
   [[nodiscard]] const std::string& broken() const noexcept { return broken_; }
 
   /// Pids below this one were reserved by earlier runs.
@@ -69,11 +69,11 @@ class StateFile {
   std::string path_;
   std::string broken_;
   bool optional_ = false;
-  std::optional<Error> unsaved_;  // why the file does not say what counts
+  std::optional<Error> unsaved_;  // the reason why the file is out of date
   std::string reported_;
   Pid first_pid_ = kKingPid + 1;
   Pid next_pid_ = kKingPid + 1;
-  Pid reserved_ = kKingPid + 1;  // the first that is not reserved
+  Pid reserved_ = kKingPid + 1;  // the lowest pid that is not reserved
   std::uint64_t epoch_ = 0;
 };
 

@@ -25,7 +25,7 @@ namespace beeline::control {
 namespace {
 
 constexpr std::uint32_t kEntriesPerStep = 256;
-constexpr std::uint32_t kSlotsPerRead = 256;  // a power of two, as the number of slots of a lane
+constexpr std::uint32_t kSlotsPerRead = 256;  // a power of two, like the number of slots of a lane
 
 std::uint32_t slots_of(const shm::LinkContract& contract, shm::Lane lane) {
   return lane == shm::Lane::kUrgent ? contract.urgent_slots : contract.normal_slots;
@@ -36,7 +36,7 @@ std::uint64_t lane_offset(const shm::LinkContract& contract, shm::Lane lane) {
   return lane == shm::Lane::kUrgent ? layout.urgent : layout.normal;
 }
 
-/// How many messages were ever published in a lane; nothing where it cannot be read.
+/// How many messages were ever published in a lane; nothing if it cannot be read.
 std::optional<std::uint64_t> published_ever(LastReader& reader, int fd,
                                             const shm::LinkContract& contract, shm::Lane lane) {
   const std::uint32_t capacity = slots_of(contract, lane);
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> published_ever(LastReader& reader, int fd,
   return published;
 }
 
-/// With pread a hole is a run of zeros, so whatever the contract allows may be looked at.
+/// With pread a hole is a run of zeros, so everything that the contract allows may be read.
 shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   shm::VerifiedExtents verified;
   verified.strings = shm::kMaxStrings;
@@ -62,8 +62,8 @@ shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   return verified;
 }
 
-/// A type or a channel; `place` is where it lies among the texts that the message carries.
-/// REQUIRES: is_good().
+/// A type or a channel; `place` is its offset among the texts that the message carries. REQUIRES:
+/// is_good().
 std::string read_text(LastReader& reader, int fd, const shm::LinkContract& contract,
                       const shm::MessageHeader& header, std::uint16_t number, std::size_t place) {
   const shm::LinkLayout layout(contract);
@@ -82,8 +82,8 @@ bool is_good(const shm::SlotCopy& slot, Pid owner, const shm::LinkContract& cont
   return shm::check_slot(wire, owner, layout, everything(layout)) == shm::SlotFault::kNone;
 }
 
-/// Nothing more comes in this link: its owner has ended, or reads a directory that says that the
-/// reader is dead.
+/// True if no more messages come in this link: its owner has ended, or reads a directory that says
+/// that the reader is dead.
 bool is_settled(Hive& hive, const LinkEntry& link) {
   if (link.faded || !link.may_send) return true;
   const Agent* owner = hive.registry.agent(link.owner);
@@ -103,7 +103,7 @@ bool LastReader::read(int fd, std::uint64_t offset, std::span<std::byte> bytes) 
   constexpr int kTries = 5;
   constexpr std::chrono::milliseconds kPause{2};
   auto read = os::read_at(fd, offset, bytes);
-  // Once: nobody is to wait for each of thousands of reads.
+  // Only until the first failure, so that thousands of reads do not each wait.
   for (int i = 1; i < kTries && !read && failure_.empty(); ++i) {
     (void)os::wait_readable(-1, kPause);  // no descriptor tells when there is memory
     read = os::read_at(fd, offset, bytes);
@@ -149,8 +149,8 @@ void TakeoverWorker::begin(Hive& hive, Pid pid, Aim aim) {
   }
   const Life* life = agent->current.get();
   if (life == nullptr) return;
-  // Before the rows: an agent that was fenced may still run, and what an honest one says in its
-  // receipts is never beyond its rows.
+  // Read receipts before the rows: an agent that was fenced may still run, and an honest one's
+  // receipts are never beyond its rows.
   for (InLink& link : links_) read_receipts(hive, pid, *life, link);
   if (life->home == nullptr) return;
   home_ = life->home;
@@ -221,7 +221,7 @@ void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink
   }
 }
 
-/// One link: where its lanes begin, as its slots say.
+/// Makes the cursors of one link sound, by the slots of its lanes.
 bool TakeoverWorker::step_cursors() {
   if (next_cursors_ >= links_.size()) return false;
   InLink& link = links_[next_cursors_++];
@@ -229,8 +229,8 @@ bool TakeoverWorker::step_cursors() {
     const auto published = published_ever(reader_, link.fd->get(), link.contract, lane);
     if (!published) continue;
     const auto index = static_cast<std::size_t>(lane);
-    // Where the rows cannot be read, the entries cannot either: what was taken is in the lane
-    // alone.
+    // If the rows cannot be read, the entries cannot either: messages that were taken can only be
+    // read in the lane.
     const std::uint64_t receipt = link_of_row_.empty() ? 0 : link.receipts[index];
     link.cursors[index] = shm::sound_cursor(
         link.cursors[index], receipt, slots_of(link.contract, lane), [&] { return *published; });
@@ -253,7 +253,8 @@ bool TakeoverWorker::step_entries(Hive& hive) {
     if (copy.word.row >= link_of_row_.size() || link_of_row_[copy.word.row] < 0) continue;
     const InLink& link = links_[static_cast<std::size_t>(link_of_row_[copy.word.row])];
     const auto lane = static_cast<std::size_t>(shm::lane_of(copy.slot.header));
-    // As a successor judges it: what is not committed, or cannot be, may lie in its lane as well.
+    // As a successor judges it: an entry that is uncommitted or impossible may lie in its lane as
+    // well.
     if (shm::judge_words(copy, link.cursors[lane], next_arrival_) != shm::Inherit::kTake) continue;
     if (!is_good(copy.slot, link.owner, link.contract)) continue;
     const bool finished = (copy.slot.header.flags & shm::kFlagSlab) != 0 && !link.stamps.empty() &&
@@ -288,7 +289,8 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
   const std::uint64_t mask = slots_of(link.contract, lane) - 1U;
   const std::uint64_t offset =
       lane_offset(link.contract, lane) + (position & mask) * sizeof(shm::Slot);
-  // The commit word first, in a call of its own: what it promises is complete in the second one.
+  // Read the commit word first, in a call of its own: then the second call reads the complete
+  // message.
   std::uint64_t commit = 0;
   if (!reader_.read_value(link.fd->get(), offset, commit) || commit != position + 1) return false;
   shm::Slot slot;
@@ -302,7 +304,7 @@ bool TakeoverWorker::take_slot(Hive& hive, const InLink& link, shm::Lane lane,
 
 void TakeoverWorker::keep(Hive& hive, const InLink& link, const shm::SlotCopy& slot,
                           shm::DeadReason reason, std::uint32_t attempts) {
-  // What was only meant for the dead to know: nobody misses it.
+  // Copies and acknowledgements were meant for the dead agent alone.
   if (is_copy(slot.header) || is_ack(slot.header)) return;
   DeadLetter letter;
   letter.type = read_text(reader_, link.fd->get(), link.contract, slot.header, slot.header.type,
@@ -351,7 +353,7 @@ void TakeoverWorker::finish(Hive& hive) {
   finish_death(hive, pid_);
   answer_forgets(hive, pid_, letters_);
   if (letters_ != 0 && aim_ == Aim::kKeep) {
-    // Its record says so as well, and is forgotten sooner or later.
+    // The agent's record has this count as well, but is dropped sooner or later.
     hive.keeper.note(kDeadLettersKey, build_number(hive.dead_letters.total()));
     const Agent* agent = hive.registry.agent(pid_);
     if (hive.may_log_life(pid_, agent == nullptr ? 0 : agent->uid, "taken_over")) {

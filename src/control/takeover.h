@@ -1,11 +1,11 @@
 #pragma once
 
-// The last reading of a finally dead agent: what it had taken and not finished, and what still lay
-// in its in-lanes, becomes dead letters of the coordinator (`receiver_dead`; letters that were dead
-// already keep their reason). It waits for those who can still send to the dead agent: after a
-// restart of the coordinator they may read the directory of the last one, which says that it lives.
-// Everything is read with pread and judged as from a hostile writer, in steps that are small enough
-// to stand between two turns of the event loop.
+// The last reading of a finally dead agent. Messages that it had taken and not finished, and
+// messages in its in-lanes, become dead letters of the coordinator (`receiver_dead`; letters that
+// were dead already keep their reason). The reading waits for agents that can still send to the
+// dead one: after a restart of the coordinator they may read the last one's directory, which says
+// that it lives. Everything is read with pread and judged as from a hostile writer, in steps that
+// are small enough to fit between two turns of the event loop.
 
 #include <array>
 #include <cstddef>
@@ -19,8 +19,9 @@
 
 namespace beeline::control {
 
-/// Reads what the dead have left: once, for then it is let go of. What the machine lacks just now,
-/// memory above all, is waited for a moment; what it still lacks then is remembered, to be said.
+/// Reads the segments of a dead agent, once, before they are dropped. If the machine lacks
+/// something just now, memory above all, it waits a moment; a failure that lasts is remembered for
+/// the log.
 class LastReader {
  public:
   /// False if there is less, or if it cannot be read. Holes read as zero.
@@ -29,7 +30,7 @@ class LastReader {
   [[nodiscard]] bool read_value(int fd, std::uint64_t offset, T& value) {
     return read(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
   }
-  /// Why something could not be read; empty if everything could.
+  /// The first failure; empty if everything could be read.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  private:
@@ -39,8 +40,9 @@ class LastReader {
 /// Works through Hive::takeovers. Not thread safe.
 class TakeoverWorker {
  public:
-  /// Does a bounded piece of work. True if there is more to do. Where nobody is to be taken over it
-  /// looks at those in Hive::looks, and ends for good those for whom nothing waits.
+  /// Does a bounded piece of work. True if there is more to do. If no agent waits for its
+  /// take-over, looks at the agents in Hive::looks, and ends for good those for which nothing
+  /// waits.
   bool step(Hive& hive);
 
  private:
@@ -52,14 +54,14 @@ class TakeoverWorker {
     SharedFd fd;
     std::array<std::uint64_t, shm::kLanes> cursors{};
     std::array<std::uint64_t, shm::kLanes> receipts{};
-    std::vector<std::uint64_t> stamps;  // what the dead agent had finished; empty = nothing
+    std::vector<std::uint64_t> stamps;  // of the dead agent's finished messages; empty = none
     bool forgotten = false;             // the dead agent had taken all, and closed its row
   };
 
   enum class Aim : std::uint8_t {
-    kKeep,   ///< what is left becomes dead letters
-    kPurge,  ///< it is counted alone: nobody wants it
-    kLook,   ///< the agent is away: is anything left?
+    kKeep,   ///< its messages become dead letters
+    kPurge,  ///< its messages are only counted and dropped
+    kLook,   ///< the agent is away: does anything wait for it?
   };
 
   void begin(Hive& hive, Pid pid, Aim aim);
@@ -76,16 +78,16 @@ class TakeoverWorker {
 
   Pid pid_ = kNoPid;
   Aim aim_ = Aim::kKeep;
-  std::uint64_t incarnation_ = 0;  // whose home is read
+  std::uint64_t incarnation_ = 0;  // the life that owns the home
   LastReader reader_;
   SharedFd home_;
   std::uint32_t capacity_ = 0;
   std::uint32_t entries_ = 0;       // allocated
   std::uint64_t next_arrival_ = 0;  ///< of the home
-  std::size_t next_cursors_ = 0;    // of which link
+  std::size_t next_cursors_ = 0;    // the link to look at next
   std::uint32_t next_entry_ = 0;
   std::vector<InLink> links_;
-  bool has_rows_ = false;                  // they could be read
+  bool has_rows_ = false;                  // the rows could be read
   std::vector<std::int32_t> link_of_row_;  // index into links_, -1 = none
   std::size_t next_link_ = 0;
   std::size_t next_lane_ = 0;

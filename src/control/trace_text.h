@@ -27,7 +27,8 @@ inline void set_trace(shm::Extension& extension, const TraceContext& trace) {
 /// 00-TRACE-SPAN-FLAGS in hexadecimal digits; empty for an empty one.
 [[nodiscard]] std::string to_text(const TraceContext& trace);
 
-/// The context that such a text names, an empty one for an empty text; nothing if it names none.
+/// The context that such a text names, an empty one for an empty text; nothing if the text is
+/// wrong.
 [[nodiscard]] std::optional<TraceContext> parse_trace(std::string_view text);
 
 }  // namespace beeline::control

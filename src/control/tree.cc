@@ -67,7 +67,7 @@ const AgentNode* Tree::resolve(std::string_view asked, uid_t user) const {
   };
   const auto [first, last] = names_.equal_range(asked);
   for (auto it = first; it != last; ++it) offer(it->second);
-  // Sorted by name: those that start with the short name and its mark stand together.
+  // Sorted by name, so names that start with the short name and its mark stand together.
   const std::string prefix = std::string(asked) + kAfterShortName;
   for (auto it = names_.lower_bound(prefix); it != names_.end(); ++it) {
     if (!it->first.starts_with(prefix)) break;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The tree of agents as plain values: who is whose parent, who holds a name. It knows no socket, no
-// process and no segment, so that its rules can be tested alone.
+// The tree of agents as plain values: parents and names. It knows no socket, no process and no
+// segment, so that its rules can be tested alone.
 
 #include <sys/types.h>
 
@@ -33,11 +33,11 @@ struct AgentNode {
   std::string name;
   Role role = Role::kAgent;
   shm::AgentState state = shm::AgentState::kStarting;
-  uid_t uid = 0;  ///< whose its name is
+  uid_t uid = 0;  ///< the owner of its name
 };
 
-/// Agents by pid. A parent may be missing (its children wait to be adopted); a circle of parents
-/// cannot be made, because a parent must be older than its child. Not thread safe; owned by the
+/// Agents by pid. A parent may be missing (its children wait to be adopted). A circle of parents is
+/// impossible, because a parent must be older than its child. Not thread safe; owned by the
 /// coordinator. Pointers to nodes stay valid until that node is removed.
 class Tree {
  public:
@@ -53,11 +53,12 @@ class Tree {
 
   [[nodiscard]] const AgentNode* find(Pid pid) const;
 
-  /// The newest holder of a name that is not dead, else the newest dead one, null if nobody holds
+  /// The newest holder of a name that is not dead, else the newest dead one, null if no agent holds
   /// it. Removing one holder keeps the others.
   [[nodiscard]] const AgentNode* find_name(std::string_view name) const;
 
-  /// Whom a name or a pid in decimal means to an agent of `user` (name_search.h); null if nobody.
+  /// The agent that a name or a pid in decimal means to an agent of `user` (name_search.h); null if
+  /// there is none.
   [[nodiscard]] const AgentNode* resolve(std::string_view asked, uid_t user) const;
 
   /// Rising by pid, as all lists here.
@@ -66,8 +67,8 @@ class Tree {
   [[nodiscard]] std::vector<Pid> siblings(Pid pid) const;
   /// Parent, grandparent and so on, as far as they are known; nearest first.
   [[nodiscard]] std::vector<Pid> ancestors(Pid pid) const;
-  /// The first node of b's chain, b included, that is on a's chain, a included; nullopt if
-  /// the two have different roots or one is unknown.
+  /// The first node of b's chain, b included, that is on a's chain, a included; nullopt if the two
+  /// have different roots or one is unknown.
   [[nodiscard]] std::optional<Pid> nearest_common_ancestor(Pid a, Pid b) const;
 
   [[nodiscard]] std::size_t size() const noexcept { return nodes_.size(); }

@@ -1,12 +1,12 @@
 #pragma once
 
 // The packets of the control protocol as typed values. A packet is one JSON object of at most
-// kMaxPacketBytes; file descriptors travel beside it and are not part of these structs. The
-// protocol itself is described in docs/architecture.md. JSON stays inside wire.cc.
+// kMaxPacketBytes; file descriptors travel beside it and are not part of these structs.
+// docs/architecture.md describes the protocol itself. JSON stays inside wire.cc.
 //
 // Everything here is a plain value: nothing owns anything, all functions are thread safe, none
-// throws. Whoever parses bytes of another process gets kProtocol for garbage (drop the peer) and
-// kInvalid for a request that is understood but wrong (answer it).
+// throws. Bytes of another process fail to parse with kProtocol for garbage (drop the peer) and
+// with kInvalid for a request that is understood but wrong (answer it).
 
 #include <cstddef>
 #include <cstdint>
@@ -71,8 +71,8 @@ struct FadeRequest {
   bool gone = false;  ///< the reader's home has forgotten it, too
 };
 
-/// Asks for the announcement of an in-link once more: its descriptors found no room. Answered by
-/// it, or by a `faded` announcement if there is no such link any more.
+/// Asks for the announcement of an in-link once more, because its descriptors found no room. The
+/// answer is that announcement, or a `faded` announcement if there is no such link any more.
 struct TellRequest {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
@@ -93,23 +93,24 @@ struct ResumeRequest {
   bool ready = false;
 };
 
-/// The reader of a link has found in it what cannot be: the link ends. Not answered.
+/// The reader of a link has found impossible contents in it: the link ends. Not answered.
 struct ReportRequest {
   std::string what;
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
-  bool unread = false;  ///< the reader has not taken it in, and will not ask to let go of it
-  bool waits = false;   ///< nothing is wrong with it: the reader lacks what taking it in needs
+  bool unread = false;  ///< the reader has not accepted it, and will not ask to forget it
+  bool waits = false;   ///< nothing is wrong with it: the reader lacks something that it needs to
+                        ///< accept it
 };
 
-/// Nobody is left above the sender but the coordinator: for its log.
+/// An escalation with only the coordinator above the sender, for the coordinator's log.
 struct EscalateRequest {
   std::string text;
 };
 
-/// The sender waits for an agent of this name, or pid in decimal: one that is there, or that
-/// attaches later, is told with a `came` announcement, once. A later one takes its place. Not
+/// The sender waits for an agent of this name, or pid in decimal: if it is there or attaches later,
+/// the sender is told with a `came` announcement, once. A later request replaces this one. Not
 /// answered.
 struct AwaitRequest {
   std::string name;
@@ -119,7 +120,7 @@ struct AwaitRequest {
 struct ListRequest {
   std::uint32_t from = 0;  ///< the first pid
 };
-/// Which links to an agent count: what lies in the lanes of any other is done.
+/// Asks which links to an agent count: messages in the lanes of any other link are done.
 struct LinksRequest {
   Pid to = kNoPid;
   std::uint64_t from = 0;  ///< the first incarnation
@@ -132,35 +133,35 @@ struct RouteRequest {
   std::string to;
 };
 struct DownRequest {};
-/// Ends an agent for good that is away: it has no process. Answered by `letters`.
+/// Ends an agent for good that is away, that is without a process. Answered by `letters`.
 struct ForgetRequest {
   std::string name;    ///< or a pid in decimal
-  bool purge = false;  ///< what it has left goes, too, and does not become dead letters
+  bool purge = false;  ///< drops its messages in place of making dead letters
 };
 
 inline constexpr std::string_view kRequeueLetters = "requeue";
 inline constexpr std::string_view kPurgeLetters = "purge";
 
-/// Puts a dead letter of an agent back into its inbox, or lets some go. The agent does it; the
-/// coordinator passes it on, and lets those go that it holds itself.
+/// Puts a dead letter of an agent back into its inbox, or drops some. The coordinator passes this
+/// on to the agent, and drops the letters that it holds itself.
 struct LettersRequest {
   Pid to = kNoPid;            ///< 0: those that the coordinator holds, purge only
   std::string what;           ///< kRequeueLetters or kPurgeLetters
   std::uint64_t id = 0;       ///< of the message; 0 = all, purge only
-  Pid of = kNoPid;            ///< with `to` 0: who it was for; 0 = anybody
+  Pid of = kNoPid;            ///< with `to` 0: the receiver of the letters; 0 = any
   std::int64_t until_ns = 0;  ///< CLOCK_MONOTONIC; an agent that reads it later does nothing
 };
-/// What became of a `letters` announcement. Not answered.
+/// The result of a `letters` announcement. Not answered.
 struct LettersDoneRequest {
   std::uint64_t ticket = 0;
   std::uint64_t count = 0;
-  std::string text;  ///< why nothing was done; empty if something was
+  std::string text;  ///< the reason why nothing was done; empty if something was
 };
 /// Lists the letters that the coordinator holds, in the order in which they came.
 struct KeptLettersRequest {
   std::uint64_t from = 0;  ///< the first number
 };
-/// One of them, whole. Copies of a message share its id; who it was for tells them apart.
+/// Asks for one letter, whole. Copies of a message share its id; the receiver tells them apart.
 struct KeptLetterRequest {
   std::uint64_t id = 0;
   Pid to = kNoPid;
@@ -189,7 +190,7 @@ struct AttachedAnswer {
   std::string name;         ///< as given, or as made by the coordinator
   Pid parent_pid = kNoPid;
   std::uint64_t epoch = 0;
-  std::uint64_t predecessor = 0;  ///< incarnation whose home is taken over, 0 = none
+  std::uint64_t predecessor = 0;  ///< incarnation that owned the home being taken over, 0 = none
   std::uint32_t in_links = 0;     ///< `link` announcements that follow
 };
 
@@ -201,8 +202,9 @@ struct OpenedAnswer {
   std::uint64_t incarnation = 0;  ///< life of the peer that the fds belong to, or the committed one
   bool may_send = false;
   bool process = false;
-  bool foreign = false;  ///< of another user: it does not get our own eventfd
-  bool ended = false;    ///< the peer has found in the link what cannot be, and reads it no more
+  bool foreign = false;  ///< the peer is of another user: it does not get our own eventfd
+  bool ended = false;    ///< the peer has found impossible contents in the link, and reads it no
+                         ///< more
 };
 
 /// fds: directory.
@@ -214,7 +216,7 @@ struct ResumedAnswer {
 };
 
 struct ListedAgent {
-  std::uint32_t index = 0;  ///< place in the directory; of the dead, the last one
+  std::uint32_t index = 0;  ///< place in the directory; for a dead agent, its last one
   Pid pid = kNoPid;
   Pid parent = kNoPid;
   std::string name;
@@ -258,7 +260,7 @@ struct StatusAnswer {
   std::uint64_t quarantined_links = 0;  ///< ended by their readers, since the hive was started
   std::uint64_t dead_letters = 0;       ///< taken over so far
   std::uint64_t dead_letters_kept = 0;  ///< still held
-  std::uint64_t pids_used = 0;          ///< numbers of agents that were given out, for good
+  std::uint64_t pids_used = 0;          ///< pids that were given out, for good
   std::uint64_t pids_left = 0;
 };
 
@@ -281,7 +283,7 @@ struct KeptLetter {
   std::uint64_t id = 0;
   std::uint64_t reply_to = 0;
   Pid from = kNoPid;
-  std::string from_name;  ///< empty where it is forgotten
+  std::string from_name;  ///< empty if it is forgotten
   Pid to = kNoPid;
   std::string to_name;
   std::string type;
@@ -331,13 +333,13 @@ struct LinkAnnouncement {
   shm::LinkContract contract;
   bool may_send = false;  ///< false: only the receipts of the link count
   bool process = false;
-  bool foreign = false;         ///< of another user: it does not get our own eventfd
+  bool foreign = false;         ///< the owner is of another user: it does not get our own eventfd
   std::int64_t opened_ns = 0;   ///< CLOCK_MONOTONIC; nothing in it was sent before
-  bool released = false;        ///< some life of the reader was told that it may forget it
+  bool released = false;        ///< a life of the reader was told that it may forget it
   std::optional<OwnLink> mine;  ///< only in a hand-over
 };
 
-/// To the parent.
+/// To the parent of the agent that died.
 struct DiedAnnouncement {
   Pid pid = kNoPid;
   std::string name;
@@ -345,14 +347,14 @@ struct DiedAnnouncement {
   shm::AgentState state = shm::AgentState::kAway;
 };
 
-/// The reader of an in-link may forget how far it had taken it. Until it has said that it did, the
-/// link is announced again, as `released`, to whoever reads its home next.
+/// The reader of an in-link may forget its cursors. Until it has said that it did, the link is
+/// announced again, as `released`, to the next reader of its home.
 struct FadedAnnouncement {
   std::uint64_t incarnation = 0;
   std::uint32_t serial = 0;
 };
 
-/// To the owner of a link: `pid`, its reader, has found in it what cannot be and takes nothing
+/// To the owner of a link: its reader `pid` has found impossible contents in it and takes nothing
 /// more.
 struct EndedAnnouncement {
   Pid pid = kNoPid;
@@ -371,7 +373,7 @@ struct DroppedAnnouncement {
   std::string text;
 };
 
-/// A tool asks for dead letters of the agent, which says with `letters_done` what it did.
+/// A tool asks the agent to act on its dead letters; the agent answers with `letters_done`.
 struct LettersAnnouncement {
   std::uint64_t ticket = 0;
   std::string what;  ///< kRequeueLetters or kPurgeLetters
@@ -379,10 +381,10 @@ struct LettersAnnouncement {
   std::int64_t until_ns = 0;
 };
 
-/// To an agent that waits for a name: somebody answers to it.
+/// To an agent that waits for a name: an agent has it now.
 struct CameAnnouncement {
   Pid pid = kNoPid;
-  std::string name;  ///< that was waited for
+  std::string name;  ///< the name that was waited for
 };
 
 using AnnouncedValue =
@@ -397,7 +399,7 @@ struct IncomingRequest {
   Result<Request> request;  ///< kInvalid: an unknown op or a wrong field, to be answered
 };
 
-/// What a client receives: an answer, which has a `seq`, or an announcement.
+/// A packet that a client receives: an answer, which has a `seq`, or an announcement.
 struct IncomingAnswer {
   std::uint64_t seq = 0;
   Answer answer;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is in each packet, described once: its op and a function `fields` that walks its fields. The
-// builder and the parser of wire.cc both follow that description. `v(name, field)` is required,
+// The fields of each packet, described once: its op and a function `fields` that walks its fields.
+// The builder and the parser of wire.cc both follow that description. `v(name, field)` is required,
 // `v.maybe(name, field)` may be absent. Only wire.cc includes this file.
 
 #include <string_view>
@@ -97,7 +97,7 @@ inline constexpr std::string_view kOp<LettersAnnouncement> = "letters";
 template <>
 inline constexpr std::string_view kOp<CameAnnouncement> = "came";
 
-// ---- What is in each packet ---------------------------------------------------------------------
+// ---- The fields of each packet ------------------------------------------------------------------
 
 template <class V>
 void fields(V& v, AttachRequest& r) {
