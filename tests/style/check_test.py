@@ -4,7 +4,12 @@ import textwrap
 import unittest
 
 import check
+import classes
+import comments
 import cpp_text
+
+# The tests are about the rules and not about the folders that do not follow them yet.
+check.FOLDERS_TO_COME = {}
 
 
 def violations(name, text, *more):
@@ -105,6 +110,156 @@ class Functions(unittest.TestCase):
 
     def test_braces_that_do_not_pair_are_reported(self):
         self.assertEqual(violations("src/os/a.cc", "void f() {\n"), ["2:braces"])
+
+
+def members(source):
+    """(line, name, data members, member functions) of each class."""
+    found = classes.classes(textwrap.dedent(source))
+    return [(kind.line, kind.name, kind.data_members, kind.functions) for kind in found]
+
+
+class Classes(unittest.TestCase):
+    def test_data_and_functions_are_told_apart(self):
+        source = """\
+            namespace a {
+            template <typename T, class U>
+            class alignas(64) Lane final : public Base<T> {
+             public:
+              explicit Lane(int x) : x_(x), pair_{1, 2} { run(); }
+              Lane(const Lane&) = delete;
+              ~Lane() override = default;
+              [[nodiscard]] int size() const { for (;;) { } }
+              Lane* operator->() const { return this; }
+              bool operator()(int a) const { return a; }
+              explicit operator bool() const { return true; }
+              template <typename V>
+              void each(std::function<void(V)> visit = {}, int most = f(1));
+              virtual std::map<int, int> map() = 0;
+              static int count();
+
+             private:
+              friend class Other;
+              using Names = std::vector<int>;
+              static_assert(sizeof(int) == 4);
+              static constexpr int kSize = 4;
+              static const int kMany;
+              enum class State { kFree, kTaken };
+              struct Later;
+              class Later* later_;
+              int x_, y_ = f(2);
+              std::map<int, std::string> map_{};
+              std::function<void(int, int)> done_ = [] { return 1; };
+              void (*hook_)(int) = nullptr;
+              alignas(64) std::array<int, 2> pair_{1, 2};
+              decltype(f(1)) result_;
+              static int shared_;
+            };
+            }
+            """
+        self.assertEqual(members(source), [(3, "Lane", 9, 9)])
+
+    def test_nested_classes_count_for_themselves_and_unnamed_unions_do_not(self):
+        source = """\
+            struct Outer {
+              struct Inner {
+                int a;
+                int b() { struct Local { int c; }; return 1; }
+              } inner;
+              enum { kOne } one;
+              union {
+                int d;
+                long e;
+              };
+            };
+            struct Empty {};
+            int f(struct stat* s) { return 1; }
+            """
+        self.assertEqual(members(source), [
+            (1, "Outer", 4, 0), (2, "Inner", 1, 1), (7, "", 2, 0), (12, "Empty", 0, 0)])
+
+    def test_large_class_is_reported(self):
+        def lane(data, functions):
+            body = "  int a{};\n" * data + "  int f() { return 1; }\n" * functions
+            return f"class Lane {{\n{body}}};\n"
+
+        self.assertEqual(violations("src/os/a.h", lane(25, 60)), [])
+        self.assertEqual(violations("src/os/a.h", lane(26, 60)), ["1:class-size"])
+        self.assertEqual(violations("tools/a.cc", lane(25, 61)), ["1:class-size"])
+        self.assertEqual(violations("tests/a.cc", lane(26, 61)), [])
+
+
+class Wording(unittest.TestCase):
+    def texts(self, name, source):
+        found = comments.blocks(name, textwrap.dedent(source))
+        return [(block.first, block.text) for block in found]
+
+    def test_comments_of_cpp_are_found(self):
+        source = """\
+            // One
+            // goes on.
+            int a;  /// Two
+                    // goes on.
+            int b;  // "three"
+            const char* c = "// no comment";
+            /* Four
+             * goes on. */
+            """
+        self.assertEqual(self.texts("a.cc", source), [
+            (1, "One\ngoes on."), (3, "Two\ngoes on."), (5, '"three"'), (7, "Four\ngoes on.")])
+
+    def test_comments_of_scripts_are_found(self):
+        source = """\
+            #!/bin/sh
+            # One
+            # goes on.
+            echo "$# #no" ${a#b} '# no'  # Two.
+            """
+        self.assertEqual(self.texts("scripts/a", source), [(2, "One\ngoes on."), (4, "Two.")])
+        python = '"""One."""\n\n\ndef f():\n    """Two."""\n    # Three.\n'
+        self.assertEqual(self.texts("a.py", python), [(1, "One."), (5, "Two."), (6, "Three.")])
+
+    def test_no_sentence_opens_with_a_word_that_hides_its_actor(self):
+        def rules(comment):
+            return violations("shm/a.cc", comment)
+
+        for word in ("Of", "Who", "Whom", "Whoever", "What", "Where"):
+            self.assertEqual(rules(f"// {word} the lane is."), ["1:sentence-opening"], word)
+        self.assertEqual(rules("// The end.\n// It is. What\n// is."), ["2:sentence-opening"])
+        self.assertEqual(rules("// SUBTLE: What is."), ["1:sentence-opening"])
+        self.assertEqual(rules("// - Of the lane."), ["1:sentence-opening"])
+        self.assertEqual(rules("int a;  // (Of the lane.)"), ["1:sentence-opening"])
+        for fine in ("What is\n// it?", "Often.", "the size of the lane", "It lies where Of is."):
+            self.assertEqual(rules(f"// {fine}"), [], fine)
+        self.assertEqual(violations("scripts/a", "# What it is."), ["1:sentence-opening"])
+
+    def test_words_that_hide_the_actor_are_rare(self):
+        def rules(hiding, words):
+            half = (words - hiding) // 2
+            return violations("shm/a.cc", "// whose\n" * hiding + "// lane slab\n" * half)
+
+        self.assertEqual(rules(1, 1), [])
+        self.assertEqual(rules(2, 666), ["1:hidden-actor"])
+        self.assertEqual(rules(2, 668), [])
+        self.assertEqual(violations("shm/a.cc", "// `what`: who, whatever"), [])
+
+    def test_names_of_tests_begin_with_the_actor(self):
+        def rules(name):
+            return violations("src/os/a.cc", f"TEST_F(Lane,\n       {name}) {{\n}}\n")
+
+        self.assertEqual(rules("WhatIsSentArrives"), ["1:test-name"])
+        self.assertEqual(rules("OfTwoOneWins"), ["1:test-name"])
+        self.assertEqual(rules("OftenItWorks"), [])
+        self.assertEqual(rules("ASenderLeaves"), [])
+
+
+class FoldersToCome(unittest.TestCase):
+    def test_a_rule_is_silent_in_the_folders_where_it_does_not_hold_yet(self):
+        check.FOLDERS_TO_COME = {"sentence-opening": ("shm/",)}
+        try:
+            self.assertEqual(violations("shm/a.cc", "// Of it."), [])
+            self.assertEqual(violations("src/os/a.cc", "// Of it."), ["1:sentence-opening"])
+        finally:
+            check.FOLDERS_TO_COME = {}
 
 
 class Rules(unittest.TestCase):

@@ -39,7 +39,14 @@ def without_comments(source):
     return _TOKEN.sub(replace, source)
 
 
-def _without_directives(text):
+def comments(source):
+    """Yields (offset, text) of each comment."""
+    for match in _TOKEN.finditer(source):
+        if match.lastgroup == "comment":
+            yield match.start(), match.group()
+
+
+def without_directives(text):
     return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", lambda m: _blank(m.group()), text, flags=re.MULTILINE)
 
 
@@ -47,7 +54,7 @@ _SCOPE = re.compile(r"\b(namespace|class|struct|union|enum)\b|\bextern\s*\"\"\s*
 _TEMPLATE = re.compile(r"\btemplate\s*<[^{}]*?>(?=\s*(class|struct|union|requires|\[\[|\w))")
 
 
-def _opens_scope(head):
+def opens_scope(head):
     """Whether a block with this text before it is a namespace, a type or an enumeration."""
     head = _TEMPLATE.sub("", head)
     found = _SCOPE.search(head)
@@ -57,7 +64,7 @@ def _opens_scope(head):
     return "(" not in re.sub(r"\balignas\s*\([^)]*\)|\[\[.*?\]\]", "", head)
 
 
-def _is_data(head):
+def is_data(head):
     """Whether a block with this text before it is an initializer and not a body."""
     return "(" not in head or re.search(r"=\s*[\w:<>,\s]*$", head) is not None
 
@@ -75,7 +82,7 @@ class UnbalancedBraces(Exception):
 
 def functions(source):
     """Yields (first line, last line) of every function that is not inside another one."""
-    text = _without_directives(without_comments(source))
+    text = without_directives(without_comments(source))
     scopes = []  # True for a scope whose functions we look for, False for any other block.
     head_start = 0  # Where the declaration begins that the next brace belongs to.
     body_start = None  # Where the declaration of the outermost body begins.
@@ -87,12 +94,12 @@ def functions(source):
             # A semicolon inside parentheses, as in `for (;;)`, only occurs in bodies.
             head_start = at + 1 if looking else head_start
         elif sign == "{":
-            if looking and _opens_scope(text[head_start:at]):
+            if looking and opens_scope(text[head_start:at]):
                 scopes.append(True)
                 head_start = at + 1
                 continue
             if looking:
-                body_start = None if _is_data(text[head_start:at]) else head_start
+                body_start = None if is_data(text[head_start:at]) else head_start
             scopes.append(False)
         else:
             if not scopes:
