@@ -23,7 +23,7 @@ constexpr std::size_t kMostReturning =
 constexpr std::size_t kPart = 16;
 
 constexpr std::string_view kMakeRoom =
-    "let agents go that are away for good (`beeline tree` shows them, `beeline forget NAME`), or "
+    "forget agents that are away for good (`beeline tree` shows them, `beeline forget NAME`), or "
     "end some";
 
 struct Asked {
@@ -40,13 +40,13 @@ Result<void> admit(const Stock& stock, const Asked& asked, Claim claim) {
   if (claim == Claim::kOther) {
     return fail(ErrorCode::kFull,
                 fmt::format("uid {} holds {} {}, its share is {} now (all users hold {}, the limit "
-                            "is {}), {} more are asked for: {}",
+                            "is {}), it needs {} more: {}",
                             asked.user, asked.held, asked.of, share, stock.used, stock.total,
                             asked.count, asked.todo));
   }
   const std::size_t limit = stock.total - std::min(stock.total, stock.for_returning);
   return fail(ErrorCode::kFull,
-              fmt::format("the hive has {} {}, the limit is {} for what is new "
+              fmt::format("the hive has {} {}, the limit for new ones is {} "
                           "(uid {} holds {} of them): {}",
                           stock.used, asked.of, limit, asked.user, asked.held, asked.todo));
 }

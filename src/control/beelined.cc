@@ -240,9 +240,10 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(beeline::shm::kMinMaxPayload, beeline::shm::kMaxMaxPayload));
   app.add_option("--group", options.group,
                  "group whose members may join beside the user of the hive: a name or a number");
-  app.add_option("--forget-empty-after", options.forget_empty_after_ms,
-                 "let an agent go that has been away for so long and for which nothing waits, such "
-                 "as 30s or 12h (default: never)")
+  app.add_option(
+         "--forget-empty-after", options.forget_empty_after_ms,
+         "forget an agent that has been away for this long and for which nothing waits, such "
+         "as 30s or 12h (default: never)")
       ->transform(CLI::AsNumberWithUnit(kMilliseconds))
       ->check(CLI::Range(std::int64_t{1}, kMostMilliseconds));
   app.add_option("--peer-pidfd", options.peer_pidfd,

@@ -163,7 +163,7 @@ Result<void> Client::post_now(const Request& request) {
   auto sent = socket_.try_send(build(request, next_seq_++), {});
   if (!sent && sent.error().code != ErrorCode::kFull) return broken(std::move(sent.error()));
   if (sent && *sent) return {};
-  return fail(ErrorCode::kFull, "the coordinator has not read what was sent to it; try later");
+  return fail(ErrorCode::kFull, "the coordinator has not read the last requests; try later");
 }
 
 Result<RawAnswer> Client::request(const Request& request, std::span<const int> fds) {

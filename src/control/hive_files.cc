@@ -94,8 +94,8 @@ Result<void> HiveFiles::settle_directory(Log& log) {
     opening_ = {*found, *group_};
   } else if ((found->mode & 077) != 0) {
     log.info("directory_is_wide",
-             "directory={} mode={:o} text=\"others may look into it, as its user wants; the socket "
-             "is for him alone\"",
+             "directory={} mode={:o} text=\"others may look into it, as its owner has set it; the "
+             "socket is for the owner alone\"",
              in_quotes(paths_.directory), found->mode);
   }
   // Before the directory is opened, so that the next keeper knows its old mode even if we are
@@ -113,7 +113,7 @@ Result<void> HiveFiles::listen() {
   if (::lstat(paths_.socket.c_str(), &found) == 0) {
     if (!S_ISSOCK(found.st_mode)) {
       return fail(ErrorCode::kSystem,
-                  fmt::format("{} is no socket: move it away, the hive has to listen there",
+                  fmt::format("{} is not a socket: move it away, the hive must listen there",
                               paths_.socket));
     }
     (void)::unlink(paths_.socket.c_str());
@@ -192,7 +192,7 @@ bool HiveFiles::mend(Log& log) {
     const bool taken = restored.error().code == ErrorCode::kAlreadyRunning;
     say(log, taken ? "files_taken" : "files_gone",
         fmt::format(
-            "{}: {} in {}: {}; agents of this hive go on, nobody finds it",
+            "{}: {} in {}: {}; its agents go on, new ones cannot find it",
             taken ? "another hive is in the place of this one" : "removed and not made again",
             names, paths_.directory, restored.error().text));
     return other_log;

@@ -229,7 +229,7 @@ Result<void> check_reachable(const HivePaths& paths, gid_t group) {
     if (is_there && ::getxattr(above.c_str(), "system.posix_acl_access", nullptr, 0) > 0) continue;
     return fail(ErrorCode::kDenied,
                 fmt::format("the group {} cannot reach the hive at {}: {} is closed to it (mode "
-                            "{:o}); set BEELINE_DIR, for the hive and for all who join it, to a "
+                            "{:o}); set BEELINE_DIR, for the hive and all its users, to a "
                             "directory below one that the group may pass, /srv/hive for example",
                             group, paths.directory, above,
                             is_there ? found.st_mode & 07777 : mode_t{0700}));

@@ -68,8 +68,8 @@ Result<void> check_one(const HivePaths& paths, const std::string& path) {
   }
   if (!is_trusted_owner(found.st_uid)) {
     return fail(ErrorCode::kDenied,
-                fmt::format("directory {} belongs to uid {}, we are uid {}: whoever made it could "
-                            "read our messages; {}",
+                fmt::format("directory {} belongs to uid {}, we are uid {}: that user could read "
+                            "our messages; {}",
                             path, found.st_uid, ::geteuid(), how_to_join(paths)));
   }
   if (S_ISDIR(found.st_mode)) return {};

@@ -18,7 +18,7 @@ namespace {
 tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
   return fail(ErrorCode::kFull,
               fmt::format("the hive keeps {} file descriptors of agents and links, the limit here "
-                          "is {} (of {} open files of a process): let agents go that are away for "
+                          "is {} (of {} open files of a process): forget agents that are away for "
                           "good (`beeline tree` shows them, `beeline forget NAME`), end others, or "
                           "raise the hard limit of open files (ulimit -Hn, LimitNOFILE= of a "
                           "service) and start the hive again",
@@ -27,7 +27,7 @@ tl::unexpected<Error> no_room(std::size_t total, std::size_t limit) {
 
 tl::unexpected<Error> nothing_taken() {
   return fail(ErrorCode::kTimeout,
-              "the keeper of the hive takes nothing: it is stopped or overloaded");
+              "the keeper of the hive reads nothing: it is stopped or overloaded");
 }
 
 std::string packet_of(std::string_view verb, std::string_view key, std::string_view value) {

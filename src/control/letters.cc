@@ -40,7 +40,7 @@ Result<void> check_request(const LettersRequest& request) {
   if (requeue && request.to == kNoPid) {
     return fail(ErrorCode::kInvalid,
                 "letters: the receiver of a letter that the coordinator holds has ended for good; "
-                "send it to somebody else and purge it (`beeline dlq requeue ID --to NAME`)");
+                "send it to another agent and purge it (`beeline dlq requeue ID --to NAME`)");
   }
   return {};
 }
@@ -51,8 +51,8 @@ Result<void> purge_own(Hive& hive, const Caller& caller, std::uint64_t seq,
   const std::size_t count = hive.dead_letters.purge(request.id, request.of);
   if (count == 0 && request.id != 0) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("message {} is no dead letter of the coordinator: list them with "
-                            "`beeline dlq ls`",
+                fmt::format("message {} is not a dead letter of the coordinator: `beeline dlq ls` "
+                            "lists those",
                             id_text(request.id)));
   }
   hive.answer(caller, seq, LettersAnswer{count});
@@ -177,8 +177,8 @@ void forget_session(Hive& hive, std::uint64_t session) {
       continue;
     }
     const ErrorAnswer gone{ErrorCode::kPeerDead,
-                           "the agent ended or lost its connection before it answered: look at "
-                           "`beeline dlq ls` for what became of its dead letters"};
+                           "the agent ended or lost its connection before it answered: "
+                           "`beeline dlq ls` shows if its dead letters have changed"};
     hive.outbox.send(ticket.tool_session, build(Answer(gone), ticket.tool_seq), {});
   }
 }
@@ -208,8 +208,8 @@ Result<void> show_kept_letter(Hive& hive, const Caller& caller, std::uint64_t se
   const DeadLetter* letter = hive.dead_letters.find(request.id, request.to);
   if (letter == nullptr) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("message {} for PID {} is no dead letter of the coordinator: list them "
-                            "with `beeline dlq ls`",
+                fmt::format("message {} for PID {} is not a dead letter of the coordinator: "
+                            "`beeline dlq ls` lists those",
                             id_text(request.id), request.to));
   }
   auto file = payload_file(letter->payload);

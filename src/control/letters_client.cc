@@ -45,10 +45,9 @@ Result<std::uint64_t> ask_letters(Client& client, LettersRequest request) {
     return tl::unexpected(answer.error());
   }
   return fail(ErrorCode::kTimeout,
-              fmt::format("agent with PID {} did not answer within {} ms: it looks for orders at "
-                          "its next call of Beeline, and has been busy. What it has not done by "
-                          "now it will not do: see `beeline dlq ls`, and ask again with a longer "
-                          "--timeout",
+              fmt::format("agent with PID {} did not answer within {} ms: it reads orders when "
+                          "it next calls Beeline, and it was busy. It will not obey this order any "
+                          "more: see `beeline dlq ls`, and ask again with a longer --timeout",
                           request.to, patience / std::chrono::milliseconds(1)));
 }
 

@@ -22,8 +22,9 @@ namespace {
 
 Result<void> check_attach(const Caller& caller, const AttachRequest& request) {
   if (caller.pid != kNoPid) {
-    return fail(ErrorCode::kInvalid,
-                fmt::format("this connection is PID {} already; make another one", caller.pid));
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("this connection belongs to PID {} already; make another one", caller.pid));
   }
   if (request.layout != kLayoutVersion) {
     return fail(ErrorCode::kWrongVersion,

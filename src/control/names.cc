@@ -35,7 +35,7 @@ Result<void> check_utf8(std::string_view role, std::string_view text) {
     if (!next) {
       return wrong(
           role, text, i,
-          fmt::format("byte 0x{:02x}, which is no UTF-8,", static_cast<unsigned char>(text[i])));
+          fmt::format("byte 0x{:02x}, which is not UTF-8,", static_cast<unsigned char>(text[i])));
     }
     i += next->length;
   }
@@ -67,8 +67,8 @@ Result<void> check_agent_name(std::string_view name) {
   }
   if (name.starts_with(kQueuePrefix)) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("an agent cannot be named \"{}\": what begins with \"{}\" means a "
-                            "named queue; leave that out",
+                fmt::format("an agent cannot be named \"{}\": a name that begins with \"{}\" "
+                            "means a named queue; leave that out",
                             name, kQueuePrefix));
   }
   return {};

@@ -70,7 +70,7 @@ Result<std::optional<std::string>> check_program(const std::string& path) {
   const std::string program(resolved.get());
   struct stat found {};
   if (::stat(program.c_str(), &found) != 0) return std::optional<std::string>();
-  if (!S_ISREG(found.st_mode)) return refused(program, program, "is no regular file");
+  if (!S_ISREG(found.st_mode)) return refused(program, program, "is not a regular file");
   if (const auto fault = fault_of(found)) return refused(program, program, *fault);
   if (::faccessat(AT_FDCWD, program.c_str(), X_OK, AT_EACCESS) != 0) {
     return refused(program, program, "cannot be executed by us");

@@ -79,7 +79,8 @@ Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
 Result<void> resume(Hive& hive, Caller& caller, std::uint64_t seq, const ResumeRequest& request,
                     std::vector<os::UniqueFd> fds) {
   if (caller.pid != kNoPid) {
-    return fail(ErrorCode::kInvalid, fmt::format("this connection is PID {} already", caller.pid));
+    return fail(ErrorCode::kInvalid,
+                fmt::format("this connection belongs to PID {} already", caller.pid));
   }
   auto pidfd = identify(caller, request.as.pidfd, fds);
   if (!pidfd) return tl::unexpected(std::move(pidfd.error()));

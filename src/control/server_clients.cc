@@ -114,15 +114,15 @@ Result<void> Server::make_room(uid_t user, pid_t process) {
   }
   if (longest == nullptr || hive_->listened_ns - longest->heard_ns < kSilentNs) {
     return fail(ErrorCode::kFull,
-                fmt::format("uid {} has {} connections to the coordinator that are no agent's, its "
+                fmt::format("uid {} has {} connections to the coordinator without an agent, its "
                             "share is {} now: end some of the processes that hold them, or try "
                             "again later",
                             user, held, share));
   }
   // Its socket is closed at the end of the turn.
   doom(*longest, {ErrorCode::kFull, 0,
-                  "this connection is no agent's and has said nothing for longest, and others need "
-                  "its room: connect again"});
+                  "this connection has no agent and was silent longest, and another one needs its "
+                  "room: connect again"});
   return {};
 }
 
@@ -275,7 +275,7 @@ void Server::limit_queues(const Session& session) {
   if (fullest == nullptr) return;
   doom(*fullest, {ErrorCode::kFull, 0,
                   fmt::format("{} bytes wait for the clients of uid {}, {} of them for this one; "
-                              "the share of the user is {} now: read what was asked for",
+                              "the share of the user is {} now: read the answers to the requests",
                               held, user, fullest->queued_bytes, share)});
 }
 

@@ -150,7 +150,7 @@ void StateFile::report(Log& log) {
   } else {
     log.warn("state_unsaved",
              "text=\"the hive goes on: its keeper knows which pids are in use; should keeper and "
-             "coordinator be killed together, agents may not find back\" reason={}",
+             "coordinator be killed together, agents may be unable to come back\" reason={}",
              in_quotes(text));
   }
   reported_ = text;

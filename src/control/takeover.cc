@@ -345,8 +345,8 @@ void TakeoverWorker::finish(Hive& hive) {
     const AgentNode* node = hive.tree.find(pid_);
     hive.log.warn("letters_unread", "agent={} name={} dead_letters={} text={}", pid_,
                   in_quotes(node == nullptr ? "" : node->name), letters_,
-                  in_quotes(fmt::format("{}: not all that it had left is in `beeline dlq ls`; give "
-                                        "the machine memory, and have the rest sent again",
+                  in_quotes(fmt::format("{}: `beeline dlq ls` lacks some of its messages; give the "
+                                        "machine memory, and have the rest sent again",
                                         reader_.failure())));
   }
   std::erase(hive.takeovers, pid_);

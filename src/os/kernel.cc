@@ -102,7 +102,7 @@ Result<void> probe_futex(const Probe& probe) {
   // The word holds another value, so no thread sleeps, and none is woken.
   const WaitOutcome outcome = futex_wait(mapping->data(), 1, std::chrono::nanoseconds(0));
   if (outcome != WaitOutcome::kChanged) {
-    return fail(ErrorCode::kSystem, "nobody can sleep on memory that is mapped for reading");
+    return fail(ErrorCode::kSystem, "no process can sleep on memory that is mapped for reading");
   }
   if (!can_wake(mapping->data())) {
     return system_failure("cannot wake through memory that is mapped for reading");

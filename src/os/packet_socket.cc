@@ -63,8 +63,9 @@ tl::unexpected<Error> connect_failure(int sys_errno, const std::string& path) {
   switch (sys_errno) {
     case ENOENT:
     case ECONNREFUSED:
-      return system_failure(ErrorCode::kNoCoordinator, sys_errno,
-                            what + ": nobody listens there; start the hive or correct its name");
+      return system_failure(
+          ErrorCode::kNoCoordinator, sys_errno,
+          what + ": no process listens there; start the hive or correct its name");
     case EACCES:
     case EPERM:
       return system_failure(ErrorCode::kDenied, sys_errno,
@@ -93,8 +94,8 @@ tl::unexpected<Error> send_failure(int sys_errno, std::size_t text_bytes, std::s
     case ETOOMANYREFS:
       return system_failure(ErrorCode::kFull, sys_errno,
                             what +
-                                ": too many descriptors under way that nobody took yet; the "
-                                "limit is that of open files");
+                                ": too many descriptors are under way, not yet received; "
+                                "the limit is that of open files");
     case ENOBUFS:
     case ENOMEM:
       return system_failure(ErrorCode::kNoMemory, sys_errno, what);
@@ -185,7 +186,7 @@ Result<PacketSocket> PacketSocket::bind(const std::string& path) {
       return system_failure(ErrorCode::kSystem, sys_errno, "bind '" + path + "'");
     }
     return system_failure(ErrorCode::kAlreadyRunning, sys_errno,
-                          "bind '" + path + "': it exists; whoever holds the lock file removes it");
+                          "bind '" + path + "': it exists; the holder of the lock file removes it");
   }
   return PacketSocket(std::move(fd));
 }

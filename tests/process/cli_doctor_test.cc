@@ -126,7 +126,7 @@ const std::array kLacks = {
     Lack{"the second extent", {"memfd_growth"}, "not permitted"},
     Lack{"mremap", {"memfd_windows"}, "not permitted"},
     Lack{"mapping for reading", {"memfd_reopen", "futex_read_only"}, "not permitted"},
-    Lack{"futex wait", {"futex_read_only"}, "nobody can sleep"},
+    Lack{"futex wait", {"futex_read_only"}, "no process can sleep"},
     Lack{"futex wake", {"futex_read_only"}, "cannot wake"},
     Lack{"pidfd_open", {"pidfd"}, "not implemented"},
     Lack{"sendmsg", {"packet_sockets"}, "not permitted"},

@@ -43,7 +43,7 @@ TEST_F(CliNames, BytesThatAreNoUtf8AreRefusedAndNamed) {
   (void)good({"up"});
   for (const auto& words : all_with("caf\xe9")) {
     const std::string err = bad(2, words);
-    EXPECT_TRUE(contains(err, "0xe9, which is no UTF-8, at byte 3")) << words.front() << err;
+    EXPECT_TRUE(contains(err, "0xe9, which is not UTF-8, at byte 3")) << words.front() << err;
   }
   EXPECT_TRUE(contains(bad(2, {"recv", "worker", "--role", "caf\xe9"}), "--role"));
   EXPECT_EQ(good_json({"tree"}).at(0).at("children").size(), 0U);

@@ -66,7 +66,7 @@ TEST_F(ProgramCheck, OneOfOurOwnIsGoodAndOneThatIsNotThereIsNone) {
 }
 
 TEST_F(ProgramCheck, WhatOthersMayWriteIsRefusedWhereverTheyMay) {
-  expect_refused(inner_, inner_ + " is no regular file");
+  expect_refused(inner_, inner_ + " is not a regular file");
   for (const std::string& path : {program_, inner_, folder_}) {
     ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
     expect_refused(program_, path + " can be written by everybody");
