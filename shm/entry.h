@@ -149,12 +149,12 @@ static_assert(offsetof(Entry, payload) == 64);
   return (header.flags & kFlagUrgentLane) != 0 ? Lane::kUrgent : Lane::kNormal;
 }
 
-// True if the cursor of its lane has passed an entry, whatever its state says. Only half of a
-// position is kept, so an entry that the cursor passed a whole lap ago looks like one ahead of it.
-// The arrivals tell the two apart: an entry ahead lies less than a lane away and was among the last
-// to arrive; a lapped one arrived long ago. `arrivals_since` = next_arrival of the home - arrival
-// of the entry. It only grows while the entry lives, from one home to the next as well
-// (inherit_counters()).
+// True if the cursor of its lane has passed an entry, whatever its state says. Only the low half of
+// a position is kept, so an entry that the cursor passed 2^32 positions ago looks like one ahead of
+// it. The arrivals tell the two apart: an entry ahead lies less than a lane away and was among the
+// last to arrive; an entry passed so long ago arrived long ago. `arrivals_since` = next_arrival of
+// the home - arrival of the entry. It only grows while the entry lives, from one home to the next
+// as well (inherit_counters()).
 [[nodiscard]] constexpr bool lies_behind(const EntryWord& word, std::uint64_t cursor,
                                          std::uint64_t arrivals_since) {
   const std::uint32_t ahead = word.position - static_cast<std::uint32_t>(cursor);

@@ -114,9 +114,9 @@ class SlabPool {
     return static_cast<std::uint32_t>(finished.count());
   }
 
-  // Takes over the bank of a new life of the receiver. A stamp in it that cannot be was inherited
-  // from the life before, and is void. The new life believes such a stamp too and will not stamp
-  // those slabs, so they are free, except the `unread` ones: no life has taken their messages.
+  // Takes over the bank of a new life of the receiver. An impossible stamp in it was inherited from
+  // the life before, and is void. The new life believes such a stamp too and will not stamp those
+  // slabs, so they are free, except the `unread` ones: no life has taken their messages.
   // REQUIRES: the stamps of the bank are ready; no slab was collected from it yet. relaxed: they
   // were stored before the directory named that life, and the caller has observed that name.
   template <typename T>

@@ -223,7 +223,7 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
     // Its packets may still wait to be heard; a second kFenceNs is the limit of that wait.
     const std::int64_t due_ns = life->fence_at_ns + (hive.all_heard ? 0 : kFenceNs);
     if (due_ns > hive.listened_ns) {
-      // Half a turn's limit: a longer sleep would not count in full.
+      // Wake after half of a turn's limit, so that the whole sleep counts.
       earlier(now_ns + std::min(due_ns - hive.listened_ns, kMostPerTurnNs / 2));
       hive.fences.push_back(fence);
       continue;

@@ -62,9 +62,9 @@ class LogGate {
   /// Returns when it wants to be called, 0 for never.
   std::int64_t settle(Log& log, std::int64_t now_ns);
 
-  /// Logs the account of an agent with a life that has ended; if that is not possible now, its
-  /// user's account includes it later. Its buckets stay as empty as they are, so its next life
-  /// gains nothing.
+  /// Logs the account of an agent when its life has ended; if that is not allowed now, its user's
+  /// account includes it later. Its buckets stay as empty as they are, so its next life gains
+  /// nothing.
   void settle_agent(Log& log, Who who, std::int64_t now_ns);
 
   /// Logs all accounts at once.

@@ -133,7 +133,7 @@ std::int64_t Server::drop_silent(std::int64_t now_ns) {
     // Its packets may still wait to be heard; a second kSilentNs is the limit of that wait.
     const std::int64_t due_ns =
         found->second->heard_ns + (hive_->all_heard ? kSilentNs : 2 * kSilentNs);
-    // Half a turn's limit: a longer sleep would not count in full.
+    // Wake after half of a turn's limit, so that the whole sleep counts.
     const std::int64_t left_ns = due_ns - hive_->listened_ns;
     if (left_ns > 0) return now_ns + std::min(left_ns, kMostPerTurnNs / 2);
     doom(*found->second, {ErrorCode::kTimeout, 0,
