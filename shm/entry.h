@@ -43,7 +43,7 @@ enum class DeadReason : std::uint8_t {
   kReceiverDead = 4,  // taken over by the coordinator
   kRevoked = 5,       // the route was forbidden before it was taken
   kLoop = 6,          // its receiver is dead; taken over by the coordinator
-  kUnclaimed = 7,     // an answer that nobody waited for and nobody fetched
+  kUnclaimed = 7,     // an answer that no call waited for or fetched
   kCancelled = 8,     // its sender took it back
 };
 
@@ -75,6 +75,7 @@ inline constexpr DeadReason kLastReason = DeadReason::kCancelled;
 
 inline constexpr std::uint32_t kNoRow = 0xffff;
 
+// state | attempts << 8 | row << 16 | low half of the position << 32
 struct EntryWord {
   EntryState state = EntryState::kFree;
   std::uint8_t attempts = 0;  // deliveries that ended without done

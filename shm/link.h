@@ -357,7 +357,7 @@ inline void open_bank(ReceiptBank& bank, const LinkKey& opposite, std::uint64_t 
 }
 
 // Closes the bank of an opposite link that has lost its owner. Entries from that link may remain:
-// nobody stamps them when they are done, and a successor that finds no bank goes by their states.
+// no stamp is stored when they are done, and a successor that finds no bank goes by their states.
 // relaxed: the fence of its counter (Inbox::add) keeps earlier stores before this one; a sender
 // that finds the bank by its next name sees it closed.
 inline void close_bank(ReceiptBank& bank) {

@@ -28,8 +28,9 @@ constexpr std::array kSteering = {
     Range{0xe0000, 0xe0fff},  // tags, variation selectors
 };
 
-// Characters that nobody sees, that change how their neighbours look, or that mean nothing outside
-// of one program: two names could differ by them alone. Rising. A blank is allowed between others.
+// Characters that people do not see, that change how their neighbours look, or that mean nothing
+// outside of one program: two names could differ by them alone. Rising. A blank is allowed between
+// others.
 constexpr std::array kNotVisible = {
     Range{0x0000, 0x001f},     // control
     Range{0x007f, 0x00a0},     // control, no-break space
