@@ -40,9 +40,9 @@ enum class DeadReason : std::uint8_t {
   kRejected = 1,
   kExpired = 2,
   kExhausted = 3,     // too many attempts
-  kReceiverDead = 4,  // taken over by the coordinator
+  kReceiverDead = 4,  // the receiver is dead; taken over by the coordinator
   kRevoked = 5,       // the route was forbidden before it was taken
-  kLoop = 6,          // its receiver is dead; taken over by the coordinator
+  kLoop = 6,          // more hops than allowed
   kUnclaimed = 7,     // an answer that no call waited for or fetched
   kCancelled = 8,     // its sender took it back
 };
