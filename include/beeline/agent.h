@@ -43,9 +43,9 @@ struct ServeOptions {
 ///
 /// One thread uses an Agent; other threads send through `shared_sender()`. Nothing throws.
 ///
-/// Calls that wait have a deadline, as has each call that ends in `_until`. receive() waits without
-/// a limit unless it is given a timeout. Control calls ask the coordinator: attach, peer of an
-/// agent not spoken to before, detach, the registry, and an escalation with no other agent above. A
+/// Calls that wait, such as those that end in `_until`, have a deadline. receive() waits without a
+/// limit unless it is given a timeout. Control calls ask the coordinator: attach, peer of an agent
+/// not spoken to before, detach, the registry, and an escalation with no other agent above. A
 /// control call waits for each answer of the coordinator at most `AttachOptions::control_timeout`;
 /// an escalation also waits 1 s for room above. While the coordinator is gone or hangs, any call
 /// may look at the control socket, at most once a second; a look takes a few ms. A call that needs
@@ -85,7 +85,7 @@ class Agent {
 
   /// Opens a link to a peer, or finds the open one. A control call on first use. A number means the
   /// agent with that pid. A name means the newest agent that has it. If there is none, it means the
-  /// newest agent of the same user whose name up to '@' it is: "queen" finds "queen@vps1". Errors:
+  /// newest agent of the same user with that name up to '@': "queen" finds "queen@vps1". Errors:
   /// kNoAgent, kPeerDead, kDenied (names the rule), kInvalid (no UTF-8), kNoRoute (no text, or a
   /// named queue, "queue:NAME": this version has none), kFull (too many links), kNoCoordinator,
   /// kNoMemory, kTimeout, kClosed (this agent has left, or the coordinator went away), kSystem.
@@ -155,11 +155,11 @@ class Agent {
   /// Fills `into` from its front with the next messages in delivery order, as many as the inbox
   /// holds after one look. Returns how many. A result below into.size() does not mean that no more
   /// messages wait; 0 means that there is nothing to hand out now. One look and one clock reading
-  /// serve the whole batch, so each message costs its receiver about two thirds. Each message is a
-  /// lease of its own; the caller may end them in any order. All of them count as handed out, so a
-  /// kill costs each of them an attempt. The agent is handling the first of them that has not
-  /// ended. Later messages, critical ones too, wait for the next call. Messages in `into` that have
-  /// not ended are requeued first.
+  /// serve the whole batch, so each message costs its receiver about two thirds of a receive().
+  /// Each message is a lease of its own; the caller may end them in any order. All of them count as
+  /// handed out, so a kill costs each of them an attempt. The agent is handling the first of them
+  /// that has not ended. Later messages, critical ones too, wait for the next call. Messages in
+  /// `into` that have not ended are requeued first.
   [[nodiscard]] std::size_t try_receive_batch(std::span<Message> into,
                                               const Filter& filter = kAnyMessage);
   /// Does as try_receive_batch() does, but waits until there is a message. Errors: those of
@@ -200,14 +200,14 @@ class Agent {
       std::initializer_list<Request> requests, Deadline deadline = after(kRequestPatience));
   /// Sends a request and returns. serve() calls `then` once, with the answer or with the error of a
   /// request; meanwhile it handles other messages. Errors: those of a send, at once, and kFull
-  /// while kMostOpenQuestions requests have no answer yet; then `then` is never called.
+  /// while kMostOpenQuestions requests have no answer yet. After an error `then` is never called.
   [[nodiscard]] Result<MessageId> request_then(const To& to, Payload payload, Deadline deadline,
                                                AnswerHandler then,
                                                const SendOptions& options = kPlainSend);
   /// For a loop of your own around fd(): calls `then` as serve() does between two messages. Returns
-  /// when the next wait for an answer ends, or Deadline::max() if none is open. Call it after
-  /// try_receive() has found nothing and before you wait. Errors: kClosed (as of receive(); every
-  /// `then` has been called).
+  /// the time at which the next wait for an answer ends, or Deadline::max() if none is open. Call
+  /// it after try_receive() has found nothing and before you wait. Errors: kClosed (as of
+  /// receive(); every `then` has been called).
   [[nodiscard]] Result<Deadline> run_answers();
   /// Sends a message whose answer is kept for drain_pending_results(). The result is kFull also
   /// while kMostOpenQuestions such messages have no answer yet. cancel() closes one of them; the
