@@ -66,7 +66,7 @@ class Agent {
   /// those that had been handed out are flagged as redelivered. Errors: kNoCoordinator,
   /// kAlreadyRunning (an agent of that name lives), kNoAgent and kPeerDead (the parent), kDenied
   /// (the role, or the user), kInvalid (an option and its limits), kFull (the hive, or an
-  /// inbox_capacity that is too small for what the predecessor left), kNoMemory, kBadSegment (the
+  /// inbox_capacity too small for the predecessor's messages), kNoMemory, kBadSegment (the
   /// predecessor's home), kWrongVersion, kTimeout, kClosed (the coordinator died again and again),
   /// kSystem.
   [[nodiscard]] static Result<Agent> attach(const AttachOptions& options);
@@ -240,7 +240,7 @@ class Agent {
   /// now, or that the log takes nothing.
   SendResult escalate(Payload issue, const SendOptions& options = kPlainSend);
 
-  /// Waits until the receiver says what became of a message that was sent with `requires_ack`;
+  /// Waits until the receiver acknowledges a message that was sent with `requires_ack`;
   /// returns at once if it has said so already. An answer to the message is a message of its own.
   /// Acknowledgements that no call awaits are kept as drain_pending_results() says; the oldest are
   /// dropped (InboxCounters::acks_unread). After the final death of an agent its acknowledgements

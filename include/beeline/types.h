@@ -121,7 +121,7 @@ struct [[nodiscard]] SendResult {
   std::uint64_t limit = 0;  ///< bytes, when kTooBig; messages, when kLoop
   [[nodiscard]] explicit operator bool() const { return status == SendStatus::kOk; }
   /// The result for people: which agent did not get the message, why, the limit, the value, and the
-  /// next step. The text is made on demand. Where a name was not found, or a link not opened, each
+  /// next step. The text is made on demand. If a name was not found, or a link not opened, each
   /// thread keeps the words of its last 16 such results; after that, and in another thread, the
   /// text is a general one.
   [[nodiscard]] std::string text() const;
@@ -163,8 +163,8 @@ struct Acknowledgement {
                         ///< receiver sends (AttachOptions::max_payload_bytes)
 };
 
-/// Where a message belongs in a distributed trace, as in the W3C header `traceparent`. All zero:
-/// nowhere.
+/// The place of a message in a distributed trace, as in the W3C header `traceparent`. All zero:
+/// none.
 struct TraceContext {
   std::array<std::uint8_t, 16> trace_id{};
   std::array<std::uint8_t, 8> span_id{};
@@ -354,8 +354,8 @@ struct InboxItem {
   std::string reason{};  ///< why it is dead
 };
 
-/// Where the messages of an inbox are: drained = queued + leased + done + dead + purged at every
-/// moment.
+/// Counts the messages of an inbox by where they are. At every moment drained = queued + leased +
+/// done + dead + purged.
 struct InboxCounters {
   std::uint64_t drained = 0;  ///< taken from lanes, predecessors of this agent included
   std::uint64_t queued = 0;
