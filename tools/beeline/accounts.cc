@@ -36,15 +36,15 @@ using Positions = std::array<std::uint64_t, shm::kLanes>;
 /// How far a link was taken.
 struct Taken {
   Positions cursors{};
-  std::int64_t empty_until_ns = 0;  ///< what lies in its lanes was not sent before
+  std::int64_t empty_until_ns = 0;  ///< no message in its lanes was sent before this time
 };
 
-/// The home that counts: of the newest life that has finished taking over.
+/// The home that counts: the one of the newest incarnation that has finished its takeover.
 struct Home {
   std::uint64_t incarnation = 0;
   shm::Balance balance;
   OldestEntries oldest;
-  std::map<Key, Taken> rows;  ///< those that are open
+  std::map<Key, Taken> rows;  ///< the rows that are open
 };
 
 /// The messages that the owner of a link has published.
@@ -54,7 +54,8 @@ struct Published {
 };
 using PublishedLinks = std::map<Key, Published>;
 
-/// The numbers of one look. The segments themselves are let go one by one: a hive has many.
+/// The figures of one look. Each segment is released before the next one is read, because a hive
+/// has many.
 struct Look {
   std::map<Pid, PublishedLinks> links;  ///< to each agent
   std::map<Pid, Home> homes;
@@ -92,7 +93,8 @@ void add_home(const Segment& segment, Look& look) {
   for (std::uint32_t i = 0; i < shape.rows_allocated(view); ++i) {
     const std::uint64_t row = shape.row_at(i);
     const std::uint64_t closed_at = view.u64(row + offsetof(shm::InRow, retired));
-    // Killed while it closed the row: what was taken from it is among the retired already.
+    // The agent was killed while it closed this row: its messages are among the retired ones
+    // already.
     if (view.u64(row) == 0 || (retired != 0 && closed_at == retired)) continue;
     home.rows[{view.u64(row), view.u32(row + offsetof(shm::InRow, serial))}] = {
         {shape.cursor(view, i, shm::Lane::kNormal), shape.cursor(view, i, shm::Lane::kUrgent)},
@@ -108,7 +110,7 @@ Result<void> add(const Source& source, shm::SegmentKind kind, Look& look) {
   }
   const ErrorCode code = segment.error().code;
   if (code == ErrorCode::kClosed) look.whole = false;
-  // A memfd that has but the name of a segment counts for nobody.
+  // A memfd that only bears the name of a segment counts for no agent.
   const bool harmless = code == ErrorCode::kClosed || code == ErrorCode::kBadSegment;
   return harmless ? Result<void>() : tl::unexpected(segment.error());
 }
@@ -119,7 +121,8 @@ bool same_segments(const std::vector<Source>& a, const std::vector<Source>& b) {
   });
 }
 
-/// Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
+/// Read links before homes: a message that moves from a lane into the inbox meanwhile is then
+/// counted once.
 Result<Look> look_at_segments(std::string_view hive) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
@@ -144,16 +147,16 @@ Result<Look> look_at_segments(std::string_view hive) {
       if (name) look.bytes_of[name->pid != 0 ? name->pid : control::kKingPid] += bytes;
     }
   }
-  // The keeper takes a record that it holds anew under other descriptors: while it does so, a
-  // search may come too late for the old ones and too early for the new ones.
+  // The keeper moves a record that it holds to new descriptors. A search during the move may come
+  // too late for the old descriptors and too early for the new ones.
   const auto again = dump::find_segments(hive);
   if (!again) return tl::unexpected(again.error());
   look.whole = look.whole && same_segments(*sources, *again);
   return look;
 }
 
-/// `in_links`: those that their reader may not forget yet. One of these without a row was not taken
-/// from; any other one without a row is among the retired, or was refused.
+/// `in_links`: the links that their reader must not forget yet. If such a link has no row, none of
+/// its messages were taken. Any other link without a row is among the retired ones, or was refused.
 void add_lanes(const PublishedLinks& links, const std::map<Key, Taken>& rows,
                const std::vector<shm::LinkKey>& in_links, std::int64_t now_ns, Account& account) {
   for (const auto& [key, published] : links) {
@@ -177,7 +180,7 @@ void add_lanes(const PublishedLinks& links, const std::map<Key, Taken>& rows,
     }
   }
   for (const auto& [key, taken] : rows) {
-    // Its reader has closed the row, and the coordinator dropped the link, while we looked.
+    // During our look the reader closed the row and the coordinator dropped the link.
     if (!links.contains(key)) account.accepted += taken.cursors[0] + taken.cursors[1];
   }
 }
@@ -201,8 +204,8 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   account.aside = home.oldest.aside;
   account.oldest_waiting_ns = home.oldest.waiting_ns;
   account.oldest_in_hand_ns = home.oldest.in_hand_ns;
-  // A kill between the store that ends a message and its counter leaves that one behind; the
-  // successor counts it as done, and so do we.
+  // A kill between the store that ends a message and the store of its counter leaves the counter
+  // one behind. The successor counts that message as done, and so do we.
   const bool ended = agent.state != shm::AgentState::kRunning;
   if (ended && home.balance.drained - home.balance.accounted() == 1) ++account.done;
   account.accepted = home.balance.drained;
@@ -214,19 +217,20 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   return account;
 }
 
-/// The keeper holds a home of it, or is about to: not of one that never was ready.
+/// Whether the keeper holds a home of this agent, or is about to. An agent that was never ready has
+/// none.
 bool keeps_home(const control::ListedAgent& agent) {
   const bool is_away = agent.state == shm::AgentState::kAway && agent.incarnation != 0;
   return agent.state == shm::AgentState::kRunning || is_away;
 }
 
-/// Whether the coordinator knows of a segment that the look has not found: the keeper may not yet
-/// have taken what it was handed.
+/// Whether the coordinator knows of a segment that the look has not found: the coordinator may not
+/// have handed it to the keeper yet.
 bool has_overlooked(const control::ListedAgent& agent, const Look& look,
                     const std::vector<shm::LinkKey>& in_links) {
   const auto home = look.homes.find(agent.pid);
   if (keeps_home(agent) && home == look.homes.end()) return true;
-  // The home of a life before, or one of another hive of that name.
+  // This home belongs to an earlier incarnation, or to another hive of the same name.
   const bool runs = agent.state == shm::AgentState::kRunning;
   if (runs && home->second.incarnation != agent.incarnation) return true;
   const auto links = look.links.find(agent.pid);
@@ -244,10 +248,11 @@ Account unreadable_account(const control::ListedAgent& agent, const std::string&
   return account;
 }
 
-/// Nothing is gained by another look.
+/// Another look would not change the account.
 bool is_settled(const Account& account) { return !account.is_readable() || account.balanced(); }
 
-/// Keeps the account of an earlier look if it adds up; else the two tell whether it moves.
+/// Keeps the account of an earlier look if it adds up; otherwise the two looks show whether the
+/// account moves.
 void compare(const std::map<Pid, Account>& before, Account& account) {
   const auto earlier = before.find(account.pid);
   if (earlier == before.end() || !earlier->second.is_readable()) return;
@@ -259,8 +264,8 @@ void compare(const std::map<Pid, Account>& before, Account& account) {
   }
 }
 
-/// The accounts of one look; `before` holds those of earlier ones, and keeps what adds up.
-/// `reason`: why what is overlooked cannot be read.
+/// The accounts of one look. `before` holds the accounts of earlier looks; those that add up are
+/// kept. `reason`: why a missing segment cannot be read.
 Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
                                           const std::map<Pid, Account>& before,
                                           const std::string& reason) {
@@ -272,15 +277,17 @@ Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
     const bool has_home = look.homes.contains(agent.pid);
     const bool takes_mail = look.links.contains(agent.pid) && agent.state != shm::AgentState::kDead;
     if (!has_home && !takes_mail && !keeps_home(agent)) continue;
-    // Asked after the copies were taken: a row is closed only after the coordinator has recorded
-    // that its link may be forgotten, so a link without a row that may not be even now was not
-    // known to the home.
+    // Ask after the copies were taken. The reader closes a row only after the coordinator has
+    // recorded that its link may be forgotten. So if the coordinator still lists a link that has no
+    // row, the home never knew that link.
     const auto in_links = client.links_to(agent.pid);
     if (!in_links) return tl::unexpected(in_links.error());
     const bool overlooked = has_overlooked(agent, look, *in_links);
     Account account =
         overlooked ? unreadable_account(agent, reason) : account_of(agent, look, *in_links);
-    if (overlooked) look.whole = false;  // maybe on its way, where no search finds it
+    if (overlooked)
+      look.whole = false;  // the segment may be on its way to the keeper, where no
+                           // search finds it
     compare(before, account);
     now[agent.pid] = std::move(account);
   }
@@ -328,7 +335,7 @@ Result<HiveAccounts> read_accounts(control::Client& client, std::string_view hiv
   accounts.hidden = dump::why_keeper_is_hidden(*paths);
   const std::string reason = accounts.hidden.empty() ? kNotFound : accounts.hidden;
   std::map<Pid, Account> inboxes;
-  // A segment that has its name alone is looked for as long.
+  // A segment that is only missing gets the same patience.
   const Deadline until_whole =
       after(accounts.hidden.empty() ? patience.missing : std::chrono::nanoseconds(0));
   for (int round = 0, looks = 0; round < patience.looks; ++looks) {

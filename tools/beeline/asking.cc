@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(20);  // between two looks
 constexpr std::chrono::nanoseconds kGrace = std::chrono::seconds(1);
 
-/// One request, as far as it has come.
+/// One request and its progress.
 class Question {
  public:
   Question(Agent& agent, Signals& signals, const Asking& asking)
@@ -63,7 +63,7 @@ class Question {
     }
   }
 
-  // Hands out no message: those in the inbox of an agent with a name are none of ours.
+  // Hands out no message: the messages in the inbox of a named agent are not for this verb.
   void wait() {
     const Filter none{.reply_to = std::numeric_limits<MessageId>::max()};
     const auto served =
@@ -72,7 +72,7 @@ class Question {
     if (taken_at_ == Clock::time_point() && is_taken()) taken_at_ = Clock::now();
   }
 
-  // The receiver has taken it out of the lane. Nothing else was sent to it.
+  // The receiver has taken the request out of the lane. Nothing else was sent to that receiver.
   [[nodiscard]] bool is_taken() const {
     const LinkCounters* link = link_of_receiver();
     return link == nullptr || link->not_taken == 0;
@@ -86,7 +86,7 @@ class Question {
     return link == links_.end() ? nullptr : &*link;
   }
 
-  // A second signal ends the wait for what the receiver says.
+  // A second signal ends the wait for the receiver's word on the message.
   void give_up() {
     if (asking_.leave) {
       asked_.fate = fmt::format("it stays with \"{}\"", asking_.name);
@@ -105,7 +105,8 @@ class Question {
                               : "; there was no room for an order to give it back");
   }
 
-  // False where it says nothing of the message. What its handler has rejected is told as that.
+  // False if `error` does not tell the end of the message. A rejection by its handler is reported
+  // as such.
   bool tell_end(const Error& error) {
     const bool is_taken_back = error.text.find("dead letter: cancelled") != std::string::npos;
     if (error.code == ErrorCode::kUnanswered) {

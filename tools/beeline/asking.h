@@ -1,6 +1,6 @@
 #pragma once
 
-// A request that a signal can end, and what becomes of its message when nobody waits any more.
+// A request that a signal can end, and the fate of its message after the wait has ended.
 
 #include <chrono>
 #include <optional>
@@ -14,22 +14,22 @@
 namespace beeline::cli {
 
 struct Asked {
-  std::optional<Result<Message>> reply;  ///< nothing where the wait ended before there was one
+  std::optional<Result<Message>> reply;  ///< nothing if the wait ended before a reply came
   bool is_stopped = false;               ///< by a signal
-  std::string fate;                      ///< of the message, where the wait ended
-  std::chrono::nanoseconds waited{};     ///< until there was a reply, or the wait ended
+  std::string fate;                      ///< of the message, if the wait ended first
+  std::chrono::nanoseconds waited{};     ///< until the reply came or the wait ended
 };
 
 struct Asking {
   Peer to;
-  std::string name;  ///< of the receiver, for people
+  std::string name;  ///< of the receiver, shown to people
   Deadline deadline;
-  bool leave = false;  ///< the message stays with its receiver
+  bool leave = false;  ///< leave the message with its receiver
 };
 
-/// Sends a request and waits for the reply. At the deadline, and after a signal, it takes the
-/// message back and waits up to a second, or until the next signal, for what the receiver says to
-/// that; a reply that comes meanwhile counts.
+/// Sends a request and waits for the reply. At the deadline or after a signal it takes the message
+/// back. Then it waits up to a second, or until the next signal, for the receiver's word on that. A
+/// reply that comes meanwhile counts.
 [[nodiscard]] Asked ask(Agent& agent, Signals& signals, const Asking& asking, std::string_view body,
                         const SendOptions& options);
 

@@ -1,4 +1,4 @@
-// bcast: one message for everybody, or for the children, the subtree or a role.
+// bcast: one message for all agents, or for the children, the subtree or a role.
 
 #include <algorithm>
 #include <memory>

@@ -30,11 +30,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kCommandGrace(kCommandGraceSeconds);
-// As a shell would say it.
+// The exit code that a shell uses for this.
 constexpr int kNotStarted = 126;
-// A process may start another one while it is killed: so we look again.
+// A process may start another one while it is being killed, so we look again.
 constexpr std::chrono::milliseconds kFirstKillPause(10);
-constexpr std::chrono::milliseconds kLongestKillPause(1000);  // what is another user's stays
+constexpr std::chrono::milliseconds kLongestKillPause(1000);  // a process of another user stays
 
 /// The child, between fork and exec.
 [[noreturn]] void become_shell(const char* command, const GuardEnds& ends, pid_t parent) {
@@ -52,8 +52,8 @@ constexpr std::chrono::milliseconds kLongestKillPause(1000);  // what is another
   ::_exit(127);
 }
 
-/// A guard outlives those who end all `beeline reply` by their name or by their arguments: these
-/// are overwritten where the kernel reads them.
+/// A user may kill all `beeline reply` by name or by arguments. The guard must survive that, so it
+/// overwrites both in the place where the kernel reads them.
 void take_own_name() {
   (void)::prctl(PR_SET_NAME, kGuardName.data());
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -69,7 +69,7 @@ class Guard {
   Guard(pid_t leader, os::UniqueFd line, Signals signals)
       : leader_(leader), line_(std::move(line)), signals_(std::move(signals)) {}
 
-  /// Returns when nothing of the command runs.
+  /// Returns when no process of the command runs any more.
   void stay() {
     for (;;) {
       take_orders();
@@ -79,7 +79,7 @@ class Guard {
       if (phase_ == Phase::kKilling) signal_all(SIGKILL);
       if (status_ && has_ended_well()) report();
       if (status_ && (!has_children || !kin_.look())) {
-        reap();  // what has just ended
+        reap();  // children that have just ended
         return report();
       }
       wait();
@@ -98,13 +98,13 @@ class Guard {
     phase_ = Phase::kEnding;
     kill_at_ = Clock::now() + kCommandGrace;
     signal_all(SIGTERM);
-    signal_all(SIGCONT);  // what is stopped does not end
+    signal_all(SIGCONT);  // a stopped process does not end
   }
 
-  /// The group of the command at once, so that none of it can start another one in between, also
-  /// where /proc shows nothing: its number is nobody else's until we have reaped the leader.
-  /// The look comes first, since a process in another session is one of ours only while its parent
-  /// lives.
+  /// Signals the whole group of the command at once, so that none of its processes can start
+  /// another one in between. This works even if /proc shows nothing, because no other process gets
+  /// the group's number before we reap its leader. The look comes first: a process in another
+  /// session is recognised as ours only while its parent lives.
   void signal_all(int number) {
     const bool has_kin = kin_.look();
     if (!status_) (void)::kill(-leader_, number);
@@ -117,7 +117,7 @@ class Guard {
       const ssize_t count = ::recv(line_.get(), &order, 1, MSG_DONTWAIT);
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EAGAIN) return;
-      // Nobody is there any more: the next who handles the message must not wait long.
+      // `reply` has gone. The next handler of the message must not wait long.
       was_told_ |= !status_;
       const bool kills = count <= 0 || static_cast<GuardOrder>(order) == GuardOrder::kKill;
       if (!kills) {
@@ -130,7 +130,7 @@ class Guard {
     }
   }
 
-  /// False if no child is left.
+  /// False if there are no children left.
   bool reap() {
     while (signals_.take()) {
     }
@@ -171,7 +171,7 @@ class Guard {
       limit = kill_pause_;
       kill_pause_ = std::min(2 * kill_pause_, kLongestKillPause);
     }
-    // The end of the line would be readable for ever.
+    // The end of the line would stay readable for ever.
     (void)::poll(fds.data(), is_alone_ ? 1 : 2, static_cast<int>(limit.count()));
   }
 
@@ -182,9 +182,9 @@ class Guard {
   Phase phase_ = Phase::kRunning;
   Clock::time_point kill_at_;
   std::chrono::milliseconds kill_pause_ = kFirstKillPause;
-  std::optional<int> status_;  ///< of the leader, once it has ended
+  std::optional<int> status_;  ///< of the leader; set once it has ended
   int stop_ = 0;
-  bool was_told_ = false;  ///< to end, before the leader had ended
+  bool was_told_ = false;  ///< an order to end came before the leader had ended
   bool has_reported_ = false;
   bool is_alone_ = false;
 };
@@ -195,10 +195,10 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
   const std::array<int, 4> kept{ends.line.get(), ends.input.get(), ends.output.get(), ends.lease};
   (void)os::close_all_but(kept);
   take_own_name();
-  (void)::setpgid(0, 0);  // not the terminal's to signal
+  (void)::setpgid(0, 0);  // keeps the terminal from signalling us
   ::signal(SIGCHLD, SIG_DFL);
-  // The kernel gives us the processes that the command leaves behind as children, so that we can
-  // end them and see their end.
+  // Processes that the command leaves behind become our children, so that we can end them and see
+  // their end.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto signals = Signals::block({SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP});
   if (!signals) ::_exit(1);
@@ -212,7 +212,8 @@ void guard_command(const CommandLine& command, GuardEnds ends) {
     ::_exit(1);
   }
   if (leader == 0) become_shell(command.text.c_str(), ends, self);
-  (void)::setpgid(leader, leader);  // whoever of us is first
+  (void)::setpgid(leader, leader);  // the parent and the child both call this, and either may be
+                                    // first
   ends.input.reset();
   ends.output.reset();
   Guard(leader, std::move(ends.line), std::move(*signals)).stay();

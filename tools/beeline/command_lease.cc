@@ -24,7 +24,7 @@
 namespace beeline::cli {
 namespace {
 
-// Between two tries while the holder is just coming or going, so that no event tells of its end.
+// Pause between two tries while the holder is attaching or leaving, when no event tells of its end.
 constexpr std::chrono::milliseconds kLeaseRetry(5);
 constexpr std::chrono::seconds kLeaseLook(1);
 
@@ -52,7 +52,7 @@ os::UniqueFd make_lease_socket() {
 Result<CommandLease> CommandLease::of(const Context& context, const Agent& agent) {
   const auto paths = control::find_hive(context.hive);
   if (!paths) return tl::unexpected(paths.error());
-  // The directory itself: a path may lead to it in several ways.
+  // The directory itself is the key, because several paths may lead to it.
   struct stat directory {};
   if (::stat(paths->directory.c_str(), &directory) != 0) {
     return os::system_failure("cannot look at " + paths->directory);
@@ -96,7 +96,7 @@ Result<bool> CommandLease::try_acquire() {
   return true;
 }
 
-/// A connection that ends when the last holder does; none if it cannot be had now.
+/// A connection that ends when the last holder does; none if we cannot connect now.
 os::UniqueFd CommandLease::watch_holder() const {
   os::UniqueFd watch = make_lease_socket();
   sockaddr_un address;

@@ -17,7 +17,7 @@
 namespace beeline::cli {
 namespace {
 
-// A person waits.
+// A person is waiting for the completion.
 constexpr std::chrono::nanoseconds kPersonWaits = std::chrono::milliseconds(300);
 
 bool has_check(CLI::Option& option, const std::string& name) {
@@ -72,7 +72,7 @@ class Reader {
     return verbs.empty() || word.empty() ? nullptr : verbs.front();
   }
 
-  /// The options of the verb, and of the program, which may stand behind it.
+  /// The options of the verb and of the program; options of the program may stand behind the verb.
   std::vector<CLI::Option*> all_options() {
     std::vector<CLI::Option*> all = arguments_of(*verb_);
     if (verb_ == &app_) return all;
@@ -93,7 +93,7 @@ class Reader {
     return found == all.end() ? nullptr : *found;
   }
 
-  /// The argument that the next word is; the last one takes all that come.
+  /// The positional argument that the next word fills; the last one takes all further words.
   CLI::Option* find_positional() {
     std::vector<CLI::Option*> all = arguments_of(*verb_);
     std::erase_if(all, [](const CLI::Option* option) { return !option->get_positional(); });
@@ -159,7 +159,7 @@ class Reader {
 
   CLI::App& app_;
   CLI::App* verb_;
-  CLI::Option* pending_ = nullptr;  // the option whose value the next word is
+  CLI::Option* pending_ = nullptr;  // the option that takes the next word as its value
   bool is_plain_ = false;           // behind "--"
   std::size_t positionals_ = 0;
   std::string hive_;

@@ -19,9 +19,9 @@ struct Candidate {
   std::string about;  ///< for people; may be empty
 };
 
-/// Words that the last of these may become: verbs, options, and names of agents, hives, roles and
-/// ranks where they are wanted. The words are those after the name of the program. Reads the
-/// command line as `app` describes it; asks the hive for its agents, and never starts one.
+/// Candidates for the last of these words: verbs, options, and names of agents, hives, roles and
+/// ranks, as its place requires. `words` are those after the name of the program. Reads the command
+/// line as `app` describes it. Asks the hive for its agents, and never starts a hive.
 [[nodiscard]] std::vector<Candidate> complete(CLI::App& app, std::vector<std::string> words);
 
 }  // namespace beeline::cli

@@ -1,4 +1,4 @@
-// completion: what a shell needs to complete the words of a command line.
+// completion: scripts that complete the words of a command line in a shell.
 
 #include <algorithm>
 #include <memory>
@@ -15,8 +15,8 @@
 namespace beeline::cli {
 namespace {
 
-// Each asks `beeline complete`, which prints a line for each candidate: the word, and after a tab
-// what it is. Where it has nothing to say, the shell offers files.
+// Each script asks `beeline complete`, which prints a line for each candidate: the word, a tab, and
+// its description. If there is no candidate, the shell offers files.
 
 constexpr std::string_view kBash = R"sh(# bash completion for beeline
 _beeline() {

@@ -45,7 +45,7 @@ std::string_view word_for(Level level) {
   return "FAILED";
 }
 
-/// The directory, and all that a start does in it.
+/// The directory, and all that the start of a hive does in it.
 std::vector<Finding> directory_findings(const control::HivePaths& paths, bool kernel_is_good) {
   if (const auto good = control::check_directory(paths); !good) {
     return {{"directory", Level::kFailed, good.error().text}};
@@ -75,7 +75,7 @@ ExitCode doctor(const Context& context) {
   }
   if (const auto paths = control::find_hive(context.hive)) {
     for (auto& finding : look_at_surroundings(*paths)) findings.push_back(std::move(finding));
-    // Last: it changes the environment.
+    // This comes last because it changes the environment.
     for (auto& finding : directory_findings(*paths, kernel_is_good)) {
       findings.push_back(std::move(finding));
     }

@@ -9,12 +9,12 @@ namespace beeline::cli {
 struct Finding {
   enum class Level : std::uint8_t {
     kOk,
-    kWarning,  ///< a hive starts, and something of it suffers
-    kFailed,   ///< no hive starts, or none can be used
+    kWarning,  ///< a hive starts, but something will work badly
+    kFailed,   ///< no hive starts, or no agent can use one
   };
   std::string check;
   Level level = Level::kOk;
-  std::string text;  ///< the fact, and what to do unless it is good
+  std::string text;  ///< the fact, and the next step unless it is good
 };
 
 }  // namespace beeline::cli

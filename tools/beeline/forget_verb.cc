@@ -1,4 +1,4 @@
-// forget: lets agents go that are away for good.
+// forget: removes agents that will not come back.
 
 #include <memory>
 #include <string>

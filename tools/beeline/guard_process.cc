@@ -24,7 +24,7 @@ std::optional<GuardReport> GuardProcess::take_report() {
 
 bool GuardProcess::has_ended() const {
   if (!is_closed_) return false;
-  // It holds its end of the line until it exits.
+  // The guard holds its end of the line until it exits.
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   return true;

@@ -10,7 +10,8 @@
 
 namespace beeline::cli {
 
-/// A guard as its parent sees it. Its destructor makes it kill what still runs of its command.
+/// A guard as its parent sees it. The destructor makes the guard kill all that still runs of its
+/// command.
 class GuardProcess {
  public:
   GuardProcess(pid_t pid, os::UniqueFd line) : pid_(pid), line_(std::move(line)) {}
@@ -22,13 +23,13 @@ class GuardProcess {
     return *this;
   }
 
-  /// Readable when it reports, and when it has ended.
+  /// Readable when the guard reports, and when it has ended.
   [[nodiscard]] int fd() const noexcept { return line_.get(); }
   void tell(GuardOrder order) const noexcept;
-  /// Its report, once; nullopt if there is none yet, or never any more.
+  /// The guard's report, once; nullopt if it has not come yet or was taken already.
   [[nodiscard]] std::optional<GuardReport> take_report();
-  /// Whether take_report() has found that it has ended; then it is reaped. Reads nothing itself: a
-  /// report that comes meanwhile would be lost.
+  /// Whether take_report() has found that the guard has ended; then it is reaped. This function
+  /// reads nothing itself, because a report that comes meanwhile would be lost.
   [[nodiscard]] bool has_ended() const;
 
  private:

@@ -22,7 +22,7 @@ struct TwoEnds {
   os::UniqueFd theirs;
 };
 
-/// A pipe whose end at us does not block. `we_read` says which one that is.
+/// A pipe. Its end in this process does not block; with `we_read` that is the reading end.
 Result<TwoEnds> make_pipe(bool we_read) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");
@@ -83,7 +83,7 @@ std::optional<GuardedCommand::Outcome> GuardedCommand::step() {
 }
 
 GuardedCommand::Outcome GuardedCommand::end_as(const GuardReport& report) {
-  // From here on only processes in the background print, which is no part of the reply.
+  // From here on only processes in the background print, and their output is no part of the reply.
   int waiting = 0;
   if (from_command_.valid() && ::ioctl(from_command_.get(), FIONREAD, &waiting) == 0) {
     collect(static_cast<std::size_t>(waiting));

@@ -16,7 +16,7 @@
 namespace beeline::cli {
 namespace {
 
-/// The check of it is for those who complete command lines.
+/// Its check exists for the completion of command lines: a validator that takes every word.
 CLI::Validator is_word() {
   return {[](const std::string&) { return std::string(); }, "", "verb"};
 }

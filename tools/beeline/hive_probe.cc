@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A place in the queue of a listener cannot be polled for.
+// No descriptor can be polled for a free place in a listener's queue.
 constexpr std::chrono::nanoseconds kLookAgain = std::chrono::milliseconds(10);
 
 /// The question to one coordinator.
@@ -25,14 +25,14 @@ class Probe {
  public:
   explicit Probe(const std::string& path) : path_(path) {}
 
-  /// Goes as far as it can without a wait; false once it is over.
+  /// Goes as far as it can without a wait; false once the probe is over.
   bool step() {
     if (!is_over_ && !socket_.valid()) connect();
     if (!is_over_ && socket_.valid()) take_answer();
     return !is_over_;
   }
 
-  /// -1: it waits for a place in the queue of the listener.
+  /// -1: the probe waits for a place in the queue of the listener.
   [[nodiscard]] int fd() const { return socket_.fd(); }
   [[nodiscard]] std::optional<control::StatusAnswer> take() { return std::move(answer_); }
 
@@ -49,7 +49,7 @@ class Probe {
     auto socket = os::PacketSocket::from_fd(std::move(fd));
     if (!socket) return;
     const auto sent = socket->try_send(control::build(control::StatusRequest{}, 1));
-    // A coordinator that refuses us closes at once; a queue that is full is as good as no answer.
+    // A coordinator that refuses us closes at once; a full queue counts as no answer.
     if (!sent || !*sent) return;
     socket_ = std::move(*socket);
     is_over_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asks hives how they are, many at a time and none for long.
+// Asks many hives for their status at a time, and waits for none of them long.
 
 #include <chrono>
 #include <optional>
@@ -11,8 +11,9 @@
 
 namespace beeline::cli {
 
-/// The answers of the coordinators that listen at these sockets, each at the place of its socket;
-/// nothing where none came within `patience`, which is for all of them together. Starts nothing.
+/// The answers of the coordinators that listen at these sockets, in the order of `sockets`; nothing
+/// for a socket without an answer within `patience`, which is for all of them together. Starts
+/// nothing.
 [[nodiscard]] std::vector<std::optional<control::StatusAnswer>> ask_hives(
     const std::vector<std::string>& sockets, std::chrono::nanoseconds patience);
 

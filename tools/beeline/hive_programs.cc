@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using ProgramClock = std::chrono::steady_clock;
 
-// For what is killed to end.
+// Patience after SIGKILL, until the process has ended.
 constexpr std::chrono::seconds kKillPatience(5);
 
 bool has_variable(const fs::path& process, const std::string& variable) {
@@ -41,7 +41,7 @@ bool is_guard(const fs::path& process) {
   return name == kGuardName;
 }
 
-/// Those that we may look at; ourselves not among them.
+/// The processes that we may inspect, without this one.
 std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_guards = true) {
   std::vector<os::UniqueFd> found;
   std::error_code error;
@@ -49,7 +49,8 @@ std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_gu
   if (error) return found;
   for (const pid_t pid : all_processes()) {
     if (pid == ::getpid()) continue;
-    auto pidfd = os::open_pidfd(pid);  // first: what is read next is of that process or of none
+    auto pidfd = os::open_pidfd(pid);  // open it first: everything read after it is about this
+                                       // process or fails
     if (!pidfd) continue;
     const fs::path process = fmt::format("/proc/{}", pid);
     std::error_code unseen;
@@ -62,7 +63,7 @@ std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_gu
 
 /// False if one is still there at the end.
 bool wait_for_programs(const std::string& directory, ProgramClock::time_point end) {
-  // One may have started another one meanwhile.
+  // A process may have started another one meanwhile.
   for (auto programs = programs_of(directory); !programs.empty();
        programs = programs_of(directory)) {
     for (const os::UniqueFd& program : programs) {
@@ -77,7 +78,7 @@ bool wait_for_programs(const std::string& directory, ProgramClock::time_point en
 
 bool outlive_programs(const std::string& directory, std::chrono::seconds patience) {
   if (wait_for_programs(directory, ProgramClock::now() + patience)) return true;
-  // Guards last: each kills what still runs of its command as soon as its parent has ended.
+  // Guards come last: each kills the rest of its command as soon as its parent has ended.
   for (const bool with_guards : {false, true}) {
     for (const os::UniqueFd& program : programs_of(directory, with_guards)) {
       (void)os::send_signal(program.get(), SIGKILL);

@@ -5,8 +5,8 @@
 
 namespace beeline::cli {
 
-/// Waits until no process of this program is left whose $BEELINE_DIR was `directory` when it
-/// started; one that is still there after `patience` is killed. False if one cannot be.
+/// Waits for the end of all processes of this program that were started with `directory` as
+/// $BEELINE_DIR. After `patience` it kills the others. False if one is still left.
 [[nodiscard]] bool outlive_programs(const std::string& directory, std::chrono::seconds patience);
 
 }  // namespace beeline::cli

@@ -55,10 +55,10 @@ ExitCode up(const Context& context, const UpArguments& arguments) {
   if (auto present = Client::connect(client_options(context, false))) {
     const auto status = present->status();
     if (status) return say_running(*status, present->socket_path());
-    // One that was killed listens until all of it is gone.
+    // A coordinator that was killed listens until its process is gone.
     if (status.error().code != ErrorCode::kClosed) return complain(status.error());
   }
-  // As for every coordinator that starts: the environment says what its limit is.
+  // The environment sets the limit, as for every coordinator that starts.
   if (arguments.max_payload != 0) {
     ::setenv("BEELINE_MAX_PAYLOAD", fmt::format("{}", arguments.max_payload).c_str(), 1);
   }
@@ -126,7 +126,8 @@ AttachOptions attach_options(const Context& context) {
   AttachOptions options;
   options.hive = context.hive;
   options.start_coordinator = !context.no_start;
-  // Shorter ones are about messages: an attach takes several calls, and may start the coordinator.
+  // Shorter timeouts are meant for messages: an attach takes several calls, and may start the
+  // coordinator.
   constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(500);
   if (context.timeout) {
     options.control_timeout = std::clamp(*context.timeout, kShortest, options.control_timeout);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What the receiver of an inbox will make of a message that lies in a lane still: the rank that the
-// relation gives, the time that can be, who may steer whom. See src/receive/rank.h.
+// Predicts how the receiver of an inbox will store a message that still lies in a lane: its rank by
+// relation, a plausible time, and whether the sender may steer the receiver. See
+// src/receive/rank.h.
 
 #include <cstdint>
 #include <string_view>
@@ -14,10 +15,11 @@ namespace beeline::cli {
 
 class InboxJudge {
  public:
-  /// `home`: of the receiver. Both are read here alone.
+  /// `home`: the home of the receiver. Both are only read here.
   InboxJudge(const dump::Segments& all, const dump::Segment& home);
 
-  /// The header as it will be stored. `type`: its text; `earliest_ns`: it was not sent before.
+  /// The header as the receiver will store it. `type`: its text; `earliest_ns`: the earliest time
+  /// at which it can have been sent.
   [[nodiscard]] shm::MessageHeader judge(shm::MessageHeader header, const dump::Segment& link,
                                          std::string_view type, std::int64_t earliest_ns) const;
 

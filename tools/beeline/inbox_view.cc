@@ -33,12 +33,12 @@ using dump::Segment;
 using dump::Segments;
 using dump::Source;
 
-// Behind everything that an inbox has counted as arrived.
+// Larger than any number of arrivals that an inbox has counted.
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 
-/// The segments of a hive that `wanted(name)` picks, in its order: smaller numbers are copied
-/// first, negative ones not at all.
+/// The segments of a hive that `wanted(name)` picks, in the order of the numbers that it returns:
+/// smaller numbers are copied first, negative ones are left out.
 template <class Wanted>
 Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
   const auto paths = control::find_hive(hive);
@@ -77,7 +77,7 @@ const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32
 
 class InboxReader {
  public:
-  /// `in_links`: those that their reader may not forget yet. All are borrowed.
+  /// `in_links`: the links that their reader must not forget yet. All three are borrowed.
   InboxReader(const Segments& all, const Segment& home, const std::vector<shm::LinkKey>& in_links)
       : all_(all),
         home_(home),
@@ -163,16 +163,17 @@ class InboxReader {
     return line;
   }
 
-  /// Its agent has not looked since: nobody will be handed it out any more.
+  /// The message has expired, but its agent has not looked since: the agent will not hand it out
+  /// any more.
   void note_expiry(const shm::MessageHeader& header, InboxLine& line) const {
     const bool revived = (header.flags & shm::kFlagRevived) != 0;
-    // In a lane the sender wrote the time: it may be any number.
+    // The sender writes the time into the lane, so it may be any number.
     const auto sent_ns = std::clamp<std::int64_t>(header.sent_ns, 0, home_.now_ns);
     if (revived || home_.now_ns <= shm::end_of_life(header, sent_ns)) return;
     line.reason = shm::to_string(shm::DeadReason::kExpired);
   }
 
-  /// The row that this inbox has for a link, if it knows that.
+  /// The row of this inbox for a link, if it has one.
   std::optional<std::uint32_t> row_of(const Segment& link) const {
     for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
@@ -184,8 +185,8 @@ class InboxReader {
     return std::nullopt;
   }
 
-  /// How far this inbox has taken a lane: 0 if it does not know the link yet, nothing if it has
-  /// forgotten the link, with which all that was in it is done.
+  /// How far this inbox has taken a lane. 0 if it does not know the link yet. Nothing if it has
+  /// forgotten the link: then all messages of that link are done.
   std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const {
     if (const auto row = row_of(link)) return shape_.cursor(view_, *row, lane);
     const shm::LinkKey key{link.incarnation(), link.serial()};
@@ -227,7 +228,8 @@ class InboxReader {
 };
 
 Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid) {
-  // Links before homes: what moves from a lane into the inbox meanwhile is then seen once.
+  // Read links before homes: a message that moves from a lane into the inbox meanwhile is then seen
+  // once.
   return load(hive, [pid](const dump::SegmentName& name) {
     switch (name.kind) {
       case shm::SegmentKind::kDirectory:
@@ -242,8 +244,8 @@ Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid
   });
 }
 
-/// Whether every link was found that the coordinator knows, sound or not: the keeper may not yet
-/// have taken what it was handed.
+/// Whether the look found every link that the coordinator knows, sound or not: the keeper may not
+/// have received the newest ones yet.
 bool has_all(const Segments& all, std::string_view hive,
              const std::vector<shm::LinkKey>& in_links) {
   const auto paths = control::find_hive(hive);
@@ -281,7 +283,7 @@ tl::unexpected<Error> no_letter(std::uint32_t pid, std::uint64_t id) {
                           id_text(id), pid));
 }
 
-/// Where a slab of a link begins; nothing if no payload of this length can lie there.
+/// The offset of a slab in its link; nothing if no payload of this length can lie there.
 std::optional<std::uint64_t> slab_place(const Segment* link, const shm::MessageHeader& header) {
   if (link == nullptr) return std::nullopt;
   const shm::LinkLayout layout(shm::contract_of(link->view()));
@@ -339,7 +341,7 @@ Result<std::string> read_dead_payload(std::string_view hive, std::uint32_t pid, 
   }
   auto payload = read_bytes(link->source, *place, header.length);
   if (!payload) return payload;
-  // The slab is not written anew while the letter is there.
+  // No slab is written anew while the letter is there.
   const auto now = read_bytes(home->source, at, offsetof(shm::Entry, arrival));
   if (!now) return now;
   if (std::memcmp(now->data(), view.part(at, now->size()).data(), now->size()) != 0) {
@@ -352,7 +354,7 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
                                                std::uint32_t pid) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
-  // Not empty: waiting for a segment of the keeper is in vain.
+  // If not empty, waiting for a segment of the keeper is in vain.
   const std::string hidden = dump::why_keeper_is_hidden(*paths);
   const Deadline until_whole = after(dump::kKeeperPatience);
   for (;; std::this_thread::sleep_for(kBetweenLooks)) {
@@ -364,9 +366,9 @@ Result<std::vector<InboxLine>> look_into_inbox(control::Client& client, std::str
     const Segment* home = all.find_home(pid);
     if (home == nullptr && is_last) return no_home(pid, hidden);
     if (home == nullptr) continue;
-    // Asked last: a row is closed only after the coordinator has recorded that its link may be
-    // forgotten, so a link without a row that may not be even now was not known to the home when
-    // that was copied.
+    // Ask last. The reader closes a row only after the coordinator has recorded that its link may
+    // be forgotten. So if the coordinator still lists a link that has no row, the home did not know
+    // that link when it was copied.
     const auto in_links = client.links_to(pid);
     if (!in_links) return tl::unexpected(in_links.error());
     const bool is_whole = has_all(all, hive, *in_links);

@@ -1,4 +1,4 @@
-// info: what the hive knows of its agents.
+// info: the hive's facts about its agents.
 
 #include <unistd.h>
 
@@ -66,7 +66,7 @@ void add_account(const Survey& survey, const Account& account, Table& table) {
   table.add({"balance", balance_text(account)});
 }
 
-/// An agent as the coordinator lists it, and in the words of the public interface.
+/// An agent as the coordinator lists it, and as the public interface describes it.
 struct Shown {
   const control::ListedAgent& listed;
   const AgentInfo& info;
@@ -121,7 +121,7 @@ Json info_json(const Survey& survey, const Shown& shown) {
   return json;
 }
 
-/// All agents, or the one that is asked for.
+/// All agents, or the one that the user named.
 Result<std::string> look(const Context& context, control::Client& client,
                          const std::string& asked) {
   const auto survey = Survey::take(client, context.hive);
@@ -162,7 +162,7 @@ void add_info_verb(CLI::App& app, Context& context) {
   auto* verb = app.add_subcommand("info", "Show what is known of an agent, or of all");
   verb->add_option("AGENT", arguments->name, "Name or pid of the agent; all if it is not given")
       ->check(is_agent());
-  // In `info --watch worker` the word is no duration, but the agent.
+  // In `info --watch worker` the next word is no duration, but the agent.
   add_watch_option(*verb, arguments->watch, [arguments](std::string text) {
     const bool is_free = arguments->name.empty() && is_agent()(text).empty();
     if (is_free) arguments->name = std::move(text);

@@ -9,7 +9,7 @@
 
 namespace beeline::cli {
 
-// A process that ends while we look is left out; so are zombies, which run no more.
+// Leaves out processes that end during the look, and zombies, which run no more.
 Kin::Processes Kin::all() {
   Processes found;
   for (const pid_t pid : all_processes()) {
@@ -40,8 +40,8 @@ bool Kin::look() {
   return !members_.empty();
 }
 
-// A number may mean another process by now: the one that is signalled is looked at once more when
-// nothing can take its place any more.
+// A process id may belong to another process by now. Open a pidfd first, then look once more: from
+// then on no other process can take its place.
 void Kin::signal(int number) {
   signalled_ = members_;
   for (const auto& [pid, process] : members_) {

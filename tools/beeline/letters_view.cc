@@ -15,14 +15,15 @@
 namespace beeline::cli {
 namespace {
 
-/// Who a text means: an agent that is there, or one that has ended and left letters; 0 = nobody.
+/// The agent that a text names: one that is there, or one that has ended and left letters; 0 if
+/// there is none.
 std::uint32_t find_receiver(const std::vector<control::ListedAgent>& agents,
                             const std::vector<control::KeptLetter>& held, const std::string& text) {
   control::NameSearch search(text, ::geteuid());
   for (const control::ListedAgent& agent : agents) {
     search.offer(agent.pid, agent.name, agent.uid, agent.state == shm::AgentState::kDead);
   }
-  // They are shown to the user of the hive alone.
+  // Only the user of the hive sees these letters.
   for (const control::KeptLetter& letter : held) {
     search.offer(letter.to, letter.to_name, ::geteuid(), true);
   }
@@ -65,7 +66,7 @@ std::string name_of(const std::vector<control::ListedAgent>& agents, std::uint32
   return fmt::format("pid {}", pid);
 }
 
-/// The letters that agents hold themselves, by agent.
+/// The letters in the homes of agents, by agent.
 Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::string_view hive,
                                                   const HiveAccounts& accounts,
                                                   const std::vector<control::ListedAgent>& agents) {
@@ -73,7 +74,7 @@ Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::
   for (const Account& account : accounts.inboxes) {
     if (!account.is_readable() || account.dead == 0) continue;
     auto inbox = look_into_inbox(client, hive, account.pid);
-    // It may have ended since it was listed.
+    // The agent may have ended since it was listed.
     if (!inbox && inbox.error().code == ErrorCode::kNoAgent) continue;
     if (!inbox) return tl::unexpected(std::move(inbox.error()));
     for (InboxLine& line : *inbox) {
@@ -85,7 +86,7 @@ Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::
   return letters;
 }
 
-/// Counts the agents that cannot be read: all, or the one that is `wanted`.
+/// Counts the agents that cannot be read: all of them, or only the agent that is `wanted`.
 void note_gap(const HiveAccounts& accounts, std::optional<std::uint32_t> wanted, Letters& letters) {
   const Account* first = nullptr;
   for (const Account& account : accounts.inboxes) {
@@ -109,7 +110,7 @@ Result<Letters> find_letters(control::Client& client, std::string_view hive,
   const auto accounts = read_accounts(client, hive);
   if (accounts) return find_letters(client, hive, agent, *accounts);
   if (accounts.error().code != ErrorCode::kDenied) return tl::unexpected(accounts.error());
-  // Those that the coordinator holds may be visible all the same, as in the sum of `status`.
+  // The letters that the coordinator holds may be visible all the same, as in the sum of `status`.
   const auto agents = client.list_all();
   if (!agents) return tl::unexpected(agents.error());
   auto letters =
@@ -128,7 +129,7 @@ Result<Letters> find_letters(control::Client& client, std::string_view hive,
   if (!own) return tl::unexpected(std::move(own.error()));
   Letters letters;
   letters.list = std::move(*own);
-  // Asked last: whoever ends meanwhile shows at one place at least.
+  // Ask last: an agent that ends meanwhile then shows in at least one of the two places.
   const auto held = control::list_kept_letters(client);
   if (!held) return tl::unexpected(held.error());
   for (const control::KeptLetter& letter : *held) {

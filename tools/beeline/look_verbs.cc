@@ -25,7 +25,7 @@
 namespace beeline::cli {
 namespace {
 
-/// A tree is drawn from one look: its numbers need not add up.
+/// The tree shows a single look: its figures need not add up.
 constexpr Patience kOneLook{1, std::chrono::milliseconds(200)};
 
 ExitCode tree(const Context& context, const Watch& watch) {
@@ -36,7 +36,7 @@ ExitCode tree(const Context& context, const Watch& watch) {
   });
 }
 
-/// "PID 6" becomes "PID 6 "worker"": the number is one of the hive, not of a process.
+/// "PID 6" becomes "PID 6 "worker"": the number is a pid of the hive, not an OS pid.
 std::string with_names(const std::string& text, const std::vector<AgentInfo>& all) {
   std::string named;
   constexpr std::string_view kWord = "PID ";
@@ -75,7 +75,7 @@ ExitCode route(const Context& context, const std::string& from, const std::strin
                       with_names(answer->text, all)));
   }
   if (answer->allowed) return ExitCode::kOk;
-  // As a send exits.
+  // The exit code is that of a send.
   constexpr std::array<std::string_view, 5> kNobody = {"no_target", "no_sender", "no_agent",
                                                        "dead_sender", "dead"};
   const bool nobody = std::find(kNobody.begin(), kNobody.end(), answer->rule) != kNobody.end();

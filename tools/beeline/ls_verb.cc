@@ -27,14 +27,14 @@ constexpr std::chrono::nanoseconds kLongestLook = std::chrono::seconds(1);
 struct Listed {
   control::FoundHive found;
   std::optional<control::StatusAnswer> status;
-  bool is_ours = false;  // what a command without --hive joins
+  bool is_ours = false;  // a command without --hive joins this hive
 
   [[nodiscard]] std::string state() const {
     if (!found.runs) return "killed";
     return status ? "running" : "silent";
   }
   [[nodiscard]] std::string since() const { return status ? status->since : found.holder.since; }
-  /// The coordinator is no agent of anybody.
+  /// The coordinator is the agent of no user, so leave it out.
   [[nodiscard]] std::uint64_t attached() const {
     return std::max<std::uint64_t>(status->running, 1) - 1;
   }

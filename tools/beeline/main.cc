@@ -84,13 +84,14 @@ int run(int argc, char** argv) {
 }  // namespace beeline::cli
 
 int main(int argc, char** argv) {
-  // A reader that has gone is an error of write(), not the end of us.
+  // If the reader of our output has gone, write() must return an error; the signal must not end us.
   ::signal(SIGPIPE, SIG_IGN);
-  // A file at its limit (ulimit -f) is an error of write(), too.
+  // A file at its limit (ulimit -f) must be an error of write(), too.
   ::signal(SIGXFSZ, SIG_IGN);
   (void)std::setlocale(LC_CTYPE, "");
   if (const auto filled = beeline::os::fill_standard_streams(); !filled) {
-    return static_cast<int>(beeline::cli::ExitCode::kError);  // there may be no stderr to say why
+    return static_cast<int>(beeline::cli::ExitCode::kError);  // maybe there is no stderr to print a
+                                                              // reason to
   }
   try {
     return beeline::cli::run(argc, argv);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every verb shares on the command line, and how the texts of options become values.
+// The options that all verbs share, and the conversion of their texts into values.
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace beeline::cli {
 
-/// The global options and, after a verb has run, how it ended.
+/// The global options, and the outcome of the verb that ran.
 struct Context {
   std::string hive;
   bool json = false;
@@ -37,10 +37,10 @@ struct AttachArguments {
 /// The agent that a verb acts as when it sends.
 struct SenderArguments {
   std::string as;     ///< empty: a temporary agent without a name of its own
-  bool keep = false;  ///< the name stays, with what comes for it
+  bool keep = false;  ///< the name stays after the command, with the messages that come for it
 };
 
-/// What a message carries beside its body.
+/// The fields of a message beside its body.
 struct MessageArguments {
   std::string rank = "normal";
   std::string type;
@@ -51,14 +51,14 @@ struct MessageArguments {
   [[nodiscard]] Result<SendOptions> options() const;
 };
 
-/// Of an argument that names an agent, or gives its pid: it is not empty, as the value of a
-/// variable that is not set would be, and is UTF-8.
+/// Checks an argument that names an agent or gives its pid. It must be UTF-8 and not empty: an
+/// unset shell variable would be empty.
 [[nodiscard]] CLI::Validator is_agent();
-/// Of an option that names a role.
+/// Checks an option that names a role.
 [[nodiscard]] CLI::Validator is_agent_role();
 /// Checks that an option is the id of a message, as this program prints it.
 [[nodiscard]] CLI::Validator is_message_id();
-/// Checks that a type or a channel, as `what` says, fits into a message.
+/// Checks that a type or a channel fits into a message. The argument is its name in errors.
 [[nodiscard]] CLI::Validator is_label(const char* what);
 void add_attach_options(CLI::App& verb, AttachArguments& arguments);
 void add_sender_options(CLI::App& verb, SenderArguments& arguments);
@@ -69,13 +69,14 @@ void add_message_options(CLI::App& verb, MessageArguments& arguments);
 
 /// The ranks that have a word.
 [[nodiscard]] std::vector<std::string_view> rank_words();
-/// One of these or any int32. Errors: kInvalid.
+/// One of these words, or any int32. Errors: kInvalid.
 [[nodiscard]] Result<std::int32_t> parse_rank(std::string_view text);
 
 /// The file of a body. Errors: kSystem.
 [[nodiscard]] Result<os::UniqueFd> open_body(const std::string& path);
 
-/// The body that an argument names: itself, "-" stdin, "@file" a file. Errors: kSystem.
+/// The body that an argument names: the text itself, "-" for stdin, "@file" for a file. Errors:
+/// kSystem.
 [[nodiscard]] Result<std::string> read_body(const std::string& argument);
 
 }  // namespace beeline::cli

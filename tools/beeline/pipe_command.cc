@@ -19,7 +19,7 @@ namespace {
 
 using LineRefused = tl::unexpected<PipeRefusal>;
 
-constexpr int kDeepest = 32;  // levels of a line
+constexpr int kDeepest = 32;  // deepest nesting of a line
 constexpr double kLongestWaitMs = 365.0 * 24 * 3600 * 1000;
 constexpr double kLongestRoomMs = 60'000;
 constexpr std::size_t kMostListed = 100'000;
@@ -27,8 +27,8 @@ constexpr std::size_t kMostListed = 100'000;
 struct VerbRow {
   std::string_view name;
   PipeVerb verb;
-  std::string_view needs;  ///< fields, with a blank between two of them
-  std::string_view takes;  ///< others
+  std::string_view needs;  ///< required fields, separated by blanks
+  std::string_view takes;  ///< optional fields
 };
 constexpr std::array<VerbRow, 11> kPipeVerbs = {{
     {"receive", PipeVerb::kReceive, "", "timeout_ms type channel copies"},
@@ -58,7 +58,7 @@ bool has_field_name(std::string_view text, std::string_view wanted) {
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
-/// A value for people, shortened.
+/// A value, shortened for people.
 std::string value_text(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.is_structured()
@@ -68,7 +68,8 @@ std::string value_text(const Json& value) {
   return text;
 }
 
-// ---- Fields: each reads its value, or says what would be right ----------------------------------
+// ---- Fields: each reads its value, or returns a text that says which values are right
+// ------------
 
 using Correction = std::optional<std::string>;
 constexpr std::nullopt_t kFieldIsGood = std::nullopt;
@@ -220,7 +221,7 @@ std::string verbs_text() {
   return text;
 }
 
-/// The line as an object.
+/// Parses a line as an object.
 tl::expected<Json, std::string> parse_object(std::string_view line) {
   bool is_too_deep = false;
   const auto keep = [&](int depth, Json::parse_event_t, Json&) {
@@ -245,7 +246,7 @@ tl::expected<Json, std::string> parse_object(std::string_view line) {
   }
 }
 
-/// Says which fields do not go together; empty if all do.
+/// Names the fields that exclude each other; empty if there are none.
 std::string field_clash(const PipeCommand& command, const Json& object) {
   if (object.contains("body") && object.contains("body_base64")) {
     return "has body and body_base64: give one of them";

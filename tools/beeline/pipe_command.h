@@ -34,7 +34,7 @@ enum class PipeVerb : std::uint8_t {
 /// One command, checked. A field that a line left out has its default here.
 struct PipeCommand {
   PipeVerb verb = PipeVerb::kReceive;
-  Json seq;  ///< as its result repeats it
+  Json seq;  ///< the result repeats it
   MessageId id = 0;
   std::string to;  ///< name or pid
   std::string body;
@@ -48,7 +48,7 @@ struct PipeCommand {
   bool copies = false;
   std::optional<std::chrono::nanoseconds> timeout;
   std::chrono::nanoseconds room{0};
-  std::optional<Json> of;  ///< the seq of the command that is to end
+  std::optional<Json> of;  ///< the seq of the command that this one ends
   std::string group = "all";
   std::size_t limit = 1000;
 
@@ -56,9 +56,9 @@ struct PipeCommand {
   [[nodiscard]] SendOptions options() const;
 };
 
-/// Why a line is no command.
+/// The reason why a line is no command.
 struct PipeRefusal {
-  Json seq;  ///< null where it could not be read
+  Json seq;  ///< null if it could not be read
   std::string text;
 };
 

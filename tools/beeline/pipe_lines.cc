@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostKept = 1U << 20;
 
-/// Whether stdout takes a page now, or within `wait`; nothing when it never will.
+/// Whether stdout takes a page now, or within `wait`; nothing if it never will.
 std::optional<bool> takes_more(std::chrono::milliseconds wait) {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   const int count = ::poll(&out, 1, static_cast<int>(wait.count()));
@@ -66,7 +66,7 @@ bool PipeOutput::write() {
   while (!is_empty()) {
     const auto takes = takes_more(std::chrono::milliseconds(0));
     if (!takes || !*takes) return takes.has_value();
-    // A pipe that can be written to takes a page without a wait, and no more is sure.
+    // A pipe that is ready for writing takes one page without blocking, and maybe no more.
     constexpr std::size_t kPage = 4096;
     const std::string_view part = std::string_view(text_).substr(begin_, kPage);
     if (!print(part)) return false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two streams of `beeline pipe`: lines that come in, lines that go out. Neither ever blocks on
-// a program at the other end that does nothing.
+// The two streams of `beeline pipe`: lines in, lines out. Neither ever blocks, even if the program
+// at the other end does nothing.
 
 #include <chrono>
 #include <cstddef>
@@ -23,12 +23,12 @@ class PipeInput {
     bool is_too_long = false;
   };
 
-  /// `most`: the longest line in bytes, without its end.
+  /// `most`: the longest line in bytes, without its line end.
   explicit PipeInput(std::size_t most) : most_(most) {}
 
-  /// Reads once. REQUIRES: stdin is readable. False at its end.
+  /// Reads once. REQUIRES: stdin is readable. False at the end of stdin.
   [[nodiscard]] bool read();
-  /// The next line that has come whole; after the end what has no end of line, too.
+  /// The next complete line. After the end of stdin also a last line without a line end.
   [[nodiscard]] std::optional<Line> next();
 
  private:
@@ -36,23 +36,23 @@ class PipeInput {
 
   std::size_t most_;
   std::string rest_;
-  std::size_t begin_ = 0;    // of what was not handed out yet
-  std::size_t scanned_ = 0;  // up to here there is no end of line
-  std::size_t dropped_ = 0;  // bytes of the line that is too long
+  std::size_t begin_ = 0;    // of the part that was not handed out yet
+  std::size_t scanned_ = 0;  // no line end before this offset
+  std::size_t dropped_ = 0;  // bytes of the overlong line
   std::uint64_t number_ = 0;
   bool has_ended_ = false;
 };
 
-/// The lines of stdout. What its reader does not take is kept here.
+/// The lines of stdout. Keeps the part that its reader has not taken yet.
 class PipeOutput {
  public:
   void add(const Json& line);
   [[nodiscard]] bool is_empty() const { return kept() == 0; }
-  /// Less waits than a reader that reads may leave: more may be added on its behalf.
+  /// Fewer bytes wait than an active reader may leave, so more may be added.
   [[nodiscard]] bool has_room() const;
-  /// Writes as much as stdout takes now. False when it takes nothing any more, or fails.
+  /// Writes as much as stdout takes now. False if stdout takes nothing any more, or fails.
   [[nodiscard]] bool write();
-  /// Writes the rest, and gives up when its reader takes nothing for so long.
+  /// Writes the rest. Gives up if the reader takes nothing for `patience`.
   [[nodiscard]] bool finish(std::chrono::milliseconds patience);
 
  private:

@@ -15,12 +15,12 @@
 namespace beeline::cli {
 namespace {
 
-// A look without reason, in case that everything else failed; the same as the library's own.
+// A look without a reason, in case all else has failed; the same as in the library.
 constexpr std::chrono::nanoseconds kLongestTurn = std::chrono::seconds(10);
 constexpr std::size_t kMostReceiving = 1024;
-// For answers that are owed when the pipe ends.
+// Patience for answers that are still owed when the pipe ends.
 constexpr std::chrono::nanoseconds kLastAnswers = std::chrono::seconds(1);
-// No message answers that one.
+// No message is a reply to that id.
 constexpr Filter kNothing{.reply_to = std::numeric_limits<MessageId>::max()};
 constexpr std::string_view kNotHeld = "not_held";
 
@@ -194,7 +194,7 @@ PipeSession::Asked PipeSession::end_asking(std::uint64_t ticket) {
   return asked;
 }
 
-// A request, or a message whose receiver is to say what it makes of it.
+// A request, or a message that its receiver has to acknowledge.
 void PipeSession::ask(const PipeCommand& command, bool for_ack) {
   const auto peer = find_peer(command);
   if (!peer) return;
@@ -235,7 +235,8 @@ void PipeSession::cancel(const PipeCommand& command) {
   return result ? succeed(command.seq) : fail(command, result, command.to);
 }
 
-// A wait for a message ends here; what was sent is taken back, and its receiver says so.
+// Ends a wait for a message at once. A message that was sent is taken back instead, and its
+// receiver reports the end.
 void PipeSession::cancel_command(const PipeCommand& command) {
   const auto waiting = std::find_if(
       receiving_.begin(), receiving_.end(),
@@ -265,7 +266,7 @@ void PipeSession::list(const PipeCommand& command) {
   succeed(command.seq, {{"messages", items}});
 }
 
-// ---- What comes ---------------------------------------------------------------------------------
+// ---- Incoming -----------------------------------------------------------------------------------
 
 std::optional<Deadline> PipeSession::turn() {
   hand_out();
@@ -279,7 +280,7 @@ std::optional<Deadline> PipeSession::turn() {
   return latest;
 }
 
-// Another look, with another filter, may have taken in what the look before it waits for.
+// A look with another filter may have taken in messages that an earlier command waits for.
 void PipeSession::hand_out() {
   for (;;) {
     const std::uint64_t before = agent_->counters().drained;
@@ -289,7 +290,7 @@ void PipeSession::hand_out() {
 }
 
 bool PipeSession::hand_out_once() {
-  std::set<std::pair<std::string, std::string>> missed;  // filters that match nothing now
+  std::set<std::pair<std::string, std::string>> missed;  // filters that match no message now
   bool some = false;
   for (std::size_t i = 0; i < receiving_.size() && output_.has_room();) {
     const PipeCommand& command = receiving_[i].command;
@@ -302,7 +303,7 @@ bool PipeSession::hand_out_once() {
     missed.insert(filter);
     ++i;
   }
-  // The agent sleeps on its fd only after a look that has found nothing.
+  // The agent sleeps on its fd only after a look that found nothing.
   if (receiving_.empty() || !output_.has_room()) (void)agent_->try_receive(kNothing);
   return some;
 }
@@ -336,7 +337,7 @@ void PipeSession::end_overdue() {
   });
 }
 
-// An order to give a message back comes through a lane, so without anything new there is none.
+// An order to give a message back comes through a lane, so if nothing new was taken, there is none.
 void PipeSession::tell_taken_back() {
   const std::uint64_t drained = agent_->counters().drained;
   if (std::exchange(looked_at_drained_, drained) == drained) return;
@@ -381,9 +382,9 @@ std::size_t PipeSession::leave(Ending ending, std::string_view why, std::string_
   for (const auto& [ticket, asked] : asked_) {
     if (!asked.leave) (void)agent_->cancel(asked.to, asked.id);
   }
-  // Only messages whose answers have found no room yet are still in hand.
+  // A message is still in hand only if its answer has found no room yet.
   if (agent_->counters().leased != 0) (void)agent_->detach(after(kLastAnswers));
-  agent_.reset();  // its name is free before anybody can read why
+  agent_.reset();  // frees its name before any reader can learn why
   for (const Receiving& receiving : receiving_) refuse(receiving.command.seq, "closed", text);
   for (const auto& [ticket, asked] : asked_) refuse(asked.seq, "closed", text);
   receiving_.clear();

@@ -16,30 +16,32 @@
 
 namespace beeline::cli {
 
-/// An agent that a program drives by commands: the messages that it holds, and the commands whose
-/// results are still to come. Each command gets one result; what happens beside them is an event.
+/// An agent that a program drives by commands. It keeps the messages that the program holds, and
+/// the commands that have no result yet. Each command gets one result; everything else is reported
+/// as an event.
 class PipeSession {
  public:
-  /// `output` outlives the session.
+  /// `output` must outlive the session.
   PipeSession(Agent agent, PipeOutput& output);
-  // Handlers of the agent refer to it.
+  // Handlers of the agent refer to this object, so it cannot be copied.
   PipeSession(const PipeSession&) = delete;
   PipeSession& operator=(const PipeSession&) = delete;
 
   void carry_out(const PipeCommand& command);
-  /// The result of a line that is no command.
+  /// Prints the result for a line that is no command.
   void refuse(const Json& seq, std::string_view code, std::string_view text);
 
-  /// Hands out what commands wait for, and says what has happened. Returns when to come back at the
-  /// latest; nothing when the agent has left the hive. Its fd() says when to come back earlier.
+  /// Hands out messages that commands wait for, and reports events. Returns the latest time for the
+  /// next turn, or nothing if the agent has left the hive. fd() becomes readable when a turn is due
+  /// earlier.
   [[nodiscard]] std::optional<Deadline> turn();
   [[nodiscard]] int fd() { return agent_->fd(); }
   /// Whether the hive goes down.
   [[nodiscard]] bool has_shut_down() const { return has_shut_down_; }
 
-  /// Puts back what is held, takes back what was asked, leaves the hive and then says why. A
-  /// program that has ended with messages in hand may have died of one: each is a failed attempt
-  /// then. Returns how many were held.
+  /// Puts held messages back, takes requests back, leaves the hive and then reports why. A program
+  /// that ended with messages in hand may have died of one of them, so each then counts as a failed
+  /// attempt. Returns how many were held.
   enum class Ending { kOfPipe, kOfProgram };
   std::size_t leave(Ending ending, std::string_view why, std::string_view text);
 
@@ -50,7 +52,7 @@ class PipeSession {
   };
   struct Held {
     Message message;
-    bool is_taken_back = false;  ///< and the program knows
+    bool is_taken_back = false;  ///< and the program was told
   };
   struct Asked {
     Json seq;
@@ -73,10 +75,11 @@ class PipeSession {
   void cancel_command(const PipeCommand& command);
   void list(const PipeCommand& command);
 
-  /// The message of a command, null where it is not held, which is told.
+  /// The held message that a command names. Null if it is not held; then the failure has been
+  /// reported.
   [[nodiscard]] Held* find_held(const PipeCommand& command);
   [[nodiscard]] std::optional<Peer> find_peer(const PipeCommand& command);
-  /// The command that an answer or an acknowledgement is for, which is not under way any more.
+  /// Removes and returns the command that an answer or an acknowledgement is for.
   [[nodiscard]] Asked end_asking(std::uint64_t ticket);
 
   void hand_out();
@@ -88,11 +91,12 @@ class PipeSession {
 
   std::optional<Agent> agent_;
   PipeOutput& output_;
-  std::deque<Receiving> receiving_;  // as they came
+  std::deque<Receiving> receiving_;  // in the order in which they came
   std::map<MessageId, Held> held_;
   std::map<std::uint64_t, Asked> asked_;  // by a ticket
   std::uint64_t next_ticket_ = 0;
-  std::uint64_t looked_at_drained_ = 0;  // when it was looked for what was taken back
+  std::uint64_t looked_at_drained_ = 0;  // how much the inbox had drained when we last looked for
+                                         // messages taken back
   bool has_shut_down_ = false;
 };
 

@@ -27,7 +27,7 @@
 namespace beeline::cli {
 namespace {
 
-// A payload of 64 MiB in base64, and what a command has beside it.
+// A payload of 64 MiB in base64, and the other fields of its command.
 constexpr std::size_t kLongestLine = 96U << 20;
 constexpr std::chrono::milliseconds kLastPatience = std::chrono::seconds(2);
 
@@ -69,7 +69,7 @@ class PipeLoop {
                                ::strsignal(signal->number)));
       }
       if (ready.has_input && !read()) {
-        (void)session_.turn();  // for the last line, which may have no end
+        (void)session_.turn();  // for the last line, which may lack its line end
         return end(PipeSession::Ending::kOfProgram, ExitCode::kOk, "input",
                    "stdin of the pipe has ended");
       }
@@ -86,7 +86,7 @@ class PipeLoop {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(until - std::chrono::steady_clock::now(), Deadline::duration(0)));
     const short wants = output_.is_empty() ? short{0} : short{POLLOUT};
-    // While its reader has much to read no command is read.
+    // No command is read while the reader of stdout has much to read.
     std::array<pollfd, 4> fds{{{output_.has_room() ? STDIN_FILENO : -1, POLLIN, 0},
                                {STDOUT_FILENO, wants, 0},
                                {session_.fd(), POLLIN, 0},
@@ -108,7 +108,8 @@ class PipeLoop {
     return output_.finish(kLastPatience) ? code : complain_of_reader(ending, held);
   }
 
-  /// A disk that is full is no fault of the program; a pipe without a reader says that it ended.
+  /// A full disk is no fault of the program; a pipe without a reader shows that the program has
+  /// ended.
   ExitCode end_of_reader() {
     pollfd out{STDOUT_FILENO, POLLOUT, 0};
     const bool is_known = ::poll(&out, 1, 0) == 1;

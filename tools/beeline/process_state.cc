@@ -15,7 +15,7 @@
 namespace beeline::cli {
 namespace {
 
-/// Counted from the state, which is the third of the line.
+/// The index of the field counts from the state, which is the third field of the line.
 constexpr std::size_t kStartedField = 22 - 3;
 
 std::optional<ProcessState> state_from(char letter) noexcept {
@@ -44,7 +44,7 @@ std::optional<ProcessStat> read_stat(const std::filesystem::path& folder) {
   return parse_stat(line);
 }
 
-/// The letter of a thread that lives; 'Z' if none does.
+/// The state of a living thread; 'Z' if none lives.
 char letter_of_threads(const std::filesystem::path& process) {
   std::error_code error;
   std::filesystem::directory_iterator thread(process / "task", error);
@@ -96,12 +96,12 @@ std::optional<ProcessStat> parse_stat(std::string_view line) {
   if (line.empty()) return std::nullopt;
   ProcessStat stat;
   stat.letter = line.front();
-  std::array<std::int64_t, kStartedField + 1> fields{};  // the first is the letter
+  std::array<std::int64_t, kStartedField + 1> fields{};  // the first one is the letter
   for (std::size_t field = 1; field < fields.size(); ++field) {
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos) return std::nullopt;
     line.remove_prefix(blank + 1);
-    // A field of 64 bits without a sign may be too large; none of those is asked for.
+    // An unsigned 64-bit field may be too large for this type; we use none of those.
     const auto error = std::from_chars(line.begin(), line.end(), fields[field]).ec;
     if (error == std::errc::invalid_argument) return std::nullopt;
   }

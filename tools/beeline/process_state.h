@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes of this machine, as far as /proc shows them, and what /proc/PID/stat tells of one.
+// The processes of this machine as /proc shows them, and the fields of /proc/PID/stat.
 
 #include <sys/types.h>
 
@@ -24,9 +24,9 @@ enum class ProcessState : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(ProcessState state) noexcept;
 
-/// Such a process handles nothing, whatever its agent says of itself.
+/// A process in this state handles nothing, whatever its agent's status says.
 [[nodiscard]] bool is_stuck(ProcessState state) noexcept;
-/// The word for it in place of what its agent says: "stopped" or "stuck"; nothing if it is not.
+/// The word that replaces the agent's own state: "stopped" or "stuck"; nothing if it is neither.
 [[nodiscard]] std::string_view stuck_word(ProcessState state) noexcept;
 
 /// A line of /proc/PID/stat, or of one of its threads.
@@ -35,22 +35,22 @@ struct ProcessStat {
   pid_t parent = 0;
   pid_t group = 0;
   pid_t session = 0;
-  std::int64_t started_us = 0;  ///< since the machine was started, to 10 ms
+  std::int64_t started_us = 0;  ///< since the machine was started, in steps of 10 ms
 };
-/// The name in the line may hold blanks and brackets. Nothing if it is no such line.
+/// The name in the line may hold blanks and brackets. Nothing if the line has another form.
 [[nodiscard]] std::optional<ProcessStat> parse_stat(std::string_view line);
 
 /// Nothing if there is no such process here.
 [[nodiscard]] std::optional<ProcessStat> read_stat(pid_t pid);
 
-/// The numbers of all processes that /proc shows. None where it shows those of another pid
-/// namespace, whose numbers mean other processes to us.
+/// The numbers of all processes that /proc shows. Empty if /proc shows another pid namespace: its
+/// numbers mean other processes to us.
 [[nodiscard]] std::vector<pid_t> all_processes();
 
-/// The state of the process of an agent whose life began `begun_us` after the machine was started.
-/// A process that is younger is another one with the same number. Of a process whose first thread
-/// has ended the state of the others counts. Errors: kPeerDead (no such process here, or another
-/// one), kSystem (a state that we do not know).
+/// The state of an agent's process. The agent's incarnation began `begun_us` after the start of the
+/// machine; a younger process is another one with the same number. If the first thread of the
+/// process has ended, the state of the other threads counts. Errors: kPeerDead (no such process
+/// here, or another one), kSystem (an unknown state).
 [[nodiscard]] Result<ProcessState> read_process_state(pid_t pid, std::int64_t begun_us);
 
 }  // namespace beeline::cli

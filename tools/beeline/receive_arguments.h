@@ -28,7 +28,7 @@ void add_receive_arguments(CLI::App& verb, ReceiveArguments& arguments);
 [[nodiscard]] AttachOptions receive_options(const Context& context,
                                             const ReceiveArguments& arguments);
 
-/// The messages that are asked for. The views refer to `arguments`.
+/// The messages that the options select. The views refer to `arguments`.
 [[nodiscard]] Filter receive_filter(const ReceiveArguments& arguments);
 
 /// The signals that end a verb which receives. Errors: kSystem.

@@ -1,4 +1,4 @@
-// recv: attach under a name until enough messages came or a signal says stop.
+// recv: attach under a name until enough messages have come or a signal ends it.
 
 #include <signal.h>
 
@@ -24,12 +24,12 @@
 namespace beeline::cli {
 namespace {
 
-/// What a handler says after a message: go on, or end with this exit code.
+/// The decision of a handler after a message: go on, or end with this exit code.
 using Verdict = std::optional<ExitCode>;
 constexpr Verdict kGoOn = std::nullopt;
 
-/// Hands messages to `handle(message)` until it says how to end, or enough came, or it is time to
-/// end.
+/// Hands messages to `handle(message)` until its verdict ends it, enough messages came, or a signal
+/// or the deadline ends it.
 template <class Handle>
 ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle&& handle) {
   auto signals = stop_signals();
@@ -82,7 +82,7 @@ bool print_message(const Context& context, const Message& message) {
 
 ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
   const auto take = [&context](Message& message) -> Verdict {
-    // Not printed is not taken: it comes again at the next attach.
+    // A message that was not printed is not taken: it comes again at the next attach.
     if (!print_message(context, message)) {
       const std::string id = id_text(message.id());
       message.put_back();

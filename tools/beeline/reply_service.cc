@@ -17,12 +17,12 @@ namespace {
 
 // How long a reply waits for room on its way.
 constexpr std::chrono::nanoseconds kReplyPatience = std::chrono::seconds(5);
-// A look without reason, in case that everything else failed.
+// A look without a reason, in case all else has failed.
 constexpr std::chrono::nanoseconds kLongestIdle = std::chrono::seconds(10);
-// Guards kill after their grace; one that cannot is not waited for.
+// Guards kill after their grace; a guard that cannot kill is not waited for.
 constexpr std::chrono::seconds kLeftoverPatience(kCommandGraceSeconds + 1);
 
-// No agent has this pid: to look for its messages takes none, and arms the descriptor again.
+// No agent has this pid. A look for its messages takes none, and arms the descriptor again.
 constexpr Filter kNoMessage{.from = ~Pid{0}};
 
 std::string seconds_text(std::chrono::nanoseconds time) {
@@ -80,7 +80,7 @@ void ReplyService::look_for_the_end() {
       end_all(Reason::kSignal);
       continue;
     }
-    // A second signal kills.
+    // The second signal kills.
     for (const Job& job : jobs_) job.command.tell(GuardOrder::kKill);
   }
   if (has_shut_down(agent_) && !ending_) end_all(Reason::kShutdown);
@@ -108,7 +108,7 @@ void ReplyService::take_messages() {
     }
     ++taken_;
     take(std::move(*message));
-    // A signal comes before the next message.
+    // Handle a signal before the next message.
     look_for_the_end();
   }
   if (!jobs_.empty()) (void)agent_.try_receive(kNoMessage);
@@ -129,7 +129,7 @@ void ReplyService::take(Message message) {
 
 void ReplyService::step_jobs() {
   for (auto job = jobs_.begin(); job != jobs_.end();) {
-    // First of all: we may come late, and a command that has ended by itself has done its work.
+    // Check this first: we may be late, and a command that has ended by itself has done its work.
     const auto outcome = job->command.step();
     if (!outcome) {
       if (job->message.cancelled()) end_job(*job, Reason::kTakenBack);
@@ -155,7 +155,7 @@ void ReplyService::drop_ended_leftovers() {
 // ---- The end of a command -----------------------------------------------------------------------
 
 void ReplyService::finish(Job& job, const GuardedCommand::Outcome& outcome) {
-  // One that had ended before its guard heard that it should end has ended by itself.
+  // The command ended by itself before its guard heard the order to end.
   if (job.reason != Reason::kNone && outcome.was_told) return finish_ended(job);
   const bool is_good = outcome.end == GuardedCommand::End::kExited && outcome.status == 0;
   if (!is_good) return finish_failed(job, outcome);
@@ -225,10 +225,10 @@ void ReplyService::reject(Message& message, const std::string& why) {
   message.reject(why);
 }
 
-/// Sends the reply and ends the message. The work is done, so it is not put back: a question keeps
-/// its message leased until the reply finds room, a message that asks nothing is a dead letter. We
-/// wait for room once for each sender, until it has read again. A sender that has left gets no
-/// reply, which is no failure.
+/// Sends the reply and ends the message. The work is done, so the message is not put back. A
+/// question stays leased until its reply finds room; any other message becomes a dead letter. We
+/// wait for room once for each sender, until that sender reads again. If the sender has left, no
+/// reply is sent, and that is no failure.
 void ReplyService::answer(Message& message, std::string_view text) {
   const Pid to = message.from();
   const bool is_waited_for = !message.requires_ack() && !full_.contains(to);
@@ -266,7 +266,7 @@ void ReplyService::wait(Deadline until) const {
   (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(limit.count(), 0)));
 }
 
-/// Ends what commands left in the background.
+/// Ends processes that commands left in the background.
 void ReplyService::end_leftovers() {
   for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kEnd);
   const Deadline end = after(kLeftoverPatience);

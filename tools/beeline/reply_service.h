@@ -23,10 +23,10 @@ struct ReplyArguments {
   std::uint32_t max_attempts = AttachOptions{}.max_attempts;
 };
 
-/// `beeline reply` once it is attached: takes messages, a command for each, and ends them.
+/// `beeline reply` after its attach: runs a command for each message and ends the message.
 class ReplyService {
  public:
-  /// `lease` is the descriptor of the CommandLease; all must outlive this object.
+  /// `lease` is the descriptor of the CommandLease. All arguments must outlive this object.
   ReplyService(const Context& context, const ReplyArguments& arguments, Agent& agent,
                Signals& signals, int lease)
       : context_(context),
@@ -36,7 +36,8 @@ class ReplyService {
         signals_(signals),
         lease_(lease) {}
 
-  /// Serves until enough messages came or it is time to end; then no command runs any more.
+  /// Serves until enough messages came or a signal or shutdown ends it. No command runs after it
+  /// returns.
   [[nodiscard]] ExitCode serve();
 
  private:

@@ -1,4 +1,4 @@
-// reply: be an agent that answers, by itself or by a command for each message.
+// reply: an agent that answers with a fixed text, or runs a command for each message.
 
 #include <chrono>
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace beeline::cli {
 namespace {
 
-// Each command takes a process more, its guard, and three descriptors.
+// Each command takes one more process, its guard, and three descriptors.
 constexpr std::uint32_t kMostCommands = 256;
-// Those of AttachOptions::max_attempts.
+// The limit of AttachOptions::max_attempts.
 constexpr std::uint32_t kMostAttempts = 255;
 
 struct ReplyTexts {

@@ -23,11 +23,11 @@
 namespace beeline::cli {
 namespace {
 
-// As a shell would say it.
+// The exit codes that a shell uses.
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-/// The command finds this very program, also where it is not installed.
+/// Lets the command find this very program, even if it is not installed.
 void put_us_on_the_path() {
   const char* path = ::secure_getenv("PATH");
   ::setenv("PATH",
@@ -35,10 +35,11 @@ void put_us_on_the_path() {
            1);
 }
 
-/// Passes a signal on. What the terminal sends reaches the command without us.
+/// Passes a signal on to the command, unless the terminal sent it: the command gets that one
+/// directly.
 void pass_on(const Signals::Taken& signal, int pidfd, int& passed) {
   if (signal.from_terminal) return;
-  // Whoever asks twice means it.
+  // The second request to end kills the command.
   (void)os::send_signal(pidfd, ++passed > 1 ? SIGKILL : signal.number);
 }
 

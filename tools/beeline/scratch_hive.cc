@@ -27,10 +27,11 @@ namespace {
 
 constexpr int kStopTries = 50;
 constexpr auto kStopPause = std::chrono::milliseconds(100);
-// A command of `beeline reply` has a grace to end, and then what it has left behind has one.
+// A command of `beeline reply` gets one grace to end, and the processes that it left behind get
+// another.
 constexpr std::chrono::seconds kProgramPatience(3 * kCommandGraceSeconds);
 
-/// Ends the hive that the environment names; it may be just about to start.
+/// Ends the hive that the environment names; that hive may be just starting.
 void take_down() {
   const auto paths = control::find_hive("");
   if (!paths) return;
@@ -38,7 +39,7 @@ void take_down() {
     control::ClientOptions options;
     options.start = false;
     if (auto client = control::Client::connect(options); client && client->down()) return;
-    // The keeper holds the lock as long as it lives: without a holder there is nothing to end.
+    // The keeper holds the lock while it lives: if nobody holds it, there is no hive to end.
     if (::access(paths->lock.c_str(), F_OK) != 0 || os::LockFile::acquire(paths->lock)) return;
     std::this_thread::sleep_for(kStopPause);
   }
@@ -46,12 +47,12 @@ void take_down() {
 
 std::string hive_directory(const std::string& place) { return place + "/hive"; }
 
-/// Moves the place away, ends the hive in it, which may be just about to start, waits for the
-/// programs of ours that worked in it, and removes it. A program that still runs cannot start a
-/// coordinator there again.
+/// Moves the directory away, ends the hive in it, waits for the programs that worked in it, and
+/// removes it. The move keeps a program that still runs from starting a coordinator there again.
+/// The hive may be just starting.
 bool clear(const std::string& place) {
   const std::string moved = place + ".end";
-  // Where it is not, a guard that has not come to its end may have moved it.
+  // If the directory is missing, a guard that was interrupted may have moved it.
   if (::rename(place.c_str(), moved.c_str()) != 0 && errno != ENOENT) return false;
   ::setenv("BEELINE_DIR", hive_directory(moved).c_str(), 1);
   take_down();
@@ -64,7 +65,7 @@ bool clear(const std::string& place) {
 [[noreturn]] void run_guard(int pipe, const std::string& place) {
   ::setsid();
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
-  // Whoever reads our output must not wait for us.
+  // Let go of our output, because its reader must not wait for us.
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null, fd);
   char byte = 0;
@@ -132,7 +133,7 @@ Result<void> ScratchHive::close() {
   while (::waitpid(guard_, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  if (clear(place)) return {};  // somebody killed the guard
+  if (clear(place)) return {};  // the guard was killed
   return fail(ErrorCode::kSystem,
               fmt::format("cannot remove {}: end what uses it, then remove it yourself", place));
 }

@@ -10,10 +10,12 @@
 
 namespace beeline::cli {
 
-/// A hive of one command, in a temporary directory that $BEELINE_DIR names while this object lives.
+/// A hive for one command, in a temporary directory that $BEELINE_DIR names while this object
+/// lives.
 ///
-/// A guard, a child of ours that no signal of the terminal reaches, takes the hive down and removes
-/// the directory as soon as we close it or end, however we end. Single-threaded programs only.
+/// A guard takes the hive down and removes the directory as soon as we close the hive or end in any
+/// way. The guard is a child of ours that no signal of the terminal reaches. For single-threaded
+/// programs only.
 class ScratchHive {
  public:
   /// Makes the directory below $TMPDIR (else /tmp), points the environment at it, starts the guard
@@ -26,7 +28,7 @@ class ScratchHive {
   ScratchHive& operator=(const ScratchHive&) = delete;
   ~ScratchHive();
 
-  /// Ends the hive and waits until nothing of it is left. Errors: kSystem, naming what is left.
+  /// Ends the hive and waits until nothing of it is left. Errors: kSystem, naming the leftover.
   [[nodiscard]] Result<void> close();
 
  private:

@@ -107,7 +107,7 @@ ExitCode request(const Context& context, const SendArguments& arguments) {
   auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP});
   if (!signals) return complain(signals.error());
   const Deadline deadline = after(context.timeout.value_or(kRequestPatience));
-  // The receiver may be just about to attach.
+  // Wait for the receiver, because it may be about to attach.
   const auto peer = agent->wait_for(arguments.to, deadline, {.stop_fd = signals->fd()});
   if (!peer && peer.error().code == ErrorCode::kNotice) {
     return complain(ExitCode::kError, "stopped by a signal: nothing was sent");

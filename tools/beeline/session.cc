@@ -21,10 +21,10 @@
 namespace beeline::cli {
 namespace {
 
-// A look without reason, in case that everything else failed; the same as the library's own.
+// A look without a reason, in case all else has failed; the same as in the library.
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(10);
 
-/// All agents of the hive; none where it does not run, or where the attach will say what is wrong.
+/// All agents of the hive. None if the hive does not run, or if the attach will report the error.
 Result<std::vector<AgentInfo>> list_agents(const Context& context) {
   auto client = connect_to_look(context);
   if (!client) return std::vector<AgentInfo>();
@@ -82,8 +82,8 @@ Result<Agent> attach(const Context& context, const AttachOptions& options) {
   return Agent::attach(options);
 }
 
-// SUBTLE: if somebody else comes and goes under the name between the look and the attach, its inbox
-// ends with this agent. Nothing is lost: the coordinator keeps the messages as dead letters.
+// SUBTLE: another process may come and go under the same name between the look and the attach. Its
+// inbox then ends with this agent. No message is lost: the coordinator keeps them as dead letters.
 Result<Agent> attach_sender(const Context& context, const SenderArguments& sender,
                             const AttachArguments& arguments) {
   AttachOptions options = attach_options(context);

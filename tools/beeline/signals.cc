@@ -27,7 +27,8 @@ Signals::Signals(Signals&& other) noexcept : fd_(std::move(other.fd_)), before_(
 
 Signals::~Signals() {
   if (!fd_.valid()) return;
-  // What came meanwhile was taken or is meant for nobody; it must not kill us now.
+  // Take the signals that are pending: once unblocked they would kill us, and nobody needs them any
+  // more.
   while (take()) {
   }
   (void)::sigprocmask(SIG_SETMASK, &before_, nullptr);

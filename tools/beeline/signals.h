@@ -12,13 +12,13 @@
 namespace beeline::cli {
 
 /// Signals as readable events: they are blocked in this process and read from a descriptor, so no
-/// handler ever runs. One at a time; the mask is put back by the destructor. Programs started
-/// through os::spawn() get an empty mask.
+/// handler ever runs. Only one object at a time; its destructor restores the mask. Programs started
+/// with os::spawn() get an empty mask.
 class Signals {
  public:
   struct Taken {
     int number = 0;
-    bool from_terminal = false;  ///< sent by the kernel to the whole foreground group
+    bool from_terminal = false;  ///< the kernel sent it to the whole foreground group
   };
 
   /// Errors: kSystem.

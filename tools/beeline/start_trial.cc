@@ -22,11 +22,11 @@ namespace {
 
 using Level = Finding::Level;
 
-constexpr std::size_t kProbeBytes = 64 * 1024;  // more than a log and a state file begin with
+constexpr std::size_t kProbeBytes = 64 * 1024;  // larger than a new log and a new state file
 
 bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Directories that a start makes, for as long as this lives.
+/// Directories that a start makes; they exist while this object does.
 class TrialPlace {
  public:
   explicit TrialPlace(const control::HivePaths& paths) : paths_(paths) {
@@ -37,7 +37,7 @@ class TrialPlace {
   TrialPlace(const TrialPlace&) = delete;
   TrialPlace& operator=(const TrialPlace&) = delete;
   ~TrialPlace() {
-    // Those that somebody else uses meanwhile stay.
+    // Directories that another program uses meanwhile stay.
     for (auto path = missing_.rbegin(); path != missing_.rend(); ++path) ::rmdir(path->c_str());
   }
 
@@ -47,12 +47,12 @@ class TrialPlace {
     const std::string path = fmt::format("{}/doctor-{}", paths_.directory, ::getpid());
     const os::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd.valid()) return os::system_failure(fmt::format("cannot make {}", path));
-    // Before it is written, so that nobody who ends us then leaves it there.
+    // Unlink it before writing, so that a kill cannot leave it there.
     if (::unlink(path.c_str()) != 0) {
       return os::system_failure(fmt::format("cannot remove {} (remove it by hand)", path));
     }
     const std::string bytes(kProbeBytes, '.');
-    errno = ENOSPC;  // as a short write means
+    errno = ENOSPC;  // a short write means a full disk
     const bool written =
         ::write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
     auto outcome =

@@ -23,11 +23,11 @@ namespace {
 
 using Level = Finding::Level;
 
-// Home, status page, directory, eventfd, epoll and control socket; for each peer a link each way,
-// its status page and its eventfd.
+// An agent needs one each for home, status page, directory, eventfd, epoll and control socket. A
+// peer needs a link each way, its status page and its eventfd.
 constexpr std::uint64_t kFdsOfAnAgent = 6;
 constexpr std::uint64_t kFdsOfAPeer = 4;
-constexpr std::uint64_t kLeastPeers = 60;  // a parent of some size
+constexpr std::uint64_t kLeastPeers = 60;  // a parent with many children
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kLeastMemory = 8 * kMiB;  // of a hive with two agents
 constexpr std::uint64_t kSomeMemory = 64 * kMiB;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One look at a whole hive from outside: what the coordinator lists, what lies in the segments, and
-// what the kernel says of each process. No agent is asked for anything.
+// One look at a whole hive from outside: the coordinator's list, the contents of the segments, and
+// the kernel's state of each process. Asks no agent for anything.
 
 #include <cstdint>
 #include <map>
@@ -20,8 +20,8 @@ namespace beeline::cli {
 
 class Survey {
  public:
-  /// Errors: those of every call of the client. Segments and processes that cannot be read are no
-  /// error: the survey says so.
+  /// Errors: those of every call of the client. An unreadable segment or process is no error;
+  /// gaps() lists it.
   [[nodiscard]] static Result<Survey> take(control::Client& client, std::string_view hive,
                                            const Patience& patience = {});
 
@@ -33,15 +33,17 @@ class Survey {
   [[nodiscard]] const std::optional<Result<ProcessState>>& process_of(Pid pid) const;
   /// Whether its process handles nothing.
   [[nodiscard]] bool is_stuck(const control::ListedAgent& agent) const;
-  /// The word for the state of an agent: its own, or "stopped" or "stuck" where its process is.
+  /// The word for the state of an agent: its own, or "stopped" or "stuck" if its process is in that
+  /// state.
   [[nodiscard]] std::string_view state_word(const control::ListedAgent& agent) const;
-  /// In segments that the agent owns. Nothing where they cannot be read.
+  /// The bytes of the segments that the agent owns. Nothing if they cannot be read.
   [[nodiscard]] std::optional<std::uint64_t> memory_bytes(Pid pid) const;
-  /// For how long this life of an agent runs; of the coordinator, the hive. Nothing without one.
+  /// How long this incarnation of an agent has been running; for the coordinator, how long the hive
+  /// has. Nothing if it is not running.
   [[nodiscard]] std::optional<std::int64_t> up_ns(const control::ListedAgent& agent) const;
   /// How long ago a message was sent.
   [[nodiscard]] std::optional<std::int64_t> age_ns(std::optional<std::int64_t> sent_ns) const;
-  /// The things that could not be read, each with the reason; empty: all was read.
+  /// Everything that could not be read, each with the reason; empty: all was read.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
  private:

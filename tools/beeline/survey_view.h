@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of `tree`, `status` and `info` that shows how each agent fares.
+// The part of `tree`, `status` and `info` that shows the state of each agent.
 
 #include <string>
 #include <string_view>
@@ -14,10 +14,10 @@ namespace beeline::cli {
 /// "0.3 s", "12 min", "5 h" or "3 d".
 [[nodiscard]] std::string duration_text(std::int64_t duration_ns);
 
-/// Stands for what cannot be read.
+/// Stands for an unreadable value.
 inline constexpr std::string_view kUnreadable = "unreadable";
 
-/// Headings and cells of what waits and what is in hand, of memory, restarts and time of this life.
+/// Headings and cells: messages that wait and in hand, memory, restarts and running time.
 [[nodiscard]] std::vector<std::string> vitals_headings();
 [[nodiscard]] std::vector<std::string> vitals_cells(const Survey& survey,
                                                     const control::ListedAgent& agent);
@@ -25,7 +25,7 @@ inline constexpr std::string_view kUnreadable = "unreadable";
 /// "stopped (T)"; "-" without a process.
 [[nodiscard]] std::string process_text(const Survey& survey, const control::ListedAgent& agent);
 
-/// Adds the same, the state and what the process does to an object of JSON.
+/// Adds these values, the state and the state of the process to a JSON object.
 void add_vitals(const Survey& survey, const control::ListedAgent& agent, Json& json);
 
 }  // namespace beeline::cli

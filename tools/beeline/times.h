@@ -1,8 +1,8 @@
 #pragma once
 
-// Times in JSON: durations are in milliseconds (`*_ms`), points in time in milliseconds since 1970
-// (`*_unix_ms`), either with decimals where they say something. Readers keep numbers as doubles,
-// which lose the last digits of nanoseconds since 1970.
+// Times in JSON. Durations are in milliseconds (`*_ms`), points in time in milliseconds since 1970
+// (`*_unix_ms`), both with decimals if these mean something. Readers keep numbers as doubles, which
+// cannot hold nanoseconds since 1970 exactly.
 
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace beeline::cli {
   return static_cast<double>(duration.count()) / 1e6;
 }
 
-/// When a message was sent, from Message::sent_ns(), by the calendar as it is now: that can have
+/// When a message was sent, from Message::sent_ns(), by the present wall clock. That clock may have
 /// jumped since, and a suspended machine does not count the time.
 [[nodiscard]] inline std::int64_t sent_unix_ms(std::int64_t sent_ns) {
   return (os::realtime_ns() - (os::monotonic_ns() - sent_ns)) / 1'000'000;

@@ -15,7 +15,7 @@ namespace beeline::cli {
 [[nodiscard]] std::string draw_tree(const std::vector<control::ListedAgent>& agents,
                                     std::string_view indent = "");
 
-/// The same with what a survey has found of each agent in further columns.
+/// The same, with the findings of a survey about each agent in further columns.
 [[nodiscard]] std::string draw_tree(const Survey& survey);
 
 /// The same as nested objects with "children".

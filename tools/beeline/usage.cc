@@ -30,7 +30,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The candidate that is most like `word`; empty if none is.
+/// The candidate that is most like `word`; empty if none is similar.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::size_t least = std::min<std::size_t>(2, word.size() / 2) + 1;
   std::string found;
@@ -51,7 +51,7 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// The options that `verb` takes, with those of its groups and of what it is a verb of.
+/// The options of `verb`, of its option groups and of its parent verbs.
 std::vector<std::string> options_of(const CLI::App& verb) {
   std::vector<std::string> names;
   const auto add = [&names](const CLI::App& app) {
@@ -66,14 +66,14 @@ std::vector<std::string> options_of(const CLI::App& verb) {
   return names;
 }
 
-/// The verb that was read last, or the program itself.
+/// The last verb of the command line, or the program itself.
 const CLI::App& innermost(const CLI::App& app) {
   const CLI::App* last = &app;
   while (!last->get_subcommands().empty()) last = last->get_subcommands().back();
   return *last;
 }
 
-/// The verbs that were read, each after a blank.
+/// The verbs of the command line, a blank before each.
 std::string path_to(const CLI::App& app) {
   std::string path;
   for (const CLI::App* last = &app; !last->get_subcommands().empty();) {

@@ -10,19 +10,18 @@
 
 namespace beeline::cli {
 
-/// The table of exit codes, a line each.
+/// The table of exit codes, one per line.
 [[nodiscard]] std::string exit_codes_text();
 
-/// Whether --json is among the words. Known before the command line is read, which may be what is
-/// wrong.
+/// Whether --json is among the words. Needed before parsing, because the parsing itself may fail.
 [[nodiscard]] bool wants_json(int argc, char** argv);
 
-/// "did you mean ...? " where a verb of `app` is like `word`; `path` is how it is reached.
+/// "did you mean ...? " if a verb of `app` is like `word`; `path` are the words that lead to it.
 [[nodiscard]] std::string guess_verb(const CLI::App& app, const std::string& path,
                                      const std::string& word);
 
-/// The end of a command line that was not carried out: it asked for help or for the version, or is
-/// wrong. Says where a word is no verb or no option, and which one is like it.
+/// Ends the program if no verb ran, because the command line asked for help or the version, or is
+/// wrong. Names the word that is no verb or no option, and a similar one.
 [[nodiscard]] ExitCode end_unparsed(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace beeline::cli

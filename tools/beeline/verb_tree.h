@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line as it is described to CLI11, for what explains or completes it.
+// Walks over the verbs and options that CLI11 knows, for help texts and for completion.
 
 #include <vector>
 

@@ -12,8 +12,8 @@
 
 namespace beeline::cli {
 
-// Each adds its verbs to the command line. A verb that ran leaves its exit code in the context,
-// which outlives the App.
+// Each function adds its verbs to the command line. A verb that ran leaves its exit code in the
+// context, which outlives the App.
 void add_hive_verbs(CLI::App& app, Context& context);  ///< up, down
 void add_status_verb(CLI::App& app, Context& context);
 void add_ls_verb(CLI::App& app, Context& context);

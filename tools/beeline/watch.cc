@@ -31,7 +31,7 @@ std::size_t terminal_lines() {
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-/// Writes over what stands on the terminal: lines that are too long or too many are cut.
+/// Writes over the present text of the terminal: lines that are too long or too many are cut.
 std::string drawn(std::string_view text) {
   constexpr std::string_view kHome = "\x1b[H";
   constexpr std::string_view kNoWrap = "\x1b[?7l";
@@ -51,7 +51,7 @@ std::string drawn(std::string_view text) {
   return frame.append(kClearBelow).append(kWrap);
 }
 
-/// Prints one text after the other.
+/// Prints one text after another, in place of the last one on a terminal.
 class Pictures {
  public:
   explicit Pictures(bool json) : json_(json), in_place_(!json && takes_escapes()) {}
@@ -86,7 +86,7 @@ bool pause(Signals& signals, control::Client& client, nanoseconds length) {
   return signals.take().has_value();
 }
 
-/// A coordinator that was restarted meanwhile is asked once more.
+/// Asks a coordinator once more that was restarted meanwhile.
 Result<std::string> look_again(control::Client& client, const Look& look) {
   if (!client.closed()) {
     auto text = look(client);

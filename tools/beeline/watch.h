@@ -1,6 +1,6 @@
 #pragma once
 
-// Verbs that look, once or again and again.
+// Verbs that look once, or repeatedly.
 
 #include <chrono>
 #include <functional>
@@ -23,17 +23,17 @@ struct Watch {
 
 inline constexpr std::chrono::nanoseconds kDefaultWatch = std::chrono::seconds(2);
 
-/// Adds --watch [DURATION]. The option takes the word behind it, which may be the argument of the
-/// verb: `is_other(text)` may take a text that is no duration.
+/// Adds --watch [DURATION]. The option takes the next word, which may be the argument of the verb:
+/// `is_other(text)` may claim a text that is no duration.
 void add_watch_option(CLI::App& verb, Watch& watch, std::function<bool(std::string)> is_other = {});
 
-/// Returns the text that a verb prints, with the end of its last line.
+/// Returns the text that a verb prints, including its last line end.
 using Look = std::function<Result<std::string>(control::Client&)>;
 
-/// Connects, looks and prints what `look` returns. With --watch it does so until a signal (success)
-/// or a failure: on a terminal in place of what it has printed before, else one after the other. It
-/// pauses three times as long as a look takes, at least. A coordinator that was restarted is asked
-/// again.
+/// Connects, looks and prints the text that `look` returns. With --watch it repeats this until a
+/// signal (success) or a failure. On a terminal a new text replaces the last one; otherwise it
+/// follows. The pause is at least three times as long as a look takes. A coordinator that was
+/// restarted is asked again.
 [[nodiscard]] ExitCode look_on(const Context& context, const Watch& watch, const Look& look);
 
 }  // namespace beeline::cli

@@ -23,7 +23,7 @@ namespace {
 
 struct DataRange {
   std::uint64_t from = 0;
-  std::uint64_t to = 0;  ///< equal to `from`: no data at or behind the asked offset
+  std::uint64_t to = 0;  ///< equal to `from`: no data at or behind the given offset
 };
 
 /// The first range of data at or behind `from`, cut at `end`.
@@ -33,7 +33,7 @@ Result<DataRange> next_data(int fd, std::uint64_t from, std::uint64_t end,
   if (data < 0 && errno == ENXIO) return DataRange{end, end};
   if (data < 0) return os::system_failure(fmt::format("cannot find the data of {}", name));
   const off_t hole = ::lseek(fd, data, SEEK_HOLE);
-  // Whoever cuts the file meanwhile makes the data end where it was found.
+  // If another process cuts the file meanwhile, the data ends at the offset where it was found.
   const off_t last = hole < 0 ? data : hole;
   return DataRange{std::min(static_cast<std::uint64_t>(data), end),
                    std::min(static_cast<std::uint64_t>(last), end)};
@@ -93,8 +93,8 @@ Result<void> copy_data(int from, int to, std::uint64_t size_bytes, const std::st
   return {};
 }
 
-// How long the whole segment may become: the file of a link ends where its memory ends, or where
-// one of its readers has made it end.
+// How long the whole segment may become. The file of a link ends where its allocated memory ends,
+// or where one of its readers has cut it.
 Result<std::uint64_t> whole_bytes(int fd, std::uint64_t file_bytes, const std::string& name) {
   shm::SegmentHeader header{};
   const auto got = read_at(fd, reinterpret_cast<std::byte*>(&header), sizeof(header), 0, name);
@@ -105,7 +105,7 @@ Result<std::uint64_t> whole_bytes(int fd, std::uint64_t file_bytes, const std::s
   return grows ? header.size_bytes : file_bytes;
 }
 
-// Where that ends which the owner of a link says is allocated.
+// The end of the memory that a link says its owner has allocated.
 std::uint64_t announced_end(shm::ByteView view, const shm::LinkLayout& layout) {
   const auto extents = shm::extents_of(view, layout);
   std::uint64_t end = layout.first_extent;
@@ -157,12 +157,12 @@ Result<void> Capture::read_slabs(int fd, const shm::LinkLayout& layout, const st
 Result<void> Capture::read_link(int fd, std::uint64_t file_bytes, const std::string& name) {
   const shm::LinkLayout layout(shm::contract_of(shm::ByteView(bytes())));
   if (auto done = read_data(fd, std::min(layout.slabs[0], file_bytes), name); !done) return done;
-  // Its owner may have made it longer since we looked.
+  // The owner may have extended the file since we looked.
   const auto found = look_at(fd, name);
   if (!found) return tl::unexpected(found.error());
   const auto now_bytes = static_cast<std::uint64_t>(found->st_size);
   if (now_bytes < announced_end(shm::ByteView(bytes()), layout)) {
-    size_bytes_ = std::min(now_bytes, size_bytes_);  // it was cut, and is shown so
+    size_bytes_ = std::min(now_bytes, size_bytes_);  // the file was cut, and is shown so
     return {};
   }
   return read_slabs(fd, layout, name);
@@ -194,7 +194,7 @@ Result<Capture> Capture::take(int fd, const std::string& name) {
     return tl::unexpected(done.error());
   }
   const shm::ByteView view(capture.bytes());
-  // Only a link with a header in order has slabs that can be left out.
+  // Slabs are left out only if the segment is a link with a valid header.
   const bool is_link = shm::kind_of(view) == shm::SegmentKind::kLink && !shm::verify_header(view);
   if (!is_link) capture.size_bytes_ = std::min(size, *whole);
   const auto done = is_link ? capture.read_link(fd, size, name)

@@ -1,9 +1,9 @@
 #pragma once
 
-// A private copy of a segment, taken without mapping it: reading a hole through a mapping would
-// allocate it. Only what holds data is read (SEEK_DATA, pread) into an anonymous mapping whose
-// other pages stay untouched, so a link costs what it really holds. Of slabs, only the
-// first bytes are read: a preview.
+// A private copy of a segment, taken without mapping it, because reading a hole through a mapping
+// would allocate it. Only data is read (SEEK_DATA, pread), into an anonymous mapping. The other
+// pages of that mapping stay untouched, so the copy of a link costs only the memory that the link
+// really holds. Only the first bytes of each slab are read, as a preview.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace beeline::dump {
 
-/// Nothing that is larger can be a segment: a link with the largest lanes and payloads.
+/// The largest possible segment: a link with the largest lanes and payloads.
 inline constexpr std::uint64_t kMaxSegmentBytes =
     shm::LinkLayout({shm::kMaxLaneSlots, shm::kMaxLaneSlots, shm::kMaxMaxPayload}).bytes;
 
@@ -41,8 +41,8 @@ class Capture {
   /// have that size), kNoMemory, kSystem.
   [[nodiscard]] static Result<Capture> take(int fd, const std::string& name);
 
-  /// The whole segment, as long as the file was; of a link, as long as it may become, unless the
-  /// file lacks memory that is announced.
+  /// The whole segment, as long as the file was. The copy of a link is as long as the link may
+  /// become, unless the file lacks memory that the link announces.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {base_, size_bytes_}; }
   /// How much memory or disk the file takes.
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_bytes_; }
@@ -65,8 +65,8 @@ class Capture {
   std::uint64_t allocated_bytes_ = 0;
 };
 
-/// Copies an open file to `path`, holes stay holes. The copy appears whole or not at all, with mode
-/// 0600: it holds messages. Errors: kSystem.
+/// Copies an open file to `path` and keeps its holes. The copy appears whole or not at all. Its
+/// mode is 0600, because it holds messages.  Errors: kSystem.
 [[nodiscard]] Result<void> save_copy(int fd, const std::string& path);
 
 }  // namespace beeline::dump

@@ -57,14 +57,14 @@ bool agree(const shm::Broken& a, const shm::Broken& b) {
   return std::string_view(a.invariant) == b.invariant && a.where == b.where && a.found == b.found;
 }
 
-/// What is broken in this copy and in every later one alike.
+/// A violation that this copy and every later one show alike.
 shm::Finding judge_again(const Segment& segment, bool at_rest) {
   constexpr int kLooks = 8;
   auto finding = judge(segment, at_rest);
   if (!segment.live || segment.source.saved) return finding;
   for (int i = 1; i < kLooks && finding; ++i) {
     auto again = load_segment(segment.source);
-    // Whoever held it has ended: the first copy is all that there is.
+    // The holder of the segment has ended: the first copy is all that there is.
     if (!again) break;
     const auto second = judge(*again, at_rest);
     if (!second || !agree(*finding, *second)) return std::nullopt;
@@ -72,8 +72,8 @@ shm::Finding judge_again(const Segment& segment, bool at_rest) {
   return finding;
 }
 
-/// Counts the messages of a link that were not taken, and those of a home that wait or are in hand;
-/// only the home that counts for its agent has any.
+/// Counts the messages of a link that were not taken, or the messages of a home that wait or are in
+/// hand. Only the home that counts for its agent has any.
 void add_counts(const Segment& segment, const Segments& all, Json& out) {
   out["live_count"] = nullptr;
   out["dead_count"] = nullptr;

@@ -18,12 +18,12 @@ struct Agent {
   shm::AgentRecord record{};
   shm::AgentWord word;
   std::uint64_t due = 0;    // packets that the coordinator has for it
-  std::uint64_t taken = 0;  // of them
+  std::uint64_t taken = 0;  // of these packets
   std::string name;
-  std::string state;  // as `beeline tree` names it, and starting
+  std::string state;  // as `beeline tree` shows it, and starting
 };
 
-/// The state on the status page of an agent that runs, if that page is among the segments.
+/// The state on the status page of a running agent, if that page is among the segments.
 std::string state_of(const Segments& all, shm::AgentWord word) {
   if (word.state == shm::AgentState::kStarting) return "starting";
   control::ListedAgent agent;
@@ -43,7 +43,7 @@ std::vector<Agent> read_agents(shm::ByteView view, const Segments& all) {
     agent.word = shm::AgentWord::unpack(view.u64(shm::agent_word_at(i)));
     agent.due = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, due));
     agent.taken = view.u64(shm::packets_at(i) + offsetof(shm::PacketCounts, taken));
-    // A free place: its word may still name who had it last.
+    // A free place: its word may still name the agent that had it last.
     if (agent.record.pid == 0) continue;
     const std::string_view whole(agent.record.name, shm::kNameBytes);
     agent.name = escape(whole.substr(0, whole.find('\0')));
@@ -77,9 +77,9 @@ Json dump_agent(const Agent& agent) {
           {"started_unix_ms", unix_ms(agent.record.attached_ns)}};
 }
 
-/// The agents as lines of a tree, children below their parent. A parent is older than its child, so
-/// whatever the bytes say there is no circle: an agent whose parent is missing or younger is a
-/// root.
+/// The agents as lines of a tree, children below their parent. An agent with a missing or younger
+/// parent is a root. A parent is therefore always older than its child, and no bytes can make a
+/// circle.
 class TreeLines {
  public:
   explicit TreeLines(const std::vector<Agent>& agents) {
@@ -92,7 +92,7 @@ class TreeLines {
     }
   }
 
-  /// SUBTLE: a stack instead of recursion, since a hostile chain is 4,096 deep.
+  /// SUBTLE: this uses a stack instead of recursion, because a hostile chain is 4,096 deep.
   [[nodiscard]] Json lines() const {
     struct Pending {
       const Agent* agent;

@@ -42,15 +42,15 @@ std::string_view policy_name(std::uint32_t policy) {
   return "unknown";
 }
 
-/// A live entry with the key by which it is delivered, computed from the entry itself: the index of
-/// a killed home may be anything.
+/// A live entry and its delivery key. The key is computed from the entry itself, because the index
+/// of a killed home may hold anything.
 struct LiveEntry {
   std::uint32_t entry = 0;
   shm::EntryWord word;
   shm::MessageHeader header{};
   std::uint64_t arrival = 0;
   std::int64_t key = 0;
-  bool taken = true;  ///< false: put, but not committed by the cursor of its row
+  bool taken = true;  ///< false: put, but the cursor of its row has not committed it
 };
 
 LiveEntry read_entry(const HomeContext& context, std::uint32_t i) {
@@ -62,7 +62,7 @@ LiveEntry read_entry(const HomeContext& context, std::uint32_t i) {
   out.arrival = context.view.u64(at + offsetof(shm::Entry, arrival));
   const auto policy =
       static_cast<shm::OrderPolicy>(context.half(offsetof(shm::HomeControl, policy)));
-  // Clamped: the bytes may be anything, and the key of a broken home must not overflow.
+  // Clamped: the bytes may hold anything, and the key of a broken home must not overflow.
   const auto step = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(context.word(offsetof(shm::HomeControl, rank_step_us))), 0,
       2'000'000'000);
@@ -221,7 +221,7 @@ void dump_home(const Segment& segment, const Segments& all, Listing listing, Jso
   std::vector<LiveEntry> dead;
   for (std::uint32_t i = 0; i < context.home.entries_allocated(context.view); ++i) {
     const LiveEntry entry = read_entry(context, i);
-    // A kill has left it half taken: its lane holds it, too.
+    // A kill has left this entry half taken: its lane still holds the message.
     if (listing == Listing::kPresent && !entry.taken) continue;
     if (entry.word.state == shm::EntryState::kQueued) queued.push_back(entry);
     if (entry.word.state == shm::EntryState::kLeased) leased.push_back(entry);

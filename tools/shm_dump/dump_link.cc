@@ -11,7 +11,7 @@ namespace {
 
 using SlabSet = std::bitset<shm::kMaxSlabs>;
 
-/// A link and what belongs to it, looked up once.
+/// A link and the segments that belong to it, looked up once.
 struct LinkContext {
   const Segment& segment;
   const Segments& all;
@@ -32,7 +32,7 @@ struct LinkContext {
         receipts(segments.find_receipts(link)),
         progress(segments.find_progress(link)) {}
 
-  /// How far the reader has taken a lane, if anybody tells.
+  /// How far the reader has taken a lane, if that is known.
   [[nodiscard]] std::optional<std::uint64_t> taken(shm::Lane which) const {
     if (!progress) return std::nullopt;
     return progress->taken[static_cast<std::size_t>(which)];
@@ -46,7 +46,7 @@ constexpr std::array kBothLanes = {shm::Lane::kNormal, shm::Lane::kUrgent};
 
 const char* name_of(shm::Lane lane) { return lane == shm::Lane::kUrgent ? "urgent" : "normal"; }
 
-/// `taken`: what to say of that; null: nothing.
+/// `taken`: the value of that column; null: leave the column out.
 Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position, const Json* taken) {
   const std::uint64_t at = link.lane(lane).slot_at(position);
   const shm::SlotCopy copy = shm::slot_copy(link.view, at);
@@ -75,8 +75,8 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position, 
   return out;
 }
 
-/// Calls `visit(position, was_taken)` for each message that lies in a lane; `was_taken` is null
-/// where nothing tells.
+/// Calls `visit(position, was_taken)` for each message that lies in a lane; `was_taken` is null if
+/// it is unknown.
 template <class Visit>
 void visit_messages(const LinkContext& link, shm::Lane lane, Visit&& visit) {
   const shm::LaneShape shape = link.lane(lane);

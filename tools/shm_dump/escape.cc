@@ -27,7 +27,7 @@ std::size_t sequence_length(std::string_view text) {
   }
   const bool too_long = (length == 3 && point < 0x800) || (length == 4 && point < 0x10000);
   const bool surrogate = point >= 0xd800 && point <= 0xdfff;
-  // C1 controls, and the marks that turn the direction of a line or hide in it.
+  // C1 controls, and marks that change the direction of a line or are invisible.
   const bool control = point < 0xa0 || (point >= 0x200b && point <= 0x200f) ||
                        (point >= 0x2028 && point <= 0x202e) ||
                        (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;

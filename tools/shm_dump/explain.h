@@ -4,7 +4,7 @@
 
 namespace beeline::dump {
 
-/// Every column and every word that shm-dump prints, with what it means.
+/// The meaning of every column and every word that shm-dump prints.
 [[nodiscard]] std::string legend_text();
 
 }  // namespace beeline::dump

@@ -22,12 +22,12 @@ struct CloseFolder {
 
 enum class Sight : std::uint8_t {
   kSeen,     ///< the process holds the lock
-  kAnother,  ///< the process of that number does not, or there is none
+  kAnother,  ///< the process of that number does not hold it, or there is no such process
   kRefused,
-  kUnknown,  ///< a call failed: whoever reads the segments says what
+  kUnknown,  ///< a call failed: the reader of the segments reports the reason
 };
 
-/// The errno of a call that looked into the process.
+/// The sight that follows from the errno of a call that inspected the process.
 Sight sight_after(int failure) {
   if (failure == ENOENT) return Sight::kAnother;
   return failure == EACCES || failure == EPERM ? Sight::kRefused : Sight::kUnknown;

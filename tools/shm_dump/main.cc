@@ -28,7 +28,7 @@
 #include "tools/shm_dump/segment_name.h"
 #include "tools/shm_dump/text.h"
 
-// After beeline/result.h, whose enumerator kVersion would shadow the constant.
+// This follows beeline/result.h, because its enumerator kVersion would shadow the constant.
 #include <beeline/version.h>
 
 namespace beeline::dump {
@@ -91,13 +91,13 @@ Result<std::vector<Source>> sources_of(const Options& options) {
                           sources.front().path));
 }
 
-/// What was loaded, and what the first failure among the rest was.
+/// The loaded segments, and the first failure among the others.
 struct Loaded {
   std::vector<Segment> segments;
   ExitCode status = ExitCode::kOk;
 };
 
-/// By kind, owner, life and serial.
+/// Sorted by kind, owner, incarnation and serial.
 bool shown_before(const Segment& a, const Segment& b) {
   const auto key = [](const Segment& segment) {
     const std::string_view name = short_segment_name(segment.source.name);
@@ -107,7 +107,8 @@ bool shown_before(const Segment& a, const Segment& b) {
   return key(a) < key(b);
 }
 
-/// Links before homes: what moves from a lane into an inbox meanwhile is then seen once.
+/// Read links before homes: a message that moves from a lane into an inbox meanwhile is then seen
+/// once.
 Loaded load_all(const std::vector<Source>& sources) {
   Loaded loaded;
   const auto load = [&](bool is_link) {
@@ -117,7 +118,7 @@ Loaded load_all(const std::vector<Source>& sources) {
       if (segment) {
         loaded.segments.push_back(std::move(*segment));
       } else if (segment.error().code != ErrorCode::kClosed) {
-        // A segment whose holder ended meanwhile is no error: hives change while we look.
+        // If the holder of a segment ended meanwhile, that is no error: hives change while we look.
         const ExitCode code = complain(segment.error());
         if (loaded.status == ExitCode::kOk) loaded.status = code;
       }
@@ -129,7 +130,8 @@ Loaded load_all(const std::vector<Source>& sources) {
   return loaded;
 }
 
-/// Asks the coordinator which links still count; without its word each does that no home knows.
+/// Asks the coordinator which links still count. Without its answer, every link counts that no home
+/// knows.
 void ask_for_links(Segments& all, const std::string& hive) {
   std::set<std::uint32_t> readers;
   for (const Segment& segment : all.all()) {
@@ -151,7 +153,8 @@ bool belongs_to(const Segment& segment, std::uint32_t pid) {
          (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
 }
 
-/// Finds what a word means: the segment of that name, else all that an agent owns or reads.
+/// Finds the segments that a word means: the segment of that name, or all that an agent owns or
+/// reads.
 std::vector<const Segment*> find_named(const Segments& all, const std::string& word,
                                        bool is_agent) {
   std::vector<const Segment*> found;
@@ -169,7 +172,7 @@ std::vector<const Segment*> find_named(const Segments& all, const std::string& w
   return found;
 }
 
-/// In the order of all; all of them if nothing is asked for.
+/// The selected segments, in the order of `all`; all of them if none is named.
 Result<std::vector<const Segment*>> select(const Segments& all, const Options& options) {
   std::vector<const Segment*> selected;
   bool is_asked = false;
@@ -199,7 +202,7 @@ Result<std::vector<const Segment*>> select(const Segments& all, const Options& o
   return selected;
 }
 
-/// A name asks for details, too.
+/// A named segment is shown in detail.
 bool wants_details(const Options& options) {
   const bool is_named = std::any_of(options.what.begin(), options.what.end(),
                                     [](const std::string& what) { return !is_file(what); });
@@ -353,7 +356,8 @@ ExitCode main_with(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using beeline::cli::ExitCode;
-  // A reader that has gone, and a file at its limit, are errors of write(), not the end of us.
+  // If the reader of our output has gone, or a file is at its limit, write() must return an error;
+  // the signal must not end us.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
   (void)std::setlocale(LC_CTYPE, "");

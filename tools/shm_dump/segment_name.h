@@ -9,17 +9,17 @@
 
 namespace beeline::dump {
 
-/// What the name of a memfd says of its segment. Owners choose it, so it only says where to look:
-/// what counts is the header.
+/// The parts of a memfd's name. The owner chooses the name, so it only says which memfd to look at;
+/// the header is decisive.
 ///
-///     beeline-<hive>-home-<pid>-<incarnation>
-///     beeline-<hive>-status-<pid>-<incarnation>
-///     beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
-///     beeline-<hive>-directory-<epoch>
+/// beeline-<hive>-home-<pid>-<incarnation>
+/// beeline-<hive>-status-<pid>-<incarnation>
+/// beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
+/// beeline-<hive>-directory-<epoch>
 struct SegmentName {
   shm::SegmentKind kind = shm::SegmentKind::kNone;
   std::uint32_t pid = 0;
-  std::uint64_t incarnation = 0;  ///< of a directory: its epoch
+  std::uint64_t incarnation = 0;  ///< for a directory: its epoch
   std::uint32_t serial = 0;
   std::uint32_t peer_pid = 0;
 };

@@ -26,8 +26,8 @@ std::string name_in(const shm::AgentRecord& record) {
   return escape(whole.substr(0, whole.find('\0')));
 }
 
-/// Another version may have other sizes, so this comes before all else. Files that are too short to
-/// say what they are, or that cannot be read so, are left to whoever copies them.
+/// Another version may have other sizes, so check the version first. A file that is too short for
+/// that, or unreadable, is left to the code that copies it.
 Result<void> refuse_foreign(const Source& source, int fd) {
   std::array<std::byte, offsetof(shm::SegmentHeader, kind)> start{};
   const auto length = os::read_at(fd, 0, start);
@@ -117,7 +117,8 @@ void Segments::judge_liveness() {
     }
     const auto agent = agents_.find(segment.owner_pid());
     if (agent == agents_.end()) continue;
-    // A life that the directory does not name yet is starting; one that it names no more is over.
+    // An incarnation that the directory does not name yet is starting; one that it names no longer
+    // is over.
     const shm::AgentWord word = agent->second.word;
     const bool over = word.state == shm::AgentState::kAway ||
                       word.state == shm::AgentState::kDead ||

@@ -51,8 +51,8 @@ class Collector {
  public:
   explicit Collector(std::string_view hive) : hive_(hive) {}
 
-  /// SUBTLE: a holder may take a segment anew under another descriptor while we read: one that it
-  /// has moved to a number behind us is missed. So we look again until nothing more is found.
+  /// SUBTLE: a holder may move a segment to another descriptor while we read; we miss one that
+  /// moves to a number behind us. So we repeat the search until it finds nothing new.
   Search search(pid_t pid) {
     constexpr int kMostLooks = 16;
     Search search = Search::kDone;
@@ -88,7 +88,8 @@ class Collector {
     return Search::kDone;
   }
 
-  /// What is asked of the file is asked of one and the same: the number may mean another by now.
+  /// Open the file once and ask only this descriptor, because the number may mean another file by
+  /// now.
   void add(const std::string& path) {
     const os::UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat found {};
@@ -111,7 +112,8 @@ std::optional<uid_t> owner_of(const std::string& path) {
   return found.st_uid;
 }
 
-/// Looks into every process of the hive's user; hives of other users may have the same name.
+/// Looks into every process of the hive's user, because hives of other users may have the same
+/// name.
 bool search_all(Collector& collector, std::optional<uid_t> user) {
   bool refused = false;
   const Directory processes(::opendir("/proc"));
@@ -166,7 +168,8 @@ Result<os::UniqueFd> open_at(const Source& source, const std::string& path) {
   return fd;
 }
 
-/// Where its holder has a segment now that was found under another descriptor; empty: nowhere.
+/// The present path of a segment that its holder had under another descriptor; empty if there is
+/// none.
 std::string find_moved(const Source& source) {
   const std::string folder = source.path.substr(0, source.path.rfind('/'));
   const Directory directory(::opendir(folder.c_str()));
@@ -188,7 +191,7 @@ Result<std::vector<Source>> find_segments(std::string_view hive) {
   if (auto good = control::check_place(*paths); !good) return tl::unexpected(good.error());
   Collector collector(paths->hive);
   std::string lock_says;
-  bool is_refused = false;  // by the process that the lock file names
+  bool is_refused = false;  // the process that the lock file names refused
   const auto holder = control::read_holder(paths->lock);
   if (!holder) {
     if (holder.error().sys_errno == EACCES) {

@@ -55,7 +55,7 @@ std::string cell(const Json& value) {
   return text.empty() ? "-" : text;
 }
 
-/// With the unit of its key. The text of a payload stands in quotes, so that its end can be seen.
+/// A value with the unit of its key. The text of a payload is quoted, so that its end can be seen.
 std::string cell(const std::string& key, const Json& value) {
   if (value.is_number()) {
     if (key.ends_with(kTime)) return time_text(value);
@@ -73,7 +73,7 @@ bool is_single(const Json& value) { return !value.is_object() && !value.is_array
 void add_pairs(std::string& out, const Json& object, const std::string& indent) {
   std::string line;
   for (const auto& [key, value] : object.items()) {
-    // Owner and reader are named with their numbers.
+    // Owner and reader are shown as name and pid together.
     if (!is_single(value) || key == "owner_pid" || key == "reader_pid") continue;
     const std::string pair = fmt::format("{} {}", heading_of(key), cell(key, value));
     if (!line.empty() && indent.size() + cli::width(line) + cli::width(pair) + 3 > kColumns) {
@@ -95,7 +95,7 @@ void add_table(std::string& out, const Json& rows, const std::string& indent) {
   std::vector<std::string> keys;
   std::vector<std::string> headings;
   for (const auto& [key, first] : rows.front().items()) {
-    // Whether a message was taken is what was asked for, if it is there.
+    // Keep the column `taken`, if there is one: the user asked for it.
     const bool wanted =
         key == "taken" || std::any_of(rows.begin(), rows.end(), [name = key](const Json& row) {
           return says_something(row.at(name));

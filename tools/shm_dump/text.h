@@ -13,8 +13,7 @@ namespace beeline::dump {
 /// tables without the columns that are empty in every row, lists of texts as lines.
 [[nodiscard]] std::string text_of(const Json& segment);
 
-/// The word of a member of a document in the text: "age" for "age_ms", whose unit stands beside
-/// the value then.
+/// The heading for a member of a document: "age" for "age_ms", because the value shows the unit.
 [[nodiscard]] std::string heading_of(const std::string& key);
 
 }  // namespace beeline::dump

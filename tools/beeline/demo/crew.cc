@@ -48,7 +48,8 @@ Account account_from(const Json& event) {
   return account;
 }
 
-/// The worker stands still and waits for this, so its number means it and nobody else.
+/// The worker has stopped and waits for this signal, so its process id cannot belong to another
+/// process.
 void kill_holder(Story& story, const Json& event, bool quiet) {
   Takeover& takeover = story.takeover;
   takeover.agent = word(event, "agent");
@@ -81,7 +82,7 @@ Crew::Crew(Crew&& other) noexcept
 
 Crew::~Crew() {
   if (queen_ <= 0) return;
-  // Who was started by the queen goes with her, and so on downwards.
+  // The kernel ends the queen's children with her, and so on down the tree.
   (void)::kill(queen_, SIGKILL);
   while (::waitpid(queen_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -29,11 +29,12 @@ class Crew {
   Crew& operator=(const Crew&) = delete;
   ~Crew();
 
-  /// Follows events until the sum is there, killing the worker that holds the marked task. Errors:
-  /// kClosed (a signal, or the queen ended), kTimeout, what a process reported.
+  /// Follows events until the queen has the sum, and kills the worker that holds the marked task.
+  /// Errors: kClosed (a signal, or the queen ended), kTimeout, and any failure that a process
+  /// reported.
   [[nodiscard]] Result<void> follow_work(Story& story, Signals& signals, Deadline deadline);
 
-  /// Follows events until all have closed their accounts and ended. Errors: the same.
+  /// Follows events until all processes have closed their accounts and ended. Errors: the same.
   [[nodiscard]] Result<void> follow_end(Story& story, Signals& signals, Deadline deadline);
 
  private:

@@ -1,4 +1,4 @@
-// The demo itself: it starts the processes, kills one, measures, and judges.
+// The demo itself: it starts the processes, kills one, measures, and checks the result.
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -69,7 +69,8 @@ Result<RoundTrips> measure(Agent& agent, Signals& signals) {
   return trips;
 }
 
-/// A visitor, as `beeline request` would be: measures, then asks the queen to end the work.
+/// A visitor, as `beeline request` would be: measures round trips, then asks the queen to end the
+/// work.
 Result<void> visit(Story& story, Signals& signals) {
   AttachOptions options;
   options.role = "agent";
@@ -113,7 +114,7 @@ ExitCode run(const Context& context, const std::string& directory) {
   if (!story) return complain(story.error());
   auto signals = Signals::block({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   if (!signals) return complain(signals.error());
-  // Whoever is orphaned becomes our child: when we have no child left, nothing is left.
+  // Orphans become our children, so nothing is left once we have no child left.
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   auto hive = ScratchHive::start("demo");
   if (!hive) return complain(hive.error());

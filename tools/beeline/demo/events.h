@@ -1,7 +1,7 @@
 #pragma once
 
-// What the processes of the demo tell the demo itself: one JSON object per line through a pipe that
-// all of them inherit. It is how the demo watches Beeline, so it does not go through Beeline.
+// Events that the processes of the demo report to the demo: one JSON object per line through a pipe
+// that all of them inherit. The demo watches Beeline with it, so it does not go through Beeline.
 
 #include <optional>
 #include <string>

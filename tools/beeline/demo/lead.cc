@@ -12,7 +12,7 @@
 namespace beeline::cli::demo {
 namespace {
 
-// Tasks that a worker has at a time; the rest stays leased here, and with it the queen is slowed.
+// Tasks that a worker has at a time. The others stay leased here, which slows the queen down.
 constexpr std::uint32_t kPerWorker = 8;
 
 struct Worker {
@@ -63,7 +63,7 @@ class Lead {
     return {};
   }
 
-  /// A worker's process has ended: another one takes over its name, its inbox and its task.
+  /// A worker's process has ended: a new process takes over its name, its inbox and its task.
   Result<void> replace(const std::string& name) {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       if (worker_name(i) != name) continue;
@@ -120,13 +120,13 @@ class Lead {
       --workers_[open->second].outstanding;
       open_.erase(open);
     }
-    // The queen tells duplicates by their number as well, so nothing is held back here.
+    // The queen drops duplicates by their number, so the lead passes all results on.
     if (auto told = tell_queen(kResultType, message.text()); !told) return told;
     message.done();
     return distribute();
   }
 
-  /// The next worker with room, by turns.
+  /// The next worker that has room, in turn.
   std::optional<std::size_t> choose() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       const std::size_t candidate = turn_++ % kWorkers;
@@ -172,7 +172,7 @@ class Lead {
   const EventWriter& events_;
   Agent agent_;
   std::array<Worker, kWorkers> workers_;
-  std::deque<Message> waiting_;  // leased from the queen until they are a worker's
+  std::deque<Message> waiting_;  // tasks leased from the queen until a worker gets them
   std::unordered_map<std::uint32_t, std::size_t> open_;  // task -> worker
   std::size_t ready_ = 0;
   std::size_t turn_ = 0;

@@ -1,4 +1,4 @@
-// The queen of the demo: cuts the texts, hands them to the lead and sums what comes back.
+// The queen of the demo: cuts the texts, sends the tasks to the lead and sums the results.
 
 #include <algorithm>
 #include <string>
@@ -12,7 +12,7 @@
 namespace beeline::cli::demo {
 namespace {
 
-// Tasks without a result at a time; far below what the lead's inbox holds.
+// Tasks without a result at a time; far below the capacity of the lead's inbox.
 constexpr std::size_t kWindow = 256;
 
 class Queen {
@@ -20,7 +20,7 @@ class Queen {
   Queen(const EventWriter& events, Agent& agent, std::vector<std::string> tasks)
       : events_(events), agent_(agent), tasks_(std::move(tasks)), counted_(tasks_.size()) {}
 
-  /// Returns when `finish` came.
+  /// Returns once `finish` has come.
   Result<void> run() {
     for (;;) {
       ReceiveOptions options;

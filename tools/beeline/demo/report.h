@@ -1,6 +1,6 @@
 #pragma once
 
-// What the demo has seen, and how it is shown.
+// The record of a run of the demo, and its report.
 
 #include <sys/types.h>
 
@@ -16,7 +16,7 @@
 
 namespace beeline::cli::demo {
 
-/// The worker that was killed, and who did its task.
+/// The worker that was killed, and the worker that did its task.
 struct Takeover {
   std::string agent;
   std::uint32_t task = 0;
@@ -40,7 +40,7 @@ struct Account {
   std::uint64_t drained = 0, queued = 0, leased = 0, done = 0, dead = 0, purged = 0;
   std::vector<LinkAccount> links;
 
-  /// Everything that was accepted is done: the inbox balances and nothing is left in it.
+  /// All accepted messages are done: the inbox balances and is empty.
   [[nodiscard]] bool settled() const noexcept;
 };
 
@@ -57,7 +57,7 @@ struct RoundTrips {
 };
 
 struct Story {
-  bool quiet = false;  ///< nothing is printed but the JSON at the end
+  bool quiet = false;  ///< print only the JSON at the end
   std::string directory;
   FileList files;
   std::size_t tasks = 0;
@@ -67,10 +67,10 @@ struct Story {
   std::vector<control::ListedAgent> agents;
   RoundTrips round_trips;
   std::map<std::uint32_t, Account> accounts;  ///< by pid
-  bool clean = false;                         ///< no process and no file left
+  bool clean = false;                         ///< no process and no file is left
 };
 
-/// One line of the end: what had to hold, and whether it did.
+/// One line at the end: a condition that had to hold, and whether it did.
 struct Check {
   std::string text;
   bool passed = false;

@@ -33,7 +33,7 @@ bool take_number(std::string_view& text, T& number) {
   return true;
 }
 
-/// Nobody of the demo outlives the process that started it, and Ctrl-C is for the demo alone.
+/// Ends with the process that started it, and leaves Ctrl-C to the demo.
 bool bind_to_parent(int parent) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int number : {SIGINT, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);

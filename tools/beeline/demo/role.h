@@ -1,12 +1,12 @@
 #pragma once
 
-// What the processes of the demo have in common. Each is one run of `beeline demo-role`.
+// The part that all processes of the demo share. Each is one run of `beeline demo-role`.
 //
-//   demo ---- spawns ----> queen ----> lead ----> worker-1 .. worker-4
+// demo ---- spawns ----> queen ----> lead ----> worker-1 .. worker-4
 //
-//   queen  cuts the texts into tasks, sends them to the lead, sums the results
-//   lead   spreads the tasks over the workers, passes results up, replaces a worker that died
-//   worker counts, replies
+// queen  cuts the texts into tasks, sends them to the lead, sums the results
+// lead   spreads the tasks over the workers, passes results up, replaces a worker that died
+// worker counts, replies
 //
 // Messages, by type: `ready` (to the parent, when all below is), `task` and `hold` (id and text),
 // `result` (id and numbers), `echo` (answered as it is), `finish` (downwards).
@@ -33,13 +33,13 @@ inline constexpr std::size_t kVictim = 2;  ///< worker-3 is the one that is kill
 
 inline constexpr std::string_view kReadyType = "ready";
 inline constexpr std::string_view kTaskType = "task";
-/// A task on whose first delivery the worker stops and waits to be killed.
+/// A task that makes the worker stop on its first delivery and wait to be killed.
 inline constexpr std::string_view kHoldType = "hold";
 inline constexpr std::string_view kResultType = "result";
 inline constexpr std::string_view kEchoType = "echo";
 inline constexpr std::string_view kFinishType = "finish";
 
-/// Longest wait of a process for the next thing to happen; the demo's watchdog is shorter or equal.
+/// Longest wait of a process for its next event; the demo's watchdog is no longer than this.
 inline constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(60);
 
 struct RoleArguments {
@@ -47,7 +47,7 @@ struct RoleArguments {
   std::string name;
   std::string directory;
   int events = -1;
-  int parent = 0;  ///< OS pid of who started us
+  int parent = 0;  ///< OS pid of the process that started this role
 };
 
 [[nodiscard]] std::string worker_name(std::size_t index);
@@ -62,7 +62,7 @@ struct RoleArguments {
 [[nodiscard]] Result<Agent> attach_role(const RoleArguments& arguments, std::string_view parent,
                                         std::string_view role);
 
-/// Sends, waiting for room. Errors: what the send said.
+/// Sends, and waits for room. Errors: those of the send.
 [[nodiscard]] Result<void> deliver(Agent& agent, Peer to, std::string_view text,
                                    const SendOptions& options);
 
@@ -82,7 +82,7 @@ struct Task {
 };
 [[nodiscard]] std::optional<Task> parse_task(std::string_view payload);
 
-// The life of each process.
+// The main function of each role.
 [[nodiscard]] Result<void> run_queen(const RoleArguments& arguments, const EventWriter& events);
 [[nodiscard]] Result<void> run_lead(const RoleArguments& arguments, const EventWriter& events);
 [[nodiscard]] Result<void> run_worker(const RoleArguments& arguments, const EventWriter& events);

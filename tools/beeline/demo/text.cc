@@ -75,7 +75,7 @@ Result<FileList> list_files(const std::string& directory) {
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code unusable;
-    if (!entry->is_regular_file(unusable)) continue;  // follows a link
+    if (!entry->is_regular_file(unusable)) continue;  // follows a symbolic link
     const auto path = fs::canonical(entry->path(), unusable);
     if (!unusable) found.insert(path.string());
   }

@@ -34,14 +34,15 @@ struct FileList {
 /// links lead to it. Errors: kSystem (the directory), kInvalid (no text in it).
 [[nodiscard]] Result<FileList> list_files(const std::string& directory);
 
-/// The texts, a few lines in each element; no line is cut. Errors: kSystem, kInvalid (too little).
+/// The texts, a few lines in each element; no line is cut. Errors: kSystem, kInvalid (too little
+/// text).
 [[nodiscard]] Result<std::vector<std::string>> cut_into_tasks(const FileList& files);
 
-/// What a worker counts.
+/// The count that a worker does.
 [[nodiscard]] Totals count(std::string_view text) noexcept;
 
-/// The independent count: from the files by the means of the standard library, without tasks.
-/// Errors: kSystem.
+/// The independent count: straight from the files with the standard library, without tasks. Errors:
+/// kSystem.
 [[nodiscard]] Result<Totals> count_directly(const FileList& files);
 
 }  // namespace beeline::cli::demo

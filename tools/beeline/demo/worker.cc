@@ -1,5 +1,5 @@
-// A worker of the demo: takes tasks, counts, replies. It knows nothing of its predecessor; what
-// that one left in the inbox simply comes.
+// A worker of the demo: takes tasks, counts, replies. It knows nothing of its predecessor; it just
+// receives the messages that its predecessor left in the inbox.
 
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ Result<void> count_task(Agent& agent, const EventWriter& events, Message& messag
       !sent) {
     return sent;
   }
-  // A kill between the reply and this line makes a duplicate, which the lead recognises.
+  // A kill between the reply and this line makes a duplicate, which the queen drops.
   message.done();
   return {};
 }
