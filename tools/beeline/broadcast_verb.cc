@@ -64,10 +64,11 @@ ExitCode broadcast(const Context& context, const BroadcastArguments& arguments) 
 
 void add_broadcast_verb(CLI::App& app, Context& context) {
   auto arguments = std::make_shared<BroadcastArguments>();
-  auto* verb = app.add_subcommand("bcast", "Send a message to many and print what became of each");
+  auto* verb =
+      app.add_subcommand("bcast", "Send a message to many agents and print the outcome for each");
   verb->add_option("BODY", arguments->body, "The text itself, - for stdin, @FILE for a file")
       ->required();
-  auto* group = verb->add_option_group("group", "Whom it goes to; all agents if not given");
+  auto* group = verb->add_option_group("group", "The receivers; all agents if not given");
   group->add_flag("--children", arguments->children, "The children of the sender, see --as");
   group->add_flag("--subtree", arguments->subtree, "Its children, their children, and so on");
   group->add_option("--role", arguments->role, "All agents of this role")->check(is_agent_role());
@@ -79,9 +80,10 @@ void add_broadcast_verb(CLI::App& app, Context& context) {
       "  beeline bcast \"wrap up\"\n"
       "  beeline bcast --role worker - < orders.txt\n"
       "  beeline bcast --subtree --as lead-1 @plan.json --json\n"
-      "All get the same message id. It never waits: who has no room gets nothing and is listed as "
-      "full.\nA body of more than 64 KiB arrives cut to that. Exits with 0 if all got it, else as "
-      "the first\nthat did not: 4 if it has ended, 6 if it is full, 7 if a rule denies it.");
+      "All get the same message id. It never waits: an agent without room gets nothing and is\n"
+      "listed as full. A body of more than 64 KiB is cut to 64 KiB. Exits with 0 if all agents\n"
+      "got it. Otherwise the first agent that did not decides: 4 if it has ended, 6 if it is\n"
+      "full, 7 if a rule denies it.");
   verb->callback([&context, arguments] { context.exit = broadcast(context, *arguments); });
 }
 

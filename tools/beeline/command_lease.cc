@@ -89,7 +89,7 @@ Result<bool> CommandLease::try_acquire() {
   const socklen_t length = abstract_address(name_, address);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     if (errno == EADDRINUSE) return false;
-    return os::system_failure("cannot bind the socket that says whose commands run");
+    return os::system_failure("cannot bind the socket that reserves the right to run commands");
   }
   if (::listen(socket.get(), SOMAXCONN) != 0) return os::system_failure("cannot listen");
   socket_ = std::move(socket);

@@ -68,7 +68,8 @@ ExitCode print_candidates(CLI::App& app, const std::vector<std::string>& words) 
 
 void add_completion_verbs(CLI::App& app, Context& context) {
   auto shell = std::make_shared<std::string>();
-  auto* script = app.add_subcommand("completion", "Print what completes command lines in a shell");
+  auto* script =
+      app.add_subcommand("completion", "Print a script that completes command lines in a shell");
   script->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())), "shell");
@@ -82,7 +83,7 @@ void add_completion_verbs(CLI::App& app, Context& context) {
   script->callback([&context, shell] { context.exit = print_script(*shell); });
 
   auto words = std::make_shared<std::vector<std::string>>();
-  auto* complete_verb = app.add_subcommand("complete", "What the scripts of `completion` ask");
+  auto* complete_verb = app.add_subcommand("complete", "Answer the scripts of `completion`");
   complete_verb->group("");  // not listed
   complete_verb->add_option("WORDS", *words, "The words up to the one that is completed");
   complete_verb->callback(

@@ -110,9 +110,10 @@ void add_doctor_verb(CLI::App& app, Context& context) {
       "Examples:\n"
       "  beeline doctor\n"
       "  beeline doctor --json | jq -r '.[] | select(.ok | not) | .check'\n"
-      "Asks the kernel for all that a hive needs, looks at limits, and does what a start does: a\n"
-      "hive of its own in the place of the hive's files, with one message, that ends at once.\n"
-      "Exits with 1 if a start would fail; a warning says what suffers.");
+      "Asks the kernel for all that a hive needs and looks at limits. Then it tries a start:\n"
+      "it runs a hive of its own next to the hive's files, sends one message in it, and ends\n"
+      "it at once. Exits with 1 if a start would fail; a warning names the part that would\n"
+      "work badly.");
   verb->callback([&context] { context.exit = doctor(context); });
 }
 

@@ -154,8 +154,8 @@ void add_hive_verbs(CLI::App& app, Context& context) {
       "  beeline up --max-payload 1073741824\n"
       "  BEELINE_DIR=/srv/hive beeline up --group agents   for the users of that group\n"
       "  beeline up --forget-empty-after 12h   no zombie without messages stays longer\n"
-      "Says where it listens. If the hive runs already, says who runs it and since when, and exits "
-      "with 3.\nThe other verbs start it by themselves.");
+      "Prints the path of its socket. If the hive runs already, prints its user and its start\n"
+      "time, and exits with 3. The other verbs start the hive by themselves.");
   up_verb->callback([&context, arguments] { context.exit = up(context, *arguments); });
 
   auto* down_verb = app.add_subcommand("down", "End a hive and all messages in it");

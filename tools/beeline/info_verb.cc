@@ -159,7 +159,7 @@ void add_info_verb(CLI::App& app, Context& context) {
     Watch watch;
   };
   auto arguments = std::make_shared<Arguments>();
-  auto* verb = app.add_subcommand("info", "Show what is known of an agent, or of all");
+  auto* verb = app.add_subcommand("info", "Show all facts about an agent, or about all agents");
   verb->add_option("AGENT", arguments->name, "Name or pid of the agent; all if it is not given")
       ->check(is_agent());
   // In `info --watch worker` the next word is no duration, but the agent.
@@ -174,12 +174,12 @@ void add_info_verb(CLI::App& app, Context& context) {
       "  beeline info 7 --json | jq .inbox.queued\n"
       "  beeline info --json | jq -r '.[] | select(.state == \"zombie\") | .name'\n"
       "  beeline info --watch worker\n"
-      "The state is idle, running (holds a message), blocked (waits for an answer or for space),\n"
-      "sleeping (said so), zombie (no process; its inbox waits for the next attach) or dead;\n"
-      "stopped or stuck where its process is. The process is told as the kernel tells it: T\n"
-      "stopped, D waits in the kernel, Z has ended. No segment tells when a message was handed\n"
-      "out, so what is in hand has the age since it was sent.\n"
-      "The dead are known for a minute. Exits with 4 if there is no such agent.");
+      "The state is idle, running (holds a message), blocked (waits for an answer or for\n"
+      "space), sleeping (said so), zombie (no process; its inbox waits for the next attach) or\n"
+      "dead; stopped or stuck if its process is. The letter of the process comes from the\n"
+      "kernel: T stopped, D waits in the kernel, Z has ended. No segment records when a\n"
+      "message was handed out, so the age of a message in hand counts from its send. A dead\n"
+      "agent is listed for a minute. Exits with 4 if there is no such agent.");
   verb->callback(
       [&context, arguments] { context.exit = info(context, arguments->name, arguments->watch); });
 }

@@ -66,8 +66,8 @@ Result<LetterView> find_letter(control::Client& client, const Context& context,
         fmt::format("{}{} (pid {})", receivers.empty() ? "" : ", ", letter.agent, letter.to);
   }
   return fail(ErrorCode::kInvalid,
-              fmt::format("{} agents hold copies of message {}: say whose is meant with AGENT, one "
-                          "of {}",
+              fmt::format("{} agents hold copies of message {}: name the agent with AGENT, one of "
+                          "{}",
                           letters.size(), arguments.id, receivers));
 }
 
@@ -258,15 +258,15 @@ ExitCode requeue(const Context& context, const LetterArguments& arguments) {
   if (!letter) return complain(letter.error());
   if (letter->held && arguments.to.empty()) {
     return complain(ExitCode::kUsage,
-                    fmt::format("{}, for which message {} was, has ended for good: say who gets it "
-                                "with --to NAME",
+                    fmt::format("{}, the receiver of message {}, has ended for good: name another "
+                                "receiver with --to NAME",
                                 letter->agent, arguments.id));
   }
   if (letter->held) return send_on(context, *client, *letter, arguments.to);
   if (!arguments.to.empty()) {
     return complain(ExitCode::kUsage,
-                    fmt::format("--to is for letters whose receiver has ended for good; message {} "
-                                "goes back to {}, leave --to out",
+                    fmt::format("--to is only for letters to agents that have ended for good; "
+                                "message {} goes back to {}, leave --to out",
                                 arguments.id, letter->agent));
   }
   const auto done = control::ask_letters(
@@ -383,13 +383,12 @@ void add_letters_verbs(CLI::App& app, Context& context) {
       "  beeline dlq ls\n"
       "  beeline dlq requeue 3:21\n"
       "  beeline dlq purge --all worker\n"
-      "A message becomes a dead letter when it is rejected, expires, or was handed out three "
-      "times\n"
-      "without an end. Each agent keeps 64. Of more, answers that nobody claimed go first; of "
-      "them,\n"
-      "as of the others, the oldest of whoever has the most. Those of agents that ended for good\n"
-      "are with the coordinator. Only the user of the hive and root may look at letters; the user\n"
-      "of an agent may requeue and purge those of that agent, by ID and AGENT.");
+      "A message becomes a dead letter when it is rejected, expires, or was handed out three\n"
+      "times without an end. Each agent keeps 64. If there are more, unclaimed answers go\n"
+      "first, then others; each time the oldest letter of the sender with the most letters\n"
+      "goes. The coordinator keeps the letters of agents that have ended for good. Only the\n"
+      "user of the hive and root may look at letters; the user of an agent may requeue and\n"
+      "purge its letters, by ID and AGENT.");
 
   auto to_list = std::make_shared<LetterArguments>();
   auto* ls = add_verb(*dlq, context, "ls", "List dead letters; takes nothing", list, to_list);
@@ -416,7 +415,7 @@ void add_letters_verbs(CLI::App& app, Context& context) {
                                 requeue, to_requeue);
   add_which(*requeue_verb, *to_requeue);
   add_agent(*requeue_verb, "--to", to_requeue->to,
-            "Send it to this agent instead: for letters whose receiver has ended");
+            "Send it to this agent instead, because its receiver has ended");
   requeue_verb->footer(
       "Examples:\n"
       "  beeline dlq requeue 3:21\n"

@@ -182,20 +182,18 @@ void add_look_verbs(CLI::App& app, Context& context) {
       [&context, arguments] { context.exit = route(context, arguments->from, arguments->to); });
 
   auto name = std::make_shared<std::string>();
-  auto* inbox_verb = app.add_subcommand("inbox", "List what waits for an agent; takes nothing");
+  auto* inbox_verb = app.add_subcommand("inbox", "List the messages of an agent; takes none");
   inbox_verb->add_option("NAME", *name, "Name or pid of the agent")->required()->check(is_agent());
   inbox_verb->footer(
       "Examples:\n"
       "  beeline inbox worker\n"
       "  beeline inbox worker --json | jq 'map(select(.place == \"dead\"))'\n"
-      "In delivery order: what waits in the inbox (queued) or is accepted and not taken yet "
-      "(lane);\n"
-      "then what lies aside: answers that a request waits for (awaited) or none does (stashed),\n"
-      "orders to cancel what has not come (order), copies that go at the next look (unwanted);\n"
-      "then what was handed out and is not finished (leased), then dead letters with the reason.\n"
-      "Works for an agent that is away, too. Exits with 4 if there is no such agent, with 7 if "
-      "its\n"
-      "inbox cannot be read from here.");
+      "First, in delivery order, messages that wait in the inbox (queued) or in a lane (lane).\n"
+      "Then messages that lie aside: answers to a request that waits (awaited) or to none\n"
+      "(stashed), orders to cancel a message that has not come (order), copies that the agent\n"
+      "drops at its next look (unwanted). Then messages in hand (leased), then dead letters\n"
+      "with the reason. Works for an agent that is away, too. Exits with 4 if there is no such\n"
+      "agent, with 7 if its inbox cannot be read from here.");
   inbox_verb->callback([&context, name] { context.exit = inbox(context, *name); });
 }
 

@@ -182,7 +182,8 @@ void add_sender_options(CLI::App& verb, SenderArguments& arguments) {
                              "away is taken over, and stays with its inbox. A temporary agent if "
                              "not given")
                  ->check(is_agent());
-  verb.add_flag("--keep", arguments.keep, "Keep the new name of --as, and what comes for it")
+  verb.add_flag("--keep", arguments.keep,
+                "Keep the new name of --as, and the messages that come for it")
       ->needs(as);
 }
 

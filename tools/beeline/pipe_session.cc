@@ -90,8 +90,8 @@ void PipeSession::fail(const Json& seq, const Error& error) {
 void PipeSession::fail(const PipeCommand& command, const SendResult& result, std::string_view to) {
   const bool is_full = result.status == SendStatus::kFull;
   refuse(command.seq, to_string(result.status),
-         is_full ? fmt::format("not sent to \"{}\": full; it has not taken what lies in its lane: "
-                               "send it again later, or wait for room with room_ms",
+         is_full ? fmt::format("not sent to \"{}\": full; it has not taken the messages in its "
+                               "lane: send again later, or wait for room with room_ms",
                                to)
                  : not_sent(result, to));
 }
@@ -330,8 +330,8 @@ void PipeSession::end_overdue() {
     if (receiving.deadline > now) return false;
     const auto waited = receiving.command.timeout.value_or(std::chrono::nanoseconds(0));
     refuse(receiving.command.seq, "timeout",
-           fmt::format("no message that it asks for came within {} ms: allow more with timeout_ms, "
-                       "or see with `inbox` what is there",
+           fmt::format("no such message came within {} ms: allow more with timeout_ms, or list "
+                       "the messages with `inbox`",
                        std::chrono::duration<double, std::milli>(waited).count()));
     return true;
   });

@@ -16,7 +16,7 @@ void add_receive_arguments(CLI::App& verb, ReceiveArguments& arguments) {
       ->check(is_label("channel"));
   add_attach_options(verb, arguments.attach);
   verb.add_flag("--temporary", arguments.temporary,
-                "Forget NAME at the end; what still waits for it becomes dead letters");
+                "Forget NAME at the end; messages that still wait for it become dead letters");
 }
 
 AttachOptions receive_options(const Context& context, const ReceiveArguments& arguments) {

@@ -100,7 +100,7 @@ ExitCode recv(const Context& context, const ReceiveArguments& arguments) {
 
 void add_receive_verbs(CLI::App& app, Context& context) {
   auto to_receive = std::make_shared<ReceiveArguments>();
-  auto* recv_verb = app.add_subcommand("recv", "Be agent NAME and print what arrives");
+  auto* recv_verb = app.add_subcommand("recv", "Be agent NAME and print its messages");
   add_receive_arguments(*recv_verb, *to_receive);
   recv_verb->footer(
       "Examples:\n"
@@ -109,13 +109,13 @@ void add_receive_verbs(CLI::App& app, Context& context) {
       "  beeline recv lead --parent queen --role lead --json\n"
       "One body per line in delivery order. With --json: id, from, from_name, to, copy, type,\n"
       "channel, rank, relation, attempts, redelivered, reply_to, cause, hops, sent_unix_ms,\n"
-      "ttl_ms, requires_ack, trace and body (body_base64 where it is no UTF-8). A message counts\n"
-      "as taken once it is printed; one that could not be is put back and spends no attempt. The\n"
-      "others wait for the next attach under NAME until `beeline forget NAME` or `beeline down`,\n"
-      "unless --temporary is given. What the children of NAME send to each other comes as copies,\n"
-      "marked [copy, FROM to TO], FROM a name where it is known. --timeout is the longest wait\n"
-      "for each message. Exits with 3 if the name is taken or the hive went down, with 5 after a\n"
-      "timeout.");
+      "ttl_ms, requires_ack, trace and body (body_base64 if it is no UTF-8). A message counts\n"
+      "as taken once it is printed. If it cannot be printed, it is put back and spends no\n"
+      "attempt. The others wait for the next attach under NAME until `beeline forget NAME` or\n"
+      "`beeline down`, unless --temporary is given. Messages between the children of NAME come\n"
+      "as copies, marked [copy, FROM to TO], FROM a name if it is known. --timeout is the\n"
+      "longest wait for each message. Exits with 3 if the name is taken or the hive went down,\n"
+      "with 5 after a timeout.");
   recv_verb->callback([&context, to_receive] { context.exit = recv(context, *to_receive); });
 }
 

@@ -180,8 +180,8 @@ void ReplyService::finish_failed(Job& job, const GuardedCommand::Outcome& outcom
                                              kMaxCommandOutput));
     case GuardedCommand::End::kLost:
       return put_back(job.message,
-                      "the guard of the command was killed; the shell has ended with it, what it "
-                      "had started may still run");
+                      "the guard of the command was killed; the shell has ended with it, but its "
+                      "children may still run");
   }
 }
 

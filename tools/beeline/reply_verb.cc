@@ -91,7 +91,7 @@ void add_command_options(CLI::App& verb, ReplyTexts& texts) {
 
 void add_reply_verb(CLI::App& app, Context& context) {
   auto texts = std::make_shared<ReplyTexts>();
-  auto* verb = app.add_subcommand("reply", "Be agent NAME and answer what arrives");
+  auto* verb = app.add_subcommand("reply", "Be agent NAME and answer its messages");
   add_receive_arguments(*verb, texts->arguments.receive);
   add_command_options(*verb, *texts);
   verb->footer(
@@ -100,26 +100,25 @@ void add_reply_verb(CLI::App& app, Context& context) {
       "  beeline reply shout --command 'tr a-z A-Z' --parent queen\n"
       "  beeline reply review --command ./review --command-timeout 10m --parallel 4\n"
       "  beeline request shout hello\n"
-      "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. What it has\n"
-      "printed when it exits is the reply; its stderr is that of reply. With --parallel messages\n"
-      "are taken in their order, and answered as their commands end. What becomes of a message:\n"
+      "The command finds BEELINE_MESSAGE_ID, _FROM and _TYPE in its environment. Its output\n"
+      "until it exits is the reply; its stderr is that of reply. With --parallel messages are\n"
+      "taken in their order, and answered as their commands end. The end of a message:\n"
       "  exit code 0            answered, and done\n"
       "  another, or a signal   comes again after --retry-pause, a dead letter (exhausted) after\n"
       "                         --max-attempts\n"
-      "  --command-timeout      a dead letter (rejected), and so where the command was stopped, "
-      "as\n"
-      "                         by reading from the terminal, or printed more than 64 MiB\n"
+      "  --command-timeout      a dead letter (rejected); the same if the command was stopped, "
+      "for\n"
+      "                         example by reading from the terminal, or printed over 64 MiB\n"
       "  taken back             the command is ended: its sender wants no answer any more\n"
       "  no room for the reply  stays in hand until there is some, if its sender waits for it; a\n"
       "                         dead letter (rejected) if it does not, after 5 s at most\n"
       "An asker is told why. A command is ended by SIGTERM, and by SIGKILL 5 s later, with all\n"
       "that it has started. Its commands end with reply: a signal ends them and puts their\n"
-      "messages back, a second one kills; after a kill -9 of reply they are killed, and the next\n"
-      "`reply NAME` begins when none runs any more. With `beeline down` they end too. A process\n"
-      "that a command which exits with 0 leaves in the background runs on until reply ends, and\n"
-      "its output is read no more; a daemon (setsid) is left alone. Copies of what the children "
-      "of\n"
-      "NAME send to each other are not answered.");
+      "messages back, a second one kills; after a kill -9 of reply they are killed, and the\n"
+      "next `reply NAME` begins when none runs any more. With `beeline down` they end too. A\n"
+      "process that a command which exits with 0 leaves in the background runs on until reply\n"
+      "ends, and its output is read no more; a daemon (setsid) is left alone. Copies of\n"
+      "messages between the children of NAME are not answered.");
   verb->callback([&context, texts] { context.exit = reply(context, *texts); });
 }
 

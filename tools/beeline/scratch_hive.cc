@@ -135,7 +135,8 @@ Result<void> ScratchHive::close() {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (clear(place)) return {};  // the guard was killed
   return fail(ErrorCode::kSystem,
-              fmt::format("cannot remove {}: end what uses it, then remove it yourself", place));
+              fmt::format("cannot remove {}: end the program that uses it, then remove it yourself",
+                          place));
 }
 
 }  // namespace beeline::cli

@@ -155,10 +155,11 @@ void add_send_verbs(CLI::App& app, Context& context) {
       "  beeline send worker @task.json --timeout 5s    wait up to 5 s while the lane is full\n"
       "  ls | beeline send worker - --lines             a message for each line\n"
       "  beeline send asker \"42\" --as worker --reply-to 3:21\n"
-      "When it exits with 0 the message is in the receiver's lane and is not lost, whoever is "
-      "killed.\nExits with 4 at once if there is no such agent, 6 if the lane is full, 7 if a rule "
-      "denies it.\nA request is answered by the agent that it was sent to (--as), while that still "
-      "holds it:\n`beeline pipe` holds messages, `beeline recv` finishes each that it prints.");
+      "When it exits with 0 the message is in the receiver's lane and is not lost, even after\n"
+      "a kill. Exits with 4 at once if there is no such agent, 6 if the lane is full, 7 if a\n"
+      "rule denies it. A request is answered by the agent that it was sent to (--as), while\n"
+      "that still holds it: `beeline pipe` holds messages, `beeline recv` finishes each that\n"
+      "it prints.");
   send_verb->callback([&context, to_send] { context.exit = send(context, *to_send); });
 
   auto to_ask = std::make_shared<SendArguments>();

@@ -299,15 +299,15 @@ void add_options(CLI::App& app, Options& options) {
                               "Segments or agents to show in detail; saved files, instead of a "
                               "hive");
   app.add_option("--agent", options.agents,
-                 "Only what this agent owns or reads (name or pid), also where a segment is named "
-                 "so")
+                 "Only segments that this agent (name or pid) owns or reads, even if a segment "
+                 "has that name")
       ->check(cli::is_agent())
       ->expected(1)
       ->take_all();
   auto* full = app.add_flag("--full", options.full, "All in detail");
   auto* all = app.add_flag("--all", options.all,
                            "In detail, with messages that were taken and agents that have ended");
-  auto* explain = app.add_flag("--explain", options.explain, "Print what each word means");
+  auto* explain = app.add_flag("--explain", options.explain, "Print the meaning of each word");
   app.add_flag("--json", options.json, "One JSON document on stdout");
   auto* layout = app.add_flag("--layout", options.layout, "Print the golden layout");
   auto* verify_flag = app.add_flag("--verify", options.verify, "Walk the invariants");

@@ -139,9 +139,9 @@ tl::unexpected<Error> denied(const control::HivePaths& paths, pid_t keeper) {
 tl::unexpected<Error> no_hive(const control::HivePaths& paths, const std::string& lock,
                               bool refused) {
   return fail(ErrorCode::kNoCoordinator,
-              fmt::format("no such hive '{}': {}, and no process that we may inspect holds a memfd "
-                          "beeline-{}-*{}; see who runs with `beeline --hive {} status`, start it "
-                          "with `beeline --hive {} up`, or name saved files",
+              fmt::format("no such hive '{}': {}, and no process that we may inspect holds a "
+                          "memfd beeline-{}-*{}; see its agents with `beeline --hive {} status`, "
+                          "start it with `beeline --hive {} up`, or name saved files",
                           paths.hive, lock, paths.hive,
                           refused ? " (some may not be inspected: try as root)" : "", paths.hive,
                           paths.hive));

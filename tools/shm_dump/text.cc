@@ -161,7 +161,7 @@ std::string sum_text(const Json& segments) {
                   cli::grouped(bytes / 1024), counted(live, "live message", "live messages"),
                   counted(dead, "dead letter", "dead letters"));
   if (unknown != 0) {
-    text += fmt::format("; {}: nothing tells what was taken", counted(unknown, "link", "links"));
+    text += fmt::format("; {}: unknown how many were taken", counted(unknown, "link", "links"));
   }
   if (broken == 0) return text + "; all ok\n";
   return text + "; " +
