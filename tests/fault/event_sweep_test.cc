@@ -51,7 +51,7 @@ TEST(EventSweepTest, FailsIfMostRunsAreShort) {
   EXPECT_NONFATAL_FAILURE(sweep_runs({4}, 1, 12), "so many of 12 events");
 }
 
-TEST(EventSweepTest, OfFewEventsFewAreMissed) {
+TEST(EventSweepTest, ASweepMayMissFewOfFewEvents) {
   sweep_runs({2}, 1, 4);
   EXPECT_NONFATAL_FAILURE(sweep_runs({1}, 1, 4), "so many of 4 events");
 }

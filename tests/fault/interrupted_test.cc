@@ -55,7 +55,7 @@ TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
 
 // Of lives that leave receipts for a sender that is away one link is kept, whatever coordinator
 // each of them left.
-TEST_F(InterruptedTest, WhatShortLivesHaveLeftIsKeptOnceAcrossCoordinators) {
+TEST_F(InterruptedTest, ReceiptsOfShortLivesAreKeptOnceAcrossCoordinators) {
   auto sender = attach("sender");
   auto taker = attach("taker");
   ASSERT_TRUE(sender && taker);

@@ -154,7 +154,7 @@ class KillAgentTest : public KillFixture {
   int found_waiting_ = 0;  // kills that left `far_` a message in its lanes
 };
 
-TEST_F(KillAgentTest, WhoWakesAndWhoIsWoken) {
+TEST_F(KillAgentTest, ASenderThatWakesAndAReceiverThatIsWoken) {
   sweep(
       "wake: the sender", 2, 12,
       [this](std::uint64_t at) {

@@ -45,7 +45,7 @@ TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
 
 // One has lost its connection, which is over with the last coordinator; the other one has not, and
 // resumes when it likes.
-TEST_F(RestoreTest, WhoHadLostItsConnectionResumesInItsTimeOrIsFenced) {
+TEST_F(RestoreTest, AnAgentThatHadLostItsConnectionResumesInTimeOrIsFenced) {
   for (const bool lost : {false, true}) {
     LifeRecord life = life_of(lost ? 5 : 6, lost ? 10 : 20);
     life.ended = false;
@@ -63,7 +63,7 @@ TEST_F(RestoreTest, WhoHadLostItsConnectionResumesInItsTimeOrIsFenced) {
 }
 
 // Where nobody has been waiting to be heard, half of that time would do.
-TEST_F(RestoreTest, WhoMayBeAmongThoseThatWaitToBeHeardIsFencedLater) {
+TEST_F(RestoreTest, AnAgentThatMayBeWaitingToBeHeardIsFencedLater) {
   LifeRecord life = life_of(5, 10);
   life.ended = false;
   life.lost = true;
@@ -79,7 +79,7 @@ TEST_F(RestoreTest, WhoMayBeAmongThoseThatWaitToBeHeardIsFencedLater) {
 }
 
 // It loses its connection as often as it likes.
-TEST_F(RestoreTest, WhoComesAndGoesTakesNoMoreRoomWhereTheKeeperIsBehind) {
+TEST_F(RestoreTest, RepeatedLossOfAConnectionAddsNoRecordsWhileTheKeeperIsBehind) {
   keep_living(5, 10);
   keep_living(6, 20);
   restore_hive();
@@ -98,7 +98,7 @@ TEST_F(RestoreTest, WhoComesAndGoesTakesNoMoreRoomWhereTheKeeperIsBehind) {
   EXPECT_EQ(said + said_to_keeper(kLost), 0U);
 }
 
-TEST_F(RestoreTest, WhatTheKeeperHasNotGotWholeItForgets) {
+TEST_F(RestoreTest, TheKeeperForgetsRecordsThatItDidNotReceiveWhole) {
   keep_life(5, 10);
   keep_life(6, 30);
   keep_link({10, 1}, 5, 6, false);
@@ -150,7 +150,7 @@ TEST_F(RestoreTest, AFadedLinkStaysForTheSuccessorOfItsOwner) {
   EXPECT_TRUE(has_link({20, 1})) << "the next life needs the receipts in it";
 }
 
-TEST_F(RestoreTest, WhatOneHasSaidToTheDeadStaysForAsLongAsItReadsThem) {
+TEST_F(RestoreTest, ALinkToADeadAgentStaysWhileItsOwnerStillReadsFromThatAgent) {
   LifeRecord dead = life_of(5, 10);
   dead.temporary = true;
   dead.dead = true;
@@ -166,7 +166,7 @@ TEST_F(RestoreTest, WhatOneHasSaidToTheDeadStaysForAsLongAsItReadsThem) {
   EXPECT_FALSE(has_link({40, 1})) << "its reader was killed before this was said";
 }
 
-TEST_F(RestoreTest, WhatTheDeadHaveSentToThemselvesGoesWithThem) {
+TEST_F(RestoreTest, ALinkOfADeadAgentToItselfGoesWithTheAgent) {
   LifeRecord dead = life_of(5, 10);
   dead.temporary = true;
   dead.dead = true;
@@ -178,7 +178,7 @@ TEST_F(RestoreTest, WhatTheDeadHaveSentToThemselvesGoesWithThem) {
 }
 
 // The last coordinator has said that both were taken over, and was killed before it said more.
-TEST_F(RestoreTest, WhatTwoOfTheDeadHaveSentToEachOtherGoesWithThem) {
+TEST_F(RestoreTest, LinksBetweenTwoDeadAgentsGoWithThem) {
   for (const Pid pid : {5U, 6U}) {
     LifeRecord dead = life_of(pid, pid * 10);
     dead.temporary = true;
@@ -203,7 +203,7 @@ TEST_F(RestoreTest, APurgeOutlivesTheCoordinatorThatWasAskedForIt) {
   EXPECT_EQ(hive_->takeovers.size(), 1U);
 }
 
-TEST_F(RestoreTest, WhatUsersHoldIsKnownAgain) {
+TEST_F(RestoreTest, TheResourcesOfEachUserAreKnownAgain) {
   for (const Pid pid : {5U, 6U}) {
     LifeRecord life = life_of(pid, pid * 10);
     life.uid = 1000;
@@ -232,7 +232,7 @@ TEST_F(RestoreTest, LettersAreCountedThoughTheLastCoordinatorOnlySaidWhoseTheyWe
   EXPECT_NE(said_to_keeper(), 0U) << "once that agent is forgotten only the old number is left";
 }
 
-TEST_F(RestoreTest, WhatItsReaderHasNotDrainedStays) {
+TEST_F(RestoreTest, ALinkThatItsReaderHasNotDrainedStays) {
   keep_life(5, 10);
   keep_life(5, 20);
   keep_life(6, 30);
@@ -271,7 +271,7 @@ TEST_F(RestoreTest, ARefusalThatIsRepeatedIsCountedOnceAndCostsTheKeeperNothing)
   EXPECT_EQ(hive_->quarantined_links, 1U);
 }
 
-TEST_F(RestoreTest, WhoOwnsAsManyLinksAsItMayIsRefusedMoreAndNotThoseThatItHas) {
+TEST_F(RestoreTest, AnAgentAtItsLimitOfLinksIsRefusedNewOnesAndKeepsItsOwn) {
   keep_living(5, 20);
   keep_life(6, 30);
   keep_life(7, 40);
@@ -312,7 +312,7 @@ TEST_F(RestoreTest, ToAParentTheNewestDeathsAreToldInTheirOrder) {
 }
 
 // The dead hold no place: parents that stay away could have them kept without end.
-TEST_F(RestoreTest, OfAllDeathsThatWaitThoseAreGivenUpWhoseParentHasMost) {
+TEST_F(RestoreTest, TheParentWithTheMostUntoldDeathsLosesSomeOfThem) {
   constexpr Pid kParents = 17;
   constexpr std::uint64_t kOfEach = 242;
   constexpr std::size_t kTold = 4096;
@@ -363,7 +363,7 @@ TEST_F(RestoreTest, DeathsThatNobodyIsLeftToHearOfWaitNoMore) {
   EXPECT_TRUE(hive_->registry.agent(6)->untold_ends.empty());
 }
 
-TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
+TEST_F(RestoreTest, NobodyIsToldOfADeathIfTheParentIsDead) {
   LifeRecord parent = life_of(5, 10);
   parent.temporary = true;
   parent.dead = true;
@@ -376,7 +376,7 @@ TEST_F(RestoreTest, OfADeathNobodyIsToldWhoseParentIsDead) {
   EXPECT_TRUE(hive_->registry.agent(5)->untold.empty());
 }
 
-TEST_F(RestoreTest, OfAChildThatEndedTwiceBothEndsAreToldAndTheLastWasForGood) {
+TEST_F(RestoreTest, BothEndsOfAChildAreToldAndOnlyTheLastOneIsFinal) {
   keep_life(5, 10);
   LifeRecord child = child_of(5, 6, 40);
   child.temporary = true;

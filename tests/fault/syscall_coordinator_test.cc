@@ -348,7 +348,7 @@ TEST_F(SyscallCoordinatorTest, ADeathIsHandledAndFollowedWhateverFails) {
   });
 }
 
-TEST_F(SyscallCoordinatorTest, WhoHasLeftHasLeftForTheNextCoordinatorTooWhateverFails) {
+TEST_F(SyscallCoordinatorTest, AnAgentThatLeftHasLeftForTheNextCoordinatorTooWhateverFails) {
   sweep_hive(20, [this](SyscallSweep& sweep) { sweep_alike(sweep, leave_operation()); });
 }
 

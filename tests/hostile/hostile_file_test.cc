@@ -251,7 +251,7 @@ class HostileNewcomer : public HostileFile {
   [[nodiscard]] std::uint64_t named_links() { return hive().status().quarantined_links; }
 };
 
-TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithItsOwner) {
+TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesGoesWithItsOwner) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   for (std::uint64_t round = 1; round <= 3; ++round) {
@@ -263,7 +263,7 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithItsOwner) {
   await_log({"event=link_ended", "name=\"villain\"", "not ready"});
 }
 
-TEST_F(HostileNewcomer, WhatItsReaderRefusesLeavesItNothingToHold) {
+TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesLeavesNoOpenDescriptors) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   std::size_t after_first = 0;
@@ -279,7 +279,7 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesLeavesItNothingToHold) {
   EXPECT_EQ(count_open_fds(), after_first) << "status pages and eventfds of those who lied";
 }
 
-TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
+TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
@@ -291,7 +291,7 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce) {
 
 // It has read of the link twice: from the old coordinator, whose socket is broken by then, and from
 // the new one.
-TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterARestartOfTheCoordinatorIsSaidOnce) {
+TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterARestartOfTheCoordinatorIsReportedOnce) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   Liar liar = show_unready_link("villain", victim->pid(), Villain::Stay::kTemporary);
@@ -310,7 +310,7 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesAfterARestartOfTheCoordinatorIsSaidO
       << "the victim is named as one that blames others";
 }
 
-TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
+TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   for (std::uint64_t round = 1; round <= 3; ++round) {
@@ -322,7 +322,7 @@ TEST_F(HostileNewcomer, WhatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) {
 }
 
 // It says of an honest link that it is none. The receipts for whoever comes after it lie in there.
-TEST_F(HostileNewcomer, WhatALiarHasRefusedServesItsHeir) {
+TEST_F(HostileNewcomer, ALinkThatALiarRefusedServesTheSuccessorOfTheLiar) {
   constexpr int kMessages = 400;  // more than a lane holds
   auto honest = attach("honest");
   ASSERT_TRUE(honest);

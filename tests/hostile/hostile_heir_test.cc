@@ -98,7 +98,7 @@ BEELINE_ROLE(heir) {
 
 class HostileHeir : public HostileTest {};
 
-TEST_F(HostileHeir, WhoComesAfterALiarIsServedAndNotBlamed) {
+TEST_F(HostileHeir, TheSuccessorOfALiarIsServedAndNotBlamed) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   const std::size_t liar = troupe().start("stamper");

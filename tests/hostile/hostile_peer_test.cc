@@ -340,7 +340,7 @@ BEELINE_ROLE(pickpocket) {
 }
 
 // Whoever polls its fd makes no call that looks around by itself: the sender rings it again.
-TEST_F(HostilePeer, WhoseWakeWasStolenIsRungAgainByALaterMessage) {
+TEST_F(HostilePeer, AReceiverWithAStolenWakeIsRungAgainByALaterMessage) {
   auto victim = attach("victim");
   auto sender = attach("sender");
   ASSERT_TRUE(victim && sender);

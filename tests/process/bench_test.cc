@@ -464,7 +464,7 @@ TEST_F(BenchTest, HelpSaysWhatATestTakesAndMeasuresWithout) {
       << "one CPU was named";
 }
 
-TEST_F(BenchTest, WhatHasNoLimitIsNotTriedAgain) {
+TEST_F(BenchTest, AMeasurementWithoutALimitIsNotRepeated) {
   for (const char* const test : {"idle", "primitives"}) {
     const Outcome outcome = run({"beeline-bench", test, "--attempts", "2"});
     EXPECT_EQ(outcome.code, 2) << test;

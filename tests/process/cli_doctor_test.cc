@@ -135,7 +135,7 @@ const std::array kLacks = {
          "not implemented"},
 };
 
-TEST_F(CliDoctor, WhatTheKernelLacksIsNamedAndNothingElse) {
+TEST_F(CliDoctor, DoctorNamesTheMissingKernelFeatureAndNothingElse) {
   for (const Lack& lack : kLacks) {
     SCOPED_TRACE("without " + lack.call);
     const Outcome doctor = without(lack.call, {"beeline", "doctor", "--json"});

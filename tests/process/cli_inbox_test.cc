@@ -20,7 +20,7 @@ namespace {
 
 using CliInbox = CliTest;
 
-TEST_F(CliInbox, HK_001_WhatOneThatHasEndedSentSaysItsName) {
+TEST_F(CliInbox, HK_001_AMessageOfAnAgentThatHasEndedShowsTheNameOfThatAgent) {
   make_away("worker");
   SendOptions with;
   with.cause = (MessageId{77} << 40) + 5;
@@ -127,7 +127,7 @@ TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {
   EXPECT_EQ(good_json({"inbox", "worker"}).size(), 0U);
 }
 
-TEST_F(CliInbox, HK_007_WhatLiesInALaneIsListedWithTheRankAndInTheOrderInWhichItWillBeDelivered) {
+TEST_F(CliInbox, HK_007_MessagesInALaneAreListedWithTheirFinalRankAndInTheOrderOfDelivery) {
   make_away("worker");
   // Both are siblings of the worker: low counts as normal, an escalation as high.
   auto one = Agent::attach({.name = "one"});

@@ -299,7 +299,7 @@ TEST_F(CliLetters, AMessageThatIsOverIsNotListedAsOneThatWaits) {
   EXPECT_EQ(lines.at(1).at("reason"), nullptr);
 }
 
-TEST_F(CliLetters, WhatIsNotMeantIsSaid) {
+TEST_F(CliLetters, AWrongAgentOrLetterIsNamedInTheError) {
   (void)good({"up"});
   (void)bad(2, {"dlq"});
   (void)bad(2, {"dlq", "purge"});

@@ -13,7 +13,7 @@ namespace {
 
 using CliMessage = CliTest;
 
-TEST_F(CliMessage, WhatWasSentToAnAgentThatIsAwayWaitsInOrder) {
+TEST_F(CliMessage, MessagesToAnAgentThatIsAwayWaitInOrder) {
   make_away("worker");
   const std::int64_t begin_ms = os::realtime_ns() / 1'000'000;
   std::vector<std::string> ids;
@@ -108,7 +108,7 @@ TEST_F(CliMessage, HK_033_CopiesAreMarkedAndNotAnswered) {
   (void)bad(5, {"recv", "talker", "--timeout", "20ms"});
 }
 
-TEST_F(CliMessage, WhatIsTooLongIsNamed) {
+TEST_F(CliMessage, ATypeOrChannelThatIsTooLongIsNamedInTheError) {
   make_away("worker");
   const std::string longest(31, 't');
   (void)good({"send", "worker", "x", "--type", longest, "--channel", longest});
@@ -355,7 +355,7 @@ TEST_F(CliMessage, RecvEndsWithTheHive) {
   EXPECT_TRUE(contains(outcome.err, "down"));
 }
 
-TEST_F(CliMessage, WhatAKilledAgentDidNotFinishComesAgain) {
+TEST_F(CliMessage, AMessageThatAKilledAgentDidNotFinishComesAgain) {
   Program stuck(with_program({"reply", "worker", "--command", "exec sleep 1000"}));
   wait_for_agent("worker");
   (void)good({"send", "worker", "-", "--lines"}, "one\ntwo\nthree\n");
@@ -395,7 +395,7 @@ TEST_F(CliMessage, AMessageThatCouldNotBePrintedIsNotTaken) {
   EXPECT_EQ(good({"recv", "worker", "--count", "1"}), "precious\n");
 }
 
-TEST_F(CliMessage, WhatIsDoneLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
+TEST_F(CliMessage, ADoneMessageLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
   Program recv(with_program({"recv", "worker"}));
   wait_for_agent("worker");
   for (const char* body : {"s1", "s2"}) {

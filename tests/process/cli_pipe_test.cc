@@ -199,7 +199,7 @@ TEST_F(CliPipe, ALastLineWithoutAnEndIsCarriedOut) {
   EXPECT_TRUE(contains(outcome.out, "\"body\":\"x\"")) << outcome.out;
 }
 
-TEST_F(CliPipe, WhatIsHeldWhenThePipeEndsIsPutBack) {
+TEST_F(CliPipe, MessagesInHandArePutBackWhenThePipeEnds) {
   make_away("worker");
   for (const char* body : {"one", "two", "three", "four"}) (void)good({"send", "worker", body});
   {
@@ -352,7 +352,7 @@ TEST_F(CliPipe, NoLineEndsTheProcess) {
   EXPECT_EQ(results, lines);
 }
 
-TEST_F(CliPipe, WhatBecomesOfOthersIsAnEvent) {
+TEST_F(CliPipe, TheEndOfAnotherMessageOrAgentIsAnEvent) {
   PipeProgram lead("lead");
   PipeProgram child("child", {"--parent", "lead", "--temporary"});
   const int taken = lead.give({{"do", "request"}, {"to", "child"}, {"body", "work"}});

@@ -112,7 +112,7 @@ TEST_F(CliRequest, AReplyThatComesWhileItIsTakenBackCounts) {
   EXPECT_EQ(outcome.out, "ready\n");
 }
 
-TEST_F(CliRequest, WhatIsFinishedWithoutAnAnswerFailsAtOnce) {
+TEST_F(CliRequest, ARequestThatIsFinishedWithoutAnAnswerFailsAtOnce) {
   (void)good({"up"});
   Program taking(with_program({"recv", "worker", "--count", "1"}));
   wait_for_agent("worker");

@@ -112,7 +112,7 @@ TEST_F(CliStuck, AStoppedWorkerWithWaitingMessagesIsSeenAtOnce) {
   EXPECT_EQ(await_state("worker", "idle").at("process_error"), nullptr);
 }
 
-TEST_F(CliStuck, WhatIsInHandHasItsOwnAge) {
+TEST_F(CliStuck, AMessageInHandHasItsOwnAge) {
   const std::string hold = "touch $TMPDIR/held; exec sleep 1000";
   Program holder(with_program({"reply", "holder", "--command", hold}));
   wait_for_agent("holder");
@@ -175,7 +175,7 @@ TEST_F(CliStuck, MemoryRestartsAndTimeOfALifeAreShown) {
   EXPECT_EQ(node("asker").at("restarts"), 1);
 }
 
-TEST(ProcessState, OfANumberThatAnotherProcessHasNowNothingIsSaid) {
+TEST(ProcessState, AReusedProcessIdSaysNothingAboutTheAgent) {
   EXPECT_TRUE(cli::read_process_state(::getpid(), os::boot_us()));
   const auto younger = cli::read_process_state(::getpid(), 1);
   ASSERT_FALSE(younger);
@@ -211,7 +211,7 @@ class CliNamespace : public CliStuck {
   }
 };
 
-TEST_F(CliNamespace, WhatCannotBeReadFromThereIsSaidToBeUnreadable) {
+TEST_F(CliNamespace, AnAgentInAnotherPidNamespaceIsShownAsUnreadable) {
   make_away("worker");
   (void)good({"send", "worker", "x"});
   Program living(with_program({"reply", "living", "--echo"}));

@@ -58,7 +58,7 @@ TEST_F(CliWords, TheTableOfExitCodesIsKept) {
   (void)bad(7, {"send", "other", "x", "--as", "task"});
 }
 
-TEST_F(CliWords, WhatIsNoValueIsAnErrorOfUsage) {
+TEST_F(CliWords, AnInvalidValueIsAnErrorOfUsage) {
   const std::string text(32, 'x');
   for (const char* option : {"--type", "--channel"}) {
     EXPECT_TRUE(contains(bad(2, {"send", "worker", "x", option, text}), "limit is 31"));

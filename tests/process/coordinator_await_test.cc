@@ -5,7 +5,7 @@
 namespace beeline::control {
 namespace {
 
-TEST_F(CoordinatorTest, WhoWaitsForANameIsToldOnceWhenSomebodyHasIt) {
+TEST_F(CoordinatorTest, AnAgentThatWaitsForANameIsToldOnceWhenSomebodyHasIt) {
   start();
   TestAgent waiter = agent(named("waiter"));
   ASSERT_TRUE(is_ok(waiter.client.await_name({"late"})));
@@ -24,7 +24,7 @@ TEST_F(CoordinatorTest, WhoWaitsForANameIsToldOnceWhenSomebodyHasIt) {
   EXPECT_EQ(came->pid, other.pid()) << "it is there, and nothing else was waited for any more";
 }
 
-TEST_F(CoordinatorTest, WhoWaitsForAProcessIsNotToldOfAnAgentWithoutOne) {
+TEST_F(CoordinatorTest, AnAgentThatWaitsForAProcessIsNotToldOfAnAgentWithoutOne) {
   start();
   TestAgent waiter = agent(named("waiter"));
   {

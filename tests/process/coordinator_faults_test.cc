@@ -327,7 +327,7 @@ TEST_F(CoordinatorTest, IfTheKeeperDiesEverythingEndsAndAgentsComeBackToANewHive
   EXPECT_GT(next.pid(), worker.pid());
 }
 
-TEST_F(CoordinatorTest, WhoComesBackToANewHiveAndFindsItsNameTakenHasEnded) {
+TEST_F(CoordinatorTest, AnAgentThatReturnsToANewHiveAndFindsItsNameTakenHasEnded) {
   start();
   TestAgent worker = agent(named("worker"));
   const auto status = worker.client.status();

@@ -73,7 +73,7 @@ TEST_F(LettersTest, C_07_TheAgentsWordAnswersTheToolThatWaits) {
   EXPECT_EQ(error->text, std::string(300, 'y')) << "cut";
 }
 
-TEST_F(LettersTest, WhatCannotBeAskedIsRefusedWithItsReason) {
+TEST_F(LettersTest, AnImpossibleOrderForLettersIsRefusedWithItsReason) {
   start();
   TestAgent lead = agent(named("lead"));
   TestAgent away = agent(named("away"));

@@ -86,7 +86,7 @@ TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
 }
 
 // The coordinator had said already that the link may be forgotten.
-TEST_F(OwnersTest, WhatIsHeldThatCameAfterItsOwnersEndIsThereForTheNextLife) {
+TEST_F(OwnersTest, AMessageThatCameAfterTheEndOfItsOwnerIsThereForTheNextLife) {
   start();
   std::optional<beeline::Agent> reader = reader_named("reader");
   TestAgent owner = agent(named("owner"));
@@ -158,7 +158,7 @@ TEST_F(OwnersTest, ALinkGoesWhoseOwnerDiedForGoodWhileNobodyLooked) {
       << "the reader keeps the link of PID " << owner.pid() << ", and its own to it";
 }
 
-TEST_F(OwnersTest, OfEmptyLinksToAnAgentThatIsComingBackOneOfEachOwnerIsKept) {
+TEST_F(OwnersTest, OneEmptyLinkOfEachOwnerIsKeptForAnAgentThatIsComingBack) {
   start();
   TestAgent reader = agent(named("reader"));
   reader.client.close();
@@ -173,7 +173,7 @@ TEST_F(OwnersTest, OfEmptyLinksToAnAgentThatIsComingBackOneOfEachOwnerIsKept) {
 }
 
 // It had come, and the connection was found to be broken before it was read.
-TEST_F(OwnersTest, WhatADeadCoordinatorHadToldIsNotLost) {
+TEST_F(OwnersTest, AnAnnouncementOfADeadCoordinatorIsNotLost) {
   start();
   TestAgent lead = agent(named("lead"));
   TestAgent worker = agent(named("worker", "lead"));
@@ -186,7 +186,7 @@ TEST_F(OwnersTest, WhatADeadCoordinatorHadToldIsNotLost) {
   EXPECT_EQ(std::get<DiedAnnouncement>(*told).name, "worker");
 }
 
-TEST_F(OwnersTest, WhoLooksForANameLearnsThatTheCoordinatorDoesNotAnswer) {
+TEST_F(OwnersTest, AnAgentThatLooksForANameLearnsThatTheCoordinatorDoesNotAnswer) {
   start();
   AttachOptions options;
   options.name = "seeker";

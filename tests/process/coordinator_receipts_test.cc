@@ -50,7 +50,7 @@ class ReceiptsTest : public CoordinatorTest {
   std::optional<beeline::Agent> owner_;
 };
 
-TEST_F(ReceiptsTest, WhatTheNextLifeHasTakenCountsAsSoonAsThatLifeDoes) {
+TEST_F(ReceiptsTest, ReceiptsOfTheNextLifeCountAsSoonAsThatLifeIsReady) {
   {
     TestAgent first = agent(named("reader"));
     ASSERT_NO_FATAL_FAILURE(say_all(first.pid()));

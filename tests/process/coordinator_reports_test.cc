@@ -90,7 +90,7 @@ TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
   EXPECT_EQ(written + left_out, kReports) << "each line is there, or counted";
 }
 
-TEST_F(ReportsTest, WhoComesAndGoesAllTheTimeDoesNotFillTheLog) {
+TEST_F(ReportsTest, AnAgentThatComesAndGoesAllTheTimeDoesNotFillTheLog) {
   constexpr std::size_t kTimes = 1500;
   start();
   for (std::size_t i = 0; i < kTimes; ++i) {
@@ -116,7 +116,7 @@ TEST_F(ReportsTest, WhoComesAndGoesAllTheTimeDoesNotFillTheLog) {
   }
 }
 
-TEST_F(ReportsTest, WhoEscalatesAllTheTimeIsRefused) {
+TEST_F(ReportsTest, AnAgentThatEscalatesAllTheTimeIsRefused) {
   start();
   TestAgent lead = agent(named("lead"));
   Result<void> last;
@@ -127,7 +127,7 @@ TEST_F(ReportsTest, WhoEscalatesAllTheTimeIsRefused) {
 }
 
 // A log that has no room, as on a full disk: a pipe that is full.
-TEST_F(ReportsTest, WhatTheLogHasNoRoomForUsesUpNoLineAndWaitsInTheHandsOfItsHandler) {
+TEST_F(ReportsTest, AnEscalationThatTheLogHasNoRoomForUsesUpNoLineAndWaitsInTheHandsOfItsHandler) {
   const std::string path = root_ + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
   const os::UniqueFd pipe(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -178,7 +178,7 @@ TEST_F(ReportsTest, ACoordinatorThatDoesNotReadHoldsNoReporterUp) {
   EXPECT_TRUE(is_ok(lead.client.report({"nothing", 1, 1, 1})));
 }
 
-TEST_F(ReportsTest, WhoOpensALinkThatWasEndedIsToldSo) {
+TEST_F(ReportsTest, AnOwnerThatOpensAnEndedLinkAgainIsToldThatItHasEnded) {
   start();
   TestAgent reader = agent(named("reader"));
   TestAgent owner = agent(named("owner"));

@@ -264,7 +264,7 @@ TEST_F(RestartTest, RestartsOfAnAgentAreCountedOverARestartOfTheCoordinator) {
 }
 
 // The end of its connection was seen, and is not seen again.
-TEST_F(RestartTest, WhoLostItsConnectionBeforeTheRestartIsFencedAfterIt) {
+TEST_F(RestartTest, AnAgentThatLostItsConnectionBeforeTheRestartIsFencedAfterIt) {
   start();
   TestAgent back = agent(named("back"));
   TestAgent worker = agent(named("worker"));
@@ -420,7 +420,7 @@ TEST_F(RestartTest, AParentThatReadsAgainIsToldOfTheDeathsThatFoundNoRoom) {
 }
 
 // The coordinator remembers 256 of the dead, and each for a minute; not of these.
-TEST_F(RestartTest, OfADeathThatNobodyWasToldOfTheNextCoordinatorKnowsHoweverManyHaveDiedSince) {
+TEST_F(RestartTest, TheNextCoordinatorKnowsAnUntoldDeathHoweverManyHaveDiedSince) {
   start();
   TestAgent lead = agent(named("lead"));
   ASSERT_NO_FATAL_FAILURE(fill_socket_of(lead));

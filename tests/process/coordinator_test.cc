@@ -336,7 +336,7 @@ TEST_F(CoordinatorTest, FadedLinksAreForgottenAndSaidSo) {
   EXPECT_TRUE(lead.next<FadedAnnouncement>().has_value());
 }
 
-TEST_F(CoordinatorTest, WhatAnAgentSentBeforeItsDeathCounts) {
+TEST_F(CoordinatorTest, MessagesThatAnAgentSentBeforeItsDeathCount) {
   start();
   TestAgent lead = agent(named("lead"));
   TestAgent worker = agent(named("worker"));
@@ -383,7 +383,7 @@ TEST_F(CoordinatorTest, AnAgentThatLosesItsConnectionMayResumeAndIsFencedOtherwi
   EXPECT_TRUE(has_error(worker.resume(), ErrorCode::kPeerDead, "was ended"));
 }
 
-TEST_F(CoordinatorTest, WhatOneLeavesThatWasFencedForGoodIsTakenOverThoughNobodyAsksForAnything) {
+TEST_F(CoordinatorTest, TheInboxOfAFencedTemporaryAgentIsTakenOverThoughNobodyAsksForAnything) {
   start();
   TestAgent lead = agent(named("lead"));
   AttachRequest request = named("once");

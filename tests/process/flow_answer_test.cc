@@ -254,7 +254,7 @@ TEST_P(FlowAnswer, ARequestThatExpiresSaysSo) {
   EXPECT_HAS(error, "dead letter: expired");
 }
 
-TEST_P(FlowAnswer, WhoAsksForAcknowledgementsOfARequestGetsThemAsBefore) {
+TEST_P(FlowAnswer, AnAskerThatWantsAnAcknowledgementOfItsRequestGetsItAsBefore) {
   Boss boss(board<AnswerBoard>(), troupe());
   auto answer = boss->request(boss.clerk(), "?", patience(),
                               {.type = "reply and return", .requires_ack = true});

@@ -159,7 +159,7 @@ void stop_holder(Troupe& troupe) {
   troupe.wait_all(patience());
 }
 
-TEST_P(FlowNextLife, C_08_WhatAHolderHadTakenOverComesToItsNextLifeAsAnotherAttempt) {
+TEST_P(FlowNextLife, C_08_AMessageThatAHolderHadTakenOverComesToItsNextLifeAsAnotherAttempt) {
   auto& shared = board<AttemptBoard>();
   const std::size_t holder = troupe().start("holder");
   ASSERT_TRUE(shared.attached.await(1, patience()));

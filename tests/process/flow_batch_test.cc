@@ -117,7 +117,7 @@ TEST_P(FlowBatch, TheFirstThatHasNotEndedIsTheOneThatIsHandled) {
   EXPECT_EQ(cause_of_next(*agent, back, *other), 0U);
 }
 
-TEST_P(FlowBatch, WhatHasNotEndedGoesBackBeforeTheNextIsFilled) {
+TEST_P(FlowBatch, UnfinishedMessagesOfABatchGoBackBeforeTheNextBatchIsFilled) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
   auto& [agent, other, to] = pair;
@@ -167,7 +167,7 @@ TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
 }
 
 // What this thread has sent is fetched at each call, however much came through that link before.
-TEST_P(FlowBatch, WhatTheSameThreadHasSentIsNeverLeftInItsLane) {
+TEST_P(FlowBatch, AMessageThatTheSameThreadHasSentIsNeverLeftInItsLane) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
   auto& [agent, other, to] = pair;
@@ -186,7 +186,7 @@ TEST_P(FlowBatch, WhatTheSameThreadHasSentIsNeverLeftInItsLane) {
 }
 
 // Outside of the library, nothing but a ring wakes it.
-TEST_P(FlowBatch, WhoeverHasEmptiedItCanWaitForItsFd) {
+TEST_P(FlowBatch, AReceiverThatHasEmptiedItsInboxCanWaitForItsFd) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
   const int fd = agent->fd();

@@ -238,7 +238,7 @@ TEST_P(FlowBroadcast, ALongPayloadGoesCutAndSaysHowLongItWas) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowBroadcast, WhatCannotBeSentFailsForEachTarget) {
+TEST_P(FlowBroadcast, ABroadcastThatCannotBeSentFailsForEachTarget) {
   AttachOptions options = named("boss");
   options.max_payload_bytes = kMost;
   options.max_hops = 0;
@@ -293,7 +293,7 @@ BEELINE_ROLE(beside) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowBroadcast, WhatAThreadSendsDoesNotWaitForAllTargets) {
+TEST_P(FlowBroadcast, ASendOfAnotherThreadDoesNotWaitForAllTargetsOfABroadcast) {
   auto& shared = board<BesideBoard>();
   auto boss = attach("boss");
   ASSERT_TRUE(boss);

@@ -139,7 +139,7 @@ TEST_P(FlowDebts, AReplyThatIsTooLongForItsSenderIsCutAndNotLost) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowDebts, WhoLeavesPaysFirstAndCountsWhatItCannotPay) {
+TEST_P(FlowDebts, AnAgentThatLeavesSendsItsOwedAnswersFirstAndCountsTheOthers) {
   auto& shared = board<DebtsBoard>();
   auto agent = attach("asker");
   ASSERT_TRUE(agent);
@@ -253,7 +253,7 @@ BEELINE_ROLE(holder) {
   message.done();
 }
 
-TEST_P(FlowDebtsDeath, WhoeverTookAMessageBackLearnsOfItFromTheSuccessorOfItsHolder) {
+TEST_P(FlowDebtsDeath, ASenderThatTookAMessageBackLearnsOfItFromTheSuccessorOfItsHolder) {
   auto& shared = board<DebtsBoard>();
   auto agent = attach("asker");
   ASSERT_TRUE(agent);

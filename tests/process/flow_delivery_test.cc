@@ -115,7 +115,7 @@ BEELINE_ROLE(ephemeral) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowDelivery, HK_022_HK_023_WhatHasExpiredIsNeitherListedNorDelivered) {
+TEST_P(FlowDelivery, HK_022_HK_023_AnExpiredMessageIsNeitherListedNorDelivered) {
   auto& shared = board<DeliveryBoard>();
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
@@ -213,7 +213,7 @@ BEELINE_ROLE(early_sender) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowDelivery, HK_055_WhatIsSentBeforeTheHandlerIsReadyIsHandledInOrderAndLeaves) {
+TEST_P(FlowDelivery, HK_055_MessagesSentBeforeTheHandlerIsReadyAreHandledInOrderAndLeave) {
   auto& shared = board<DeliveryBoard>();
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
@@ -273,7 +273,7 @@ BEELINE_ROLE(steady_sender) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowDelivery, HK_056_C_07_WhatIsSentWhileItsReceiverStartsReachesTheHandlerOnce) {
+TEST_P(FlowDelivery, HK_056_C_07_AMessageSentWhileItsReceiverStartsReachesTheHandlerOnce) {
   troupe().start("steady_sender");
   std::uint32_t last = 0;
   for (std::uint32_t life = 1; life <= kLives; ++life) {

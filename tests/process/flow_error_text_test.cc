@@ -199,7 +199,7 @@ TEST_P(FlowErrorText, AResultOfASendThatARuleForbidsNamesThePair) {
   EXPECT_NE(text.find("task"), std::string::npos) << "the words of the rule: " << text;
 }
 
-TEST_P(FlowErrorText, WhoNamesNoPeerIsToldWhereToTakeOne) {
+TEST_P(FlowErrorText, ACallWithoutAPeerIsToldWhereToTakeOne) {
   auto agent = attach("asker");
   ASSERT_TRUE(agent);
   const auto expect_no_peer = [](const auto& result) {

@@ -88,7 +88,7 @@ BEELINE_ROLE(mixed_expiry) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowExpiry, WhatIsLeftKeepsItsOrderHoweverManyHaveExpired) {
+TEST_P(FlowExpiry, TheOtherMessagesKeepTheirOrderHoweverManyHaveExpired) {
   AttachOptions options = named("receiver");
   options.aging_factor = 0;
   auto agent = attach(options);
@@ -112,7 +112,7 @@ TEST_P(FlowExpiry, WhatIsLeftKeepsItsOrderHoweverManyHaveExpired) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowExpiry, WhatIsPutBackOrInheritedExpiresToo) {
+TEST_P(FlowExpiry, AMessageThatIsPutBackOrInheritedExpiresToo) {
   for (const bool by_successor : {false, true}) {
     auto agent = attach("receiver");
     ASSERT_TRUE(agent);

@@ -267,7 +267,7 @@ BEELINE_ROLE(loop_on_fd) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowFull, WhoWaitsOnTheFdIsToldWhenItsTasksMakeRoom) {
+TEST_P(FlowFull, AnAgentThatWaitsOnItsFdIsToldWhenItsTasksMakeRoom) {
   auto& shared = board<FullBoard>();
   auto agent = attach("sender");
   ASSERT_TRUE(agent);

@@ -113,7 +113,7 @@ class LittleMemory {
   rlimit memory_{};
 };
 
-TEST_P(FlowHeir, WhatTheLifeBeforeHasSentComesFirstAlsoIfItsLinkCannotBeMappedAtOnce) {
+TEST_P(FlowHeir, MessagesOfTheLifeBeforeComeFirstEvenIfTheirLinkCannotBeMappedAtOnce) {
   constexpr std::uint32_t kSmall = shm::kDefaultNormalSlots;
   constexpr std::uint64_t kForSmallLinks = 6U << 20;
   static_assert(shm::LinkLayout({.normal_slots = shm::kMaxLaneSlots}).first_part() >

@@ -49,7 +49,7 @@ BEELINE_ROLE(at_the_limit) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowHops, WhatCameAsFarAsItMayIsAnsweredAndEscalated) {
+TEST_P(FlowHops, AMessageAtItsLimitOfHopsIsAnsweredAndEscalated) {
   auto agent = attach(limited("boss", "", 1));
   ASSERT_TRUE(agent);
   troupe().start("at_the_limit");

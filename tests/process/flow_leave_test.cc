@@ -99,7 +99,7 @@ TEST_P(FlowLeave, TheCopyInAForkedChildOfAnAgentThatHasSentNothingSendsNothing) 
   expect_balance(*agent);
 }
 
-TEST_P(FlowLeave, OfNoticesThatNobodyReadsTheNewestAreKept) {
+TEST_P(FlowLeave, TheNewestUnreadNoticesAreKept) {
   constexpr std::uint64_t kKept = 256;
   constexpr std::uint64_t kMore = 3;
   auto agent = attach("mother");
@@ -159,7 +159,7 @@ BEELINE_ROLE(witness) {
   EXPECT_TRUE(board.over.await(1, patience()));
 }
 
-TEST_P(FlowLeaveDead, WhatItSentToTheDeadBecomesLettersThoughTheyAreReadLater) {
+TEST_P(FlowLeaveDead, MessagesOfALeaverToTheDeadBecomeLettersThoughTheyAreReadLater) {
   auto& shared = board<LeaveBoard>();
   auto agent = attach("leaver");
   ASSERT_TRUE(agent);

@@ -302,7 +302,7 @@ BEELINE_ROLE(narrow_judge) {
 
 // An order that finds its message not waiting stays for one that is still to come: it must not lie
 // in wait for a letter that somebody puts back.
-TEST_P(FlowLetters, C_07_WhatWasDeadWhenItsSenderTookItBackIsDeliveredOnceItIsPutBack) {
+TEST_P(FlowLetters, C_07_ALetterThatItsSenderTookBackIsDeliveredOnceItIsPutBack) {
   auto& shared = board<LettersBoard>();
   auto sender = attach("sender");
   ASSERT_TRUE(sender);

@@ -47,7 +47,7 @@ void ask(Agent& agent, Peer to, const std::string& text, const std::string& type
   answer->done();
 }
 
-TEST_P(FlowLife, WhoHasLeftNeitherSendsNorReceives) {
+TEST_P(FlowLife, AnAgentThatHasLeftNeitherSendsNorReceives) {
   auto agent = attach("leaver");
   ASSERT_TRUE(agent);
   troupe().start("life_echo");
@@ -143,7 +143,7 @@ TEST_P(FlowLife, OnlyThePeerThatWasAskedCanAnswer) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowLife, WhoWaitsForAnAnswerBetweenTwoLooksAtItsFdMissesNothing) {
+TEST_P(FlowLife, AnAgentThatWaitsForAnAnswerBetweenTwoLooksAtItsFdMissesNothing) {
   auto agent = attach("looper");
   ASSERT_TRUE(agent);
   troupe().start("life_echo", 0);

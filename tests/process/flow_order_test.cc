@@ -236,7 +236,7 @@ AttachOptions fifo() {
   return options;
 }
 
-TEST_P(FlowOrder, C_15_WhatIsHigherGoesBeforeWhatTheInboxHolds) {
+TEST_P(FlowOrder, C_15_AMessageOfHigherRankGoesBeforeTheMessagesInTheInbox) {
   auto receiver = attach("receiver");
   auto sender = attach("sender");
   ASSERT_TRUE(receiver && sender);
@@ -249,7 +249,7 @@ TEST_P(FlowOrder, C_15_WhatIsHigherGoesBeforeWhatTheInboxHolds) {
   EXPECT_EQ(next_message(*receiver).text(), "high");
 }
 
-TEST_P(FlowOrder, C_03_WhatLiesAloneInItsLaneWaitsForWhatTheInboxHolds) {
+TEST_P(FlowOrder, C_03_AMessageAloneInItsLaneWaitsForTheMessagesInTheInbox) {
   auto receiver = attach("receiver");
   auto sender = attach("sender");
   ASSERT_TRUE(receiver && sender);

@@ -65,7 +65,7 @@ BEELINE_ROLE(choked_middle) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowOwed, C_08_WhatFindsNoRoomAboveIsOwedAndWhatIsTooLongIsCut) {
+TEST_P(FlowOwed, C_08_AnEscalationThatFindsNoRoomAboveIsOwedAndALongOneIsCut) {
   auto top = attach("top");
   ASSERT_TRUE(top);
   troupe().start("choked_middle");
@@ -109,7 +109,7 @@ BEELINE_ROLE(choked_middle_on_fd) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowOwed, C_08_WhoeverTakesSomethingAboveRingsForWhatWaits) {
+TEST_P(FlowOwed, C_08_AnAgentAboveThatTakesAMessageRingsForTheWaitingEscalation) {
   auto& shared = board<OwedBoard>();
   auto top = attach("top");
   ASSERT_TRUE(top);
@@ -149,7 +149,7 @@ BEELINE_ROLE(relieved_middle) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowOwed, C_08_WhatGoesUpOvertakesNothingThatIsOwedThere) {
+TEST_P(FlowOwed, C_08_AnEscalationOvertakesNoneThatIsOwedToTheSameAgent) {
   auto top = attach("top");
   ASSERT_TRUE(top);
   troupe().start("relieved_middle");
@@ -211,7 +211,7 @@ BEELINE_ROLE(mortal_and_deaf_middle) {
   ASSERT_TRUE(board.go.await(1, patience()));
 }
 
-TEST_P(FlowOwed, C_02_WhatIsOwedToOneThatDiesForGoodGoesToTheNextAbove) {
+TEST_P(FlowOwed, C_02_AnEscalationOwedToAnAgentThatDiesForGoodGoesToTheNextAbove) {
   auto& shared = board<OwedBoard>();
   auto top = attach("top");
   ASSERT_TRUE(top);
@@ -253,7 +253,7 @@ BEELINE_ROLE(orphaned_task) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowOwed, C_02_WhatATaskWithoutAParentEscalatesTheCoordinatorWritesDown) {
+TEST_P(FlowOwed, C_02_TheCoordinatorWritesDownTheEscalationOfATaskWithoutAParent) {
   auto& shared = board<OwedBoard>();
   auto top = attach("top");
   ASSERT_TRUE(top);
@@ -288,7 +288,7 @@ BEELINE_ROLE(limited_middle) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowOwed, C_08_WhatIsLimitedGoesUpWhenThereIsAToken) {
+TEST_P(FlowOwed, C_08_ARateLimitedEscalationGoesUpWhenThereIsAToken) {
   auto top = attach("top");
   ASSERT_TRUE(top);
   troupe().start("limited_middle");
@@ -321,7 +321,7 @@ BEELINE_ROLE(revoked_middle) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowOwed, C_08_WhatWaitsToGoUpCanBeTakenBack) {
+TEST_P(FlowOwed, C_08_AnEscalationThatWaitsToGoUpCanBeTakenBack) {
   auto& shared = board<OwedBoard>();
   auto top = attach("top");
   ASSERT_TRUE(top);
@@ -351,7 +351,7 @@ BEELINE_ROLE(leaving_middle) {
   EXPECT_NE(agent->detach(), 0U) << "of its own messages";
 }
 
-TEST_P(FlowOwed, C_08_WhatIsOwedByWhoDetachesComesAgain) {
+TEST_P(FlowOwed, C_08_AnEscalationOwedByAnAgentThatDetachesComesAgain) {
   auto top = attach("top");
   ASSERT_TRUE(top);
   const std::size_t left = troupe().start("leaving_middle");

@@ -281,7 +281,7 @@ BEELINE_ROLE(restless) {
 }
 
 // A temporary agent is another one each time, of the same name; else it is the next life of one.
-TEST_P(FlowRate, WhoComesBackUnderItsNameFindsTheRateAsItWasLeft) {
+TEST_P(FlowRate, AnAgentThatReturnsUnderItsNameFindsTheRateAsItWasLeft) {
   for (const std::uint32_t temporary : {1U, 0U}) {
     AttachOptions options = named("guarded");
     options.temporary = true;

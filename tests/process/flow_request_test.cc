@@ -302,7 +302,7 @@ TEST_P(FlowRequest, AnAnswerDoesNotWaitForAFullInbox) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowRequest, WhatACallbackThrowsEndsNothingAndEachIsCalledOnce) {
+TEST_P(FlowRequest, AThrowingCallbackEndsNothingAndEachIsCalledOnce) {
   Asker asker(board<RequestBoard>(), troupe());
   int called = 0;
   const auto then = [&](Result<Message> answer) {

@@ -28,7 +28,7 @@ TEST(Retries, APauseDoublesUpToALongestOne) {
   EXPECT_EQ(Retries(1h).pause_ns(7), std::chrono::nanoseconds(1h).count());
 }
 
-TEST_P(FlowRetry, WhatHasFailedWaitsAndOthersGoFirst) {
+TEST_P(FlowRetry, AMessageThatHasFailedWaitsAndOthersGoFirst) {
   auto agent = attach_patient(1h);
   ASSERT_TRUE(agent);
   ASSERT_TRUE(agent->send("patient", "first"));
@@ -68,7 +68,7 @@ TEST_P(FlowRetry, TheFdIsReadableWhenItComesAgain) {
   again->done();
 }
 
-TEST_P(FlowRetry, WhatIsTakenBackMeanwhileEnds) {
+TEST_P(FlowRetry, AFailedMessageThatIsTakenBackMeanwhileEnds) {
   auto agent = attach_patient(1h);
   ASSERT_TRUE(agent);
   const Peer self = peer_of(*agent, "patient");

@@ -110,7 +110,7 @@ BEELINE_ROLE(prolific) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowShare, WhoLeavesTheMostDeadLettersLosesTheOldestOfThem) {
+TEST_P(FlowShare, TheSenderWithTheMostDeadLettersLosesTheOldestOfThem) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
   troupe().start("honest");

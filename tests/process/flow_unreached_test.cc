@@ -24,7 +24,7 @@ BEELINE_BOTH_WORLDS(FlowUnreached);
 
 constexpr const char* kQuestion = "what now?";
 
-TEST_P(FlowUnreached, C_08_WhatTheCoordinatorDoesNotLogIsADeadLetter) {
+TEST_P(FlowUnreached, C_08_AnEscalationThatTheCoordinatorDoesNotLogIsADeadLetter) {
   constexpr std::size_t kLogged = control::LogGate::kEscalations.agent.burst;
   constexpr std::size_t kAll = kLogged + 10;
   auto top = attach("top");
@@ -101,7 +101,7 @@ void escalate_without_coordinator(Agent& agent, pid_t coordinator, Event& go) {
   return options;
 }
 
-TEST_P(FlowUnreached, C_08_WhatFindsNoCoordinatorWaitsForOne) {
+TEST_P(FlowUnreached, C_08_AnEscalationThatFindsNoCoordinatorWaitsForOne) {
   auto top = attach(hasty("top"));
   ASSERT_TRUE(top);
   troupe().start("asker_of_the_helpless", 0);
@@ -111,7 +111,7 @@ TEST_P(FlowUnreached, C_08_WhatFindsNoCoordinatorWaitsForOne) {
   EXPECT_NE(hive().log().find(kQuestion), std::string::npos);
 }
 
-TEST_P(FlowUnreached, C_08_WhatNeedsALinkThatNobodyOpensWaitsForACoordinator) {
+TEST_P(FlowUnreached, C_08_AnEscalationThatNeedsANewLinkWaitsForACoordinator) {
   auto top = attach("top");
   auto middle = attach(hasty("middle", "top"));
   ASSERT_TRUE(top && middle);
@@ -127,7 +127,7 @@ TEST_P(FlowUnreached, C_08_WhatNeedsALinkThatNobodyOpensWaitsForACoordinator) {
   EXPECT_EQ(hive().log().find(kQuestion), std::string::npos) << "nobody is bypassed";
 }
 
-TEST_P(FlowUnreached, C_08_WhatHasComeTooFarWaitsForNoCoordinator) {
+TEST_P(FlowUnreached, C_08_AMessageAtItsLimitOfHopsWaitsForNoCoordinator) {
   AttachOptions options = hasty("worker", "lead");
   options.max_hops = 1;
   auto lead = attach("lead");
@@ -204,7 +204,7 @@ BEELINE_ROLE(linkless_bottom) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowUnreached, C_08_WhatCannotReachWhoIsAboveIsADeadLetterAndBypassesNobody) {
+TEST_P(FlowUnreached, C_08_AnEscalationThatCannotReachTheAgentAboveIsADeadLetterAndBypassesNobody) {
   auto& shared = board<UnreachedBoard>();
   auto top = attach("top");
   ASSERT_TRUE(top);

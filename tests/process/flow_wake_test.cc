@@ -199,7 +199,7 @@ BEELINE_ROLE(leaves_messages) {
   ASSERT_TRUE(agent->send(to, large));
 }
 
-TEST_P(FlowWake, WhatALeavingSenderLeftInItsLanesArrives) {
+TEST_P(FlowWake, MessagesThatALeavingSenderLeftInItsLanesArrive) {
   auto agent = attach("heir");
   ASSERT_TRUE(agent);
   troupe().start("leaves_messages");

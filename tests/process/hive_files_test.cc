@@ -153,7 +153,7 @@ TEST_F(HiveFilesTest, TheFilesOfAHiveAreMarkedAsInUse) {
   EXPECT_EQ(::flock(directory.get(), LOCK_EX | LOCK_NB), 0) << "it is held by nobody";
 }
 
-TEST_F(HiveFilesTest, WhatIsRemovedFromAHiveInUseIsMadeAgain) {
+TEST_F(HiveFilesTest, AFileThatIsRemovedFromAHiveInUseIsMadeAgain) {
   ASSERT_EQ(run_beelined({}).first, 0);
   TestAgent lead = agent(named("lead"));
   const StatusAnswer first = status();

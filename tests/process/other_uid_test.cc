@@ -471,7 +471,7 @@ const bool kRegistered = [] {
   return true;
 }();
 
-TEST_F(OtherUserTest, WhoIsNotInTheGroupIsNotAdmitted) {
+TEST_F(OtherUserTest, AUserOutsideTheGroupIsNotAdmitted) {
   troupe().wait(troupe().start("stranger"), patience());
 }
 

@@ -149,7 +149,7 @@ TEST_F(ShmDump, BeginsWithATableAndASum) {
   }
 }
 
-TEST_F(ShmDump, WhatIsNamedIsShownInDetail) {
+TEST_F(ShmDump, ANamedSegmentOrAgentIsShownInDetail) {
   hold_hive();
   const auto titles = [&](const std::string& arguments) {
     const std::string out = of_hive(arguments).out;
@@ -207,7 +207,7 @@ TEST_F(ShmDump, AnOutputThatCannotBeWrittenIsAnError) {
   }
 }
 
-TEST_F(ShmDump, WhatIsMistypedNamesWhatIsMeant) {
+TEST_F(ShmDump, TheErrorForAMistypedOptionNamesTheLikelyOne) {
   const Outcome option = run("--jsno");
   EXPECT_EQ(option.code, 2);
   EXPECT_EQ(option.out,
@@ -362,7 +362,7 @@ TEST_F(ShmDump, HalfWrittenAndRandomFilesAreShownOrRefusedButNeverTrusted) {
   }
 }
 
-TEST_F(ShmDump, WhatAPeerWroteCannotReachTheTerminal) {
+TEST_F(ShmDump, BytesOfAPeerCannotReachTheTerminal) {
   Sample sample = test::sample_link();
   sample.poke<std::uint32_t>(shm::LinkLayout(test::kSmallContract).strings + 33, 0x5b1b0a9b);
   hold(std::move(sample), "link-7-1000-1-9");

@@ -85,7 +85,7 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
 }
 
 // What led to it lies before its payload, or beside its slab.
-TEST_F(AloneTest, WhatLedToItComesWithIt) {
+TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
   constexpr std::uint64_t kCause = 4711;
   constexpr char kText[] = "sixteen bytes...";
   constexpr std::uint32_t kLength = 16;
@@ -133,7 +133,7 @@ TEST_F(AloneTest, WhatLedToItComesWithIt) {
 }
 
 // What its sender says of the time is not believed beyond the time when its lane was empty.
-TEST_F(AloneTest, WhoHasForgottenTheTimeLooksAtTheClock) {
+TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
   Peer& peer = join(100);
   const std::int64_t before = os::coarse_ns();
   const auto take_old = [&] {
@@ -157,7 +157,7 @@ TEST_F(AloneTest, WhoHasForgottenTheTimeLooksAtTheClock) {
 }
 
 // Not every receipt has a fence behind it, but whoever is seen to wait for room is rung at once.
-TEST_F(AloneTest, WhoeverWaitsForRoomIsRungByTheNextReceipt) {
+TEST_F(AloneTest, ASenderThatWaitsForRoomIsRungByTheNextReceipt) {
   Peer& peer = join(100);
   shm::StatusPage page{};
   page.sleep.publish(shm::next_sleep(0, shm::Sleep::kEvent));
@@ -173,7 +173,7 @@ TEST_F(AloneTest, WhoeverWaitsForRoomIsRungByTheNextReceipt) {
   EXPECT_TRUE(is_rung());
 }
 
-TEST_F(AloneTest, OfTwoTheOrderDecides) {
+TEST_F(AloneTest, TheOrderDecidesBetweenTwoMessages) {
   Peer& peer = join(100);
   peer.say_often(2);
   expect_left(2);
@@ -243,7 +243,7 @@ TEST_F(AloneTest, LeavesWhatTheUsualWayLeaves) {
   EXPECT_EQ(take(false), usual);
 }
 
-TEST_F(AloneTest, WhatIsMoreThanAPayloadGoesTheUsualWay) {
+TEST_F(AloneTest, AMessageThatIsMoreThanAPayloadGoesTheUsualWay) {
   Peer& peer = join(100);
   shm::MessageHeader header = peer.sound();
   header.ttl_ms = 60'000;
@@ -263,7 +263,7 @@ TEST_F(AloneTest, AQuestionIsTakenAloneAndKeepsItsMark) {
   EXPECT_TRUE(receiver_->entry(at).is_question());
 }
 
-TEST_F(AloneTest, WhatCameThroughTooManyHandsBecomesADeadLetterTheUsualWay) {
+TEST_F(AloneTest, AMessageWithTooManyHopsBecomesADeadLetterTheUsualWay) {
   Peer& peer = join(100);
   shm::MessageHeader header = peer.sound();
   header.hops = static_cast<std::uint16_t>(receiver_->home().home().control().max_hops + 1);
@@ -297,7 +297,7 @@ TEST_F(AloneTest, ASlabThatCannotBeIsJudgedTheUsualWay) {
   lie(0, static_cast<std::uint32_t>(layout.classes[0].slab_bytes + 1), 1);
 }
 
-TEST_F(AloneTest, WhatCannotBeIsJudgedTheUsualWay) {
+TEST_F(AloneTest, AnImpossibleMessageIsJudgedTheUsualWay) {
   Peer& peer = join(100);
   shm::MessageHeader header = peer.sound();
   header.length = shm::kInlineBytes + 1;
@@ -313,7 +313,7 @@ TEST_F(AloneTest, WhatCannotBeIsJudgedTheUsualWay) {
       << "what lies there for ever is in nobody's way";
 }
 
-TEST_F(AloneTest, OfALinkThatIsNotOpenNothingIsTaken) {
+TEST_F(AloneTest, NothingIsTakenFromALinkThatIsNotOpen) {
   Peer& peer = join(100);
   peer.say();
   InLink& link = *peer.link;

@@ -160,7 +160,7 @@ TEST_F(AnswerAloneTest, MayNameTheAlias) {
   EXPECT_NE(at, shm::kNoEntry);
 }
 
-TEST_F(AnswerAloneTest, OfAnotherAgentOrToAnotherQuestionIsNoAnswer) {
+TEST_F(AnswerAloneTest, AMessageOfAnotherAgentOrToAnotherQuestionIsNoAnswer) {
   Peer& peer = join(100);
   Peer& other = join(101);
   PendingReply& pending = expect(100);
@@ -179,7 +179,7 @@ TEST_F(AnswerAloneTest, OfAnotherAgentOrToAnotherQuestionIsNoAnswer) {
   EXPECT_NE(receiver_->take_alone(pending), shm::kNoEntry);
 }
 
-TEST_F(AnswerAloneTest, OfTwoWhoWaitTheFirstGetsIt) {
+TEST_F(AnswerAloneTest, TheFirstOfTwoWaitingRequestsGetsTheAnswer) {
   Peer& peer = join(100);
   PendingReply& first = expect(100);
   PendingReply& second = expect(100);

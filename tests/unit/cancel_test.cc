@@ -59,7 +59,7 @@ class CancelTest : public test::ReceiverTest {
   std::uint16_t cancel_ = 0;
 };
 
-TEST_F(CancelTest, WhatWaitsBecomesADeadLetterAndTheOrderIsDone) {
+TEST_F(CancelTest, AWaitingMessageBecomesADeadLetterAndTheOrderIsDone) {
   const std::uint64_t doomed = peer_->say();
   const std::uint64_t other = peer_->say();
   receiver_->drain_all();
@@ -70,7 +70,7 @@ TEST_F(CancelTest, WhatWaitsBecomesADeadLetterAndTheOrderIsDone) {
   EXPECT_EQ(finish_one(), 0U);
 }
 
-TEST_F(CancelTest, OfWhatIsBeingHandledItsHandlerIsTold) {
+TEST_F(CancelTest, TheHandlerOfAMessageIsToldOfTheOrder) {
   const std::uint64_t id = peer_->say();
   receiver_->drain_all();
   const std::uint32_t at = receiver_->take();
@@ -152,7 +152,7 @@ TEST_F(CancelTest, ACopyOfAnOrderTakesNothingBack) {
   EXPECT_EQ(finish_one(), id);
 }
 
-TEST_F(CancelTest, WhatComesAfterItsOrderIsTakenBackAsSoonAsItIsThere) {
+TEST_F(CancelTest, AMessageThatComesAfterItsOrderIsTakenBackOnArrival) {
   ASSERT_NO_FATAL_FAILURE(hold_back());
   const std::uint64_t doomed = peer_->say();
   order(doomed);

@@ -117,7 +117,7 @@ TEST_F(DrainTest, TheLinksOfOneAgentCanBeDrainedAlone) {
   EXPECT_FALSE(receiver_->drain_from(77)) << "nobody";
 }
 
-TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceSomethingWasTaken) {
+TEST_F(DrainTest, ASenderThatWaitsForSpaceIsRungOnceSomethingWasTaken) {
   Peer& peer = join(100);
   Sleeper sleeper(peer);
   sleeper.fall_asleep();
@@ -135,7 +135,7 @@ TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceSomethingWasTaken) {
   EXPECT_TRUE(sleeper.was_rung());
 }
 
-TEST_F(DrainTest, WhoeverWaitsForSpaceIsRungOnceForEachTimeThatItSleeps) {
+TEST_F(DrainTest, ASenderThatWaitsForSpaceIsRungOnceForEachSleep) {
   fill_table();
   Peer& peer = join(100);
   Sleeper sleeper(peer);
@@ -287,7 +287,7 @@ TEST_F(DrainTest, LinksThatFoundNoRoomGetPlacesInTurnAndNobodyOvertakesThem) {
   EXPECT_EQ(late.receipt(), 1U);
 }
 
-TEST_F(DrainTest, WhoeverGotNothingStaysTheFirst) {
+TEST_F(DrainTest, ALinkThatGotNoPlaceStaysTheFirst) {
   fill_table();
   Peer& second = join(100);
   Peer& first = join(101);

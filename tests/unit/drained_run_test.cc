@@ -33,7 +33,7 @@ TEST_F(DrainedRunTest, ALookLeavesTheLastFewAndTheNextOneTakesThem) {
   EXPECT_FALSE(look_short());
 }
 
-TEST_F(DrainedRunTest, WhatWasLeftIsTheStartOfTheNextRun) {
+TEST_F(DrainedRunTest, MessagesThatWereLeftAreTheStartOfTheNextRun) {
   peer_->say_often(kRun + 4);
   EXPECT_TRUE(look_short());
   peer_->say_often(kRun - 4);
@@ -73,7 +73,7 @@ TEST_F(DrainedRunTest, ATableWithoutRoomShowsNoEnd) {
   EXPECT_EQ(peer.link->end_due_ticks, 0U);
 }
 
-TEST_F(DrainedRunTest, WhoeverLooksAtAllLeavesNothing) {
+TEST_F(DrainedRunTest, ALookAtAllLinksLeavesNothing) {
   peer_->say_often(kRun + 4);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(peer_->receipt(), kRun + 4);
@@ -94,7 +94,7 @@ TEST_F(DrainedRunTest, ARunEndsWhereThereIsNoRoom) {
   EXPECT_EQ(peer.receipt(), kRun + 4);
 }
 
-TEST_F(DrainedRunTest, OfARunWithAGapNothingBehindTheGapIsTaken) {
+TEST_F(DrainedRunTest, NothingBehindTheGapOfARunIsTaken) {
   peer_->say_often(4);
   peer_->positions[0] = kRun - 1;  // no sender leaves one
   peer_->say();
@@ -107,7 +107,7 @@ TEST_F(DrainedRunTest, OfARunWithAGapNothingBehindTheGapIsTaken) {
   EXPECT_EQ(peer_->receipt(), kRun);
 }
 
-TEST_F(DrainedRunTest, OfUrgentMessagesNoneIsLeftAndTheySayNothingOfTheOthersEnd) {
+TEST_F(DrainedRunTest, NoUrgentMessageIsLeftAndItSaysNothingAboutTheEndOfTheOthers) {
   for (std::uint32_t i = 0; i < kRun + 4; ++i) peer_->say(shm::Lane::kUrgent);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(shm::Lane::kUrgent), kRun + 4);

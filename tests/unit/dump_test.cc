@@ -35,7 +35,7 @@ TEST(Escape, PrintableTextStays) {
 }
 
 // Nothing that moves a cursor, turns the direction of a line or hides in it.
-TEST(Escape, WhatIsNoPrintableUtf8IsShownAsBytes) {
+TEST(Escape, TextThatIsNoPrintableUtf8IsShownAsBytes) {
   for (const std::string text :
        {"\x80", "\xc1\xbf", "\xf5\x80\x80\x80",              // no first byte
         "\xc3", "\xe2\x82", "\xf0\x9f\x90", "\xe2\x41\x80",  // cut, or broken
@@ -144,7 +144,7 @@ class DumpTest : public testing::Test {
   std::vector<os::UniqueFd> held_;
 };
 
-TEST_F(DumpTest, WhatIsNoFileOfALegalSizeIsRefused) {
+TEST_F(DumpTest, AFileWithoutALegalSizeIsRefused) {
   Sample sample = test::sample_status();
   const auto code_of = [](const std::string& path) {
     const auto segment = load_segment(saved_file(path));

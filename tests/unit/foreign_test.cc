@@ -122,7 +122,7 @@ TEST_F(ForeignTest, TheVersionIsABetterReasonThanTheSize) {
   expect_refused(ErrorCode::kBadSegment, std::to_string(bytes));
 }
 
-TEST(Refusal, WhatHasNoHeaderToReadKeepsItsReason) {
+TEST(Refusal, AFileWithoutAReadableHeaderKeepsItsReason) {
   const Error reason{ErrorCode::kBadSegment, 0, "as it was"};
   int ends[2] = {-1, -1};
   ASSERT_EQ(::pipe(ends), 0);
@@ -203,7 +203,7 @@ class ExtentsTest : public test::ReceiverTest {
   const LinkLayout layout_{kContract};
 };
 
-TEST_F(ExtentsTest, WhatIsThereIsVerifiedOnceAndNeverLost) {
+TEST_F(ExtentsTest, AllocatedMemoryIsVerifiedOnceAndNeverLost) {
   EXPECT_EQ(look(), Extents::kVerified) << "nothing is announced";
   allocate(layout_.slabs[0], 4 * layout_.classes[0].slab_bytes);
   control().slabs_allocated[0].publish(4);

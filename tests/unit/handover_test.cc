@@ -106,7 +106,7 @@ TEST_F(Handover, EveryLivingStateIsTaken) {
 }
 
 // Its message is still in the lane, and would come twice.
-TEST_F(Handover, WhatWasHandledAndNeverCommittedIsBad) {
+TEST_F(Handover, AHandledEntryThatWasNeverCommittedIsBad) {
   for (const EntryState state : {EntryState::kLeased, EntryState::kDead}) {
     EXPECT_EQ(judge(state, kNormalCursor - 1, inline_message(1)), Inherit::kTake);
     EXPECT_EQ(judge(state, kNormalCursor, inline_message(1)), Inherit::kBad) << to_string(state);
@@ -444,7 +444,7 @@ TEST_F(WholeHandover, TheOrderOfArrivalSurvives) {
   EXPECT_EQ(inbox.take_best(), kNoEntry);
 }
 
-TEST_F(WholeHandover, WhatALostLinkCountedIsKeptAsRetired) {
+TEST_F(WholeHandover, TheCountsOfALostLinkAreKeptAsRetired) {
   open_row(new_.home.row(kNewRow), kInKey, kSenderPid, 6, 2);
   open_row(old_.home.row(0), {kInKey.incarnation, 9}, kSenderPid, 100, 0);  // faded meanwhile
   take_over();

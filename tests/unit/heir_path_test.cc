@@ -53,7 +53,7 @@ class HeirPathTest : public HeirTest {
   send::SendPath path_;
 };
 
-TEST_F(HeirPathTest, WhatIsSentNextIsExpectedBehindWhatWasSentLast) {
+TEST_F(HeirPathTest, TheNextSlotOfTheThreadIsBehindTheLastOne) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
   for (std::uint32_t i = 0; i < 2 * kContract.normal_slots; ++i) {
@@ -69,7 +69,7 @@ TEST_F(HeirPathTest, WhatIsSentNextIsExpectedBehindWhatWasSentLast) {
   }
 }
 
-TEST_F(HeirPathTest, WhatAFencedLifeFinishesWhileItsSuccessorLooksIsNotHeard) {
+TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
   const shm::SlabPool::Loan loan = say_in_slab();
@@ -100,7 +100,7 @@ TEST_F(HeirPathTest, WhatAFencedLifeFinishesWhileItsSuccessorLooksIsNotHeard) {
 }
 
 // Its sender stands still between its look at the directory and that at what the life says.
-TEST_F(HeirPathTest, WhatAFencedLifeSaysAfterItsSendersLookIsNotHeard) {
+TEST_F(HeirPathTest, ReceiptsOfAFencedLifeAfterTheLookOfTheSenderAreIgnored) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
   static_cast<void>(say_in_slab());
@@ -131,7 +131,7 @@ TEST_F(HeirPathTest, ALifeWhoseSuccessorBrokeOffIsHeardAgain) {
   EXPECT_EQ(own.not_taken(), 0U) << "whoever comes next reads it";
 }
 
-TEST_F(HeirPathTest, WhatTheLastLifeHasTakenIsHeardAfterItsEnd) {
+TEST_F(HeirPathTest, ReceiptsOfTheLastLifeCountAfterItsEnd) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
   say_knowingly(3);
@@ -142,7 +142,7 @@ TEST_F(HeirPathTest, WhatTheLastLifeHasTakenIsHeardAfterItsEnd) {
 }
 
 // Nobody had a process when the link was opened: whoever comes may have inherited.
-TEST_F(HeirPathTest, WhereNoLifeWasNamedAllAreHeirs) {
+TEST_F(HeirPathTest, EachLifeMayHaveInheritedIfNoneWasNamed) {
   path_.set_place(peer_->own, 0, 0);
   path_.set_place(peer_->own, 0, kReaderLife);
   EXPECT_EQ(peer_->own.first_life, 0U);

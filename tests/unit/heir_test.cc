@@ -46,7 +46,7 @@ TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
 }
 
 // The lane has gone round: at its beginning lies what was taken long ago.
-TEST_F(HeirTest, WhatIsUrgentOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
+TEST_F(HeirTest, AnUrgentMessageOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
   for (std::uint32_t i = 0; i <= kContract.urgent_slots; ++i) {
     peer_->say(Lane::kUrgent);
     receiver_->drain_all();
@@ -74,7 +74,7 @@ TEST_F(HeirTest, WhatIsUrgentOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
 
 // ---- A life that was fenced and still runs ------------------------------------------------------
 
-TEST_F(HeirTest, WhatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedForItsSender) {
+TEST_F(HeirTest, AMessageThatAFencedLifeFinishesBeforeItsEntryIsReadIsFinishedForTheSender) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
   const std::uint32_t held = receiver_->take();
@@ -99,7 +99,7 @@ TEST_F(HeirTest, TheFirstStampsOfAFencedLifeAreReadAsWell) {
   EXPECT_NE(next.back.view().bank(0).stamps_ready.observe(), 0U);
 }
 
-TEST_F(HeirTest, WhatAFencedLifeFinishesAndItsSuccessorHasAsWellIsNotFinished) {
+TEST_F(HeirTest, AMessageThatAFencedLifeFinishesButItsSuccessorHoldsIsNotFinished) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
   ASSERT_NE(receiver_->take(), shm::kNoEntry);
@@ -113,7 +113,7 @@ TEST_F(HeirTest, WhatAFencedLifeFinishesAndItsSuccessorHasAsWellIsNotFinished) {
   EXPECT_EQ(next.stamp(loan.slab), loan.generation);
 }
 
-TEST_F(HeirTest, WhatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore) {
+TEST_F(HeirTest, AMessageThatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore) {
   const shm::SlabPool::Loan loan = say_in_slab();
   Heir next = heir([&] {
     receiver_->drain_all();
@@ -126,7 +126,7 @@ TEST_F(HeirTest, WhatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore) {
   EXPECT_EQ(next.stamp(loan.slab), loan.generation);
 }
 
-TEST_F(HeirTest, WhatAFencedLifeTookAndItsSenderWroteOverCountsAsDone) {
+TEST_F(HeirTest, AMessageThatAFencedLifeTookAndTheSenderOverwroteCountsAsDone) {
   constexpr std::uint64_t kTaken = 3;  // by the fenced one, after the hand-over
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
@@ -184,7 +184,7 @@ TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
 }
 
 // The fenced life took all; what it said of that counts for its sender until our receipts do.
-TEST_F(HeirTest, WhatItsSenderWritesOverAfterItsTurnCountsAsDoneToo) {
+TEST_F(HeirTest, AMessageThatTheSenderOverwritesAfterItTurnedToTheSuccessorCountsAsDone) {
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
   peer_->own.view().control().watching.publish(kReaderLife + 1);
@@ -197,7 +197,7 @@ TEST_F(HeirTest, WhatItsSenderWritesOverAfterItsTurnCountsAsDoneToo) {
 }
 
 // It heard a fenced life for long, and turns to us before we look.
-TEST_F(HeirTest, WhatWasWrittenOverBeforeItsSenderTurnedCountsAsDone) {
+TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsDone) {
   constexpr std::uint32_t kTaken = 5 * kContract.normal_slots + 3;
   peer_->say();
   Heir next = heir();
@@ -261,7 +261,7 @@ TEST_F(HeirTest, ASenderHearsOfNoReceiptThatTheOldLifeGivesAfterItsEnd) {
   EXPECT_EQ(own.lanes[0].cursor(), 2U) << "the next life waits for what lies there";
 }
 
-TEST_F(HeirTest, WhatALiarSaidThatItTookIsKeptForItsHeir) {
+TEST_F(HeirTest, MessagesThatALiarClaimedToHaveTakenAreKeptForItsSuccessor) {
   send::OutLink& own = peer_->own;
   say_knowingly(kContract.normal_slots);
   tell(kContract.normal_slots);

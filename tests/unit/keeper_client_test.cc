@@ -95,7 +95,7 @@ class KeeperBehindTest : public testing::Test {
   KeeperClient client_;
 };
 
-TEST_F(KeeperBehindTest, WhatCouldNotBeSaidIsSaidInItsOrderAsSoonAsItCanBe) {
+TEST_F(KeeperBehindTest, MessagesToABusyKeeperAreSentInOrderAsSoonAsPossible) {
   client_.note("agent/2/10", "its parent is another one");
   client_.strip("agent/3/20", "taken over");
   client_.drop("agent/1/5");

@@ -150,7 +150,7 @@ TEST(KernelContract, DescriptorsUnderWay) {
        ::read(reader.get(), &byte, 1) == 0);
 }
 
-TEST(KernelContract, WhoTheOtherEndOfASocketIs) {
+TEST(KernelContract, TheKernelNamesTheProcessAtTheOtherEndOfASocket) {
   constexpr int kPeerPidfd = 77;  // SO_PEERPIDFD
   const TemporaryDirectory directory;
   auto listener = PacketSocket::listen(directory / "socket.new");

@@ -23,7 +23,7 @@ constexpr int kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_
 
 // ---- Sealed memory ------------------------------------------------------------------------------
 
-TEST(KernelContract, WhatSealsForbidToWhomeverHoldsTheDescriptor) {
+TEST(KernelContract, SealsBindEveryHolderOfTheDescriptor) {
   Memory memory;
   const UniqueFd early = reopen(memory.fd.get(), O_RDWR);
   fact("the mode of a memfd lets any holder open it again for writing", early.valid());
@@ -57,7 +57,7 @@ TEST(KernelContract, WhatSealsForbidToWhomeverHoldsTheDescriptor) {
   }
 }
 
-TEST(KernelContract, WhatSealsForbidThroughAMapping) {
+TEST(KernelContract, SealsBindEveryMapping) {
   Memory memory;
   ASSERT_EQ(::fcntl(memory.fd.get(), F_ADD_SEALS, kAllSeals), 0);
   std::byte* const shown = map_shared(memory.fd.get(), PROT_READ);

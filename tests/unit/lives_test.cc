@@ -33,7 +33,7 @@ struct Newcomer {
   test::BareHive& world_;
 };
 
-TEST(LivesTest, WhatTheKeeperHasNotGotWasNotProvided) {
+TEST(LivesTest, ALifeThatTheKeeperHasNotReceivedWasNotProvided) {
   test::DeafOutbox outbox;
   auto world = test::BareHive::make(outbox, shm::kMinMaxPayload);
   ASSERT_TRUE(world) << world.error().text;

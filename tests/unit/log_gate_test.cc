@@ -67,7 +67,7 @@ TEST_F(LogGateTest, OneAgentTakesNoLineFromAnother) {
   EXPECT_EQ(left_out("agent=5 of=event"), 98U);
 }
 
-TEST_F(LogGateTest, WhoMakesManyAgentsHasNoMoreLinesThanHisUser) {
+TEST_F(LogGateTest, ManyAgentsOfOneUserHaveNoMoreLinesThanTheUser) {
   std::uint64_t written = 0;
   for (Pid pid = 2; pid < 1000; ++pid) {
     written += flood({pid, 1000}, 3, kStart);
@@ -87,7 +87,7 @@ TEST_F(LogGateTest, TheEndOfALifeGivesNoLinesBack) {
   EXPECT_EQ(flood({5, 1000}, 10, kStart), 0U);
 }
 
-TEST_F(LogGateTest, WhatWasLeftOutIsSaidInTimeAndTakesNoLineFromAnybody) {
+TEST_F(LogGateTest, OmittedLinesAreReportedInTimeAndTakeNoLineFromAnybody) {
   EXPECT_EQ(flood({5, 1000}, 20, kStart), 2U);
   const std::int64_t next_ns = gate_.settle(log_, kStart);
   EXPECT_EQ(left_out(), 0U);
@@ -126,7 +126,7 @@ TEST_F(LogGateTest, InASteadyFloodALineIsWrittenNowAndThen) {
   EXPECT_EQ(written + counted + left_out(), caused) << "each is there, or counted";
 }
 
-TEST_F(LogGateTest, WhoCausesNothingIsForgottenInTime) {
+TEST_F(LogGateTest, AnAgentThatCausesNoLinesIsForgottenInTime) {
   EXPECT_EQ(flood({5, 1000}, 10, kStart), 2U);
   EXPECT_GT(gate_.size(), 0U);
   std::int64_t now_ns = kStart;
@@ -162,7 +162,7 @@ TEST_F(LogGateTest, TheAgentsOfAFewTakeNoPlaceFromOtherUsers) {
   EXPECT_EQ(flood({0, 1001}, 100, kStart), 10U) << "a newcomer has a bucket of his own";
 }
 
-TEST_F(LogGateTest, WhoIsForgottenMakesRoom) {
+TEST_F(LogGateTest, AForgottenAgentMakesRoom) {
   for (Pid pid = 1; pid <= LogGate::kMaxAgentKindsOfUser; ++pid) {
     (void)gate_.admits(log_, {pid, 1000}, "event", kStart, {{0.1, 2}, {1000, 100'000}});
   }

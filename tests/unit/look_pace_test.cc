@@ -18,7 +18,7 @@ TEST(LookPace, ALookWaitsForAsLongAsItWasPutOff) {
   EXPECT_FALSE(pace.may_wait(kForEver));
 }
 
-TEST(LookPace, WhatThisThreadHasSentIsLookedForAtOnce) {
+TEST(LookPace, AMessageThatThisThreadHasSentIsLookedForAtOnce) {
   LookPace pace;
   pace.put_off(kForEver);
   ++send::sends_of_thread;

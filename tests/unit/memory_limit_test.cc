@@ -105,7 +105,7 @@ TEST_F(MemoryLimitTest, TheFirstVersionHasOtherNames) {
   EXPECT_NE(refusal(5).find("memory cgroup /mem/job with a limit of 67108864"), std::string::npos);
 }
 
-TEST_F(MemoryLimitTest, WhatCannotBeReadIsNoLimit) {
+TEST_F(MemoryLimitTest, AnUnreadableLimitIsNoLimit) {
   version2("/a");
   write("/cg/a/memory.max", "nonsense");
   write("/proc/self/mountinfo", "\n- - -\n1 2 3 - cgroup2\n");

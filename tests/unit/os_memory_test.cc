@@ -153,14 +153,14 @@ TEST(CheckForeignTest, RefusesFilesOfOtherKinds) {
   EXPECT_TRUE(has_error(check_foreign(-1, kSize, 0), ErrorCode::kSystem));
 }
 
-TEST(CheckForeignTest, WhatCannotBeSealedIsRefused) {
+TEST(CheckForeignTest, AFileThatCannotBeSealedIsRefused) {
   const UniqueFd folder(::open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) GTEST_SKIP() << "there is no /dev/shm here";
   const auto refused = check_foreign(folder.get(), 4096, 0);
   EXPECT_TRUE(has_error(refused, ErrorCode::kBadSegment));
 }
 
-TEST(MemfdTest, WhatIsNoFileIsAnErrorOfTheKernel) {
+TEST(MemfdTest, ADescriptorOfNoFileIsAnErrorOfTheKernel) {
   std::byte byte{};
   EXPECT_TRUE(has_error(allocate(-1, {0, 4096}), ErrorCode::kSystem));
   EXPECT_TRUE(has_error(seal(-1), ErrorCode::kSystem));

@@ -170,7 +170,7 @@ TEST(PacketSocketTest, PacketsKeepTheirBoundariesAndTheirDescriptors) {
   EXPECT_FALSE(none->has_value());
 }
 
-TEST(PacketSocketTest, WhatElseTheKernelPutsBesideAPacketIsNoDescriptor) {
+TEST(PacketSocketTest, OtherControlDataBesideAPacketIsNoDescriptor) {
   auto sockets = PacketSocket::pair();
   ASSERT_TRUE(is_ok(sockets));
   auto& [left, right] = *sockets;
@@ -210,7 +210,7 @@ TEST(PacketSocketTest, DescriptorsArriveAfterTheirSenderWasKilled) {
   EXPECT_EQ(mapping->data()[0], std::byte{11});
 }
 
-TEST(PacketSocketTest, WhatThePeerSentBeforeClosingIsNotLost) {
+TEST(PacketSocketTest, APacketThatThePeerSentBeforeClosingIsNotLost) {
   auto sockets = PacketSocket::pair();
   ASSERT_TRUE(is_ok(sockets));
   auto& [left, right] = *sockets;
@@ -228,7 +228,7 @@ TEST(PacketSocketTest, WhatThePeerSentBeforeClosingIsNotLost) {
   EXPECT_TRUE(has_error(left.try_receive(kMaxPacket), ErrorCode::kClosed));
 }
 
-TEST(PacketSocketTest, WhoRefusesMoreStillGetsWhatHasArrived) {
+TEST(PacketSocketTest, ASocketThatRefusesMoreStillReturnsArrivedPackets) {
   auto sockets = PacketSocket::pair();
   ASSERT_TRUE(is_ok(sockets));
   auto& [left, right] = *sockets;

@@ -65,7 +65,7 @@ TEST_F(ProgramCheck, OneOfOurOwnIsGoodAndOneThatIsNotThereIsNone) {
   expect_good(program_);  // our own group
 }
 
-TEST_F(ProgramCheck, WhatOthersMayWriteIsRefusedWhereverTheyMay) {
+TEST_F(ProgramCheck, AProgramThatOthersMayWriteIsRefusedAtEveryStepOfItsPath) {
   expect_refused(inner_, inner_ + " is not a regular file");
   for (const std::string& path : {program_, inner_, folder_}) {
     ASSERT_EQ(::chmod(path.c_str(), 0777), 0);
@@ -80,7 +80,7 @@ TEST_F(ProgramCheck, WhatOthersMayWriteIsRefusedWhereverTheyMay) {
   expect_refused(program_, program_ + " cannot be executed");
 }
 
-TEST_F(ProgramCheck, WhatBelongsToAnotherUserOrGroupIsRefused) {
+TEST_F(ProgramCheck, AProgramOfAnotherUserOrGroupIsRefused) {
   if (::geteuid() != 0) GTEST_SKIP() << "files of others can be made by root alone";
   for (const std::string& path : {program_, inner_, folder_}) {
     ASSERT_EQ(::chown(path.c_str(), kOther, ::getegid()), 0);
@@ -94,7 +94,7 @@ TEST_F(ProgramCheck, WhatBelongsToAnotherUserOrGroupIsRefused) {
 }
 
 // Many systems give all users one primary group.
-TEST_F(ProgramCheck, WhatAGroupOfOursMayWriteIsRefusedIfTheGroupHasOthers) {
+TEST_F(ProgramCheck, AProgramThatOurGroupMayWriteIsRefusedIfTheGroupHasOtherMembers) {
   if (::geteuid() != 0) GTEST_SKIP() << "other groups can be played by root alone";
   constexpr gid_t kShared = 65500;
   ASSERT_EQ(::setegid(kShared), 0);

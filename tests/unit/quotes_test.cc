@@ -11,7 +11,7 @@
 namespace beeline::control {
 namespace {
 
-TEST(Quotes, WhatATerminalObeysOrAnEditorHidesIsEscaped) {
+TEST(Quotes, CharactersThatATerminalObeysOrAnEditorHidesAreEscaped) {
   EXPECT_EQ(in_quotes("a \"b\" \\ \n\x1b\x7f"), R"("a \"b\" \\ \x0a\x1b\x7f")");
   EXPECT_EQ(in_quotes("\u009b31m\u0085"), R"("\u{9b}31m\u{85}")") << "control characters of C1";
   EXPECT_EQ(in_quotes("a\u202eb\u2066c\u200dd\ufeff"), R"("a\u{202e}b\u{2066}c\u{200d}d\u{feff}")");

@@ -29,7 +29,7 @@ TEST(Rates, AllLinksOfANameShareOneBucketThatOutlivesThem) {
   EXPECT_EQ(rates.of("b", kNow)->available(kNow), 3U) << "another name has its own";
 }
 
-TEST(Rates, OfThoseThatNobodyUsesTheFullestAreForgottenFirst) {
+TEST(Rates, TheFullestUnusedBucketsAreForgottenFirst) {
   Rates rates(limit::TokenBucket(0.001, 3));
   ASSERT_TRUE(rates.of("empty", kNow)->take(kNow, 3));
   const auto used = rates.of("used", kNow);

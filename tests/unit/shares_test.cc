@@ -38,7 +38,7 @@ TEST_F(SharesTest, EachNewcomerGetsHalfOfWhatTheOthersHaveLeft) {
   EXPECT_EQ(take_all(kOwner), 13U);
 }
 
-TEST_F(SharesTest, WhatAUserGivesBackIsSharedAnew) {
+TEST_F(SharesTest, ResourcesThatAUserGivesBackAreSharedAnew) {
   EXPECT_EQ(take_all(1), 50U);
   EXPECT_EQ(take_all(2), 25U);
   shares_.give_back(1, kPlaces, 50);

@@ -102,7 +102,7 @@ TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
 }
 
 // Who reads one runs ahead into the one behind it, which is not to be the one that is written next.
-TEST_F(SlabPoolTest, OfFiveAndMoreWhatIsTakenNextDoesNotLieBehindWhatWasTaken) {
+TEST_F(SlabPoolTest, TheNextOfFiveOrMoreSlabsIsNotTheNeighbourOfTheLastOne) {
   for (std::uint32_t count = 5; count <= pool_layout_.classes[0].count; ++count) {
     pool_.set_allocated(0, count);
     std::uint32_t last = pool_.take(0).slab;
@@ -381,7 +381,7 @@ TEST_F(SlabPoolTest, ASlabThatIsTakenBackComesBackOnceItsMessageIsTaken) {
   EXPECT_EQ(pool_.out(), 0U) << "it was given to another message since";
 }
 
-TEST(WithdrawStamp, WhatSaysThatAMessageIsFinishedWhichHasJustComeGoes) {
+TEST(WithdrawStamp, AStampThatCallsANewMessageFinishedIsWithdrawn) {
   struct Case {
     std::uint64_t before, generation, after;
   };

@@ -355,7 +355,7 @@ TEST(LaneWriter, AReceiptThatMovesBackIsNotBelieved) {
   EXPECT_FALSE(writer.lied_to());
 }
 
-TEST(LaneWriter, WhatAnotherBankDoesNotCallTakenIsKeptForIt) {
+TEST(LaneWriter, SlotsThatAnotherBankDoesNotCallTakenAreKeptForIt) {
   constexpr std::uint32_t kCapacity = 8;
   LaneWriter writer;
   for (std::uint32_t i = 0; i < kCapacity; ++i) writer.advance();
@@ -458,7 +458,7 @@ TEST(Lane, MessagesBehindAGapAreNotPublished) {
   EXPECT_EQ(published_from(memory.view, Lane::kUrgent, 0), 1U);
 }
 
-TEST(Lane, WhatWasWrittenOverIsPassedByTheSlotsAlone) {
+TEST(Lane, OverwrittenMessagesAreSkippedByTheSlotsAlone) {
   test::LinkMemory memory;
   const auto publish = [&](std::uint64_t at) {
     publish_slot(memory.link.slot(Lane::kNormal, at), at, make_header(at + 1), 0, kNoPayload);

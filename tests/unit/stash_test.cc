@@ -38,7 +38,7 @@ TEST(Stash, KeepsTheOrderOfArrival) {
   EXPECT_EQ(stash.find_if([](const Stash::Item& item) { return item.from == 6; }), shm::kNoEntry);
 }
 
-TEST(Stash, OfOneSenderAcknowledgementsGoFirstThenWhatNobodyAskedForThenTheOldest) {
+TEST(Stash, AcknowledgementsOfASenderGoFirstThenUnaskedAnswersThenTheOldest) {
   Stash stash;
   stash.add({1, 5, 1, Kind::kAsked, false});
   stash.add({2, 5, 2, Kind::kUnasked, false});
@@ -49,7 +49,7 @@ TEST(Stash, OfOneSenderAcknowledgementsGoFirstThenWhatNobodyAskedForThenTheOldes
   EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{3, 6, 2, 5, 1, 4}));
 }
 
-TEST(Stash, WhoeverHasTheMostInItLosesOfIt) {
+TEST(Stash, TheSenderWithTheMostItemsLosesSome) {
   Stash stash;
   stash.add({1, 5, 1, Kind::kAck, false});
   for (const std::uint32_t at : {2U, 3U, 4U}) stash.add({at, 6, at, Kind::kAsked, false});
@@ -74,7 +74,7 @@ TEST(Stash, ASenderThatHasNothingLeftMayComeBack) {
   EXPECT_EQ(order_of_going(stash), (std::vector<std::uint32_t>{1}));
 }
 
-TEST(Stash, WhatIsRemovedCountsNoMore) {
+TEST(Stash, ARemovedItemCountsNoMore) {
   Stash stash;
   for (const std::uint32_t at : {1U, 2U, 3U, 4U}) stash.add({at, 5, at, Kind::kAsked, false});
   for (const std::uint32_t at : {10U, 11U}) stash.add({at, 6, at, Kind::kAsked, false});

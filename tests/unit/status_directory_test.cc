@@ -57,7 +57,7 @@ TEST(Status, HK_102_AnActivityThatNobodyKnowsReadsAsIdle) {
   EXPECT_EQ(offsetof(StatusPage, activity) / kLinePair, offsetof(StatusPage, queued) / kLinePair);
 }
 
-TEST(Status, WhatChangesOftenDoesNotLieBesideTheWordThatSendersRead) {
+TEST(Status, FieldsThatChangeOftenDoNotLieBesideTheWordThatSendersRead) {
   EXPECT_GE(offsetof(StatusPage, queued) - offsetof(StatusPage, sleep), kLinePair);
   EXPECT_EQ(offsetof(StatusPage, sleep) % kLinePair, 0U);
   EXPECT_GE(offsetof(StatusPage, sleep) - offsetof(SegmentHeader, ready), kLinePair);

@@ -273,7 +273,7 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
 }
 
 // Its predecessor was told that it may forget the link, and may have done so.
-TEST_F(SuccessorTest, OfALinkThatMayBeForgottenTheRowSaysWhetherItWas) {
+TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   peer_->say();
   receiver_->drain_all();
   const send::OutLink fresh = test::make_link(kReaderPid, kPeerPid, {kReaderLife + 1, 1});
@@ -332,7 +332,7 @@ TEST_F(SuccessorTest, EntriesThatLeadNowhereAreLeftBehind) {
   EXPECT_EQ(next_id(), 0U);
 }
 
-TEST_F(SuccessorTest, WhatItsSenderHasTakenBackMeanwhileIsADeadLetterAndIsSaidSo) {
+TEST_F(SuccessorTest, AMessageThatItsSenderTookBackMeanwhileIsADeadLetterAndTheSenderIsTold) {
   shm::MessageHeader header = peer_->sound();
   header.flags = shm::kFlagRequiresAck;
   const std::uint64_t id = peer_->publish(header);

@@ -70,7 +70,7 @@ class TakeoverTest : public testing::Test {
 
 // ---- What an honest agent leaves ----------------------------------------------------------------
 
-TEST_F(TakeoverTest, WhatWasNotFinishedAndWhatWasNotTakenBecomesLetters) {
+TEST_F(TakeoverTest, UnfinishedAndUntakenMessagesBecomeLetters) {
   const std::uint64_t done = DeadAgent::say(*sender_, "done");
   const std::uint64_t leased = DeadAgent::say(*sender_, "leased");
   const std::uint64_t rejected = DeadAgent::say(*sender_, "rejected");
@@ -96,7 +96,7 @@ TEST_F(TakeoverTest, WhatWasNotFinishedAndWhatWasNotTakenBecomesLetters) {
   EXPECT_EQ(agent_->letter(leased)->to_name, "victim");
 }
 
-TEST_F(TakeoverTest, OfSlabsThoseWithoutAStampBecomeLetters) {
+TEST_F(TakeoverTest, SlabsWithoutAStampBecomeLetters) {
   const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
   const std::uint64_t left = DeadAgent::say_large(*sender_, 500, 'l');
   receive::Receiver& inbox = agent_->inbox();
@@ -108,7 +108,7 @@ TEST_F(TakeoverTest, OfSlabsThoseWithoutAStampBecomeLetters) {
 }
 
 // Killed between the stamp and the entry that becomes free.
-TEST_F(TakeoverTest, WhatWasStampedIsNoLetterAlthoughItsEntryStands) {
+TEST_F(TakeoverTest, AStampedMessageIsNoLetterAlthoughItsEntryStands) {
   const std::uint64_t id = DeadAgent::say_large(*sender_, 500, 'f');
   agent_->inbox().drain_all();
   stamp_first_slab();
@@ -195,7 +195,7 @@ TEST_F(TakeoverTest, ALargeTableIsReadInSteps) {
   EXPECT_EQ(agent_->letters().size(), kCount);
 }
 
-TEST_F(TakeoverTest, WhatCannotBeKeptIsALetterAllTheSame) {
+TEST_F(TakeoverTest, ALetterThatTheKeeperCannotKeepIsALetterAllTheSame) {
   DeadAgent::say(*sender_, "message");
   agent_->die();
   agent_->world().lose_keeper();
@@ -251,7 +251,7 @@ TEST_F(TakeoverTest, AnAgentThatIsNotThereOrWasNeverReadyLeavesItsLanes) {
 }
 
 // A file that nobody may read stands for a machine that lacks what it takes for good.
-TEST_F(TakeoverTest, WhoseLettersCouldNotAllBeReadIsSaidOnce) {
+TEST_F(TakeoverTest, AnAgentWithUnreadableLettersIsReportedOnce) {
   const os::UniqueFd log(::memfd_create("log", MFD_CLOEXEC));
   agent_->world().log_into(log.get());
   const auto unreadable = [] {
@@ -281,7 +281,7 @@ TEST_F(TakeoverTest, WithoutALifeTheLanesAreLeft) {
   EXPECT_EQ(agent_->letters().size(), 1U);
 }
 
-TEST_F(TakeoverTest, OfAHomeWithoutALegalCapacityNothingIsRead) {
+TEST_F(TakeoverTest, NothingIsReadFromAHomeWithoutALegalCapacity) {
   DeadAgent::say(*sender_, "taken");
   agent_->inbox().drain_all();
   const std::uint64_t id = DeadAgent::say(*sender_, "in the lane");

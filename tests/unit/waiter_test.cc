@@ -38,7 +38,7 @@ class WaiterTest : public testing::Test {
   Waiter waiter_{page_, bells_, kNoSpin};
 };
 
-TEST_F(WaiterTest, WhatIsThereIsFoundWithoutSayingThatItSleeps) {
+TEST_F(WaiterTest, AWaitingMessageIsFoundWithoutAnnouncingASleep) {
   EXPECT_TRUE(waiter_.wait(
       kNever, [] { return true; },
       [] {
@@ -49,7 +49,7 @@ TEST_F(WaiterTest, WhatIsThereIsFoundWithoutSayingThatItSleeps) {
   EXPECT_EQ(page_.sleeps.relaxed_load(), 0U);
 }
 
-TEST_F(WaiterTest, WhatCameBeforeItSaidThatItSleepsIsFoundWithoutSleeping) {
+TEST_F(WaiterTest, AMessageBeforeTheAnnouncementOfASleepIsFoundWithoutSleeping) {
   EXPECT_TRUE(waiter_.wait(
       kNever, [] { return false; },
       [&] {
@@ -172,7 +172,7 @@ TEST_F(WaiterTest, ASleepOnTheFutexIsNotRungAgain) {
 
 // ---- Peers of other users -----------------------------------------------------------------------
 
-TEST_F(WaiterTest, WhoHasAPeerOfAnotherUserNeverSaysThatItSleepsOnItsFutex) {
+TEST_F(WaiterTest, AWaiterWithAPeerOfAnotherUserNeverAnnouncesAFutexSleep) {
   const os::UniqueFd peer = add_foreign(1);
   os::signal_event(peer.get());
   int looks = 0;
@@ -186,7 +186,7 @@ TEST_F(WaiterTest, WhoHasAPeerOfAnotherUserNeverSaysThatItSleepsOnItsFutex) {
   EXPECT_EQ(page_.sleeps.relaxed_load(), 1U);
 }
 
-TEST_F(WaiterTest, WhoMeetsAPeerOfAnotherUserInItsLastLookDoesNotBlockOnItsFutex) {
+TEST_F(WaiterTest, AWaiterThatMeetsAPeerOfAnotherUserInItsLastLookDoesNotBlockOnItsFutex) {
   os::UniqueFd peer;
   int looks = 0;
   EXPECT_TRUE(waiter_.wait(
@@ -223,7 +223,7 @@ TEST_F(WaiterTest, EachBellWakesAndTheRingsOfOneAreSafeFromTheOthers) {
   }
 }
 
-TEST_F(WaiterTest, WhoIsAddedLaterIsHeardByWhoWaitsOutside) {
+TEST_F(WaiterTest, APeerThatIsAddedLaterIsHeardByAWaitOutside) {
   const int fd = bells_.joint();
   EXPECT_FALSE(can_be_read(fd));
   waiter_.signal_self();
@@ -237,7 +237,7 @@ TEST_F(WaiterTest, WhoIsAddedLaterIsHeardByWhoWaitsOutside) {
   EXPECT_FALSE(can_be_read(fd));
 }
 
-TEST_F(WaiterTest, WhoIsForgottenIsHeardNoMore) {
+TEST_F(WaiterTest, AForgottenPeerIsHeardNoMore) {
   const os::UniqueFd gone = add_foreign(1);
   const os::UniqueFd stays = add_foreign(2);
   bells_.forget(1);

@@ -42,7 +42,7 @@ TEST_F(WholeLookTest, BehindMoreThanTheTableHasRoomForTheHighestComesAsSoonAsThe
 }
 
 // Each link that waits for room gets one place in turn.
-TEST_F(WholeLookTest, WhereSeveralLinksWaitForRoomTheHighestWaitsForItsTurns) {
+TEST_F(WholeLookTest, TheHighestMessageWaitsForItsTurnsIfSeveralLinksWaitForRoom) {
   constexpr std::uint32_t kLinks = 5;
   constexpr std::uint32_t kBefore = 20;
   std::uint64_t id = 0;

@@ -278,7 +278,7 @@ TEST(Wire, EveryErrorCodeHasItsWord) {
   EXPECT_EQ(error_code_from("nonsense"), ErrorCode::kProtocol);
 }
 
-TEST(Names, OfAgentsArePrintableUtf8WithoutSlash) {
+TEST(Names, NamesOfAgentsArePrintableUtf8WithoutSlash) {
   for (const char* good :
        {"a", "worker 1", "queue", "my queue:q", "J\xc3\xb6rg", "\xf0\x9f\x90\x9d"}) {
     EXPECT_TRUE(check_agent_name(good).has_value()) << good;
@@ -303,7 +303,7 @@ TEST(Names, OfAgentsArePrintableUtf8WithoutSlash) {
   EXPECT_FALSE(check_agent_name(std::string(65, 'x')).has_value());
 }
 
-TEST(Names, OfQueuesAreNoTargets_HK037_HK040) {
+TEST(Names, NamesOfQueuesAreNoTargets_HK037_HK040) {
   for (const char* good : {"", "0", "7", "queue", "queen@vps1"}) {
     EXPECT_TRUE(check_target(good).has_value()) << good;
   }
@@ -314,7 +314,7 @@ TEST(Names, OfQueuesAreNoTargets_HK037_HK040) {
   }
 }
 
-TEST(Names, OfHivesNameADirectory) {
+TEST(Names, NamesOfHivesNameADirectory) {
   EXPECT_TRUE(check_hive_name("My.hive_1-2").has_value());
   for (const char* bad : {"", ".", "..", ".x", "a/b", "a b", "\xc3\xb6"}) {
     EXPECT_FALSE(check_hive_name(bad).has_value()) << bad;
