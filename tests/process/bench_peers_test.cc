@@ -1,6 +1,6 @@
-// beeline-bench peers: what its rows hold, who is named as skipped, and that nothing is left
-// behind. No figure is asserted. BEELINE_SOAK=1 asks for every neighbour: without one of them a
-// test is skipped.
+// beeline-bench peers: the fields of its rows, the neighbours that it names as skipped, and that it
+// leaves nothing behind. No figure is asserted. With BEELINE_SOAK=1 a missing neighbour skips the
+// test.
 
 #include <signal.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ class BenchPeers : public CliTest {
   }
 };
 
-/// What every measured row says, and what only those of its kind say.
+/// The fields of every measured row, and those of its kind alone.
 void expect_fields(const json& row) {
   SCOPED_TRACE(row.dump());
   const bool is_round_trip = row.at("kind") == "latency" || row.at("kind") == "wake";
@@ -75,7 +75,7 @@ void expect_fields(const json& row) {
   EXPECT_EQ(row.at("limit_by"), row.at("mode") == "sleep" ? "futex" : "cache line");
   EXPECT_GT(row.at("beeline_limit_rtt_ns"), 0);
   EXPECT_GT(row.at(is_round_trip ? "beeline_rtt_ns" : "beeline_messages_per_s"), 0);
-  // Null where the machine was another one, see ratio_test.
+  // Null if the machine changed in between, see ratio_test.
   EXPECT_TRUE(row.at("ratio_to_beeline").is_null() || row.at("ratio_to_beeline") > 0);
   EXPECT_EQ(row.contains("better"), row.at("ratio_to_beeline").is_number());
   if (row.at("peer") == "beeline") {
@@ -111,7 +111,7 @@ TEST_F(BenchPeers, measure_each_peer_in_each_test_or_name_it_as_skipped) {
         row.at("kind").get<std::string>() + ' ' + row.at("mode").get<std::string>();
     EXPECT_TRUE(measured[peer].insert(what).second) << peer << " has two rows of " << what;
   }
-  // On one CPU nobody polls.
+  // With one CPU there is no polling.
   const bool can_poll = measured["beeline"].count("latency spin") == 1;
   const Names sleeping = {"wake sleep", "throughput sleep", "fanin sleep"};
   const Names polling = {"latency spin", "throughput spin", "fanin spin", "fill spin"};
@@ -146,7 +146,7 @@ TEST_F(BenchPeers, measures_beeline_beside_those_that_are_named) {
 }
 
 TEST_F(BenchPeers, names_the_limit_that_a_peer_cannot_pass) {
-  // Larger than the system lets anybody have, root included.
+  // Larger than the system allows, even for root.
   const auto rows = rows_of({"--only", "posix-queue", "--test", "wake", "--size", "32M"});
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_TRUE(rows[0].contains("rtt_ns")) << rows[0];
@@ -157,7 +157,7 @@ TEST_F(BenchPeers, names_the_limit_that_a_peer_cannot_pass) {
 
 TEST_F(BenchPeers, leave_no_server_and_no_file_when_they_are_killed) {
   Program bench({"beeline-bench", "peers", "--json", "--seconds", "1", "--size", "64"});
-  // Hive and servers are there; a second for each further row is still to come.
+  // The hive and the servers run; each further row still takes a second.
   bench.wait_for("rtt_ns");
   EXPECT_FALSE(std::filesystem::is_empty(folder_));
   bench.signal(SIGKILL);

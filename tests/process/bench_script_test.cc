@@ -1,5 +1,5 @@
-// scripts/bench, each of its measurements once and briefly: all can be made, and there is something
-// to say of each target. No figure is judged.
+// scripts/bench runs each of its measurements once and briefly, and has a line for each target. No
+// figure is judged.
 
 #include <fstream>
 #include <sstream>
@@ -12,7 +12,7 @@ namespace {
 
 class BenchScript : public CliTest {
  protected:
-  /// The lines of a file of the run that hold `what`.
+  /// The lines of a file of the run that contain a text.
   [[nodiscard]] std::vector<std::string> lines_with(const std::string& file,
                                                     const std::string& what) const {
     std::ifstream in(folder_ + "/bench-results/" + file);
@@ -30,7 +30,7 @@ TEST_F(BenchScript, measures_what_each_target_asks_for) {
   const std::string script = std::string(::getenv("BEELINE_SOURCE")) + "/scripts/bench";
   const Outcome outcome = Program({script, folder_, "--brief"}).wait(std::chrono::seconds(750));
   EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
-  // It ends with the targets and who is better.
+  // The run ends with the targets and the comparison.
   std::ostringstream text;
   text << std::ifstream(folder_ + "/bench-results/targets.md").rdbuf();
   EXPECT_TRUE(contains(outcome.out, text.str() + "measured in ")) << outcome.out;

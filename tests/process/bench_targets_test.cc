@@ -1,5 +1,5 @@
-// beeline-bench report: each target is read from fields that the measurements really write. No
-// figure is judged.
+// beeline-bench report reads each target from fields that the measurements really write. No figure
+// is judged.
 
 #include <fstream>
 #include <sstream>
@@ -10,9 +10,8 @@
 namespace beeline::test {
 namespace {
 
-/// The row as if it had been measured on as large a scale as the targets ask for, beside the
-/// neighbour that they name, and on a machine whose limit never moves. Fields that are not there do
-/// not come by that.
+/// The row as if it had been measured at the scale that the targets ask for, beside the neighbour
+/// that they name, and on a machine with a constant limit. Missing fields stay missing.
 json at_full_scale(json row) {
   const auto set = [&row](const char* pointer, const json& value) {
     const json::json_pointer place(pointer);

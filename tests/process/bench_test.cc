@@ -1,5 +1,5 @@
-// beeline-bench: each test runs, and its rows hold what a reader, or a program, counts on. No
-// figure is judged. BEELINE_SOAK=1 asks for pictures too: a machine without gnuplot skips a test.
+// beeline-bench: each test runs, and its rows hold the fields that readers and programs rely on. No
+// figure is judged. With BEELINE_SOAK=1 a machine without gnuplot skips a test.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 using Pointers = std::vector<const char*>;
 
-// What every figure is worth nothing without.
+// Every figure needs these conditions beside it.
 const Pointers kConditions{"/test",           "/mode",   "/limit_rtt_ns/p50", "/limit_before_ns",
                            "/limit_after_ns", "/stable", "/attempts",         "/cpus"};
 
@@ -60,7 +60,7 @@ class BenchTest : public testing::Test {
     }
     return found;
   }
-  // The only row.
+  // The only row of a run.
   [[nodiscard]] static json row(std::vector<std::string> words) {
     const auto found = rows(std::move(words));
     EXPECT_EQ(found.size(), 1U);
@@ -81,7 +81,7 @@ class BenchTest : public testing::Test {
     }
   }
 
-  // The spread of a stream. In its slowest window nothing may have come.
+  // The spread of a stream. The slowest window may be empty.
   static void expect_windows(const json& row) {
     expect_all(row, {"/window_messages_per_s/min"});
     expect_positive(row, {"/window_messages_per_s/max"});
@@ -275,9 +275,8 @@ TEST_F(BenchTest, HowManyLivesAnAgentHadDoesNotShowInTheHive) {
     expect_positive(found, {"/lives_kib_grown", "/lives_fds_grown"});
     return std::pair(found.value("lives_kib_grown", 0), found.value("lives_fds_grown", 0));
   };
-  // What is left is one agent, which may come again, and its two links; of the last lives a link
-  // may be just about to go. A page or a descriptor for each of 180 lives more would be ten times
-  // this.
+  // One agent is left, which may come again, and its two links; a link of the last lives may be
+  // about to go. One page or descriptor for each of the 180 further lives would be ten times this.
   const auto [few_kib, few_fds] = grown("20");
   const auto [many_kib, many_fds] = grown("200");
   EXPECT_LT(many_kib - few_kib, 72);
@@ -335,7 +334,7 @@ TEST_F(BenchTest, ReportDrawsManyLinesWithoutAComplaint) {
            << "\n";
     }
   }
-  // One that has a single point is no line.
+  // A line needs more than one point.
   rows << R"({"test":"latency","size":64,"how":"alone","rtt_ns":{"p50":100}})"
        << "\n";
   rows.close();
@@ -355,7 +354,7 @@ TEST_F(BenchTest, ReportDrawsManyLinesWithoutAComplaint) {
 TEST_F(BenchTest, ReportSaysWhichPictureItCouldNotDraw) {
   std::ofstream rows(in_folder("a.jsonl"));
   for (const int size : {16, 64}) {
-    // Nothing but zeros has no range.
+    // A row of zeros has no range.
     rows << fmt::format(R"({{"test":"latency","size":{},"rtt_ns":{{"p50":0}}}})", size) << "\n";
   }
   rows.close();

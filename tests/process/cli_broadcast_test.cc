@@ -7,7 +7,7 @@ namespace {
 
 class CliBroadcast : public CliTest {
  protected:
-  // king - lead - {worker, task}, king - other; all of them away.
+  // king - lead - {worker, task}, king - other; none of them has a process.
   static void make_tree() {
     make_away("lead", {"--role", "lead"});
     make_away("worker", {"--parent", "lead", "--role", "worker"});

@@ -1,4 +1,4 @@
-// beeline reply --command: one command for a message at a time, and none that outlives its reply.
+// beeline reply --command: one command at a time for each message, and none outlives its reply.
 
 #include <fcntl.h>
 #include <pty.h>
@@ -43,7 +43,7 @@ class CliCommand : public CliTest {
     const auto all = processes_with("TMPDIR", folder_);
     return std::find(all.begin(), all.end(), pid) != all.end();
   }
-  /// Processes of which a word of the command line begins so.
+  /// Processes with a word on their command line that begins with `beginning`.
   [[nodiscard]] std::vector<pid_t> with_word(const std::string& beginning) const {
     std::vector<pid_t> found;
     for (const pid_t pid : processes_with("TMPDIR", folder_)) {
@@ -99,7 +99,7 @@ TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
     Outcome next;
     do {
       next = Program(reply(command, {"--count", "1", "--timeout", "60s"})).wait();
-    } while (next.code == 3);  // the death is not known yet
+    } while (next.code == 3);  // the coordinator does not know of the death yet
     EXPECT_EQ(next.code, 0) << next.err;
     EXPECT_FALSE(exists("twice")) << command;
     for (const char* name : {"/runs", "/again", "/twice"}) std::filesystem::remove(folder_ + name);
@@ -109,7 +109,7 @@ TEST_F(CliCommand, AfterAKillOfReplyTheNextBeginsWhenNothingOfItRuns) {
 TEST_F(CliCommand, TheNextWaitsForAGuardAndSaysSo) {
   make_away("worker");
   (void)good({"send", "worker", "x"});
-  // The test holds the socket that a guard holds while something of its command runs.
+  // The test holds the socket that a guard holds while any process of its command runs.
   struct stat hive {};
   ASSERT_EQ(::stat(directory_.c_str(), &hive), 0);
   const auto pid = good_json({"info", "worker"}).at("pid").get<int>();
@@ -156,7 +156,7 @@ TEST_F(CliCommand, OneThatHasEndedByItselfIsAnsweredThoughReplyIsStoppedMeanwhil
   wait_for_file("pid");
   service.signal(SIGSTOP);
   for (const pid_t pid : pids_in("pid")) {
-    while (::kill(pid, 0) == 0) ::usleep(2000);  // the guard has reaped it
+    while (::kill(pid, 0) == 0) ::usleep(2000);  // until the guard has reaped it
   }
   service.signal(SIGTERM);
   service.signal(SIGCONT);

@@ -1,4 +1,4 @@
-// The completion of command lines: what the scripts ask, and bash itself with its script.
+// The completion of command lines: the questions of the scripts, and bash itself with its script.
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 class CliCompletion : public CliTest {
  protected:
-  /// The words that may stand in the place of the last one.
+  /// The candidates for the last of these words.
   static Words complete(Words words) {
     words.insert(words.begin(), {"complete", "--"});
     std::istringstream lines(good(std::move(words)));
@@ -84,7 +84,7 @@ TEST_F(CliCompletion, BashCompletesWithItsScript) {
   EXPECT_EQ(in_bash("beeline send worker-1 x --ttl"), registered + "--ttl\n");
 }
 
-// zsh without its completion system: the script's own part of it.
+// zsh without its completion system: only the script's own part.
 TEST_F(CliCompletion, ZshAndFishCompleteWithTheirScripts) {
   make_away("worker-1");
   make_away("a:b");

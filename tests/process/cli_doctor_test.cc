@@ -1,4 +1,4 @@
-// beeline doctor, and what happens on a kernel that lacks something.
+// beeline doctor, and its findings on a kernel that lacks something.
 
 #include <grp.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ namespace {
 
 class CliDoctor : public CliTest {
  protected:
-  // As the same program on a kernel that lacks a system call, or does not keep its word.
+  // Runs the program on a kernel that lacks a system call or does not keep its promise.
   static Outcome without(const std::string& call, std::vector<std::string> words) {
     const char* const bin = std::getenv("BEELINE_BIN");
     const std::string programs = bin != nullptr ? bin : ".";
@@ -31,7 +31,7 @@ class CliDoctor : public CliTest {
     words.insert(words.begin(), {programs + "/tests/without-syscall", call});
     return run(std::move(words));
   }
-  // A hive that admits a group, and whose keeper and coordinator are killed.
+  // Starts a hive that admits a group, and kills its keeper and its coordinator.
   void up_and_kill(gid_t group) {
     (void)good({"up", "--group", std::to_string(group)});
     struct stat found {};
@@ -43,7 +43,7 @@ class CliDoctor : public CliTest {
       const auto pidfd = os::open_pidfd(status.at(process).get<pid_t>());
       ASSERT_TRUE(pidfd) << pidfd.error().text;
       ASSERT_TRUE(os::send_signal(pidfd->get(), SIGKILL));
-      // Until then its socket takes connections.
+      // Until it has ended, its socket takes connections.
       ASSERT_TRUE(os::wait_readable(pidfd->get(), std::chrono::seconds(20)));
     }
   }
@@ -75,7 +75,7 @@ TEST_F(CliDoctor, ThisMachineCanHoldAHiveAndNothingOfTheTrialIsLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// As a start fails there, with its reason.
+// A start fails there for the same reason.
 TEST_F(CliDoctor, ADirectoryThatCannotBeMadeFails) {
   std::ofstream(folder_ + "/file") << "";
   ASSERT_EQ(::setenv("BEELINE_DIR", (folder_ + "/file/hive").c_str(), 1), 0);
@@ -112,7 +112,7 @@ TEST_F(CliDoctor, AHiveStartsWithoutInotifyAndDoctorWarnsOfIt) {
   }
 }
 
-// Without this, that is missing, and nothing else.
+// A missing call, and all the facts that are missing without it.
 struct Lack {
   std::string call;
   std::vector<std::string> facts;  // the first is the one that a start names
@@ -163,11 +163,11 @@ TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {
   }
 }
 
-// close_range() is younger than the kernels that a hive runs on.
+// close_range() is younger than the oldest kernel that a hive runs on.
 TEST_F(CliDoctor, AHiveHoldsNothingOfWhoeverStartedItAlsoWhereTheKernelClosesNoRanges) {
   for (const bool is_old : {false, true}) {
     std::array<int, 2> ends{};
-    ASSERT_EQ(::pipe(ends.data()), 0);  // inherited by all whom we start
+    ASSERT_EQ(::pipe(ends.data()), 0);  // every program that we start inherits it
     os::UniqueFd ours(ends[0]);
     os::UniqueFd theirs(ends[1]);
     const std::vector<std::string> words{"beeline", "up"};
@@ -222,7 +222,7 @@ TEST_F(CliDoctor, AHiveWithoutAGroupClosesWhatAKilledOneWithAGroupHasOpened) {
   EXPECT_EQ(found.st_mode & 0777, 0700U);
 }
 
-// It is closed to all groups first, then it gets its group, then its mode.
+// The start first closes the directory to all groups, then sets its group, then its mode.
 TEST_F(CliDoctor, AHiveThatWasKilledWhileItClosedItsDirectoryLeavesItToTheNextToFinish) {
   if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
   constexpr gid_t kGroup = 65500;
@@ -246,7 +246,7 @@ TEST_F(CliDoctor, AHiveThatWasKilledWhileItClosedItsDirectoryLeavesItToTheNextTo
   ASSERT_EQ(::rmdir((directory_ + "/mine").c_str()), 0);
 }
 
-// Its user has given it to others meanwhile, or to all.
+// The user has opened it to a group or to everybody meanwhile.
 TEST_F(CliDoctor, ADirectoryThatIsNotAsAKilledHiveHasLeftItStays) {
   if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
   constexpr gid_t kGroup = 65500;
@@ -269,7 +269,7 @@ TEST_F(CliDoctor, ADirectoryThatIsNotAsAKilledHiveHasLeftItStays) {
   }
 }
 
-// As for a user who is no member of the group that the directory had.
+// The user is no member of the group that the directory had.
 TEST_F(CliDoctor, AHiveStartsAlsoWhereItCannotGiveTheDirectoryItsOldGroupAgain) {
   if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
   constexpr gid_t kGroup = 65500;
@@ -300,7 +300,7 @@ TEST_F(CliDoctor, ADirectoryThatItsUserMadeWiderStaysAsHeMadeIt) {
     EXPECT_EQ(found.st_mode & 0077, 0U) << "who may look may not join";
     (void)good({"down"});
   }
-  // Whoever is to join may pass already; what else lies in it outlives the hive.
+  // Members of the group may pass already; other files in the directory outlive the hive.
   ASSERT_EQ(::mkdir((directory_ + "/mine").c_str(), 0700), 0);
   for (const mode_t mode : {0755U, 0700U}) {
     ASSERT_EQ(::chmod(directory_.c_str(), mode), 0);
@@ -314,7 +314,7 @@ TEST_F(CliDoctor, ADirectoryThatItsUserMadeWiderStaysAsHeMadeIt) {
   ASSERT_EQ(::rmdir((directory_ + "/mine").c_str()), 0);
 }
 
-// Who is in both groups may pass it, and we cannot know who is.
+// A user in both groups may pass, and we cannot know these users.
 TEST_F(CliDoctor, AFolderOfAnotherGroupThatMayPassIsTheUsersChoice) {
   if (::geteuid() != 0) GTEST_SKIP() << "the group of a folder can be any for root alone";
   constexpr gid_t kGroup = 65500;
@@ -323,7 +323,7 @@ TEST_F(CliDoctor, AFolderOfAnotherGroupThatMayPassIsTheUsersChoice) {
   (void)good({"up", "--group", std::to_string(kGroup)});
 }
 
-// The hive of another user that admits us is no fault of this machine.
+// A hive of another user that admits us is no fault of this machine.
 TEST_F(CliDoctor, AMemberOfTheGroupIsToldThatTheDirectoryIsGood) {
   if (::geteuid() != 0) GTEST_SKIP() << "other users can be played by root alone";
   constexpr uid_t kMember = 65533;

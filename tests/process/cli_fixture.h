@@ -1,5 +1,5 @@
 #pragma once
-// A hive of a test's own, used through the `beeline` program alone.
+// A hive for each test, used only through the `beeline` program.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ class CliTest : public testing::Test {
       expect_balance();
       EXPECT_EQ(beeline({"down"}).code, 0);
     }
-    // What was killed with its parent ends a moment after it.
+    // Children that are killed with their parent end a moment after it.
     for (int i = 0; i < 3000 && !processes_with("TMPDIR", folder_).empty(); ++i) ::usleep(10'000);
     EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
     ::unsetenv("TMPDIR");
@@ -54,7 +54,7 @@ class CliTest : public testing::Test {
   static Outcome beeline(std::vector<std::string> words, const std::string& input = "") {
     return run(with_program(std::move(words)), input);
   }
-  /// What is on stderr beside the word of the first command that it has started the hive.
+  /// The stderr of the first command, without the line that it has started the hive.
   static std::string rest_of(const std::string& err) {
     const bool has_started =
         err.starts_with("beeline: started hive ") || err.starts_with("{\"remark\":\"started hive ");
@@ -83,8 +83,8 @@ class CliTest : public testing::Test {
     return outcome.err;
   }
 
-  /// Makes an agent that is away: its inbox waits for the next attach. It comes to send to somebody
-  /// who is not there, which needs no wait.
+  /// Makes an agent that is away: its inbox waits for the next attach. It sends once, to an agent
+  /// that does not exist, because that needs no wait.
   static void make_away(const std::string& name, const std::vector<std::string>& options = {}) {
     std::vector<std::string> words = {"send", "not-there", "x", "--as", name, "--keep"};
     words.insert(words.end(), options.begin(), options.end());
@@ -119,8 +119,8 @@ class CliTest : public testing::Test {
   std::string directory_;
 
  private:
-  /// Of every inbox: accepted = in lanes + queued + leased + done + dead + purged. REQUIRES: the
-  /// agents and programs of the test have ended, or stand still.
+  /// For every inbox: accepted = in lanes + queued + leased + done + dead + purged. REQUIRES: the
+  /// agents and programs of the test have ended or stand still.
   static void expect_balance() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     for (;;) {
@@ -147,7 +147,7 @@ class CliTest : public testing::Test {
   }
 };
 
-/// Each line of a text of JSON lines.
+/// Each line of a text of JSON lines, parsed.
 inline std::vector<json> json_lines(const std::string& text) {
   std::vector<json> lines;
   std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// beeline up, down, status, tree, route, and what all verbs have in common.
+// beeline up, down, status, tree, route, and the common behaviour of all verbs.
 
 #include <fstream>
 
@@ -9,7 +9,7 @@
 namespace beeline::test {
 namespace {
 
-// Has a socket and sleeps: it waits for an answer.
+// The process has a socket and sleeps: it waits for an answer.
 bool is_waiting_for_answer(pid_t pid) {
   namespace fs = std::filesystem;
   const fs::path process = "/proc/" + std::to_string(pid);

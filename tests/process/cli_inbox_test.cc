@@ -1,4 +1,4 @@
-// beeline inbox, and what recv says of who sent a message.
+// beeline inbox, and the sender as recv shows it.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,7 +48,8 @@ TEST_F(CliInbox, HK_001_AMessageOfAnAgentThatHasEndedShowsTheNameOfThatAgent) {
   EXPECT_EQ(lines[0].at("requires_ack"), true);
 }
 
-// Between two looks, or over: whoever waits for an answer is in another call.
+// The process naps between two looks, or has ended. A process that waits for an answer is in
+// another system call.
 bool naps_or_has_ended(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   std::string call;
@@ -92,7 +93,7 @@ TEST_F(CliInbox, AnOrderToCancelWhatHasNotComeIsListedAsOne) {
       EXPECT_FALSE(worker->receive({.timeout = std::chrono::milliseconds(1), .filter = kNobody}));
     }
   };
-  look_until_it_has(60);  // of 64: the others are for critical messages
+  look_until_it_has(60);  // of 64: the other places are for critical messages
   ASSERT_TRUE(boss->cancel(*peer, last.id));
   look_until_it_has(61);
   const json inbox = good_json({"inbox", "worker"});
@@ -115,7 +116,7 @@ TEST_F(CliInbox, InboxListsInDeliveryOrderAndTakesNothing) {
     EXPECT_EQ(inbox.at(0).at("place"), "lane");
     EXPECT_EQ(inbox.at(1).at("preview"), "low");
   }
-  // Taken from the lanes into the inbox, and none of them handed out.
+  // The messages were taken from the lanes into the inbox, and none was handed out.
   (void)bad(5, {"recv", "worker", "--type", "none", "--timeout", "2s"});
   const json inbox = good_json({"inbox", "worker"});
   ASSERT_EQ(inbox.size(), 2U);

@@ -30,7 +30,7 @@ class CliLetters : public CliTest {
     }
   }
 
-  /// A temporary agent that rejects the first `rejects` messages, leaves the others and is gone.
+  /// A temporary agent rejects the first `rejects` messages, leaves the others and ends.
   static void leave_letters(const std::string& name, const std::vector<std::string>& bodies,
                             std::size_t rejects) {
     AttachOptions options;
@@ -233,7 +233,7 @@ TEST_F(CliLetters, AnOrderThatABusyAgentDidNotReadInTimeIsVoid) {
   auto message = agent->receive({.timeout = std::chrono::seconds(60)});
   ASSERT_TRUE(message) << message.error().text;
   message->reject();
-  // From here on it makes no call while it is asked.
+  // From here on the agent makes no call while the tool asks it.
   for (const std::vector<std::string>& order :
        {std::vector<std::string>{"dlq", "requeue", id}, {"dlq", "purge", id}}) {
     std::vector<std::string> words = order;

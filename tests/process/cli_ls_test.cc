@@ -1,4 +1,4 @@
-// `beeline ls`, and what a command says of a hive that it starts beside another one of its name.
+// `beeline ls`, and the line of a command that starts a hive beside another one of the same name.
 
 #include <signal.h>
 #include <sys/socket.h>
@@ -36,7 +36,7 @@ class CliLs : public CliTest {
     CliTest::TearDown();
   }
 
-  /// As after a login: $XDG_RUNTIME_DIR says where the hive lies.
+  /// Runs it as after a login: $XDG_RUNTIME_DIR names the directory of the hive.
   [[nodiscard]] Outcome at_login(const Words& words, const std::string& runtime = "") const {
     const char* const bin = std::getenv("BEELINE_BIN");
     Words command = {"/usr/bin/env", "-u", "BEELINE_DIR",
@@ -46,8 +46,8 @@ class CliLs : public CliTest {
     return run(std::move(command));
   }
 
-  /// The hive in this directory, as `beeline ls` lists it; null if it does not. Other tests have
-  /// hives of their own.
+  /// The hive in this directory, as `beeline ls` lists it; null if it is not listed. Other tests
+  /// have other hives.
   static json listed_at(const std::string& directory, Words options = {}) {
     options.insert(options.begin(), "ls");
     for (json& each : good_json(std::move(options))) {
@@ -78,7 +78,7 @@ TEST_F(CliLs, ListsEachHiveWithItsPlaceItsAgentsAndItsAgeAndStartsNone) {
   EXPECT_EQ(here.at("attached"), 1);
   EXPECT_EQ(here.at("zombies"), 1);
   EXPECT_GE(here.at("age_ms"), 0);
-  // No variable of ours names it: it is found by where it listens.
+  // No variable of ours names it: `ls` finds it by its listening socket.
   const json there = listed_at(other_);
   EXPECT_EQ(there.at("hive"), "default");
   EXPECT_EQ(there.at("current"), false);
@@ -108,7 +108,7 @@ TEST_F(CliLs, AHiveThatWasKilledIsListedAsSuch) {
   (void)good({"up"});
 }
 
-// A socket that never answers, or whose queue is full, or that is no hive's, holds up nobody.
+// A socket that never answers, has a full queue or belongs to no hive holds nobody up.
 TEST_F(CliLs, AHiveThatDoesNotAnswerIsListedAfterABoundedWait) {
   (void)good({"up"});
   std::vector<os::UniqueFd> open;

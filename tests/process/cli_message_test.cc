@@ -38,7 +38,7 @@ TEST_F(CliMessage, MessagesToAnAgentThatIsAwayWaitInOrder) {
   EXPECT_EQ(rest[0].at("trace"), nullptr);
   EXPECT_EQ(rest[0].at("hops"), 0);
   EXPECT_EQ(rest[0].at("ttl_ms"), 0);
-  constexpr std::int64_t kTick = 1000;  // milliseconds, which no clock of sends is behind
+  constexpr std::int64_t kTick = 1000;  // milliseconds; the clock of sends is never further behind
   EXPECT_GE(rest[0].at("sent_unix_ms"), begin_ms - kTick);
   EXPECT_LE(rest[0].at("sent_unix_ms"), os::realtime_ns() / 1'000'000 + kTick);
 }
@@ -124,7 +124,7 @@ TEST_F(CliMessage, ATypeOrChannelThatIsTooLongIsNamedInTheError) {
 
 TEST_F(CliMessage, WaitingTooLongExitsWithFive) {
   (void)good({"up"});
-  // It bounds the attach too.
+  // The timeout bounds the attach too.
   EXPECT_TRUE(contains(bad(5, {"recv", "worker", "--timeout", "2s"}), "worker"));
   const std::string told = bad(5, {"request", "worker", "anybody there?", "--timeout", "2s"});
   EXPECT_TRUE(contains(told, "no reply from \"worker\"")) << told;
@@ -318,7 +318,7 @@ TEST_F(CliMessage, ASignalEndsACommandAndASecondOneKillsIt) {
   EXPECT_EQ(ended.code, 0);
   EXPECT_TRUE(contains(ended.err, "put back, attempt 1 of 3")) << ended.err;
 
-  // One that ignores TERM and has closed its stdout.
+  // The command ignores TERM and has closed its stdout.
   Program stubborn(with_program({"reply", "worker", "--command",
                                  "trap 'touch $TMPDIR/told' TERM; exec >&-; touch $TMPDIR/lives; "
                                  "while :; do sleep 0.01; done"}));
@@ -368,7 +368,7 @@ TEST_F(CliMessage, AMessageThatAKilledAgentDidNotFinishComesAgain) {
   std::vector<json> lines;
   for (int i = 0; i < 200 && lines.empty(); ++i) {
     const Outcome recv = beeline({"recv", "worker", "--count", "3", "--json"});
-    if (recv.code == 3) continue;  // the death is not known yet
+    if (recv.code == 3) continue;  // the coordinator does not know of the death yet
     EXPECT_EQ(recv.code, 0) << recv.err;
     lines = json_lines(recv.out);
   }
@@ -410,11 +410,11 @@ TEST_F(CliMessage, ADoneMessageLeavesTheInboxThoughItsLinkIsKeptForTheSender) {
     return false;
   };
   while (!done()) ::usleep(2000);
-  // Its links fade meanwhile; the last one is kept for the next life of the sender.
+  // Its links fade meanwhile; the last one is kept for the sender's next life.
   for (int i = 0; i < 20; ++i) EXPECT_EQ(good_json({"inbox", "worker"}), json::array());
   recv.signal(SIGTERM);
   EXPECT_EQ(recv.wait().code, 0);
-  // The same while the reader is away; what is new shows.
+  // The same while the reader is away; a new message shows.
   EXPECT_EQ(good_json({"inbox", "worker"}), json::array());
   (void)good({"send", "worker", "s3", "--as", "sender1", "--keep"});
   const json inbox = good_json({"inbox", "worker"});

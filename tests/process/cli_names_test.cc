@@ -1,4 +1,4 @@
-// Names on the command line: what is none is refused before anything is done with it.
+// Names on the command line: an invalid one is refused before anything is done with it.
 
 #include <signal.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 
 class CliNames : public CliTest {
  protected:
-  /// Its state in `beeline info`; empty if nobody has this name, or the agent has ended for good.
+  /// Its state in `beeline info`; empty if no agent has this name or the agent has ended for good.
   static std::string state_of(const std::string& name) {
     for (const json& agent : good_json({"info"})) {
       if (agent.at("name") == name && agent.at("state") != "dead") return agent.at("state");
@@ -21,7 +21,7 @@ class CliNames : public CliTest {
     return "";
   }
 
-  // Every verb that takes the name of an agent, with this one.
+  // Every verb that takes the name of an agent, called with this one.
   static std::vector<std::vector<std::string>> all_with(const std::string& name) {
     return {{"recv", name, "--timeout", "1ms"},
             {"reply", name, "--echo", "--timeout", "1ms"},

@@ -21,7 +21,7 @@ class CliPipeExample : public CliTest {
         "/bin/sh", "-c",
         R"(PATH="$BEELINE_BIN:$PATH" exec python3 "$BEELINE_SOURCE/examples/worker.py" worker)"};
   }
-  // The only message of the worker, once it is there.
+  // Waits until the only message of the worker is in this place.
   static void wait_for_place(const std::string& place, int attempts) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
@@ -40,7 +40,7 @@ TEST_F(CliPipeExample, AWorkerInPythonThatIsKilledAtItsMessageLeavesItToTheNext)
   (void)good({"up"});
   Program first(python());
   wait_for_agent("worker");
-  // Its work is at a stand until somebody writes.
+  // The example blocks until another process writes into the fifo.
   const std::string file = folder_ + "/lines";
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
   Program asker(with_program({"request", "worker", file}));

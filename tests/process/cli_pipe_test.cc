@@ -1,4 +1,4 @@
-// beeline pipe: an agent that a program of any language drives.
+// beeline pipe: an agent that a program in any language drives.
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 namespace beeline::test {
 namespace {
 
-// A pipe, and what it has said so far.
+// A `beeline pipe` and its output so far.
 class PipeProgram {
  public:
   explicit PipeProgram(const std::string& name, std::vector<std::string> options = {})
@@ -42,7 +42,7 @@ class PipeProgram {
     return json::parse(program_.out().substr(begin, end - begin), nullptr, false);
   }
   json call(json command) { return result(give(std::move(command))); }
-  // The same of one that succeeds.
+  // The result of a command that must succeed.
   json good(json command) {
     json line = call(std::move(command));
     EXPECT_EQ(line.value("ok", false), true) << line.dump();
@@ -57,7 +57,7 @@ class PipeProgram {
     command["do"] = "receive";
     return good(std::move(command)).value("message", json());
   }
-  // The whole lines so far.
+  // The complete lines so far.
   [[nodiscard]] std::vector<json> lines() const {
     const std::string out = program_.out();
     return json_lines(out.substr(0, out.rfind('\n') + 1));
@@ -242,7 +242,7 @@ TEST_F(CliPipe, MessagesInHandArePutBackWhenThePipeEnds) {
   EXPECT_EQ(good_json({"recv", "worker", "--count", "1"}).at("attempts"), 2);
 }
 
-// Each line costs one result, and the process goes on.
+// Each such line costs one result, and the process goes on.
 TEST_F(CliPipe, ALineThatIsNoCommandIsToldAndLosesNothing) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"hello", "line 1 is no JSON: byte 1 of 5"},
@@ -306,7 +306,7 @@ TEST_F(CliPipe, ALineThatIsTooLongIsDroppedAndTold) {
   EXPECT_TRUE(contains(told.at("text"), "line 1 has 100663297 bytes, the limit is 100663296"));
 }
 
-// Bytes of commands, changed at random: each line has one result, whatever it is.
+// Bytes of commands, changed at random: each line has one result, good or bad.
 TEST_F(CliPipe, NoLineEndsTheProcess) {
   const std::vector<std::string> seeds = {
       R"({"do":"receive","seq":5,"timeout_ms":0,"type":"a"})",
@@ -384,7 +384,7 @@ TEST_F(CliPipe, TheEndOfAnotherMessageOrAgentIsAnEvent) {
 TEST_F(CliPipe, WithoutAReaderItEndsAndPutsBack) {
   make_away("worker");
   (void)good({"send", "worker", "kept"});
-  // The reader goes once it has been handed the message; stdin stays open.
+  // The reader ends once it has the message; stdin stays open.
   const Outcome outcome =
       run({"/bin/sh", "-c",
            R"(mkfifo "$TMPDIR/in"; exec 3<>"$TMPDIR/in"; echo '{"do":"receive"}' >&3
@@ -406,7 +406,7 @@ TEST_F(CliPipe, AReaderThatIsSlowStopsTheCommandsAndNotTheProcess) {
   for (int i = 0; i < 40; ++i) {
     (void)good({"send", "worker", "-"}, std::string(100'000, 'x'));
   }
-  // Nobody reads what it has written.
+  // Nobody reads its output.
   const Outcome outcome =
       run({"/bin/sh", "-c",
            R"(mkfifo "$TMPDIR/in" "$TMPDIR/out"; exec 3<>"$TMPDIR/out" 4<>"$TMPDIR/in"
@@ -421,7 +421,7 @@ TEST_F(CliPipe, AReaderThatIsSlowStopsTheCommandsAndNotTheProcess) {
   EXPECT_EQ(outcome.out, "40\n") << "none is lost";
 }
 
-// Times that it was woken, or has gone to sleep.
+// How often the process was woken or has gone to sleep.
 long switches(const Program& program) {
   std::ifstream file("/proc/" + std::to_string(program.pid()) + "/status");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

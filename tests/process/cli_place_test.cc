@@ -1,5 +1,5 @@
-// Where a hive may lie and whose it may be: directories, listeners and programs of other users,
-// variables of another user, and what the user is told of all that.
+// The place and the user of a hive: directories, listeners and programs of other users, variables
+// of another user, and the texts that the user gets about them.
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -49,7 +49,7 @@ class CliPlace : public CliTest {
     ASSERT_EQ(::chown(directory.c_str(), owner, owner), 0);
   }
 
-  // Runs a program as a user, with these variables and without those that say where the hive is.
+  // Runs a program as a user, with these variables and without those that name the hive's place.
   static Outcome as(uid_t user, Words variables, Words words) {
     const std::string id = std::to_string(user);
     words.front() = programs() + "/" + words.front();
@@ -97,7 +97,7 @@ TEST_F(CliPlace, NobodyJoinsAHiveOfAnotherUserThatIsNotNamed) {
   expect_all_refuse(in_runtime(), runtime_ + "/beeline belongs to uid 65534");
   ASSERT_EQ(::chown((runtime_ + "/beeline").c_str(), kVictim, kVictim), 0);
   expect_all_refuse(in_runtime(), place_ + " belongs to uid 65534");
-  // One that the attacker has moved into a directory of ours.
+  // The attacker has moved one of his into a directory of ours.
   ASSERT_EQ(::chown(place_.c_str(), 0, 0), 0);
   const Outcome sent = as(kVictim, in_runtime(), {"beeline", "send", "worker", "a secret"});
   EXPECT_EQ(sent.code, kDenied) << sent.err;
@@ -144,7 +144,7 @@ TEST_F(CliPlace, RootLeavesNothingInTheRuntimeDirectoryOfAnotherUser) {
     }
   }
   EXPECT_TRUE(fs::is_empty(runtime_));
-  // What an earlier version has left.
+  // The directory that an earlier version has left.
   ASSERT_NO_FATAL_FAILURE(make(runtime_ + "/beeline", 0, 0700));
   const Outcome locked_out = as(kVictim, in_runtime(), {"beeline", "send", "worker", "hi"});
   EXPECT_EQ(locked_out.code, kDenied);
@@ -199,7 +199,7 @@ TEST_F(CliPlace, ACommandSaysThatItHasStartedAHiveAndWhereItLooked) {
   EXPECT_EQ(as(kVictim, in_runtime(), {"beeline", "down"}).code, 0);
 }
 
-// A13: a program that is copied into a directory where others write, and what lies beside it.
+// A13: a program is copied into a directory that others may write, with other files beside it.
 TEST_F(CliPlace, AProgramThatOthersCouldHaveWrittenIsNotExecuted) {
   const std::string shared = folder_ + "/shared";
   ASSERT_NO_FATAL_FAILURE(make(shared, 0, 0777));
@@ -219,7 +219,7 @@ TEST_F(CliPlace, AProgramThatOthersCouldHaveWrittenIsNotExecuted) {
   EXPECT_FALSE(fs::exists(folder_ + "/was-executed"));
 }
 
-// A13: the caller of a set-uid program does not say where its hive lies.
+// A13: the caller of a set-uid program must not choose the place of its hive.
 TEST_F(CliPlace, AProgramWithMoreRightsThanItsCallerObeysNoVariable) {
   struct statvfs mounted {};
   ASSERT_EQ(::statvfs(folder_.c_str(), &mounted), 0);

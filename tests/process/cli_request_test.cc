@@ -1,4 +1,4 @@
-// beeline request: what becomes of the message when the wait ends without a reply.
+// beeline request: the fate of the message if the wait ends without a reply.
 
 #include <signal.h>
 
@@ -31,7 +31,7 @@ class CliRequest : public CliTest {
 
 TEST_F(CliRequest, AtTheDeadlineTheMessageIsTakenBack) {
   (void)good({"up"});
-  // It looks at its inbox and wants something else.
+  // The receiver looks at its inbox and selects another message.
   Program other(with_program({"recv", "worker", "--type", "other"}));
   wait_for_agent("worker");
   const std::string told = bad(5, request("200ms"));

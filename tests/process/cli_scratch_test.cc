@@ -19,7 +19,7 @@ class CliScratch : public CliTest {
       ADD_FAILURE() << "left: " << entry.path();
     }
   }
-  /// The same, for those who end after the one that we have waited for.
+  /// The same for processes that end shortly after the one that the test has waited for.
   void expect_nothing_left_soon() const {
     const auto is_left = [this] {
       return !std::filesystem::is_empty(folder_) || !processes_with("TMPDIR", folder_).empty();
@@ -51,7 +51,7 @@ TEST_F(CliScratch, RunPassesArgumentsAndStreamsThrough) {
 }
 
 TEST_F(CliScratch, RunLeavesNoCommandOfAReplyBehind) {
-  // The command has a process in a group of its own, and the hive goes while it works.
+  // The command has a process in a group of its own, and the hive goes down while that works.
   const Outcome outcome = beeline(
       {"run", "--", "sh", "-c",
        "beeline reply w --command 'touch $TMPDIR/runs; timeout 1000 sleep 1000; true' & "
@@ -132,7 +132,7 @@ TEST_F(CliScratch, DemoWithoutTextsSaysSo) {
 TEST_F(CliScratch, DemoLeavesNothingWhenItIsInterruptedOrKilled) {
   for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
     Program demo(with_program({"demo"}));
-    demo.wait_for("kill -9");  // all of the crew is at work, and one is being replaced
+    demo.wait_for("kill -9");  // the whole crew is at work, and one of it is being replaced
     demo.signal(number);
     const int code = demo.wait().code;
     if (number == SIGKILL) {

@@ -15,7 +15,7 @@
 namespace beeline::test {
 namespace {
 
-// An agent in a process that does what a test wants.
+// An agent in a process that a test controls.
 class OddAgent {
  public:
   template <typename Act>
@@ -54,7 +54,7 @@ class CliStuck : public CliTest {
     }
     return nullptr;
   }
-  /// Looks until the agent is as wanted, and returns it.
+  /// Looks until the agent's node satisfies `wanted`, and returns the node.
   static json await_node(const std::string& name, const std::function<bool(const json&)>& wanted) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
@@ -203,7 +203,7 @@ class CliNamespace : public CliStuck {
     words.insert(words.begin(), start.begin(), start.end());
     return words;
   }
-  /// A verb in a new namespace.
+  /// Runs a verb in a new namespace.
   static Outcome there(std::vector<std::string> words) {
     words = with_program(std::move(words));
     words.front() = std::string(std::getenv("BEELINE_BIN")) + "/beeline";
@@ -248,7 +248,7 @@ TEST_F(CliNamespace, AnAgentInAnotherPidNamespaceIsShownAsUnreadable) {
   }
 }
 
-// The state of a process is told also where its memory may not be read.
+// The state of a process is shown even if its memory may not be read.
 TEST_F(CliNamespace, AUserNamespaceMayNotReadTheSegments) {
   Program living(with_program({"reply", "living", "--echo"}));
   wait_for_agent("living");
@@ -270,7 +270,7 @@ TEST_F(CliNamespace, AUserNamespaceMayNotReadTheSegments) {
   }
 }
 
-// The number in the lock file is that of the namespace below, and means another process here.
+// The number in the lock file comes from the namespace below, and means another process here.
 TEST_F(CliNamespace, AHiveOfANamespaceBelowIsReadButNotItsProcesses) {
   const std::string daemon = std::string(std::getenv("BEELINE_BIN")) + "/beelined";
   Program hive(inside({daemon, "--foreground", "--log", folder_ + "/log"}));
@@ -288,7 +288,7 @@ TEST_F(CliNamespace, AHiveOfANamespaceBelowIsReadButNotItsProcesses) {
   (void)good({"down"});
 }
 
-// An agent there has segments of its own, which its namespace shows.
+// An agent in the other namespace has segments of its own, which that namespace shows.
 TEST_F(CliNamespace, TheAccountOfAnotherAgentIsNotTakenForEmpty) {
   make_away("worker");
   (void)good({"send", "worker", "x"});

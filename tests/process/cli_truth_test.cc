@@ -1,4 +1,5 @@
-// Every verb says that its output could not be written, and totals count what lists show.
+// Every verb reports that its output could not be written, and totals count the same things as
+// lists.
 
 #include <map>
 #include <sstream>
@@ -15,7 +16,7 @@ class CliTruth : public CliTest {
   static Outcome full(const std::string& words) {
     return run({"/bin/sh", "-c", "exec \"$BEELINE_BIN/beeline\" " + words + " >/dev/full"});
   }
-  // As text and as JSON. What the verb does is done all the same.
+  // Checks text and JSON. The verb does its work all the same.
   static void expect_told(const std::string& words) {
     for (const std::string form : {"", " --json"}) {
       const Outcome outcome = full(words + form);
@@ -38,7 +39,7 @@ class CliTruth : public CliTest {
     ADD_FAILURE() << service << " has no dead letter";
     return "1:1";
   }
-  // Verbs of a help text.
+  // The verbs that a help text lists.
   static std::vector<std::string> verbs_in(const std::string& help) {
     std::istringstream lines(help.substr(help.find("\nSubcommands:\n") + 14));
     std::vector<std::string> verbs;

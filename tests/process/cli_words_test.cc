@@ -1,4 +1,4 @@
-// Words that the command line does not know, its exit codes, and outputs that cannot be written.
+// Words that the command line does not know, exit codes, and outputs that cannot be written.
 
 #include <string>
 #include <vector>
@@ -117,7 +117,7 @@ TEST_F(CliWords, AnOutputThatCannotBeWrittenIsAnError) {
     EXPECT_TRUE(contains(full.err, "cannot write to our stdout: No space left on device"))
         << verb << ": " << full.err;
   }
-  // A pipe that has lost its reader.
+  // A pipe without a reader.
   const Outcome closed = shell(R"(cd "$TMPDIR" && mkfifo pipe && exec 3<>pipe 4>pipe 3>&- &&
                                   exec "$BEELINE_BIN/beeline" tree >&4)");
   EXPECT_EQ(closed.code, 1);
@@ -126,7 +126,7 @@ TEST_F(CliWords, AnOutputThatCannotBeWrittenIsAnError) {
 
 TEST_F(CliWords, LinesAreSentAsTheyComeAndTheOneThatFailsIsNamed) {
   make_away("worker");
-  // The second line comes when the first has been taken.
+  // The second line comes after the first one was taken.
   const Outcome sent = shell(
       R"(b=$BEELINE_BIN/beeline
          { echo one; "$b" recv worker --count 1 >&2; printf 'two\n\nend'; } |

@@ -1,4 +1,4 @@
-// An agent that waits for a name is told when somebody has it.
+// An agent that waits for a name is told when another agent has it.
 
 #include "coordinator_fixture.h"
 

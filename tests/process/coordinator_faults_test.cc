@@ -1,4 +1,4 @@
-// The coordinator among bad clients, its own death, its start and its end.
+// The coordinator with bad clients, and its death, start and end.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ os::PacketSocket raw_socket() {
   return std::move(*socket);
 }
 
-/// What a raw client is told before it is dropped; empty if it is not dropped.
+/// The error that a raw client gets before it is dropped; empty if it is not dropped.
 std::string last_words(os::PacketSocket& socket) {
   std::string words;
   for (;;) {
@@ -70,7 +70,7 @@ TEST_F(CoordinatorTest, BadClientsAreDroppedWithAReasonAndOthersNoticeNothing) {
   EXPECT_TRUE(is_ok(agent(named("next")).client.status()));
 }
 
-/// Each guest leaves records in it, until it is full. REQUIRES: the keeper is stopped.
+/// Each guest adds records to the socket, until it is full. REQUIRES: the keeper is stopped.
 void fill_socket_of_keeper() {
   AttachRequest request;
   request.temporary = true;
@@ -80,7 +80,8 @@ void fill_socket_of_keeper() {
   }
 }
 
-// Told before, it would take the link for one that it has never seen if this coordinator died.
+// If the reader was told earlier and this coordinator died, the reader would take the link for a
+// new one.
 TEST_F(CoordinatorTest, AReaderMayForgetALinkOnceTheKeeperHasHeardOfIt) {
   start();
   TestAgent reader = agent(named("reader"));
@@ -139,8 +140,8 @@ TEST_F(CoordinatorTest, AKeeperThatTakesNothingIsNamedThoughAllThatHappenedWasSa
   EXPECT_TRUE(eventually([] { return TestAgent().attach(AttachRequest{}).has_value(); }));
 }
 
-// It was stopped while all of this was said, and has no descriptor left when it goes on: what comes
-// with some is lost, and nothing else.
+// The keeper was stopped during all of these packets, and has no free descriptor when it goes on.
+// Packets with descriptors are lost, and only those.
 TEST_F(CoordinatorTest, AKeeperHearsADeadCoordinatorOutThoughItLacksDescriptors) {
   start();
   TestAgent guest = agent(named("guest"));
@@ -166,7 +167,7 @@ TEST_F(CoordinatorTest, AKeeperHearsADeadCoordinatorOutThoughItLacksDescriptors)
   EXPECT_EQ(found->state, shm::AgentState::kAway) << "who has left is believed to live";
 }
 
-// It sleeps on its eventfd. Its next look of its own would come after its life was ended.
+// The agent sleeps on its eventfd, and would only look again after its life was ended.
 TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -180,7 +181,7 @@ TEST_F(CoordinatorTest, AnAgentThatIsDroppedIsRungOnceItsConnectionHasEnded) {
   EXPECT_TRUE(is_ok(lead.resume()));
 }
 
-// It could hear nobody: who has asked meanwhile is not late.
+// The stopped coordinator heard nobody, so an agent that asked meanwhile is not late.
 TEST_F(CoordinatorTest, NobodyIsFencedByACoordinatorThatWasStopped) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -315,7 +316,7 @@ TEST_F(CoordinatorTest, IfTheKeeperDiesEverythingEndsAndAgentsComeBackToANewHive
   ::kill(status->keeper_pid, SIGKILL);
   EXPECT_TRUE(os::wait_readable(coordinator->get(), kLong));
 
-  // The first client starts a new one; those who live register again and keep pid and name.
+  // The first client starts a new coordinator; living agents register again and keep pid and name.
   ASSERT_TRUE(eventually([&] { return lead.resume().has_value(); }));
   ASSERT_TRUE(is_ok(worker.resume()));
   const auto all = lead.client.list_all();
@@ -342,7 +343,8 @@ TEST_F(CoordinatorTest, AnAgentThatReturnsToANewHiveAndFindsItsNameTakenHasEnded
   EXPECT_EQ(other.own_word().state, shm::AgentState::kRunning);
 }
 
-/// Who finds that another one starts the hive waits 5 s for it, and asks again on a busy machine.
+/// A client that finds another one starting the hive waits 5 s for it. On a busy machine it asks
+/// again.
 Result<StatusAnswer> ask_as_first_user() {
   Result<Client> client = fail(ErrorCode::kNoCoordinator, "nobody was asked");
   (void)eventually([&] {

@@ -57,7 +57,7 @@ testing::AssertionResult has_error(const Result<T>& result, ErrorCode code,
          << to_string(result.error().code) << ": " << result.error().text;
 }
 
-/// Asks again and again until it is true or the time is over.
+/// Repeats the condition until it is true or the time is over.
 template <class Condition>
 bool eventually(Condition&& condition, std::chrono::nanoseconds limit = kLong) {
   const std::int64_t end_ns = os::monotonic_ns() + limit.count();
@@ -68,13 +68,13 @@ bool eventually(Condition&& condition, std::chrono::nanoseconds limit = kLong) {
   return true;
 }
 
-/// How many another process has open.
+/// How many descriptors another process has open.
 inline std::ptrdiff_t descriptors_of(pid_t process) {
   const std::filesystem::path all = "/proc/" + std::to_string(process) + "/fd";
   return std::distance(std::filesystem::directory_iterator(all), {});
 }
 
-/// One life of an agent: its connection, its segments, and what it was told.
+/// One life of an agent: its connection, its segments, and the announcements that it got.
 struct TestAgent {
   Client client;
   Attached attached;
@@ -145,7 +145,7 @@ struct TestAgent {
     return client.open(wanted, links[serial].fd());
   }
 
-  /// Publishes a small message in an own link.
+  /// Publishes a small message in a link of this agent.
   void publish(std::uint32_t serial, std::uint64_t position) {
     shm::MessageHeader header{};
     header.id = shm::make_message_id(pid(), position + 1);
@@ -205,7 +205,8 @@ class CoordinatorTest : public testing::Test {
       std::cerr << log.rdbuf();
     }
     std::error_code none;
-    if (std::filesystem::remove(root_ + "/hive/beelined.last.log", none)) {  // all that stays
+    if (std::filesystem::remove(root_ + "/hive/beelined.last.log",
+                                none)) {  // the only file that stays
       std::filesystem::remove(root_ + "/hive", none);
     }
     EXPECT_FALSE(std::filesystem::exists(root_ + "/hive")) << "something was left behind";
@@ -253,7 +254,7 @@ class CoordinatorTest : public testing::Test {
     return request;
   }
 
-  /// An agent that is ready; the test process is its process.
+  /// An agent that is ready; its process is the test process.
   static TestAgent agent(AttachRequest request) {
     TestAgent made;
     EXPECT_TRUE(is_ok(made.attach(std::move(request))));

@@ -1,4 +1,4 @@
-// Agents that are away for good, and what is kept for those that come back.
+// Agents that are away for good, and the resources that are kept for agents that come back.
 
 #include <sys/resource.h>
 
@@ -10,13 +10,13 @@ namespace {
 
 class ForgetTest : public CoordinatorTest {
  protected:
-  /// An agent that was there and has left.
+  /// An agent that attached and has left.
   static TestAgent away(const std::string& name) {
     TestAgent left = agent(named(name));
     EXPECT_TRUE(is_ok(left.client.detach({})));
     return left;
   }
-  /// Leaves a message to `to`, and goes.
+  /// Leaves a message for `to`, and ends.
   static void leave_message(Pid to) {
     TestAgent sender = agent(AttachRequest());
     EXPECT_TRUE(is_ok(sender.open(to)));
@@ -119,7 +119,7 @@ TEST_F(ForgetTest, NewNamesAreRefusedBeforeOneThatComesBackWouldFindNoRoom) {
   }
   EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "`beeline forget NAME`"));
   EXPECT_GT(names, 10);
-  leave_message(worker.pid());  // by a temporary agent, for which there is room
+  leave_message(worker.pid());  // by a temporary agent, because there is room for those
   TestAgent back = agent(named("worker"));
   EXPECT_EQ(back.pid(), worker.pid());
   EXPECT_EQ(back.attached.in_links, 1U);

@@ -1,4 +1,4 @@
-// Questions about dead letters that a tool asks and an agent answers, seen from the coordinator.
+// A tool asks about dead letters and an agent answers, both seen from the coordinator.
 
 #include <sys/socket.h>
 
@@ -17,7 +17,7 @@ class LettersTest : public CoordinatorTest {
     const std::string text = build(Request(request), seq);
     ASSERT_EQ(::send(tool.fd(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
   }
-  /// What the tool was answered, in the order of arrival.
+  /// The answer that the tool got, in the order of arrival.
   static std::optional<IncomingAnswer> answer(Client& tool) {
     if (!os::wait_readable(tool.fd(), kLong)) return std::nullopt;
     std::string text(kMaxPacketBytes, '\0');
@@ -49,7 +49,7 @@ TEST_F(LettersTest, C_07_TheAgentsWordAnswersTheToolThatWaits) {
   ASSERT_TRUE(asked.has_value());
   EXPECT_EQ(asked->what, kRequeueLetters);
   EXPECT_EQ(asked->id, 4711U);
-  // The ticket is lead's: nobody else's word counts, and each counts once.
+  // The ticket belongs to lead: answers of other agents do not count, and lead's counts once.
   ASSERT_TRUE(is_ok(other.client.letters_done({asked->ticket, 9, ""})));
   ASSERT_TRUE(is_ok(other.client.status()));
   ASSERT_TRUE(is_ok(lead.client.letters_done({asked->ticket + 1, 9, ""})));
@@ -124,7 +124,7 @@ TEST_F(LettersTest, AnAgentThatEndsBeforeItAnswersEndsTheWait) {
   expect_peer_dead(tool, 72);
 }
 
-// A child of its process, say, that it knows nothing of.
+// For example, a child of its process holds the connection without knowing it.
 TEST_F(LettersTest, AnAgentThatResumesEndsTheWaitThoughSomebodyHoldsItsLastConnection) {
   start();
   TestAgent lead = agent(named("lead"));

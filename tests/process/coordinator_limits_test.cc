@@ -1,5 +1,5 @@
-// The coordinator and its keeper at their limits: too few descriptors, too many agents, a client
-// that never stops, a log that grows.
+// The limits of the coordinator and its keeper: too few descriptors, too many agents, a client that
+// never stops, a log that grows.
 
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -32,7 +32,7 @@ void limit_descriptors(pid_t process, rlim_t count) {
   ASSERT_EQ(::prlimit(process, RLIMIT_NOFILE, &limit, nullptr), 0);
 }
 
-// Has another process a descriptor of the file that `fd` is one of?
+// Whether another process has a descriptor of the same file as `fd`.
 bool holds(pid_t process, int fd) {
   struct stat wanted {};
   EXPECT_EQ(::fstat(fd, &wanted), 0);
@@ -55,7 +55,7 @@ TEST_F(LimitsTest, TheKeeperTriesAgainWhenItCannotStartACoordinator) {
   const auto status = connect().status();
   ASSERT_TRUE(is_ok(status));
   TestAgent lead = agent(named("lead"));
-  // What it has not read yet would be lost below its limit.
+  // With the lower limit the keeper would lose the packets that it has not read yet.
   ASSERT_TRUE(eventually([&] { return has_got(status->keeper_pid, lead); }));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(status->keeper_pid, 4));
   ASSERT_EQ(::kill(status->coordinator_pid, SIGKILL), 0);
@@ -78,7 +78,7 @@ TEST_F(LimitsTest, ATermSignalEndsAKeeperThatCannotStartACoordinator) {
   EXPECT_FALSE(std::filesystem::exists(root_ + "/hive"));
 }
 
-// The packets with its segments are lost, and the word that it has left arrives.
+// The packets with its segments are lost, and the packet that it has left arrives.
 TEST_F(LimitsTest, ALifeThatTheKeeperHasNotGotWholeIsNobodysPredecessor) {
   start();
   TestAgent half;
@@ -100,7 +100,7 @@ TEST_F(LimitsTest, ALifeThatTheKeeperHasNotGotWholeIsNobodysPredecessor) {
   EXPECT_TRUE(is_ok(next.provide(true)));
 }
 
-// Its segments arrived while there was room. Its predecessor is forgotten, so it must count.
+// Its segments arrived while there was room. Its predecessor is forgotten, so this life must count.
 TEST_F(LimitsTest, ALifeIsReadyThoughTheKeeperHasNoDescriptorFree) {
   start();
   TestAgent first = agent(named("heir"));
@@ -125,9 +125,9 @@ TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   start();
   TestAgent lead = agent(named("lead"));
   ASSERT_NO_FATAL_FAILURE(limit_descriptors(lead.client.status()->coordinator_pid, 192));
-  // Half of them are for links, so that whoever is to read these can still attach.
+  // Half of the descriptors are for links, so that the readers of these links can still attach.
   Result<Opened> opened = lead.open(lead.pid());
-  std::vector<TestAgent> senders;  // whoever ends takes its descriptors with it
+  std::vector<TestAgent> senders;  // an agent that ends would free its descriptors
   for (int i = 0; i < 40 && opened; ++i) {
     opened = senders.emplace_back(agent(temporary("sender-" + std::to_string(i)))).open(lead.pid());
   }
@@ -143,7 +143,7 @@ TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   ASSERT_TRUE(is_ok(others.front().client.detach({})));
 }
 
-// Whoever starts a service may have closed them.
+// A service manager may start it with these closed.
 TEST_F(LimitsTest, AHiveInTheForegroundHasStandardStreamsAlthoughItWasStartedWithoutAny) {
   const std::string command = "'" + program() + "' --foreground <&- >&- 2>&- &";
   ASSERT_EQ(std::system(command.c_str()), 0);
@@ -162,7 +162,7 @@ TEST_F(LimitsTest, AHiveInTheForegroundHasStandardStreamsAlthoughItWasStartedWit
 
 // ---- Links and places ---------------------------------------------------------------------------
 
-/// Attaches, opens a link to `to`, leaves a message in it and is finally dead.
+/// Attaches, opens a link to `to`, leaves a message in it and ends for good.
 Result<void> send_once(const AttachRequest& request, Pid to) {
   TestAgent once;
   if (auto attached = once.attach(request); !attached) return attached;
@@ -189,7 +189,7 @@ TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
   const auto listed = watcher.client.links_to(lead.pid());
   ASSERT_TRUE(is_ok(listed));
   EXPECT_EQ(listed->size(), sent) << "of many pages";
-  // Others are served as ever, and so is the reader: it is told of every link.
+  // Other agents are served as before, and the reader is told of every link.
   EXPECT_TRUE(is_ok(send_once(temporary(""), watcher.pid())));
   TestAgent successor;
   ASSERT_TRUE(is_ok(successor.attach(named("lead"))));
@@ -200,7 +200,7 @@ TEST_F(LimitsTest, UnreadLinksOfTheDeadCostNoPlaceAndHaveALimitOfTheirOwn) {
     const shm::AgentWord word = successor.word(link->index);
     EXPECT_TRUE(word.incarnation > link->incarnation ||
                 (word.incarnation == link->incarnation && word.state != shm::AgentState::kRunning));
-    // The socket may be full: it is asked again then, as an agent does at its next look.
+    // The socket may be full: then the reader asks again, as an agent does at its next look.
     ASSERT_TRUE(eventually(
         [&] { return successor.client.fade(link->incarnation, link->serial, true).has_value(); }));
   }
@@ -231,7 +231,7 @@ TEST_F(LimitsTest, AChildThatSpeaksForItsDeadParentHoldsNobodyUp) {
     const bool good = self.attach(named("worker", "lead")) && self.provide(true);
     const pid_t heir = ::fork();
     if (heir == 0) speak_for_ever(self.client.fd());
-    // The coordinator is behind when it sees that we have ended.
+    // Once all of its requests were read, the coordinator sees our end late.
     int unread = 0;
     while (good && unread < 100'000) ::ioctl(self.client.fd(), SIOCOUTQ, &unread);
     (void)!::write(ends[1], &heir, good ? sizeof(heir) : 1);

@@ -1,4 +1,4 @@
-// A reader and the coordinator agree on which links there are, also where an owner writes after its
+// A reader and the coordinator agree on the links that exist, even if an owner writes after its
 // end, leaves while the coordinator dies, or comes and goes while its reader is away.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class OwnersTest : public CoordinatorTest {
     EXPECT_TRUE(is_ok(made));
     return std::move(*made);
   }
-  // Until the agent has what it waits for; it looks at its control socket meanwhile.
+  // Repeats until the condition holds; the agent looks at its control socket meanwhile.
   template <class Condition>
   static bool looks_until(beeline::Agent& agent, Condition&& condition) {
     return eventually([&] {
@@ -46,7 +46,7 @@ class OwnersTest : public CoordinatorTest {
   }
 };
 
-// Its row would become the next link's, which would count the end of the message as one of its own.
+// Otherwise the next link would get its row, and would count the end of the message as its own.
 TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
   start();
   beeline::Agent reader = reader_named("reader");
@@ -58,7 +58,7 @@ TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
   ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
   (void)reader.next_notice();  // asks the coordinator to let go of the link
   owner.publish(1, 0);
-  (void)reader.next_notice();  // looks after the ended, who should not write any more
+  (void)reader.next_notice();  // looks after ended owners, which should not write any more
   auto held = reader.try_receive();
   ASSERT_EQ(::kill(stopped, SIGCONT), 0);
   ASSERT_TRUE(held.has_value());
@@ -73,7 +73,7 @@ TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
   held->done();
   ASSERT_TRUE(is_ok(other.client.detach({})));
   (void)reader.next_notice();
-  ASSERT_TRUE(is_ok(reader.siblings()));  // what it asked before was done
+  ASSERT_TRUE(is_ok(reader.siblings()));  // its earlier question was answered
   Client client = connect();
   const auto links = client.links_to(reader.pid());
   ASSERT_TRUE(is_ok(links));
@@ -85,7 +85,7 @@ TEST_F(OwnersTest, ALinkStaysWhileAMessageIsHeldThatCameAfterItsOwnersEnd) {
   }));
 }
 
-// The coordinator had said already that the link may be forgotten.
+// The coordinator had already confirmed that the link may be forgotten.
 TEST_F(OwnersTest, AMessageThatCameAfterTheEndOfItsOwnerIsThereForTheNextLife) {
   start();
   std::optional<beeline::Agent> reader = reader_named("reader");
@@ -97,7 +97,7 @@ TEST_F(OwnersTest, AMessageThatCameAfterTheEndOfItsOwnerIsThereForTheNextLife) {
   ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
   (void)reader->next_notice();  // asks the coordinator to let go of the link
   owner.publish(1, 0);
-  (void)reader->next_notice();  // looks after the ended, who should not write any more
+  (void)reader->next_notice();  // looks after ended owners, which should not write any more
   auto held = reader->try_receive();
   ASSERT_EQ(::kill(stopped, SIGCONT), 0);
   ASSERT_TRUE(held.has_value());
@@ -112,7 +112,7 @@ TEST_F(OwnersTest, AMessageThatCameAfterTheEndOfItsOwnerIsThereForTheNextLife) {
   EXPECT_TRUE(again->redelivered());
 }
 
-// Killed between the two: its row was closed, and nobody was told.
+// The reader was killed between the two: its row was closed, and nobody was told.
 TEST_F(OwnersTest, ALinkThatTheLastLifeHadForgottenIsNotTakenAgain) {
   start();
   std::optional<beeline::Agent> reader = reader_named("reader");
@@ -127,10 +127,10 @@ TEST_F(OwnersTest, ALinkThatTheLastLifeHadForgottenIsNotTakenAgain) {
   taken->done();
   ASSERT_TRUE(is_ok(owner.client.detach({})));
   (void)reader->next_notice();             // asks the coordinator to let go of the link
-  ASSERT_TRUE(is_ok(reader->siblings()));  // its answer is there, and not read
+  ASSERT_TRUE(is_ok(reader->siblings()));  // its answer has come, and was not read
   const pid_t stopped = coordinator();
   ASSERT_EQ(::kill(stopped, SIGSTOP), 0);
-  (void)reader->next_notice();  // forgets the link, and says so to nobody
+  (void)reader->next_notice();  // forgets the link, and tells nobody
   ASSERT_EQ(::kill(stopped, SIGKILL), 0);
   ASSERT_TRUE(eventually([&] {
     auto fresh = Client::connect();
@@ -172,7 +172,7 @@ TEST_F(OwnersTest, OneEmptyLinkOfEachOwnerIsKeptForAnAgentThatIsComingBack) {
   EXPECT_EQ(resumed->in_links, 1U);
 }
 
-// It had come, and the connection was found to be broken before it was read.
+// The announcement had come, and the connection was found broken before it was read.
 TEST_F(OwnersTest, AnAnnouncementOfADeadCoordinatorIsNotLost) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -190,7 +190,8 @@ TEST_F(OwnersTest, AnAgentThatLooksForANameLearnsThatTheCoordinatorDoesNotAnswer
   start();
   AttachOptions options;
   options.name = "seeker";
-  options.control_timeout = 1s;  // it is waited for that long, and attaches in it
+  options.control_timeout = 1s;  // the agent waits that long for the coordinator, also in the
+                                 // attach
   auto seeker = beeline::Agent::attach(options);
   ASSERT_TRUE(is_ok(seeker));
   const pid_t stopped = coordinator();

@@ -1,4 +1,4 @@
-// Whose receipts count for an agent that neither sends nor waits: those of the life that the
+// The receipts that count for an agent that neither sends nor waits: those of the life that the
 // directory of its own coordinator names.
 
 #include <beeline/agent.h>
@@ -30,7 +30,7 @@ class ReceiptsTest : public CoordinatorTest {
     ASSERT_TRUE(is_ok(to));
     for (std::uint64_t i = 0; i < kSent; ++i) ASSERT_TRUE(owner_->send(*to, "hello"));
   }
-  /// The reader opens its link to the owner and shows there how much of it that has taken.
+  /// The reader opens its link to the owner, and shows in it how much it has taken from the owner.
   void show_receipts(TestAgent& reader, std::uint64_t taken) {
     const auto from = reader.next<AnnouncedLink>();
     ASSERT_TRUE(from.has_value());
@@ -65,7 +65,7 @@ TEST_F(ReceiptsTest, ReceiptsOfTheNextLifeCountAsSoonAsThatLifeIsReady) {
   EXPECT_EQ(not_taken(), 1U);
 }
 
-// Its receipts may be those of a life that has a successor by now.
+// The receipts may belong to a life that has a successor by now.
 TEST_F(ReceiptsTest, NobodyCountsInANewHiveBeforeItIsKnownThere) {
   TestAgent reader = agent(named("reader"));
   ASSERT_NO_FATAL_FAILURE(say_all(reader.pid()));
@@ -80,7 +80,7 @@ TEST_F(ReceiptsTest, NobodyCountsInANewHiveBeforeItIsKnownThere) {
   ASSERT_TRUE(eventually([&] {
     (void)owner_->next_notice();
     const auto all = client.list_all();
-    return all && all->size() == 2;  // the king and the owner
+    return all && all->size() == 2;  // the coordinator and the owner
   }));
   bank_of(reader).cursors[0].publish(kSent - 1);
   EXPECT_EQ(not_taken(), kSent);

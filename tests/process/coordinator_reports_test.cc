@@ -1,5 +1,5 @@
-// What agents report to the coordinator, and what it tells of it: in its log, which no single agent
-// can fill, to the owner of a link that was ended, and in its status.
+// Reports of agents to the coordinator, and the traces of them: in its log, which no single agent
+// can fill, at the owner of a link that was ended, and in its status.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ class ReportsTest : public CoordinatorTest {
     }
     return found;
   }
-  /// Posts a report; one for which the socket has no room now is posted again.
+  /// Posts a report, again and again while the socket has no room.
   static Result<void> report(TestAgent& reporter, const ReportRequest& wanted) {
     Result<void> done;
     (void)eventually([&] {
@@ -50,7 +50,7 @@ class ReportsTest : public CoordinatorTest {
   }
 };
 
-// Nobody else could know of it: its sender's messages were accepted.
+// Nobody else could know of it: the messages of its sender were accepted.
 TEST_F(ReportsTest, ALinkThatItsReaderCannotTakeInNowIsSaidAndStays) {
   start();
   TestAgent reader = agent(named("reader"));
@@ -72,7 +72,7 @@ TEST_F(ReportsTest, AFloodOfOneAgentLeavesRoomForAllOthersAndIsCounted) {
   ASSERT_NO_FATAL_FAILURE(end_link(lead, liar));
   const ReportRequest lie{std::string(200, 'x'), lead.pid(), lead.attached.incarnation, 99};
   for (std::size_t i = 0; i < kReports; ++i) ASSERT_TRUE(is_ok(report(liar, lie)));
-  // Another one still gets its line.
+  // Another reporter still gets its line.
   ASSERT_TRUE(is_ok(report(lead, {"mine", liar.pid(), 1, 1})));
   const std::string by_liar = "event=report_refused reporter=" + std::to_string(liar.pid()) + " ";
   const std::string by_lead = "event=report_refused reporter=" + std::to_string(lead.pid()) + " ";
@@ -126,7 +126,7 @@ TEST_F(ReportsTest, AnAgentThatEscalatesAllTheTimeIsRefused) {
   EXPECT_TRUE(is_ok(other.client.escalate("help")));
 }
 
-// A log that has no room, as on a full disk: a pipe that is full.
+// A full pipe stands for a log on a full disk.
 TEST_F(ReportsTest, AnEscalationThatTheLogHasNoRoomForUsesUpNoLineAndWaitsInTheHandsOfItsHandler) {
   const std::string path = root_ + "/pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -213,7 +213,7 @@ TEST_F(ReportsTest, ALinkThatItsReaderRefusesStaysForTheReceiptsOfItsOwnersNextL
   EXPECT_EQ(reader.client.status()->links, 1U) << "the link of the reader to the owner";
 }
 
-// The life that has refused it may have lied.
+// The life that has refused the link may have lied.
 TEST_F(ReportsTest, ALinkThatOneLifeOfItsReaderRefusesIsShownToTheNext) {
   start();
   TestAgent owner = agent(temporary("owner"));

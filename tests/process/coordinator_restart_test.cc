@@ -1,5 +1,5 @@
-// What a hive remembers over the death of its coordinator: the dead and what they sent, the tree,
-// who was not told of a death yet, and those who still read the directory of the last one.
+// State that a hive keeps over the death of its coordinator: the dead and their messages, the tree,
+// the untold deaths, and the agents that still read the directory of the last coordinator.
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -21,7 +21,7 @@ class RestartTest : public CoordinatorTest {
     return request;
   }
 
-  /// Kills the coordinator and returns once another one serves.
+  /// Kills the coordinator and returns once the next one serves.
   static void restart_coordinator() {
     Client client = connect();
     const auto status = client.status();
@@ -35,7 +35,7 @@ class RestartTest : public CoordinatorTest {
     }));
   }
 
-  /// An agent that is finally dead and whose message in its link to `reader` nobody has read.
+  /// An agent that is finally dead, with an unread message in its link to `reader`.
   void leave_a_message(const std::string& name, TestAgent& reader) {
     const pid_t child = spawn([&](TestAgent& sender) {
       if (!sender.attach(temporary(name)) || !sender.provide(true)) return false;
@@ -65,7 +65,7 @@ class RestartTest : public CoordinatorTest {
     return found ? found->parent : kNoPid;
   }
 
-  /// Makes the coordinator forget those of the dead whom nobody needs: it remembers 256.
+  /// Makes the coordinator forget the dead that nobody needs: it remembers 256.
   static void flush_the_dead() {
     for (int i = 0; i < 260; ++i) {
       TestAgent once = agent(temporary("flush-" + std::to_string(i)));
@@ -82,7 +82,7 @@ void expect_message(AnnouncedLink& link, Pid reader) {
   EXPECT_TRUE(shm::is_published(view.slot(shm::Lane::kNormal, 0), 0));
 }
 
-// ---- What the dead have sent --------------------------------------------------------------------
+// ---- Messages of the dead -----------------------------------------------------------------------
 
 TEST_F(RestartTest, ARunningReaderIsToldAgainOfTheUnreadLinksOfTheDead) {
   start();
@@ -97,7 +97,7 @@ TEST_F(RestartTest, ARunningReaderIsToldAgainOfTheUnreadLinksOfTheDead) {
   EXPECT_EQ(link->name, "once");
   EXPECT_FALSE(link->process);
   ASSERT_NO_FATAL_FAILURE(expect_message(*link, lead.pid()));
-  // Nothing more comes in it: the directory of the new coordinator says so in the owner's old
+  // No more messages come in it: the directory of the new coordinator shows that in the owner's old
   // place.
   ASSERT_TRUE(is_ok(lead.map_directory(resumed->directory.get())));
   const shm::AgentWord word = lead.word(link->index);
@@ -120,7 +120,7 @@ TEST_F(RestartTest, AnAgentThatWasAwayGetsTheUnreadLinksOfTheDead) {
     ASSERT_NO_FATAL_FAILURE(expect_message(*link, successor.pid()));
     ASSERT_TRUE(is_ok(successor.client.detach({})));
   }
-  // Once it has faded nothing is left of it.
+  // After the link has faded nothing of it is left.
   TestAgent last = agent(named("lead"));
   const auto link = last.next<AnnouncedLink>();
   ASSERT_TRUE(link.has_value());
@@ -189,8 +189,8 @@ TEST_F(RestartTest, ADeathIsTakenOverOnceItsSendersHaveEnded) {
 
 // ---- Pids ---------------------------------------------------------------------------------------
 
-// Of the dead, those whom nobody needs are forgotten after a while, and their pids with them: so
-// pids go on above all that the file had reserved, not above those that are still known.
+// Dead agents that nobody needs are forgotten after a while, and their pids too. So new pids start
+// above all that the file had reserved, not above the known ones.
 TEST_F(RestartTest, AStateFileThatCannotBeParsedGivesNoPidOutTwice) {
   for (const std::string broken : {"{\"next_pid\": ", "", "[]", "{}"}) {
     SCOPED_TRACE("state.json: '" + broken + "'");
@@ -205,7 +205,7 @@ TEST_F(RestartTest, AStateFileThatCannotBeParsedGivesNoPidOutTwice) {
     EXPECT_GT(reserved, lead.pid());
     std::ofstream(path, std::ios::trunc) << broken;
     ASSERT_NO_FATAL_FAILURE(restart_coordinator());
-    std::ostringstream after;  // before anybody takes a pid: the keeper may be lost next
+    std::ostringstream after;  // before any agent takes a pid, because the keeper may be lost next
     after << std::ifstream(path).rdbuf();
     EXPECT_NE(after.str().find(key + std::to_string(reserved)), std::string::npos) << after.str();
     EXPECT_GE(agent(temporary("")).pid(), reserved);
@@ -263,7 +263,7 @@ TEST_F(RestartTest, RestartsOfAnAgentAreCountedOverARestartOfTheCoordinator) {
   EXPECT_EQ(record.restarts, 1U);
 }
 
-// The end of its connection was seen, and is not seen again.
+// The coordinator sees the end of a connection only once.
 TEST_F(RestartTest, AnAgentThatLostItsConnectionBeforeTheRestartIsFencedAfterIt) {
   start();
   TestAgent back = agent(named("back"));
@@ -336,10 +336,10 @@ TEST_F(RestartTest, AParentThatWasAwayIsToldOfTheNewestDeaths) {
 
 constexpr std::size_t kAnswers = 5000;  // more than a socket holds, fewer than may wait
 
-// By answers that the agent does not read.
+// Fills it with answers that the agent does not read.
 void fill_socket_of(TestAgent& agent) {
   for (std::uint32_t i = 1; i <= kAnswers; ++i) {
-    // A link that is not there: it has faded.
+    // The link does not exist: it has faded.
     ASSERT_TRUE(eventually([&] { return agent.client.fade(1, i).has_value(); }));
   }
   int unread = -1;
@@ -349,7 +349,7 @@ void fill_socket_of(TestAgent& agent) {
       << " bytes of its requests wait to be read";
 }
 
-// 'T' of one that was stopped.
+// 'T' for a stopped process.
 char state_of_process(pid_t process) {
   std::string text;
   std::getline(std::ifstream("/proc/" + std::to_string(process) + "/stat"), text);
@@ -362,7 +362,7 @@ struct Arrived {
   std::size_t deaths = 0;
 };
 
-// All that lies in its socket. REQUIRES: the coordinator writes nothing more into it.
+// All packets in its socket. REQUIRES: the coordinator writes nothing more into it.
 Arrived read_socket_of(TestAgent& agent) {
   Arrived arrived;
   while (auto announcement = agent.client.try_next()) {
@@ -372,8 +372,8 @@ Arrived read_socket_of(TestAgent& agent) {
   return arrived;
 }
 
-// As if it was stopped: it reads nothing, its socket is full, and what it is to be told waits with
-// the coordinator. One of its children ends twice.
+// The parent behaves as if it was stopped: it reads nothing, its socket is full, and announcements
+// to it wait at the coordinator. One of its children ends twice.
 TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordinator) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -395,7 +395,7 @@ TEST_F(RestartTest, AParentThatDoesNotReadIsToldOfEachDeathOnceByTheNextCoordina
     ASSERT_TRUE(died.has_value()) << told.size() << " of " << ended.size() << " deaths were told";
     told.push_back(died->incarnation);
   }
-  ASSERT_TRUE(is_ok(lead.client.status()));  // what else it is told comes before the answer
+  ASSERT_TRUE(is_ok(lead.client.status()));  // other announcements come before the answer
   EXPECT_FALSE(lead.next<DiedAnnouncement>(0s).has_value()) << "it was told of one of them twice";
   EXPECT_EQ(told, ended);
 }
@@ -419,7 +419,7 @@ TEST_F(RestartTest, AParentThatReadsAgainIsToldOfTheDeathsThatFoundNoRoom) {
   EXPECT_EQ(died->incarnation, worker.attached.incarnation);
 }
 
-// The coordinator remembers 256 of the dead, and each for a minute; not of these.
+// The coordinator forgets other deaths after 256 more, or after a minute; but not these.
 TEST_F(RestartTest, TheNextCoordinatorKnowsAnUntoldDeathHoweverManyHaveDiedSince) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -435,7 +435,7 @@ TEST_F(RestartTest, TheNextCoordinatorKnowsAnUntoldDeathHoweverManyHaveDiedSince
   EXPECT_EQ(died->state, shm::AgentState::kDead);
 }
 
-// As an agent does that cannot use what it was told when it registered again.
+// An agent does so if it cannot use the answer to its new registration.
 TEST_F(RestartTest, ADeathThatWasToldIsKnownThoughTheConnectionIsGivenUp) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -453,7 +453,7 @@ TEST_F(RestartTest, ADeathThatWasToldIsKnownThoughTheConnectionIsGivenUp) {
   EXPECT_TRUE(lead.next<AnnouncedLink>().has_value());
 }
 
-// As where a child that it has forked holds the socket: nobody reads that any more.
+// A forked child may hold the socket: then nobody reads it any more.
 TEST_F(RestartTest, ADeathThatComesAfterTheConnectionWasGivenUpIsToldInTheNextOne) {
   start();
   TestAgent lead = agent(named("lead"));
@@ -469,7 +469,7 @@ TEST_F(RestartTest, ADeathThatComesAfterTheConnectionWasGivenUpIsToldInTheNextOn
   EXPECT_TRUE(lead.next<DiedAnnouncement>().has_value());
 }
 
-// A link comes whose descriptors find no room; behind it, a death.
+// The descriptors of an announced link find no room; behind the link, a death is announced.
 TEST_F(RestartTest, ALinkWhoseDescriptorsFoundNoRoomIsAnnouncedAgainOnTheSameConnection) {
   start();
   TestAgent lead = agent(named("lead"));

@@ -1,4 +1,4 @@
-// What one user may take of a hive, and what stays for the others.
+// The share of a hive that one user may take, and the rest that stays for other users.
 
 #include <grp.h>
 #include <linux/sockios.h>
@@ -48,8 +48,8 @@ class SharesOfHiveTest : public CoordinatorTest {
     ASSERT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &limit, nullptr), 0);
   }
 
-  /// Runs `body` as another user, whose process keeps what it made until the test ends. Returns
-  /// what the body does.
+  /// Runs `body` as another user. That process keeps everything that it made until the test ends.
+  /// Returns the result of the body.
   int as_guest(uid_t user, const std::function<int()>& body) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe(ends), 0);
@@ -69,7 +69,7 @@ class SharesOfHiveTest : public CoordinatorTest {
     return found;
   }
 
-  /// Attaches temporary agents until one is refused. Returns how many there are.
+  /// Attaches temporary agents until one is refused. Returns how many were attached.
   static int attach_many(std::string& refusal) {
     static std::vector<TestAgent> agents;
     for (;;) {
@@ -89,7 +89,7 @@ class SharesOfHiveTest : public CoordinatorTest {
     return says_why ? count : -1;
   }
 
-  /// Connects without a word until it is refused. Returns how many connections there are.
+  /// Connects without sending anything until it is refused. Returns how many connections there are.
   static int connect_all() {
     static std::vector<os::PacketSocket> sockets;
     const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
@@ -106,8 +106,8 @@ class SharesOfHiveTest : public CoordinatorTest {
     }
   }
 
-  /// Asks after its connection has been refused, and makes another one. Returns how often it hears
-  /// the reason.
+  /// Asks after its connection was refused, and connects again. Returns how often it got the
+  /// reason.
   static int be_told_why() {
     auto client = Client::connect();
     if (!client) return -1;
@@ -119,9 +119,9 @@ class SharesOfHiveTest : public CoordinatorTest {
     return says_why(client->status()) + says_why(client->try_reconnect(kLong));
   }
 
-  /// Attaches one agent, has its connection dropped before it reads the answer, and so on, until a
-  /// connection is refused. Returns how many hold an answer then. Once `let_go` says so, half of
-  /// them are read to the end and the others closed.
+  /// Attaches an agent, gets its connection dropped before it reads the answer, and repeats this
+  /// until a connection is refused. Returns how many connections hold an answer then. Once `let_go`
+  /// is signalled, half of them are read to the end and the others closed.
   static int be_dropped_unread(int let_go) {
     static std::vector<os::PacketSocket> sockets;
     const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
@@ -130,7 +130,7 @@ class SharesOfHiveTest : public CoordinatorTest {
       if (!socket) return -1;
       (void)socket->try_send(build(Request(AttachRequest(named("again"))), 1));
       if (!os::wait_readable(socket->fd(), kLong)) return -1;
-      std::array<char, 4096> start{};  // to look at a packet does not receive its descriptors
+      std::array<char, 4096> start{};  // peeking at a packet does not receive its descriptors
       const ssize_t length = ::recv(socket->fd(), start.data(), start.size(), MSG_PEEK);
       const std::string answer(start.data(),
                                static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
@@ -147,7 +147,7 @@ class SharesOfHiveTest : public CoordinatorTest {
       if (count % 2 == 0) {
         (void)socket->try_send("no request");
       } else {
-        ::shutdown(socket->fd(), SHUT_WR);  // looks as if it had closed
+        ::shutdown(socket->fd(), SHUT_WR);  // looks to the coordinator as if it had closed
       }
       pollfd end{socket->fd(), 0, 0};
       if (::poll(&end, 1, 20'000) != 1) return -1;
@@ -178,7 +178,7 @@ TEST_F(SharesOfHiveTest, AGuestThatTakesAllPlacesItCanLeavesSomeToEverybodyElse)
   EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "beeline forget"));
 }
 
-// Links of the dead stay until they are read.
+// Links of dead agents stay until they are read.
 TEST_F(SharesOfHiveTest, AGuestWhoseSendersEndUnreadTakesNotAllLinks) {
   TestAgent reader = agent(named("reader"));
   const Pid to = reader.pid();
@@ -200,7 +200,7 @@ TEST_F(SharesOfHiveTest, AGuestWhoseSendersEndUnreadTakesNotAllLinks) {
   EXPECT_TRUE(is_ok(reader.open(sender.pid())));
 }
 
-// A link back is let in whatever its owner holds, once for each link that it answers.
+// A link back is always admitted, once for each link that it answers.
 TEST_F(SharesOfHiveTest, OneLinkToAGuestLetsNotInThoseOfAllItsLives) {
   TestAgent reader = agent(named("reader"));
   const int first = as_guest(kGuest, [] {
@@ -214,7 +214,7 @@ TEST_F(SharesOfHiveTest, OneLinkToAGuestLetsNotInThoseOfAllItsLives) {
   const Pid to = reader.pid();
   const int opened = as_guest(kGuest, [to] {
     std::string refusal;
-    (void)attach_many(refusal);  // from here on only links back can come
+    (void)attach_many(refusal);  // from here on only links back can be opened
     for (int count = 0;; ++count) {
       TestAgent life;
       const bool attached = life.attach(named("again")) && life.provide(true);
@@ -257,7 +257,7 @@ TEST_F(SharesOfHiveTest, PacketsThatAGuestDoesNotReadAreBoundedOverAllItsConnect
   limit(RLIM_INFINITY);
   std::vector<TestAgent> listed;
   for (int i = 0; i < 60; ++i) listed.push_back(agent(named("listed-" + std::to_string(i))));
-  // Their answers are the longest that there are.
+  // Their answers have the greatest possible length.
   const int kept = as_guest(kGuest, [] {
     static std::vector<os::PacketSocket> sockets;
     const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
@@ -299,8 +299,8 @@ TEST_F(SharesOfHiveTest, AnOpenWhoseDescriptorFindsNoRoomCostsNotTheConnection) 
   EXPECT_TRUE(is_ok(sender.open(reader.pid())));
 }
 
-// Each announcement of a link brings three descriptors. The kernel counts those that nobody has
-// taken yet, and refuses all clients when there are too many.
+// Each announcement of a link brings three descriptors. The kernel counts descriptors that nobody
+// has taken yet, and refuses all clients if there are too many.
 TEST_F(SharesOfHiveTest, AReaderThatDoesNotReadHoldsFewDescriptorsUnderWay) {
   limit(RLIM_INFINITY);
   constexpr int kSenders = 150;
@@ -310,7 +310,7 @@ TEST_F(SharesOfHiveTest, AReaderThatDoesNotReadHoldsFewDescriptorsUnderWay) {
     senders.push_back(agent(named("sender-" + std::to_string(i))));
     ASSERT_TRUE(is_ok(senders.back().open(reader.pid())));
   }
-  // They can be looked at without being received.
+  // These can be looked at without being received.
   int waiting = 0;
   ASSERT_EQ(::ioctl(reader.client.fd(), SIOCINQ, &waiting), 0);
   for (int i = 0; i < kSenders; ++i) {
@@ -324,7 +324,7 @@ TEST_F(SharesOfHiveTest, AReaderThatDoesNotReadHoldsFewDescriptorsUnderWay) {
   }
 }
 
-// Our own descriptors may be closed long before a peer has received what was sent over them.
+// We may close our own descriptors long before a peer has received those that we sent.
 TEST_F(SharesOfHiveTest, AGuestThatIsDroppedBeforeItReadsHoldsItsShareUntilItLetsGo) {
   const os::UniqueFd let_go = *os::create_event_fd();
   const int count = as_guest(kGuest, [&] { return be_dropped_unread(let_go.get()); });

@@ -1,4 +1,4 @@
-// The coordinator as its clients see it: attach, open, deaths, hand-over.
+// The coordinator as its clients see it: attach, open, deaths, takeover.
 
 #include "coordinator_fixture.h"
 
@@ -129,7 +129,7 @@ TEST_F(CoordinatorTest, ALinkReachesItsReaderWithTheBellOfItsOwner) {
   const shm::LinkView view(mapped->data(), link->contract);
   EXPECT_TRUE(shm::is_published(view.slot(shm::Lane::kNormal, 0), 0));
 
-  // The same request again is answered the same way; a second link for the same pair is not.
+  // The same request gets the same answer again; a second link for the same pair is refused.
   EXPECT_TRUE(is_ok(a.open(b.pid(), false, 1U)));
   EXPECT_TRUE(has_error(a.open(b.pid()), ErrorCode::kInvalid, "serial 1"));
 }
@@ -158,7 +158,7 @@ TEST_F(CoordinatorTest, OpenFollowsTheRoutingRules) {
   const auto to_parent = task.open(lead.pid());
   ASSERT_TRUE(is_ok(to_parent));
   EXPECT_TRUE(to_parent->may_send);
-  // Whoever is sent to may show its receipts, and no more.
+  // The receiver of a link may show its receipts, and nothing more.
   ASSERT_TRUE(is_ok(worker.open(task.pid())));
   const auto receipts = task.open(worker.pid());
   ASSERT_TRUE(is_ok(receipts));
@@ -215,7 +215,7 @@ TEST_F(CoordinatorTest, DeathIsSeenByThePidfdAndTheSuccessorGetsWhatIsLeft) {
   EXPECT_EQ(died->state, shm::AgentState::kAway);
   EXPECT_EQ(lead.word(link->index), (shm::AgentWord{link->incarnation, shm::AgentState::kAway}));
   EXPECT_TRUE(eventually([&] { return os::drain_event(lead.event.get()); }));
-  // Sends go on: a link can be opened to who is away.
+  // Sends go on: a link can be opened to an agent that is away.
   EXPECT_TRUE(is_ok(lead.open(link->pid, false, 1U)));
 
   TestAgent successor;
@@ -233,7 +233,7 @@ TEST_F(CoordinatorTest, DeathIsSeenByThePidfdAndTheSuccessorGetsWhatIsLeft) {
   ASSERT_TRUE(in_link->mine.has_value());
   EXPECT_EQ(in_link->mine->serial, link->serial);
   EXPECT_TRUE(in_link->mine_link.valid());
-  // Until it is ready the predecessor's home counts.
+  // Until the successor is ready, the predecessor's home counts.
   EXPECT_EQ(lead.word(link->index),
             (shm::AgentWord{link->incarnation, shm::AgentState::kStarting}));
   ASSERT_TRUE(is_ok(successor.provide(false)));
@@ -327,7 +327,7 @@ TEST_F(CoordinatorTest, FadedLinksAreForgottenAndSaidSo) {
   ASSERT_TRUE(faded.has_value());
   EXPECT_EQ(faded->incarnation, old);
   ASSERT_TRUE(is_ok(lead.client.fade(old, 1, true)));
-  // It is still there for the receipts of a hand-over alone, and gone after it.
+  // The link stays only for the receipts of a takeover, and goes after it.
   EXPECT_EQ(lead.client.status()->links, 1U);
   EXPECT_TRUE(client.links_to(lead.pid()).value().empty());
   TestAgent successor = agent(named("worker"));
@@ -356,7 +356,7 @@ TEST_F(CoordinatorTest, MessagesThatAnAgentSentBeforeItsDeathCount) {
     ::waitpid(child, &status, 0);
     ASSERT_EQ(status, 0);
     ASSERT_TRUE(lead.next<DiedAnnouncement>().has_value());
-    // The detach said that the link is empty: a successor of its reader is not told of it.
+    // The detach said that the link is empty, so a successor of its reader is not told of it.
   }
   lead.client.close();
   const auto resumed = lead.resume();
@@ -405,7 +405,7 @@ TEST_F(CoordinatorTest, NobodyResumesTheLifeOfAnotherProcess) {
   EXPECT_EQ(lead.own_word().state, shm::AgentState::kRunning);
 }
 
-// The coordinator lives in a pid namespace in which we have no number.
+// The coordinator lives in a pid namespace in which our process has no number.
 TEST_F(CoordinatorTest, AnAgentOfAnotherPidNamespaceMayResumeWhereTheKernelNumbersProcesses) {
   const auto self = os::open_pidfd(::getpid());
   ASSERT_TRUE(is_ok(self));

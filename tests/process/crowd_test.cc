@@ -1,5 +1,5 @@
-// The lead of a crowd, which is shown a copy of what its members say to each other: it is no answer
-// of theirs, whenever it comes.
+// The lead of a crowd gets copies of messages between its members. Such a copy is no answer of
+// theirs, whenever it comes.
 
 #include "bench/crowd.h"
 
@@ -20,7 +20,7 @@ class CrowdLead : public testing::Test {
       ASSERT_TRUE(members_.back());
     }
     ASSERT_TRUE(lead_);
-    // One says a word to the other, of which a copy waits in the inbox of the lead.
+    // One member writes to another; a copy of that waits in the lead's inbox.
     const auto other = members_[0]->peer(member_name(1));
     ASSERT_TRUE(other);
     ASSERT_TRUE(members_[0]->send(*other, "word"));
@@ -32,7 +32,7 @@ class CrowdLead : public testing::Test {
     hive_.close();
   }
 
-  /// Of the rank of a copy, so that it comes behind the one that waits.
+  /// Has the rank of a copy, so it comes behind the copy that waits.
   void tell_lead(std::size_t number, std::string_view text) {
     const auto to = members_[number]->peer(kLeadName);
     ASSERT_TRUE(to);

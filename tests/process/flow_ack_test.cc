@@ -1,4 +1,4 @@
-// What a handler makes of a message, and what its sender learns of it.
+// The end that a handler gives a message, and the acknowledgement of it to the sender.
 
 #include <stdexcept>
 #include <string>
@@ -18,7 +18,7 @@ struct AckBoard {
 class FlowAck : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowAck);
 
-// A child of "queen" that does what the type of each message says.
+// A child of "queen" that treats each message as its type says.
 class Servant {
  public:
   explicit Servant(AckBoard& board) : board_(board), agent_(attach("servant", "queen")) {
@@ -126,7 +126,7 @@ TEST_P(FlowAck, AnAcknowledgementThatNobodyAwaitsYetIsKeptAndNotHandedOut) {
   const auto first = agent->send(servant, "x", {.requires_ack = true});
   const auto second = agent->send(servant, "y", {.type = "reject", .requires_ack = true});
   ASSERT_TRUE(first && second);
-  // An answer that comes after both of them shows that they are here.
+  // An answer that comes after both of them shows that both have arrived.
   EXPECT_EQ(told(*agent, servant, "x").status, AckStatus::kAccepted);
   EXPECT_FALSE(agent->try_receive());
   EXPECT_TRUE(agent->drain_pending_results().empty());
@@ -158,7 +158,7 @@ TEST_P(FlowAck, C_08_QueuedKeepsTheLeaseUntilTheAnswerComes) {
   EXPECT_EQ(a.hops(), 0U);
   a.done();
   b.done();
-  // Nothing more was said of the two when they were done.
+  // No second acknowledgement came when the two were done.
   EXPECT_FALSE(agent->await_ack(servant, moved.id, after(1ms)));
   stop(*agent, servant, troupe());
 }
@@ -185,7 +185,7 @@ TEST_P(FlowAck, C_08_EscalateHandsTheMessageToTheParent) {
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
   EXPECT_EQ(ack->reply, "ask the queen");
   EXPECT_EQ(told(*agent, servant, "dead letters").reply, "");
-  // Above the queen is the coordinator alone, which writes it down.
+  // Only the coordinator is above the queen; it writes the escalation into its log.
   EXPECT_TRUE(agent->escalate("nobody knows what to do"));
   EXPECT_NE(hive().log().find("nobody knows what to do"), std::string::npos) << "C-02";
   stop(*agent, servant, troupe());
@@ -204,7 +204,7 @@ TEST_P(FlowAck, AHandlerThatThrowsFailsThreeTimesAndThenItIsADeadLetter) {
   stop(*agent, servant, troupe());
 }
 
-// Looks only after what it was sent has expired.
+// Looks only after its messages have expired.
 BEELINE_ROLE(late_riser) {
   auto& board = context.board<AckBoard>();
   auto agent = attach("servant", "queen");
@@ -240,8 +240,8 @@ TEST_P(FlowAck, C_20_TheSenderOfAnExpiredMessageLearnsOfIt) {
   expect_balance(*agent);
 }
 
-// Two agents under "queen" that get one broadcast: the first rejects it, the second accepts it once
-// it may.
+// Two agents under "queen" that get one broadcast: the first one rejects it, the second one accepts
+// it when the test lets it.
 BEELINE_ROLE(voter) {
   auto& board = context.board<AckBoard>();
   auto agent = attach("voter-" + std::to_string(context.number), "queen");
@@ -271,7 +271,7 @@ TEST_P(FlowAck, C_34_EachTargetOfABroadcastSpeaksForItself) {
   const MessageId id = sent[0].result.id;
   EXPECT_EQ(sent[1].result.id, id);
   ASSERT_TRUE(shared.handled.await(1, patience()));
-  // That of the first is here, and is none of the second's.
+  // The first one's acknowledgement has come, and does not count for the second one.
   const Peer first = peer_of(*agent, "voter-0");
   const Peer second = peer_of(*agent, "voter-1");
   EXPECT_FALSE(agent->await_ack(second, id, after(1ms)));
@@ -293,7 +293,7 @@ TEST_P(FlowAck, C_34_EachTargetOfABroadcastSpeaksForItself) {
 BEELINE_ROLE(silent_asker) {
   auto& board = context.board<AckBoard>();
   AttachOptions options = named("silent");
-  options.temporary = true;  // what it has not read goes with it
+  options.temporary = true;  // its unread acknowledgements go with it
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "servant");

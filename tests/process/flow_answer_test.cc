@@ -1,5 +1,5 @@
-// A reply answers a request, and so does the text with which its receiver ends the message. Without
-// either the sender learns why there is no answer.
+// A request is answered by a reply, or by the text with which the receiver ends it. If there is
+// neither, the sender learns the reason.
 
 #include <stdexcept>
 #include <string>
@@ -20,7 +20,7 @@ struct AnswerBoard {
 class FlowAnswer : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowAnswer);
 
-// Does with each message as its type says.
+// Treats each message as its type says.
 class Clerk {
  public:
   explicit Clerk(AnswerBoard& board) : agent_(attach("clerk", "boss")) { board.attached.raise(); }
@@ -181,7 +181,7 @@ TEST_P(FlowAnswer, ATextThatComesLateIsKeptAside) {
   troupe().wait_all(patience());
 }
 
-// More texts than the lane of their asker holds are owed, and their clerk is killed.
+// The clerk owes more texts than the asker's lane holds, and is killed.
 TEST_P(FlowAnswer, NoTextIsLostHoweverManyAreOwed) {
   constexpr int kMany = 600;
   Boss boss(board<AnswerBoard>(), troupe());
@@ -276,7 +276,7 @@ TEST_P(FlowAnswer, AnAnswerThatIsDroppedIsGone) {
   boss.stop();
 }
 
-// A task under "boss" that answers what it is asked.
+// A task under "boss" that answers questions.
 BEELINE_ROLE(answering_task) {
   auto& board = context.board<AnswerBoard>();
   AttachOptions options = named("task", "boss");

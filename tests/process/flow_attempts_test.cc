@@ -1,4 +1,5 @@
-// How often a message is handed out, what counts as an attempt, and what a next life finds.
+// How often a message is handed out, when that counts as an attempt, and the attempts that the next
+// life finds.
 
 #include <stdexcept>
 #include <string>
@@ -17,7 +18,7 @@ struct AttemptBoard {
 class FlowAttempts : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowAttempts);
 
-// Learns what became of its message.
+// Waits for the end of its message.
 BEELINE_ROLE(persistent_sender) {
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
@@ -44,11 +45,11 @@ TEST_P(FlowAttempts, C_08_AsManyAttemptsAsTheReceiverAllows) {
     };
     ASSERT_TRUE(agent->serve(fail, {.until = patience(), .most = most}));
     EXPECT_EQ(attempts, most);
-    // The look that finds it exhausted hands nothing out.
+    // The look that finds the message exhausted hands nothing out.
     EXPECT_FALSE(agent->try_receive());
     EXPECT_EQ(agent->counters().dead, ++dead) << most;
     EXPECT_EQ(agent->inbox().back().attempts, most);
-    EXPECT_FALSE(agent->next_notice());  // what became of it is told with a look like this one
+    EXPECT_FALSE(agent->next_notice());  // a look like this one also tells its end
     troupe().wait(sender, patience());
     EXPECT_EQ(agent->detach(patience()), 0U);
   }
@@ -71,9 +72,9 @@ TEST_P(FlowAttempts, AMessageThatIsPutBackComesAgainAtItsPlaceAsIfItWereNew) {
     EXPECT_FALSE(message.redelivered());
     message.put_back();
     EXPECT_FALSE(message.valid());
-    message.put_back();  // nothing: it has ended
+    message.put_back();  // does nothing: the message has ended
   }
-  // Attempts that were spent stay spent.
+  // Spent attempts stay spent.
   Message message = next_message(*agent);
   message.reject();
   ASSERT_TRUE(agent->requeue_dead(agent->inbox().back().id));
@@ -102,7 +103,7 @@ TEST_P(FlowAttempts, APutBackMessageThatWasTakenBackMeanwhileIsADeadLetter) {
 class FlowNextLife : public HiveTest {};
 INSTANTIATE_TEST_SUITE_P(As, FlowNextLife, testing::Values(World::kProcesses), world_name);
 
-// Takes the first delivery over and says no more of it; answers a second one.
+// Accepts the first delivery and never ends it; answers a second one.
 BEELINE_ROLE(holder) {
   auto& board = context.board<AttemptBoard>();
   auto agent = attach("holder");
@@ -171,7 +172,7 @@ TEST_P(FlowNextLife, C_08_AMessageThatAHolderHadTakenOverComesToItsNextLifeAsAno
   stop_holder(troupe());
 }
 
-// Answers everything.
+// Answers every message.
 BEELINE_ROLE(restarted) {
   auto& board = context.board<AttemptBoard>();
   auto agent = attach("restarted");
@@ -195,7 +196,7 @@ BEELINE_ROLE(patient_asker) {
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "restarted");
   board.asked.raise();
-  ASSERT_TRUE(board.taken.await(1, patience()));  // it has no process now
+  ASSERT_TRUE(board.taken.await(1, patience()));  // the agent has no process now
   const auto then = [&](Result<Message> reply) {
     ASSERT_TRUE(reply) << reply.error().text;
     EXPECT_EQ(reply->text(), "are you there");

@@ -1,4 +1,4 @@
-// The queen: takes a task over at once, works on it in the background, and answers later.
+// The queen accepts a task at once, works on it in the background, and answers later.
 
 #include <map>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 struct BackgroundBoard {
   Event attached;
-  Event go;  // how many works may end
+  Event go;  // counts the works that may end
 };
 
 class FlowBackground : public HiveTest {};
@@ -20,7 +20,7 @@ BEELINE_BOTH_WORLDS(FlowBackground);
 
 constexpr std::string_view kWorkDone = "work_done";
 
-// Each task is worked on by a thread, which tells the agent through its inbox.
+// A thread works on each task, and reports to the agent through its inbox.
 class Queen {
  public:
   explicit Queen(BackgroundBoard& board) : board_(board), agent_(attach("queen")) {
@@ -48,7 +48,7 @@ class Queen {
       EXPECT_TRUE(agent_->reply(message, R"({"error":"empty task"})", {.type = kTaskResponse}));
       return {};
     }
-    // The agent is alive while the thread runs, and the thread ends before the agent does.
+    // The thread ends before the agent, so the agent is alive in it.
     workers_.emplace_back([this, sender = agent_->shared_sender(), id = message.id(),
                            ends = static_cast<std::uint32_t>(workers_.size()) + 1,
                            task = std::string(message.text())]() mutable {
@@ -56,7 +56,7 @@ class Queen {
       EXPECT_TRUE(sender.send(self_, R"({"exit_code":0,"output":")" + task + R"("})",
                               {.type = kWorkDone, .reply_to = id}, patience()));
     });
-    return {AckStatus::kQueued, {}};  // kept for held()
+    return {AckStatus::kQueued, {}};  // stays leased for held()
   }
   void finish(MessageId id, std::string_view result) {
     auto task = agent_->held(id);
@@ -91,7 +91,7 @@ TEST_P(FlowBackground, HK_070_TheAcknowledgementComesBeforeTheWorkEnds) {
     expected[sent.id] = R"({"exit_code":0,"output":")" + std::string(type) + R"("})";
   }
   EXPECT_TRUE(agent->drain_pending_results().empty()) << "no work has ended";
-  // Meanwhile others are handled.
+  // Other messages are handled meanwhile.
   auto empty = agent->request(queen, "", patience(), {.type = kTaskRequest});
   ASSERT_TRUE(empty) << empty.error().text;
   EXPECT_EQ(empty->text(), R"({"error":"empty task"})");

@@ -1,4 +1,4 @@
-// Where every accepted message is, counted from outside.
+// The place of every accepted message, counted from outside.
 
 #include <string>
 
@@ -28,11 +28,11 @@ BEELINE_BOTH_WORLDS(FlowBalance);
 
 constexpr std::uint32_t kDone = 3;
 constexpr std::uint32_t kHeld = 2;
-constexpr std::uint32_t kRejected = 66;  // two more than are kept
+constexpr std::uint32_t kRejected = 66;  // two more than an agent keeps
 constexpr std::uint32_t kQueued = 4;
 constexpr std::uint32_t kInLanes = 5;
 
-// Has messages in every place that there is, then waits, and goes without another word.
+// Has messages in every place, waits, and ends without a word.
 BEELINE_ROLE(hoarder) {
   auto& board = context.board<BalanceBoard>();
   auto agent = attach("hoarder");
@@ -67,30 +67,31 @@ TEST_P(FlowBalance, ABalanceTellsWhereEachAcceptedMessageIs) {
   const Peer hoarder = peer_of(*sender, "hoarder");
   constexpr std::uint32_t kFirst = kDone + kRejected + kHeld + kQueued;
   for (std::uint32_t i = 0; i < kFirst; ++i) {
-    // Payloads in slabs as well: those end by a stamp.
+    // Some payloads need slabs, because a stamp ends those.
     const std::string text(i % 2 == 0 ? 10 : 1000, 'x');
     ASSERT_TRUE(sender->send_until(hoarder, text, patience()));
   }
   ASSERT_TRUE(shared.ready.await(1, patience()));
   expect_hoard(account_of(hoarder.pid), 0, kHeld);
   for (std::uint32_t i = 0; i < kInLanes; ++i) {
-    Agent& from = i < 2 ? *sender : *second;  // the latter's link is new, and nobody looks at it
+    Agent& from = i < 2 ? *sender : *second;  // the link of the second sender is new, and nobody
+                                              // looks at it
     ASSERT_TRUE(from.send(from.peer("hoarder").value(), "x", {.rank = i == 0 ? kCritical : kLow}));
   }
   expect_hoard(account_of(hoarder.pid), kInLanes, kHeld);
 
   const bool killed = GetParam() == World::kProcesses;
   kill_or_release(place, shared.go);
-  // Who leaves gives back what it holds; who is killed cannot.
+  // An agent that leaves gives back its messages; a killed one cannot.
   expect_hoard(account_of(hoarder.pid), kInLanes, killed ? kHeld : 0);
-  // A link that fades takes nothing out of the account: its row is retired.
+  // A link that fades does not change the account: its row is retired.
   second.reset();
   auto heir = attach("hoarder");
   ASSERT_TRUE(heir);
   for (std::uint32_t i = 0; i < kInLanes + kQueued + kHeld; ++i) next_message(*heir).done();
   const auto look = [&] { EXPECT_FALSE(heir->receive({.timeout = 5ms})); };
   while (hive().client().links_to(heir->pid())->size() > 1) look();
-  look();  // and the heir is told that it has faded
+  look();  // and the successor is told that the link has faded
   const cli::Account last = account_of(heir->pid());
   EXPECT_TRUE(last.balanced());
   EXPECT_EQ(last.accepted, kFirst + kInLanes);

@@ -1,4 +1,4 @@
-// Several messages for one call: in delivery order, each a lease of its own.
+// Several messages for one call: in delivery order, each with a lease of its own.
 
 #include <array>
 #include <chrono>
@@ -45,7 +45,7 @@ void attach_pair(Pair& pair) {
   pair.other = std::move(*other);
 }
 
-// The cause of what the one sends to the other now; 0 if nothing comes.
+// The cause that a message from one agent to the other carries now; 0 if none comes.
 MessageId cause_of_next(Agent& from, Peer to, Agent& receiver) {
   EXPECT_TRUE(from.send(to, "y"));
   auto message = receiver.receive({.timeout = kPatience});
@@ -55,7 +55,7 @@ MessageId cause_of_next(Agent& from, Peer to, Agent& receiver) {
   return cause;
 }
 
-// Sends three of each of two ranks, and one more when it may.
+// Sends three messages of each of two ranks, and one more when the test lets it.
 BEELINE_ROLE(batch_sender) {
   auto& board = context.board<BatchBoard>();
   auto agent = attach("sender");
@@ -166,7 +166,8 @@ TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
   held->done();
 }
 
-// What this thread has sent is fetched at each call, however much came through that link before.
+// Each call fetches the messages that this thread has sent, however much came through the link
+// before.
 TEST_P(FlowBatch, AMessageThatTheSameThreadHasSentIsNeverLeftInItsLane) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
@@ -185,7 +186,7 @@ TEST_P(FlowBatch, AMessageThatTheSameThreadHasSentIsNeverLeftInItsLane) {
   }
 }
 
-// Outside of the library, nothing but a ring wakes it.
+// Nothing but a ring wakes it outside of the library.
 TEST_P(FlowBatch, AReceiverThatHasEmptiedItsInboxCanWaitForItsFd) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);

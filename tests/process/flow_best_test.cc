@@ -1,5 +1,5 @@
-// What is handed out is the best of all that was accepted when the call began, from however many
-// senders; and "nothing" is said after a look at all of them alone.
+// An inbox hands out the best of all messages that were accepted when the call began, from any
+// number of senders. It reports none only after a look at all senders.
 
 #include <array>
 #include <string>
@@ -26,7 +26,7 @@ class FlowBest : public HiveTest {
     for (std::uint32_t i = 0; i < crowd; ++i) next_message(*agent).done();
     return agent;
   }
-  // The crowd does once more what its role says.
+  // The crowd sends again as its role says.
   void let_send() {
     auto& shared = board<BestBoard>();
     shared.go.raise();
@@ -44,7 +44,7 @@ class FlowBest : public HiveTest {
     auto first = agent->try_receive();
     ASSERT_TRUE(first);
     EXPECT_EQ(first->text(), "high");
-    // While its handler works another one comes, and this time the inbox holds the others.
+    // While the handler works another message comes; this time the inbox holds the others.
     ASSERT_NO_FATAL_FAILURE(let_send());
     let_pass(5ms);
     first->done();
@@ -52,7 +52,7 @@ class FlowBest : public HiveTest {
     EXPECT_EQ(take_texts(*agent).size(), crowd + 1);
     dismiss();
   }
-  // A sender with a long lane says so much of low rank, and one thing of high rank after that.
+  // A sender with a long lane sends this many messages of low rank, and then one of high rank.
   void expect_the_highest_before(std::uint32_t low, std::uint32_t inbox_capacity) {
     AttachOptions options = named("receiver");
     options.inbox_capacity = inbox_capacity;
@@ -70,11 +70,11 @@ class FlowBest : public HiveTest {
 };
 BEELINE_BOTH_WORLDS(FlowBest);
 
-// The one that says something in this round.
+// The member that speaks in this round.
 std::size_t speaker(std::uint32_t round, std::size_t crowd) { return round * 37 % crowd; }
 
-// So many senders of one process. In even rounds each says something of low rank, and one of them
-// after that something of high rank; in odd ones one of them speaks alone.
+// Many senders in one process. In even rounds each sends one message of low rank, and then one of
+// them sends one of high rank. In odd rounds one of them sends alone.
 BEELINE_ROLE(crowd) {
   auto& board = context.board<BestBoard>();
   std::vector<Agent> crowd;
@@ -122,7 +122,7 @@ TEST_P(FlowBest, NothingIsSaidAfterALookAtAllSendersAlone) {
     ASSERT_TRUE(found) << i;
     EXPECT_EQ(found->text(), "high");
     found->done();
-    // Of the even rounds that lie between.
+    // Takes the messages of the even rounds in between.
     ASSERT_NO_FATAL_FAILURE(let_send());
     EXPECT_EQ(take_texts(*agent).size(), kCrowd + 1) << "no call says nothing before";
   }

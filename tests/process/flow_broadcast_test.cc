@@ -1,4 +1,4 @@
-// Broadcasts: who gets them, what each target's outcome is, and what does not fit.
+// Broadcasts: their receivers, the outcome for each target, and messages that do not fit.
 
 #include <algorithm>
 #include <atomic>
@@ -58,7 +58,7 @@ constexpr Place kPlaces[kMembers] = {
     {"stranger", "", "lead"}, {"mayfly", "boss", "worker"}, {"slow", "boss", "worker"},
 };
 
-// Logs what comes until it is told to stop; the slow one begins when it is told to go.
+// Logs its messages until it is told to stop; the slow one starts when it is told to go.
 BEELINE_ROLE(member) {
   auto& board = context.board<BroadcastBoard>();
   const Place& place = kPlaces[context.number];
@@ -106,7 +106,7 @@ TEST_P(FlowBroadcast, C_34_EachGroupGetsItsBroadcastUnderOneId) {
   auto boss = attach("boss");
   ASSERT_TRUE(boss);
   ASSERT_NO_FATAL_FAILURE(start({kLead, kTask, kWorker, kStranger, kMayfly}));
-  troupe().wait(4, patience());  // the mayfly is dead: it is no target
+  troupe().wait(4, patience());  // the mayfly is dead, so it is no target
   struct Sent {
     Group group;
     const char* channel;
@@ -151,7 +151,7 @@ TEST_P(FlowBroadcast, AFullOneNeitherBlocksNorCutsOffTheOthers) {
   const auto deliveries = boss->broadcast(Group::children(), "hear me", {.channel = "broadcast"});
   EXPECT_EQ(told(deliveries), (Texts{"slow:full", "lead:ok", "task:ok"}));
 
-  // What ends them is critical: it would overtake this.
+  // The stop message is critical and would overtake this one.
   ASSERT_NO_FATAL_FAILURE(
       drain_until(*boss, [&] { return !log(kLead).empty() && !log(kTask).empty(); }));
   board<BroadcastBoard>().go.raise();
@@ -180,7 +180,7 @@ TEST_P(FlowBroadcast, HK_036_ATaskReachesItsParentAlone) {
   EXPECT_EQ(told(task->broadcast(Group::role("lead"), "leads", {.channel = "lead"})),
             (Texts{"lead:ok", "stranger:denied"}));
   EXPECT_EQ(task->detach(patience()), 0U);
-  // What ends them comes from above: it would overtake this.
+  // The stop message comes from above and would overtake this one.
   ASSERT_NO_FATAL_FAILURE(drain_until(*boss, [&] { return log(kLead).size() == 2; }));
   boss->broadcast(Group::role("lead"), "", {.type = "stop"});
   troupe().wait_all(patience());
@@ -223,7 +223,7 @@ TEST_P(FlowBroadcast, ALongPayloadGoesCutAndSaysHowLongItWas) {
   troupe().start("reader", 0);
   troupe().start("reader", 1);
   ASSERT_TRUE(shared.attached.await(2, patience()));
-  // What is sent while a message is handled inherits from it, broadcasts too.
+  // Sends during the handling of a message inherit from it, broadcasts too.
   TraceContext trace;
   trace.flags = 9;
   ASSERT_TRUE(boss->send("boss", "begin", {.trace = trace}));
@@ -274,7 +274,7 @@ struct BesideBoard {
   Event overtaken;
 };
 
-// Says when a message came after one that has a higher id.
+// Reports a message that comes after one with a higher id.
 BEELINE_ROLE(beside) {
   auto& board = context.board<BesideBoard>();
   auto agent = attach("beside-" + std::to_string(context.number), "boss");
@@ -310,7 +310,7 @@ TEST_P(FlowBroadcast, ASendOfAnotherThreadDoesNotWaitForAllTargetsOfABroadcast) 
       for (std::uint32_t i = 0; i < kBurst; ++i) EXPECT_TRUE(sender.send(last, "of a thread"));
     }
   });
-  // Whatever one round has sent is taken before the next, so no lane is ever full.
+  // All messages of a round are taken before the next round, so no lane is ever full.
   const std::string payload = pattern(kMost);
   const Deadline deadline = patience();
   while (shared.overtaken.count() == 0) {

@@ -101,7 +101,7 @@ TEST_P(FlowBySender, OldestFirstOfAllIsTheOrderOfArrival) {
   const std::int32_t ranks[] = {kNormal, kHigh, kCritical};
   for (std::size_t i = 0; i < in_order.size(); ++i) {
     ASSERT_TRUE(agent->send("receiver", in_order[i], {.rank = ranks[i]}));
-    // Each is drained before the next is sent.
+    // Each message is drained before the next is sent.
     ASSERT_NO_FATAL_FAILURE(await_queued(*agent, i + 1));
   }
   EXPECT_EQ(listed(*agent, {}), (Texts{"c", "b", "a"}));

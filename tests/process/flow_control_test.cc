@@ -1,4 +1,4 @@
-// Control messages: taking a message back, and what never waits behind data.
+// Control messages: cancelling a message, and control messages that never wait behind data.
 
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ struct ControlBoard {
 class FlowControl : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowControl);
 
-// Handles one message until it is taken back, then the rest.
+// Handles one message until it is cancelled, then the others.
 BEELINE_ROLE(worker) {
   auto& board = context.board<ControlBoard>();
   auto agent = attach("worker", "boss");
@@ -66,27 +66,27 @@ TEST_P(FlowControl, ACancelReachesTheHandlerAndWhatStillWaits) {
   const auto ack = agent->await_ack(worker, work.id, patience());
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->reply, "cancelled");
-  // One that nobody sees before its order: a request that gives up takes itself back.
+  // Nobody sees this one before its order: a request that gives up cancels itself.
   const auto none = agent->request(worker, "too late", after(1ms), {.cancel_on_timeout = true});
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kTimeout);
   ASSERT_TRUE(agent->cancel(worker, 4711)) << "an order about nothing does nothing";
   ASSERT_TRUE(agent->send(worker, "the rest"));
   shared.go.raise();
-  // The worker waits until the boss has read what became of the two.
+  // The worker waits until the boss has read the end of both.
   ASSERT_NO_FATAL_FAILURE(await_drained(*agent, 2));
   troupe().wait_all(patience());
   expect_balance(*agent);
 }
 
-// Takes back what others have sent.
+// Cancels messages of other agents.
 BEELINE_ROLE(meddler) {
   auto& board = context.board<ControlBoard>();
   auto agent = attach("meddler");
   ASSERT_TRUE(agent);
   const Peer boss = peer_of(*agent, "boss");
   ASSERT_TRUE(board.go.await(1, patience()));
-  // The ids of a pid rise; one of them is that of the message that waits.
+  // The ids of a pid rise, so one of these is the id of the waiting message.
   for (MessageId id = 1; id < 10; ++id) {
     EXPECT_TRUE(agent->cancel(boss, static_cast<MessageId>(boss.pid) << 40 | id));
   }
@@ -115,7 +115,7 @@ TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
   expect_balance(*agent);
 }
 
-// Takes back orders: the one that it is just sending, and one that waits for its message.
+// Cancels orders: the one that it is just sending, and one that waits for its message.
 BEELINE_ROLE(undecided) {
   auto& board = context.board<ControlBoard>();
   auto agent = attach("undecided");
@@ -158,7 +158,7 @@ TEST_P(FlowControl, AnOrderToCancelCannotBeTakenBack) {
   expect_balance(*agent);
 }
 
-// Sends an answer that nobody waits for and takes it back before it is seen.
+// Sends an answer that nobody waits for, and cancels it before it is seen.
 BEELINE_ROLE(fickle) {
   auto& board = context.board<ControlBoard>();
   auto agent = attach("fickle");
@@ -211,7 +211,7 @@ int glance(Agent& agent) {
   return seen;
 }
 
-// Looks, and between the looks takes what there is.
+// Looks, and takes messages between the looks.
 BEELINE_ROLE(glancer) {
   auto& board = context.board<ControlBoard>();
   auto agent = attach("glancer", "boss");
@@ -253,7 +253,7 @@ TEST_P(FlowControl, WhetherSomethingCriticalWaitsTakesNoSystemCall) {
 
 constexpr std::uint32_t kTable = 1024;
 
-// number = Order. Its table is full of critical messages before it takes the first.
+// number = Order. Its table is full of critical messages before it takes the first one.
 BEELINE_ROLE(flooded) {
   auto& board = context.board<ControlBoard>();
   AttachOptions options = named("flooded", "boss");
@@ -262,7 +262,7 @@ BEELINE_ROLE(flooded) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   board.attached.raise();
-  // All but what is kept for control messages.
+  // All places but those that are kept for control messages.
   ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kTable - kTable / 64));
   board.taken.raise();
   ASSERT_TRUE(board.go.await(context.number + 1, patience()));
@@ -305,7 +305,7 @@ TEST_P(FlowControl, AControlMessageWaitsBehindNothing) {
 
 // ---- Many links ---------------------------------------------------------------------------------
 
-constexpr std::uint32_t kManySenders = 60;  // more than one turn looks at
+constexpr std::uint32_t kManySenders = 60;  // more senders than one turn looks at
 constexpr std::uint32_t kManyRounds = 12;
 
 // Many senders, each of which sends a message in each round.
@@ -337,7 +337,8 @@ TEST_P(FlowControl, AControlMessageOfAQuietSenderWaitsForNoTurnOfOthers) {
   for (std::uint32_t round = 1; round <= kManyRounds; ++round) {
     shared.go.raise();
     ASSERT_TRUE(shared.taken.await(round, patience()));
-    // All of them were active later than the boss; where its link comes in the next turn is chance.
+    // All senders were active later than the boss; the place of the boss's link in the next turn is
+    // chance.
     ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kManySenders));
     ASSERT_TRUE(boss->send_control(busy, kShutdownOrder));
     Message first = next_message(*agent);

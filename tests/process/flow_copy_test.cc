@@ -1,4 +1,5 @@
-// What a parent sees of the words between its children, and what those owe to that: nothing.
+// Copies for a parent of messages between its children, and that the children do not depend on
+// them.
 
 #include <unistd.h>
 
@@ -16,10 +17,10 @@ struct CopyBoard {
   Event attached;
   Event go;
   Event sent;
-  std::atomic<std::uint64_t> id;  // of the message that was sent last
+  std::atomic<std::uint64_t> id;  // of the last message
   std::atomic<std::uint64_t> shown;
-  std::atomic<pid_t> os_pid;  // of the parent
-  std::atomic<Pid> pid;       // the same
+  std::atomic<pid_t> os_pid;  // of the parent's process
+  std::atomic<Pid> pid;       // of the parent
 };
 
 class FlowCopy : public HiveTest {};
@@ -29,7 +30,7 @@ constexpr std::size_t kLong = 100'000;
 constexpr std::size_t kWhole = 64U << 10;
 constexpr std::uint32_t kFlood = 500;
 
-// A child of "queen" that takes everything until it is told to stop.
+// A child of "queen" that takes all messages until it is told to stop.
 BEELINE_ROLE(listener) {
   auto& board = context.board<CopyBoard>();
   auto agent = attach("listener", "queen");
@@ -107,7 +108,7 @@ TEST_P(FlowCopy, HK_032_HK_033_TheParentSeesWhatItsChildrenSayToEachOther) {
   ASSERT_TRUE(shared.attached.await(2, patience()));
   shared.go.raise();
 
-  // The answer to it may be seen first: it comes through another link.
+  // The answer may be seen first, because it comes through another link.
   Message copy = next_message(*agent, {.type = "sibling_traffic:gossip"});
   ASSERT_TRUE(copy.valid());
   ASSERT_TRUE(shared.sent.await(1, patience()));
@@ -178,7 +179,7 @@ TEST_P(FlowCopy, HK_050_AHandlerIsNotHandedCopiesThatItDidNotAskFor) {
   expect_balance(*agent);
 }
 
-// Sends so many that the parent, who does not look, cannot be shown all.
+// Sends more messages than the copies that its parent, which does not look, has room for.
 BEELINE_ROLE(chatterbox) {
   auto& board = context.board<CopyBoard>();
   auto agent = talker_of(board);
@@ -235,7 +236,7 @@ TEST_P(FlowCopy, C_37_AParentThatDoesNotLookHoldsNobodyUp) {
   expect_balance(*agent);
 }
 
-// Talks of so many things that its link to the parent has no room for the names of all.
+// Uses more types and channels than its link to the parent has room for.
 constexpr std::uint32_t kTopics = 127;  // a type and a channel each
 
 BEELINE_ROLE(polymath) {
@@ -248,7 +249,7 @@ BEELINE_ROLE(polymath) {
     const std::string number = std::to_string(i);
     ASSERT_TRUE(agent->send_until(to, "", patience(),
                                   {.type = "type " + number, .channel = "channel " + number}));
-    // Its answer says that the parent has taken what lay in the lane, so there is room for copies.
+    // The answer shows that the parent has taken all copies in the lane, so there is room again.
     auto seen = agent->request(queen, "", patience());
     ASSERT_TRUE(seen) << seen.error().text;
     seen->done();
@@ -298,7 +299,7 @@ TEST_P(FlowCopy, HK_033_CopiesLeaveHalfOfTheTypesAndChannelsOfALinkToMessages) {
 
 // ---- Without a ring -----------------------------------------------------------------------------
 
-// A parent that sleeps until somebody reports.
+// A parent that sleeps until a child reports.
 BEELINE_ROLE(sleeping_queen) {
   auto& board = context.board<CopyBoard>();
   auto agent = attach("queen");
@@ -334,7 +335,7 @@ TEST_P(FlowCopy, C_37_CopiesDoNotWakeTheParent) {
   };
   ASSERT_NO_FATAL_FAILURE(gossip()) << "it opens the links to the parent, who learns of those";
   const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
-  // Whoever sleeps for long wakes by itself every 9 s or so, but not each time.
+  // A sleeper wakes by itself every 9 s or so, but not each time.
   const auto begin = std::chrono::steady_clock::now();
   int woken = 0;
   for (int slept_on = 0; slept_on < 10;) {

@@ -1,5 +1,4 @@
-// What an agent owes its peers while their links have no room: acknowledgements, and orders to
-// cancel.
+// Debts of an agent to peers without room in their links: acknowledgements, and orders to cancel.
 
 #include <string>
 #include <utility>
@@ -13,7 +12,7 @@ namespace {
 
 struct DebtsBoard {
   Event attached;
-  Event owes;  // the debtor has filled the asker's lane, and said something that finds no room
+  Event owes;  // the debtor has filled the asker's lane, and has sent something that finds no room
   Event go;
   Event taken;
   Event cancelled;
@@ -26,9 +25,9 @@ BEELINE_BOTH_WORLDS(FlowDebts);
 
 enum DebtorKind : std::uint32_t { kInReceive = 0, kOnFd = 1 };
 
-constexpr std::size_t kSmallest = 64U << 10;  // of a max_payload_bytes
+constexpr std::size_t kSmallest = 64U << 10;  // of max_payload_bytes
 
-// Handles each message as its type says. "fill": there is no room for its acknowledgement.
+// Treats each message as its type says. "fill": leaves no room for its own acknowledgement.
 class Debtor {
  public:
   Debtor(DebtsBoard& board, DebtorKind kind) : board_(board), kind_(kind), agent_(attach(how())) {
@@ -109,7 +108,7 @@ TEST_P(FlowDebts, AnAcknowledgementGoesAsSoonAsThereIsRoomHoweverItsSenderWaits)
     ASSERT_TRUE(sent);
     ASSERT_TRUE(shared.owes.await(before + 1, patience()));
     {
-      // From here on it is rung, or it sleeps.
+      // From here on only a ring wakes it.
       const StatusProbe probe(hive().name(), shared.os_pid.load(), shared.pid.load());
       ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
     }
@@ -180,7 +179,7 @@ TEST_P(FlowDebts, AcknowledgementsThatNobodyReadsAreCountedWhenTheyAreLetGo) {
   expect_balance(*agent);
 }
 
-// Looks at its lanes only once it may, and then until a message has been taken back.
+// Looks at its lanes only when the test lets it, and then until a message was cancelled.
 BEELINE_ROLE(late_reader) {
   auto& board = context.board<DebtsBoard>();
   auto agent = attach("reader");
@@ -229,7 +228,7 @@ TEST_P(FlowDebts, ARequestIsTakenBackAtItsDeadlineEvenIfThereIsNoRoomForTheOrder
 class FlowDebtsDeath : public HiveTest {};
 INSTANTIATE_TEST_SUITE_P(As, FlowDebtsDeath, testing::Values(World::kProcesses), world_name);
 
-// The first life holds a message that is taken back, and dies; the second lives on.
+// The first life holds a message that is cancelled, and dies; the second one lives on.
 BEELINE_ROLE(holder) {
   auto& board = context.board<DebtsBoard>();
   auto agent = attach("holder");

@@ -1,4 +1,4 @@
-// From a send to a handler: types, ids, time to live, what is listed, and what waits until its
+// From a send to a handler: types, ids, time to live, listing, and messages that wait until their
 // receiver is ready.
 
 #include <set>
@@ -24,7 +24,7 @@ BEELINE_BOTH_WORLDS(FlowDelivery);
 const std::string_view kTypes[] = {kTaskRequest,  kTaskResponse, kCronTask, kCronResult,
                                    kNotification, kEscalation,   "invented"};
 
-// Two lives of it send each type to two receivers.
+// Two lives of this sender send each type to two receivers.
 BEELINE_ROLE(typed_sender) {
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
@@ -79,7 +79,7 @@ BEELINE_ROLE(producer) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// One at a time: an inbox has one consumer, its agent.
+// One at a time, because only its agent takes from an inbox.
 TEST_P(FlowDelivery, HK_021_EachMessageIsTakenOnceAndAnEmptyInboxGivesNothing) {
   auto agent = attach("consumer");
   ASSERT_TRUE(agent);
@@ -137,7 +137,7 @@ TEST_P(FlowDelivery, HK_022_HK_023_AnExpiredMessageIsNeitherListedNorDelivered) 
 
 // ---- Listing, and inboxes that are gone ---------------------------------------------------------
 
-// Leaves what it was sent, and dies for good.
+// Leaves its messages, and dies for good.
 BEELINE_ROLE(forgetful) {
   auto& board = context.board<DeliveryBoard>();
   AttachOptions options = named("forgetful");
@@ -229,7 +229,7 @@ TEST_P(FlowDelivery, HK_055_MessagesSentBeforeTheHandlerIsReadyAreHandledInOrder
     EXPECT_FALSE(message.redelivered());
     return Ack{AckStatus::kAccepted, "handled"};
   };
-  // HK-026: the filter leaves the others where they are.
+  // HK-026: the filter leaves the other messages in place.
   const ServeOptions early{.most = 3, .filter = {.type = "early"}};
   EXPECT_EQ(*agent->serve(handle, early), 3U);
   EXPECT_EQ(handled, (std::vector<std::string>{"0", "1", "2"})) << "HK-050";
@@ -237,7 +237,7 @@ TEST_P(FlowDelivery, HK_055_MessagesSentBeforeTheHandlerIsReadyAreHandledInOrder
       << "HK-055, HK-051";
   EXPECT_EQ(agent->inbox().size(), 1U);
 
-  // HK-066: a handler may itself ask while it handles.
+  // HK-066: a handler may send a request while it handles a message.
   shared.go.raise();
   const auto ask = [&](Message& message) {
     auto answer = agent->request(peer_of(*agent, "sender"), "question", patience());
@@ -250,7 +250,7 @@ TEST_P(FlowDelivery, HK_055_MessagesSentBeforeTheHandlerIsReadyAreHandledInOrder
   EXPECT_EQ(take_texts(*agent), (std::vector<std::string>{"other"}));
   troupe().wait_all(patience());
 
-  // HK-066: and who has left learns that it cannot.
+  // HK-066: an agent that has left learns that it cannot send.
   const Peer sender = peer_of(*agent, "sender");
   EXPECT_EQ(agent->detach(), 0U);
   const auto left = agent->request(sender, "question", patience());
@@ -262,7 +262,7 @@ TEST_P(FlowDelivery, HK_055_MessagesSentBeforeTheHandlerIsReadyAreHandledInOrder
 constexpr std::uint32_t kLives = 5;
 constexpr std::uint32_t kInLife = 60;  // all lives together take more than a lane holds
 
-// Sends all the time, whether its receiver is there, away, or just coming.
+// Sends all the time, whether its receiver is there, away, or just attaching.
 BEELINE_ROLE(steady_sender) {
   auto agent = attach("sender");
   ASSERT_TRUE(agent);

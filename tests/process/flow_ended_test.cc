@@ -1,4 +1,5 @@
-// A life that has ended while its process goes on: what lies in the lanes is its successor's.
+// A life that has ended while its process goes on: the messages in the lanes belong to its
+// successor.
 
 #include <dirent.h>
 #include <signal.h>
@@ -45,7 +46,7 @@ void shut_all_sockets() {
   ::closedir(fds);
 }
 
-// While one exists this process can open nothing, and so make no connection.
+// While an object exists, this process can open nothing, and so cannot connect.
 class NothingOpens {
  public:
   NothingOpens() {
@@ -53,7 +54,7 @@ class NothingOpens {
     const rlimit none{0, files_.rlim_max};
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   }
-  // Who looks for leaks at the end of the process opens files.
+  // A leak checker opens files at the end of the process.
   ~NothingOpens() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &files_), 0); }
   NothingOpens(const NothingOpens&) = delete;
   NothingOpens& operator=(const NothingOpens&) = delete;
@@ -62,7 +63,7 @@ class NothingOpens {
   rlimit files_{};
 };
 
-// Holds one message, and has lost its connection when it returns.
+// Holds one message, and loses its connection before it returns.
 void hold_one_and_be_cut(EndedBoard& board, Agent& agent, Message& held) {
   held = next_message(agent);
   ASSERT_TRUE(held.valid());
@@ -71,7 +72,7 @@ void hold_one_and_be_cut(EndedBoard& board, Agent& agent, Message& held) {
   shut_all_sockets();
 }
 
-// Holds one message, loses its connection and comes back too late, with the next life there.
+// Holds one message, loses its connection, and comes back too late: the next life has attached.
 BEELINE_ROLE(fenced) {
   auto& board = context.board<EndedBoard>();
   auto agent = attach("fenced");
@@ -80,7 +81,7 @@ BEELINE_ROLE(fenced) {
   ASSERT_NO_FATAL_FAILURE(hold_one_and_be_cut(board, *agent, held));
   board.cut.raise();
   ASSERT_TRUE(board.sent.await(1, patience()));
-  // It learns of its end from the control socket alone, which next_notice() looks at.
+  // It learns of its end only from the control socket, which next_notice() reads.
   const Deadline deadline = patience();
   std::optional<Notice> end;
   while (!end && std::chrono::steady_clock::now() < deadline) end = agent->next_notice();
@@ -102,8 +103,8 @@ BEELINE_ROLE(fenced) {
   board.looked.raise();
 }
 
-// The same, but it can make no connection any more: nobody tells it, and its word in the directory
-// says it alone.
+// The same, but it can never connect again. Nobody tells it of its end; only its word in the
+// directory does.
 BEELINE_ROLE(fenced_for_good) {
   auto& board = context.board<EndedBoard>();
   auto agent = attach("fenced");
@@ -125,7 +126,7 @@ BEELINE_ROLE(fenced_for_good) {
   board.looked.raise();
 }
 
-// The next life, as soon as the coordinator has ended the one before.
+// The next life, attached as soon as the coordinator has ended the one before.
 std::optional<Agent> attach_successor(Agent& other) {
   const Deadline deadline = patience();
   for (;;) {
@@ -140,7 +141,7 @@ std::optional<Agent> attach_successor(Agent& other) {
   }
 }
 
-// `role` loses its connection while it holds one message, and its successor gets all.
+// `role` loses its connection while it holds one message, and its successor gets all messages.
 void FlowEnded::end_and_succeed(const std::string& role) {
   auto& shared = board<EndedBoard>();
   auto sender = attach("sender");
@@ -177,7 +178,7 @@ void FlowEnded::end_and_succeed(const std::string& role) {
 TEST_P(FlowEnded, ALifeThatWasEndedTakesNothingFromItsSuccessor) { end_and_succeed("fenced"); }
 TEST_P(FlowEnded, NorDoesOneThatCannotAskTheCoordinator) { end_and_succeed("fenced_for_good"); }
 
-// Has lost its connection for good, and does nothing but send.
+// Has lost its connection for good, and only sends.
 BEELINE_ROLE(fenced_sender) {
   auto agent = attach("fenced");
   ASSERT_TRUE(agent);
@@ -241,7 +242,7 @@ struct RefusedBoard {
   Event taken;
 };
 
-// The hive knows of it, and has given it a pid, when it finds that its limit is too high.
+// The hive has given the agent a pid before the agent finds that its limit is too high.
 BEELINE_ROLE(refused) {
   auto& board = context.board<RefusedBoard>();
   AttachOptions options = named("wanted");
@@ -265,7 +266,7 @@ TEST_P(FlowEnded, TheNameOfAnAttachThatFailedIsFreeAtOnce) {
 class FlowAckHang : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowAckHang);
 
-// Finishes everything at once, the last word included.
+// Finishes every message at once, also the last one.
 BEELINE_ROLE(acknowledger) {
   auto agent = attach("acknowledger");
   ASSERT_TRUE(agent);
@@ -295,12 +296,11 @@ TEST_P(FlowAckHang, HK_054_DoneNeitherWaitsForTheCoordinatorNorLosesItsAcknowled
   const pid_t coordinator = hive().coordinator();
   ASSERT_GT(coordinator, 0);
   ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
-  // A wait for the coordinator in each of them, of 2 s at least, would take longer than this test
-  // may.
+  // If each of these waited for the coordinator, 2 s at least, the test would time out.
   for (int i = 0; i < 200; ++i) {
     ASSERT_NO_FATAL_FAILURE(expect_ack(agent->send_acked(to, std::to_string(i), patience()), i));
   }
-  // More than a lane holds, of which none is read before the last was sent.
+  // More than a lane holds, and none is read before the last one was sent.
   std::vector<MessageId> ids;
   for (int i = 0; i < 300; ++i) {
     const auto sent = agent->send_until(to, std::to_string(i), patience(), {.requires_ack = true});

@@ -1,4 +1,4 @@
-// What a message carries besides its payload, and what it inherits from the one that led to it.
+// The fields of a message beside its payload, and those that it inherits from its cause.
 
 #include <algorithm>
 #include <cstring>
@@ -154,7 +154,7 @@ TEST_P(FlowEnvelope, HK_001_TheNameOfASenderOutlivesIt) {
   expect_balance(*agent);
 }
 
-// Passes everything on to the other, and the last word to whoever began.
+// Passes every message on to the other player, and the last one to the umpire.
 BEELINE_ROLE(pingpong) {
   auto& board = context.board<EnvelopeBoard>();
   auto agent = attach("player-" + std::to_string(context.number));
@@ -175,7 +175,7 @@ BEELINE_ROLE(pingpong) {
       if (sent.status == SendStatus::kLoop) {
         EXPECT_EQ(message.hops(), 32U);
         EXPECT_EQ(message.trace(), some_trace());
-        // The umpire's message began it; an answer to it would be as far away from it.
+        // The umpire's message began the game; an answer to it would have as many hops as this one.
         message.done();
         EXPECT_TRUE(agent->send(peer_of(*agent, "umpire"), "loop"));
         continue;
@@ -208,7 +208,8 @@ TEST_P(FlowEnvelope, MessagesThatLeadToEachOtherEndAtTheLimit) {
   troupe().wait_all(patience());
 }
 
-// Answers the first of two questions while it holds both, and sends what belongs to neither.
+// Answers the first of two questions while it holds both, and sends a message that belongs to
+// neither.
 BEELINE_ROLE(two_leases) {
   auto& board = context.board<EnvelopeBoard>();
   auto agent = attach("answerer");

@@ -1,4 +1,4 @@
-// What the errors of sends and waits say: what, the limit, the value, what to do next.
+// The error texts of sends and waits: the problem, the limit, the value, the next step.
 
 #include <algorithm>
 #include <initializer_list>
@@ -79,7 +79,7 @@ TEST_P(FlowErrorText, AWaitThatEndsSaysHowLongItWasAndWhatToDo) {
   expect_error(agent->request(to, "?", patience()), ErrorCode::kNoRoute, {"left", "attach again"});
 }
 
-// What a request to this peer says that is not sent, after whom it is to.
+// The error of a request to this peer that is not sent, behind the name of the peer.
 std::string refusal_of(Agent& agent, Peer to, std::string_view payload,
                        const SendOptions& options = {}) {
   const auto ignore = [](const Result<Message>&) {};
@@ -167,7 +167,7 @@ TEST_P(FlowErrorText, AResultOfASendSaysTheSameAndWhoDidNotGetIt) {
   ASSERT_TRUE(sink->send("asker", "begin"));
   const Message begin = next_message(*agent);
   EXPECT_TRUE(agent->send(to, "6").text().starts_with(whom + "loop: its hops() would be 1"));
-  // Each keeps its own words, and the 17th after it takes them away.
+  // Each result keeps its own text, until the 17th result after it.
   const SendResult nobody = agent->send("nobody", "x");
   const SendResult number = agent->send("4711", "x");
   EXPECT_TRUE(nobody.text().starts_with(

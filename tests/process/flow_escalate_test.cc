@@ -1,4 +1,4 @@
-// Escalations: who takes them when the next above is dead or hands them on.
+// Escalations: the agent that takes one if the next above is dead or passes it on.
 
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@ BEELINE_BOTH_WORLDS(FlowEscalate);
 // king - top - middle - bottom. The test is "top".
 constexpr const char* kIssue = "nobody here knows what to do";
 
-// Ends for good when it is told to.
+// Ends for good when the test says so.
 BEELINE_ROLE(mortal_middle) {
   auto& board = context.board<EscalateBoard>();
   AttachOptions options = named("middle", "top");
@@ -33,7 +33,7 @@ BEELINE_ROLE(mortal_middle) {
   ASSERT_TRUE(board.go.await(1, patience()));
 }
 
-// Is killed or leaves, and its name is kept for a next life.
+// Is killed or leaves; its name is kept for a next life.
 BEELINE_ROLE(zombie_middle) {
   auto& board = context.board<EscalateBoard>();
   auto agent = attach("middle", "top");
@@ -42,7 +42,7 @@ BEELINE_ROLE(zombie_middle) {
   ASSERT_TRUE(board.leave.await(1, patience()));
 }
 
-// Escalates when it is told to, of itself and what it handles.
+// Escalates when the test says so: by itself, and from a handler.
 BEELINE_ROLE(bottom) {
   auto& board = context.board<EscalateBoard>();
   auto agent = attach("bottom", "middle");
@@ -69,7 +69,7 @@ void expect_escalation(Agent& agent, std::string_view text, std::int32_t rank) {
   issue.done();
 }
 
-// The middle is finally dead, and the bottom has been told to escalate.
+// The middle is finally dead, and the bottom was told to escalate.
 void bury_middle(Agent& top, EscalateBoard& board, Troupe& troupe, std::size_t middle) {
   const Pid pid = peer_of(top, "middle").pid;
   board.go.raise();
@@ -92,7 +92,7 @@ TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastADeadAncestor) {
   ASSERT_NO_FATAL_FAILURE(await_queued(*top, 2));
   expect_escalation(*top, "worse", kCritical);
   expect_escalation(*top, kIssue, kHigh);
-  // C-08: and what its handler hands on climbs the same way.
+  // C-08: an escalation of its handler climbs the same way.
   const auto ack = top->send_acked(bottom, "do it", patience(), {.type = "too hard"});
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
@@ -121,7 +121,7 @@ TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastAZombie) {
   ASSERT_TRUE(ack) << ack.error().text;
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
   EXPECT_EQ(take_texts(*top), (std::vector<std::string>{"worse", kIssue, "do it"}));
-  // One that lives is the nearest again.
+  // A living agent is the nearest again.
   auto next_life = attach_again(named("middle", "top"));
   ASSERT_TRUE(next_life);
   EXPECT_TRUE(next_life->inbox().empty());
@@ -158,7 +158,7 @@ TEST_P(FlowEscalate, C_02_WithEverybodyAboveDeadTheCoordinatorWritesItDown) {
   EXPECT_EQ(watcher->counters().drained, 1U) << "the acknowledgement: nobody else was told";
 }
 
-// Hands on one escalation.
+// Passes one escalation on.
 BEELINE_ROLE(escalating_middle) {
   auto& board = context.board<EscalateBoard>();
   auto agent = attach("middle", "top");

@@ -1,4 +1,4 @@
-// What has waited longer than it may is not shown as waiting, whoever looks and however.
+// Messages that have expired are not shown as waiting, in any view.
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ BEELINE_BOTH_WORLDS(FlowExpiry);
 
 constexpr std::uint32_t kShort = 1;  // ms
 
-// Until what lives so short is over.
+// Waits until the short-lived messages have expired.
 void let_expire() { let_pass(20ms); }
 
 std::size_t count_waiting(Agent& agent) {
@@ -37,8 +37,8 @@ std::size_t count_expired(Agent& agent) {
   }));
 }
 
-// An answer that nobody has asked for and a message, both short-lived; then waits for the word
-// about the second.
+// Sends an unasked answer and a message, both short-lived; then waits for the acknowledgement of
+// the second.
 BEELINE_ROLE(hasty) {
   auto agent = attach("hasty");
   ASSERT_TRUE(agent);
@@ -64,7 +64,7 @@ TEST_P(FlowExpiry, C_20_HK_022_ALookShowsNothingThatIsOverAsWaiting) {
   EXPECT_EQ(count_waiting(*agent), 0U) << "neither the message nor the answer";
   EXPECT_EQ(count_expired(*agent), 2U);
   EXPECT_TRUE(agent->drain_pending_results().empty());
-  // Nothing was taken, and the sender is told.
+  // Nothing was taken, and the sender is told of the end.
   while (agent->next_notice()) {
   }
   troupe().wait_all(patience());
@@ -127,13 +127,13 @@ TEST_P(FlowExpiry, AMessageThatIsPutBackOrInheritedExpiresToo) {
       agent = attach("receiver");
       ASSERT_TRUE(agent);
     }
-    // Its end is awaited, and it must end without a take.
+    // Wait for the end of the message, which must come without a take.
     const Deadline deadline = patience();
     while (agent->counters().queued != 0 && std::chrono::steady_clock::now() < deadline) {
     }
     EXPECT_EQ(agent->counters().queued, 0U);
     EXPECT_EQ(agent->counters().dead, dead + 1) << (by_successor ? "inherited" : "put back");
-    // Whoever puts it back wants it delivered, late or not.
+    // A user that puts a letter back wants it delivered, late or not.
     for (const InboxItem& item : agent->inbox()) {
       ASSERT_TRUE(agent->requeue_dead(item.id));
     }
@@ -145,9 +145,9 @@ TEST_P(FlowExpiry, AMessageThatIsPutBackOrInheritedExpiresToo) {
 
 // ---- Answers ------------------------------------------------------------------------------------
 
-constexpr std::uint32_t kBrief = 200;  // ms; enough to be drained before
+constexpr std::uint32_t kBrief = 200;  // ms; long enough to be drained first
 
-// Answers twice: at once and briefly, then for good when it is told to.
+// Answers twice: at once with a short-lived answer, then with a lasting one when it is told to.
 BEELINE_ROLE(answers_twice) {
   auto& board = context.board<ExpiryBoard>();
   auto agent = attach("oracle");
@@ -178,7 +178,8 @@ TEST_P(FlowExpiry, C_20_AnAnswerThatHasExpiredAnswersNothing) {
     agent->stop_serving();
   };
   const auto nothing = [](Message&) { return Ack{}; };
-  // It expires in its lane; then where it lies for whoever waits, seen by him, and by a look.
+  // It expires in its lane; then in the inbox, where the waiting asker sees it; then where a look
+  // sees it.
   for (std::uint32_t round = 1; round <= 3; ++round) {
     ASSERT_TRUE(agent->request_then(oracle, "?", patience(), note));
     ASSERT_TRUE(shared.sent.await(2 * round - 1, patience()));

@@ -1,4 +1,4 @@
-// Who gets in when the table of the receiver is full.
+// Which senders get in while the receiver's table is full.
 
 #include <map>
 #include <string>
@@ -13,11 +13,11 @@ namespace {
 struct FairBoard {
   Event attached;
   Event full;    // a lane is full, and so is the table behind it
-  Event look;    // the director asks the receiver to look into its lanes
-  Event looked;  // it has
+  Event look;    // the test asks the receiver to look into its lanes
+  Event looked;  // the receiver has looked
   Event go;
-  std::atomic<MessageId> victim;      // a message that was taken back
-  std::atomic<std::int64_t> back_ns;  // since when the next life is there, of the steady clock
+  std::atomic<MessageId> victim;      // a message that was cancelled
+  std::atomic<std::int64_t> back_ns;  // when the next life attached, on the steady clock
 };
 
 class FlowFair : public HiveTest {};
@@ -32,15 +32,15 @@ void await_look(FairBoard& board) {
   ASSERT_TRUE(board.looked.await(round, patience()));
 }
 
-// Sends until the lane is full and stays so when the receiver has looked. `last`: what lies last in
-// the lane.
+// Sends until the lane is full and stays full after the receiver has looked. `last`: the last
+// message in the lane.
 void fill(Agent& agent, Peer to, FairBoard& board, MessageId& last, std::int32_t rank = kLow) {
   for (;;) {
     const MessageId before = last;
     while (const SendResult sent = agent.send(to, "data", {.rank = rank})) last = sent.id;
     if (last == before) return;
     ASSERT_NO_FATAL_FAILURE(await_look(board));
-    // The wait makes sure that the receipts are known.
+    // The wait makes sure that the sender knows the receipts.
     const SendResult sent = agent.send_until(to, "data", after(1ms), {.rank = rank});
     if (sent) last = sent.id;
   }
@@ -50,7 +50,7 @@ void fill(Agent& agent, Peer to, FairBoard& board) {
   fill(agent, to, board, last);
 }
 
-// Looks as often as it is asked to, until it is told to go on after `told` others.
+// Looks whenever it is asked to, until it is told to go on after `told` others.
 void look_until_told(Agent& agent, FairBoard& board, std::uint32_t told) {
   for (std::uint32_t round = board.looked.count() + 1; board.go.count() == told; ++round) {
     ASSERT_TRUE(board.look.await(round, patience()));
@@ -61,7 +61,7 @@ void look_until_told(Agent& agent, FairBoard& board, std::uint32_t told) {
 
 // ---- Many senders -------------------------------------------------------------------------------
 
-constexpr std::uint32_t kCrowd = 12;  // more than the receiver looks at in each turn
+constexpr std::uint32_t kCrowd = 12;  // more senders than the receiver looks at in a turn
 
 BEELINE_ROLE(pusher) {
   auto& board = context.board<FairBoard>();
@@ -109,7 +109,7 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
     ++taken[text];
     message.done();
   }
-  // Those that were sent last may wait in the table: it is places that the links share.
+  // The last messages may wait in the table: the links share its places.
   for (const InboxItem& item : agent->inbox()) ++taken[item.preview];
   for (std::uint32_t i = 0; i < kCrowd; ++i) {
     EXPECT_GE(taken[std::to_string(i)], 5) << "pusher " << i << ", of 50 at best";
@@ -125,7 +125,7 @@ TEST_P(FlowFair, AllLinksGetTheirShareOfAFullTable) {
 
 constexpr Order kOrders[] = {Order::kAged, Order::kStrict, Order::kFifo};
 
-// Below the boss, with one of the orders.
+// Attaches below the boss, with one of the orders.
 std::optional<Agent> attach_governed(std::size_t order) {
   AttachOptions options = named("governed", "boss");
   options.inbox_capacity = 64;
@@ -174,7 +174,7 @@ TEST_P(FlowFair, OrdersGoBeforeDataThatFindsNoRoom) {
   }
 }
 
-// A sibling of the governed one, which leaves no place of critical messages.
+// A sibling of the governed agent that fills the places of critical messages.
 BEELINE_ROLE(alarmist) {
   auto& board = context.board<FairBoard>();
   auto agent = attach("alarmist", "boss");
@@ -198,7 +198,7 @@ TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
   ASSERT_NO_FATAL_FAILURE(fill(*agent, governed, shared, last));
   troupe().start("alarmist");
   ASSERT_TRUE(shared.full.await(1, patience()));
-  // Its message lies in the lane, so it keeps the place of control messages.
+  // Its message lies in the lane, so the order keeps the place of control messages.
   ASSERT_TRUE(agent->cancel(governed, last));
   ASSERT_NO_FATAL_FAILURE(await_look(shared));
   ASSERT_TRUE(agent->cancel(governed, job.id));
@@ -208,7 +208,7 @@ TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
   troupe().wait_all(patience());
 }
 
-// Handles what somebody asks for who is not above it, until that is taken back.
+// Handles a request of an agent that is not above it, until the request is cancelled.
 BEELINE_ROLE(besieged) {
   auto& board = context.board<FairBoard>();
   auto agent = attach_governed(context.number);
@@ -259,7 +259,7 @@ constexpr std::uint32_t kFickle = 12;
 constexpr std::uint32_t kPushes = 70;
 constexpr std::uint32_t kTakenBack = kPushes / 7;
 
-// Takes back each seventh of what it sends.
+// Cancels each seventh of its messages.
 BEELINE_ROLE(fickle_pusher) {
   auto agent = attach("fickle-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
@@ -281,7 +281,7 @@ TEST_P(FlowFair, OrdersThatWaitForTheirMessagesFillNoTable) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   for (std::uint32_t i = 0; i < kFickle; ++i) troupe().start("fickle_pusher", i);
-  // What was handed out before its order came counts as taken.
+  // A message that was handed out before its order came counts as taken.
   std::uint32_t taken = 0;
   while (taken < kFickle * (kPushes - kTakenBack)) {
     Message message = next_message(*agent);
@@ -298,7 +298,7 @@ TEST_P(FlowFair, OrdersThatWaitForTheirMessagesFillNoTable) {
   EXPECT_LE(agent->counters().dead, 4U) << "a quarter of the table";
 }
 
-// Its first life looks and takes nothing, its next takes everything.
+// The first life looks and takes nothing; the next one takes everything.
 BEELINE_ROLE(crammed) {
   auto& board = context.board<FairBoard>();
   AttachOptions options = named("crammed", "boss");
@@ -330,13 +330,13 @@ TEST_P(FlowFairNextLife, AnOrderWhosePlaceWouldMakeNoRoomOutlivesAKill) {
   MessageId last = 0;
   ASSERT_NO_FATAL_FAILURE(fill(*agent, crammed, shared, last));
   shared.victim.store(last);
-  // It takes a place of critical messages: the one that is left is no room for data.
+  // The order takes a place of critical messages; the place that is left is no room for data.
   ASSERT_TRUE(agent->cancel(crammed, last));
   ASSERT_NO_FATAL_FAILURE(await_look(shared));
   troupe().kill(receiver);
   troupe().restart(receiver);
-  // Who waits for space looks around by itself every 10 s: it was rung. How long the next life took
-  // to come says nothing.
+  // A sender that waits for space looks around by itself every 10 s, so a faster end shows a ring.
+  // The time until the next life attached does not count.
   ASSERT_TRUE(agent->send_until(crammed, "the end", patience(), {.rank = kLow}));
   const std::int64_t sent_ns = os::monotonic_ns();
   ASSERT_TRUE(shared.attached.await(2, patience()));
@@ -346,7 +346,7 @@ TEST_P(FlowFairNextLife, AnOrderWhosePlaceWouldMakeNoRoomOutlivesAKill) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-// Sends some of its own before each answer.
+// Sends some messages of its own before each answer.
 BEELINE_ROLE(chatterer) {
   auto& board = context.board<FairBoard>();
   auto agent = attach("talker");
@@ -374,7 +374,7 @@ BEELINE_ROLE(eager_asker) {
   Message job = next_message(*agent);
   ASSERT_TRUE(job.valid());
   ASSERT_NO_FATAL_FAILURE(look_until_told(*agent, board, 0));
-  // The answers bring other messages with them, until these find no room either.
+  // The answers bring other messages along, until these find no room either.
   int answered = 0;
   for (;; ++answered) {
     auto answer = agent->request(talker, "?", after(answered == 0 ? kPatience : 300ms));

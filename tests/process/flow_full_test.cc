@@ -1,4 +1,4 @@
-// What happens when lanes and inboxes are full, and when two agents fill each other's.
+// Full lanes and inboxes, and two agents that fill each other's.
 
 #include <cstring>
 #include <string>
@@ -13,9 +13,9 @@ namespace {
 
 struct FullBoard {
   Event attached;
-  Event drain;    // the director asks the receiver to drain into its inbox
-  Event drained;  // it has
-  Event take;     // the director asks it to take `expected` messages
+  Event drain;    // the test asks the receiver to drain into its inbox
+  Event drained;  // the receiver has drained
+  Event take;     // the test asks the receiver to take `expected` messages
   std::atomic<std::uint32_t> expected;
   std::atomic<std::uint64_t> queued;
 };
@@ -23,7 +23,7 @@ struct FullBoard {
 class FlowFull : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowFull);
 
-// Takes `count` messages; those of one rank come in the order in which they were numbered.
+// Takes `count` messages; messages of one rank come in the order of their numbers.
 void take_numbered(Agent& agent, std::uint32_t count) {
   std::uint64_t last[kLow] = {};
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -64,7 +64,7 @@ class Numbered {
   SendStatus send_until(Deadline deadline) {
     return count(agent_->send_until(to_, std::to_string(next_), deadline));
   }
-  // Sends until a send fails; how many did not.
+  // Sends until a send fails; returns how many succeeded.
   std::uint32_t fill(std::int32_t rank = kNormal) {
     const std::uint32_t before = sent_;
     SendStatus status = SendStatus::kOk;
@@ -131,7 +131,7 @@ TEST_P(FlowFull, ASenderThatNeverWaitsSeesTheSpaceThatTheReceiverMakes) {
   troupe().wait_all(patience());
 }
 
-// Asks, and then takes nothing before it is told to.
+// Sends a request, and then takes nothing until it is told to.
 BEELINE_ROLE(asker) {
   auto& board = context.board<FullBoard>();
   auto agent = attach("asker");
@@ -194,7 +194,7 @@ TEST_P(FlowFull, AFullInboxStopsSendersButLetsCriticalMessagesIn) {
   shared.drain.raise();
   ASSERT_TRUE(shared.drained.await(1, patience()));
   EXPECT_EQ(shared.queued.load(), 60U) << "64 entries, one in sixteen for critical messages";
-  // The wait makes sure that the receipts are known.
+  // The wait makes sure that the sender knows the receipts.
   ASSERT_EQ(numbers.send_until(patience()), SendStatus::kOk);
   EXPECT_EQ(numbers.fill(), 59U);
   shared.drain.raise();
@@ -215,7 +215,7 @@ TEST_P(FlowFull, AFullInboxStopsSendersButLetsCriticalMessagesIn) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// ---- Who waits outside of the library -----------------------------------------------------------
+// ---- Waiting outside of the library -------------------------------------------------------------
 
 enum class Freed : std::uint32_t { kByDone, kByReject, kByPurge, kWays };
 
@@ -231,14 +231,15 @@ void free_places(Agent& agent, std::vector<Message>& held, Freed how) {
   held.clear();
 }
 
-// Until the fd is quiet: a readiness may be about what the coordinator has said. No message comes.
+// Repeats until the fd is quiet, because it may be readable for the coordinator's packets. No
+// message comes.
 void expect_nothing_to_take(Agent& agent) {
   do {
     EXPECT_FALSE(agent.try_receive());
   } while (os::wait_readable(agent.fd(), 0ns));
 }
 
-// Its tasks hold all that the table has room for; number = how they end.
+// Its tasks fill the table; number = how they end.
 BEELINE_ROLE(loop_on_fd) {
   auto& board = context.board<FullBoard>();
   AttachOptions options = named("loop-" + std::to_string(context.number));
@@ -251,7 +252,7 @@ BEELINE_ROLE(loop_on_fd) {
   ASSERT_TRUE(board.take.await(context.number + 1, patience()));
   std::uint32_t ended = 0;
   if (how == Freed::kByPurge) {
-    for (; ended < 4; ++ended) next_message(*agent).reject();  // as many as are kept
+    for (; ended < 4; ++ended) next_message(*agent).reject();  // as many letters as an agent keeps
   }
   std::vector<Message> held;
   while (auto message = agent->try_receive()) held.push_back(std::move(*message));
@@ -316,7 +317,8 @@ BEELINE_ROLE(crowd) {
   auto& board = context.board<CrowdBoard>();
   auto agent = attach("crowd");
   ASSERT_TRUE(agent);
-  // Nobody has heard of the hub's link back, in which its receipts lie, and this thread will not.
+  // Nobody knows the hub's link back yet, which holds the receipts, and this thread will not learn
+  // of it.
   const Peer hub = peer_of(*agent, "hub");
   SharedSender sender = agent->shared_sender();
   std::vector<std::thread> threads;
@@ -329,7 +331,7 @@ BEELINE_ROLE(crowd) {
       }
     });
   }
-  // The owner's handler is busy all the while: it does not touch the library.
+  // The owner's handler is busy meanwhile: it does not touch the library.
   EXPECT_TRUE(board.finished.await(1, patience()));
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(agent->detach(patience()), 0U);

@@ -1,4 +1,4 @@
-// What is gone on with of a peer that has had many lives of its own.
+// The state that an agent keeps of a peer that has had many lives.
 
 #include <sys/resource.h>
 
@@ -15,9 +15,9 @@ namespace {
 
 struct HeirBoard {
   Event attached;
-  Event taken;                   // from the lives of the owner that have ended
-  Event sent;                    // all slabs of the living one are out
-  Event finished;                // all that the living one had sent
+  Event taken;                   // from the ended lives of the owner
+  Event sent;                    // all slabs of the living one are lent
+  Event finished;                // the messages of the living one
   std::atomic<std::size_t> fds;  // of the life before
 };
 
@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(As, FlowHeir, testing::Values(World::kProcesses), world
 
 constexpr std::uint32_t kLivesThatEnd = shm::kBanks;
 constexpr std::uint32_t kOwners = 32;
-constexpr std::uint32_t kSlabs = 48;  // of its class, and of the next one, which lends its own
+constexpr std::uint32_t kSlabs = 48;  // of its class, and of the next class, which lends its slabs
 const std::string kLarge(64U << 10, 'x');
 
 BEELINE_ROLE(short_life) {
@@ -35,7 +35,7 @@ BEELINE_ROLE(short_life) {
   ASSERT_TRUE(agent->send_until(peer_of(*agent, "reader"), "left", patience(), {.type = "left"}));
 }
 
-// Holds what those have left, finishes what the living one sends, and is killed.
+// Holds the messages of the ended owners, finishes those of the living one, and is killed.
 BEELINE_ROLE(reader_of_many) {
   auto& board = context.board<HeirBoard>();
   auto agent = attach("reader");
@@ -86,7 +86,7 @@ TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
   expect_balance(*heir);
 }
 
-// `number`: slots of its link's normal lane, all of which its reader maps.
+// `number`: slots in the normal lane of its link, all of which its reader maps.
 BEELINE_ROLE(life_of_a_size) {
   AttachOptions options = named("owner");
   options.normal_slots = context.number;
@@ -95,7 +95,7 @@ BEELINE_ROLE(life_of_a_size) {
   ASSERT_TRUE(agent->send(peer_of(*agent, "reader"), std::to_string(context.number)));
 }
 
-// While one exists this process can map no more memory than so much.
+// While an object exists, this process cannot map more than this much memory.
 class LittleMemory {
  public:
   explicit LittleMemory(std::uint64_t more_bytes) {
@@ -127,7 +127,7 @@ TEST_P(FlowHeir, MessagesOfTheLifeBeforeComeFirstEvenIfTheirLinkCannotBeMappedAt
   }
   {
     const LittleMemory little(kForSmallLinks);
-    static_cast<void>(reader->next_notice());  // it hears of both links
+    static_cast<void>(reader->next_notice());  // it learns of both links
     EXPECT_FALSE(reader->try_receive());
   }
   for (const std::uint32_t size : {shm::kMaxLaneSlots, kSmall}) {
@@ -138,7 +138,7 @@ TEST_P(FlowHeir, MessagesOfTheLifeBeforeComeFirstEvenIfTheirLinkCannotBeMappedAt
   expect_balance(*reader);
 }
 
-// Joined by everybody, and is killed.
+// All owners join it, and it is killed.
 BEELINE_ROLE(reader_of_owners) {
   auto& board = context.board<HeirBoard>();
   auto agent = attach("reader");
@@ -150,7 +150,7 @@ BEELINE_ROLE(reader_of_owners) {
   static_cast<void>(agent->receive({.timeout = kPatience, .filter = kNobody}));
 }
 
-// `number`: how many descriptors it may open.
+// `number`: the limit of its open files.
 BEELINE_ROLE(narrow_heir) {
   const rlimit most{context.number, context.number};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &most), 0);
@@ -172,7 +172,7 @@ TEST_P(FlowHeir, AHandOverNeedsOneDescriptorMoreForEachPeerThanTheLifeBefore) {
   }
   ASSERT_TRUE(shared.taken.await(1, patience()));
   troupe().kill(victim);
-  // That is the link in which the life before has shown what it took.
+  // In that link the life before has shown how much it took.
   const std::size_t most = shared.fds.load() + kOwners + kOwners / 2;
   troupe().wait(troupe().start("narrow_heir", static_cast<std::uint32_t>(most)), patience());
 }

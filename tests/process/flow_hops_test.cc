@@ -21,7 +21,7 @@ AttachOptions limited(const std::string& name, const std::string& parent, std::u
   return options;
 }
 
-// Answers, or escalates what is "hard".
+// Answers, or escalates "hard" messages.
 BEELINE_ROLE(at_the_limit) {
   auto agent = attach(limited("clerk", "boss", 1));
   ASSERT_TRUE(agent);
@@ -78,7 +78,7 @@ enum BackKind : std::uint32_t { kReplies = 0, kEscalates = 1, kByHand = 2 };
 
 constexpr std::uint16_t kFew = 4;
 
-// Sends everything back to where it came from until it may not.
+// Sends every message back to its sender until it may not.
 BEELINE_ROLE(sends_back) {
   auto& board = context.board<HopsBoard>();
   const auto kind = static_cast<BackKind>(context.number);

@@ -77,7 +77,7 @@ TEST_P(FlowInbox, AReplyDoesNotWaitBehindTheInbox) {
     EXPECT_EQ(answer->text(), expected);
     answer->done();
   }
-  // None of them was handed out; the last may still lie in the lane.
+  // None was handed out; the last one may still lie in the lane.
   ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 100));
   EXPECT_EQ(agent->counters().queued, 100U);
   EXPECT_EQ(agent->counters().done, 2U);
@@ -129,7 +129,7 @@ TEST_P(FlowInbox, SelectiveReceiveLeavesTheRestAsItWas) {
   ASSERT_TRUE(board<InboxBoard>().sent.await(1, patience()));
   troupe().start("selected", 1);
   ASSERT_TRUE(board<InboxBoard>().sent.await(2, patience()));
-  // The senders leave when all is in the inbox.
+  // The senders leave once all messages are in the inbox.
   ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 8 * kOfEachKind));
   troupe().wait_all(patience());
   const Pid first = agent->inbox(1).front().from;
@@ -164,7 +164,7 @@ TEST_P(FlowInbox, MessagesThatFailBecomeDeadLettersWithTheirReasons) {
   ASSERT_TRUE(agent);
   troupe().start("sends_the_doomed");
   ASSERT_TRUE(board<InboxBoard>().sent.await(1, patience()));
-  // Time must pass for the one that expires, and nobody tells when.
+  // One message has to expire, and nothing signals that.
   EXPECT_FALSE(agent->receive({.timeout = 30ms, .filter = kNobody}));
   EXPECT_EQ(agent->counters().queued, 3U) << "C-20: an expired one is not counted";
   EXPECT_EQ(agent->inbox().back().reason, "expired") << "C-20: nor listed as one that waits";
@@ -205,7 +205,7 @@ TEST_P(FlowInbox, MessagesThatFailBecomeDeadLettersWithTheirReasons) {
 
 constexpr std::uint32_t kBadLives = 7;  // more than a link has receipt banks
 
-// Each life sends one message that is refused, then one that is not.
+// Each life sends one message that is refused, then a good one.
 BEELINE_ROLE(sends_one_bad) {
   auto agent = attach("mortal");
   ASSERT_TRUE(agent);
@@ -258,7 +258,7 @@ TEST_P(FlowInbox, AnAgentHoldsNothingOfPeersThatHaveGone) {
     EXPECT_TRUE(agent->reply(message, "welcome"));
     message.done();
     troupe().wait(place, patience());
-    // Lets the coordinator's words in.
+    // Reads the announcements of the coordinator.
     EXPECT_FALSE(agent->receive({.timeout = 20ms}));
     open_fds.push_back(count_open_fds());
   }

@@ -1,4 +1,4 @@
-// Agents that leave in the middle of something, and the copies of them in forked children.
+// Agents that leave during some action, and their copies in forked children.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -44,7 +44,7 @@ TEST_P(FlowLeave, AHandlerThatDetachesEndsItsServe) {
   troupe().wait_all(patience());
 }
 
-// Nothing of these may be said, to anybody: the parent's control socket is still open.
+// A copy must not send anything to anybody: the parent's control socket is still open.
 std::string what_a_copy_can_do(Agent& agent, Peer to, Message& held) {
   const auto refuses = [](const SendResult& result) {
     return result.status == SendStatus::kNoRoute;
@@ -138,7 +138,7 @@ struct LeaveBoard {
 class FlowLeaveDead : public HiveTest {};
 INSTANTIATE_TEST_SUITE_P(As, FlowLeaveDead, testing::Values(World::kProcesses), world_name);
 
-// Dies for good, with one message in its hands.
+// Dies for good while it holds one message.
 BEELINE_ROLE(takes_one) {
   auto& board = context.board<LeaveBoard>();
   AttachOptions options = named("mortal");
@@ -169,12 +169,12 @@ TEST_P(FlowLeaveDead, MessagesOfALeaverToTheDeadBecomeLettersThoughTheyAreReadLa
   ASSERT_TRUE(shared.taken.await(1, patience()));
   const std::size_t witness = troupe().start("witness");
   ASSERT_TRUE(shared.sent.await(1, patience()));
-  // Under the next coordinator nothing is read while the witness may go by the old directory.
+  // Under the next coordinator nothing is read while the witness may still use the old directory.
   ASSERT_EQ(::kill(troupe().os_pid(witness), SIGSTOP), 0);
   ASSERT_EQ(::kill(hive().coordinator(), SIGKILL), 0);
   troupe().kill(mortal);
 
-  std::uint64_t letters = 2;  // what is held, and what the witness sent
+  std::uint64_t letters = 2;  // the held one, and the one of the witness
   const Deadline deadline = patience();
   SendResult last{SendStatus::kFull, 0, 0};
   while (last.status != SendStatus::kPeerDead && std::chrono::steady_clock::now() < deadline) {

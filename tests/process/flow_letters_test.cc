@@ -1,4 +1,4 @@
-// Dead letters: put back, let go, kept by a successor, and what a tool asks for.
+// Dead letters: put back, purged, kept by a successor, and requested by a tool.
 
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ std::map<std::string, InboxItem> letters_of(Agent& agent) {
   return letters;
 }
 
-// Hands out the message of this type until it is exhausted.
+// Hands out the message of this type until its attempts are exhausted.
 void exhaust(Agent& agent, std::string_view type) {
   for (std::uint32_t attempt = 0; attempt < 3; ++attempt) {
     Message message = next_message(agent, {.type = type});
@@ -54,9 +54,9 @@ BEELINE_ROLE(letter_sender) {
   board.sent.raise();
 }
 
-// One of each kind of letter, with the sender gone.
+// One letter of each kind, and their sender has gone.
 void judge_all(Agent& agent) {
-  // Time must pass for the one that expires, and nobody tells when.
+  // One message has to expire, and nothing signals that.
   EXPECT_FALSE(agent.receive({.timeout = 30ms, .filter = kNobody}));
   Message rejected = next_message(agent, {.type = "rejected"});
   ASSERT_TRUE(rejected.valid());
@@ -154,7 +154,7 @@ TEST_P(FlowLetters, ALetterThatIsPutBackShowsAtTheFd) {
   message->done();
 }
 
-// A receiver whose limit is lower than its sender's.
+// A receiver with a lower limit of hops than its sender.
 BEELINE_ROLE(hop_judge) {
   auto& board = context.board<LettersBoard>();
   AttachOptions options = named("judge");
@@ -191,7 +191,7 @@ TEST_P(FlowLetters, ALetterFromBeyondTheHopLimitIsDeliveredOnceItIsPutBack) {
   troupe().wait_all(patience());
 }
 
-// Rejects two, puts one of them back and ends, by a kill where it is a process.
+// Rejects two messages, puts one back and ends; if it is a process, it is killed.
 BEELINE_ROLE(mortal_judge) {
   auto& board = context.board<LettersBoard>();
   auto agent = attach("judge");
@@ -237,7 +237,7 @@ TEST_P(FlowLetters, ASuccessorKeepsDeadLettersAndThoseThatWerePutBack) {
   expect_balance(*agent);
 }
 
-// Sends 32 messages, and then 96 answers to nothing that was asked.
+// Sends 32 messages, and then 96 answers to no question.
 BEELINE_ROLE(babbler) {
   auto& board = context.board<LettersBoard>();
   auto agent = attach("babbler");
@@ -257,7 +257,7 @@ TEST_P(FlowLetters, ASmallerInboxKeepsThoseThatMeantSomething) {
                          [&](const InboxItem& item) { return item.reason == reason; });
   };
   AttachOptions options = named("judge");
-  options.inbox_capacity = 256;  // 64 letters, and 64 answers aside
+  options.inbox_capacity = 256;  // 64 letters, and 64 answers that lie aside
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   troupe().start("babbler");
@@ -278,8 +278,8 @@ TEST_P(FlowLetters, ASmallerInboxKeepsThoseThatMeantSomething) {
   expect_balance(*agent);
 }
 
-// Rejects one, has no room for all the others, gets the order to take back what is dead, puts that
-// back and ends, by a kill where it is a process.
+// Rejects one message and has no room for all the others. It gets the order to cancel the dead one,
+// puts that back and ends; if it is a process, it is killed.
 BEELINE_ROLE(narrow_judge) {
   auto& board = context.board<LettersBoard>();
   AttachOptions options = named("judge");
@@ -300,8 +300,8 @@ BEELINE_ROLE(narrow_judge) {
   ASSERT_TRUE(board.done.await(1, patience()));
 }
 
-// An order that finds its message not waiting stays for one that is still to come: it must not lie
-// in wait for a letter that somebody puts back.
+// If an order finds its message, but not waiting, it stays for a message that is still to come. It
+// must not cancel a letter that an agent puts back later.
 TEST_P(FlowLetters, C_07_ALetterThatItsSenderTookBackIsDeliveredOnceItIsPutBack) {
   auto& shared = board<LettersBoard>();
   auto sender = attach("sender");
@@ -330,7 +330,7 @@ TEST_P(FlowLetters, C_07_ALetterThatItsSenderTookBackIsDeliveredOnceItIsPutBack)
   expect_balance(*agent);
 }
 
-// Rejects what comes for the first time and finishes the rest, the last word included.
+// Rejects messages that come for the first time, and finishes all others, also the last one.
 BEELINE_ROLE(asked_judge) {
   auto& board = context.board<LettersBoard>();
   auto agent = attach("judge");
@@ -365,7 +365,7 @@ control::LettersRequest request_for(Pid to, std::string_view what, MessageId id)
   return {to, std::string(what), id, 0};
 }
 
-// An agent sleeps on its futex with number 0, and behind its fd with 1.
+// An agent sleeps on its futex if number is 0, and on its fd if it is 1.
 void ask_the_judge(ScratchHive& hive, Troupe& troupe, LettersBoard& board, std::uint32_t number) {
   auto sender = attach("sender");
   ASSERT_TRUE(sender);

@@ -1,4 +1,4 @@
-// Where an agent's life ends, or its coordinator's: what it may still do, and what goes on.
+// The end of an agent or of its coordinator: the calls that still work, and the work that goes on.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ struct LifeBoard {
 class FlowLife : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowLife);
 
-// Answers everything until it is told to stop.
+// Answers every message until it is told to stop.
 BEELINE_ROLE(life_echo) {
   auto& board = context.board<LifeBoard>();
   auto agent = attach(context.number == 0 ? "echo" : "echo-" + std::to_string(context.number));
@@ -86,7 +86,7 @@ TEST_P(FlowLife, AForkedChildLeavesItsParentsAgentAlone) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const bool refused = agent->send(echo, "from the child").status == SendStatus::kNoRoute;
-    // Memory of the child's own must not come to lie where the segments were.
+    // The kernel must not place the child's own memory where the segments were.
     std::vector<std::string> own(64, std::string(4U << 20, 'x'));
     held = Message();
     agent.reset();
@@ -107,7 +107,7 @@ TEST_P(FlowLife, AForkedChildLeavesItsParentsAgentAlone) {
   troupe().wait_all(patience());
 }
 
-// Answers a request that was not made to it.
+// Answers a request of which it is not the receiver.
 BEELINE_ROLE(forger) {
   auto& board = context.board<LifeBoard>();
   auto agent = attach("forger");
@@ -153,7 +153,7 @@ TEST_P(FlowLife, AnAgentThatWaitsForAnAnswerBetweenTwoLooksAtItsFdMissesNothing)
   const int fd = agent->fd();
   for (int round = 0; round < 200; ++round) {
     while (auto message = agent->try_receive()) message->done();
-    // As a timer's callback would, between two waits of a loop.
+    // A timer's callback would do this between two waits of a loop.
     ASSERT_TRUE(agent->send(first, "answered to the inbox"));
     ASSERT_NO_FATAL_FAILURE(ask(*agent, second, "asked"));
     std::optional<Message> message;
@@ -178,7 +178,7 @@ TEST_P(FlowLife, AFloodOfSmallPayloadsLeavesTheMemoryOfTheLargeOnes) {
   troupe().start("life_echo");
   ASSERT_TRUE(shared.attached.await(1, patience()));
   const Peer echo = peer_of(*agent, "echo");
-  // All of them at once in the hands of this sender: as if their reader finished none.
+  // The sender holds all slabs at once, as if the reader had finished none.
   std::vector<Loan> loans;
   for (;;) {
     auto loan = agent->loan(echo, 100);
@@ -225,7 +225,7 @@ TEST_P(FlowLife, MessagesGoOnWhileTheCoordinatorHangs) {
   const auto late = agent->peer(other);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kTimeout) << late.error().text;
-  // A wait for the coordinator in each of them, of 1 s, would take longer than this test may.
+  // If each of these waited for the coordinator, 1 s, the test would time out.
   for (int i = 0; i < 400; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
   ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
 
@@ -237,7 +237,7 @@ TEST_P(FlowLife, MessagesGoOnWhileTheCoordinatorHangs) {
   troupe().wait_all(patience());
 }
 
-// Opens a link to the caller, and says so.
+// Opens a link to the caller, and reports it.
 BEELINE_ROLE(newcomer) {
   auto& board = context.board<LifeBoard>();
   auto agent = attach("newcomer");
@@ -256,12 +256,11 @@ TEST_P(FlowLife, MessagesGoOnWhileANewLinkCannotBeAnswered) {
   const Peer echo = peer_of(*agent, "echo");
   ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, "warm up"));
   troupe().start("newcomer");
-  ASSERT_TRUE(shared.done.await(1, patience()));  // nobody of us has looked meanwhile
+  ASSERT_TRUE(shared.done.await(1, patience()));  // no agent of this process has looked meanwhile
   const pid_t coordinator = hive().coordinator();
   ASSERT_GT(coordinator, 0);
   ASSERT_EQ(::kill(coordinator, SIGSTOP), 0);
-  // A wait for the coordinator in each of them, of 2 s at least, would take longer than this test
-  // may.
+  // If each of these waited for the coordinator, 2 s at least, the test would time out.
   for (int i = 0; i < 200; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, std::to_string(i)));
   ASSERT_EQ(::kill(coordinator, SIGCONT), 0);
   Message late = next_message(*agent);
@@ -276,7 +275,7 @@ TEST_P(FlowLife, AgentsGoOnWhenCoordinatorAndKeeperAreLost) {
   auto& shared = board<LifeBoard>();
   auto agent = attach("caller");
   ASSERT_TRUE(agent);
-  // Joins late, so that the two that are known come back in an order of their own.
+  // Joins late, so that the two known agents come back in their own order.
   troupe().start("life_echo", 0);
   const Peer echo = peer_of(*agent, "echo");
   ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, "warm up"));
@@ -289,7 +288,7 @@ TEST_P(FlowLife, AgentsGoOnWhenCoordinatorAndKeeperAreLost) {
 
   for (int i = 0; i < 100; ++i) ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, "nobody rules"));
   EXPECT_NE(hive().status().keeper_pid, keeper) << "whoever asks starts the hive again";
-  // The name is there again as soon as its agent has registered; nothing is lost meanwhile.
+  // The name is there again as soon as its agent has registered; no message is lost meanwhile.
   for (int i = 0; i < 100 || pid_of(hive(), "echo") == 0; ++i) {
     ASSERT_NO_FATAL_FAILURE(ask(*agent, echo, "a new ruler"));
   }

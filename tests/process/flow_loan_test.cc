@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(As, FlowLoan, testing::Values(World::kProcesses), world
 
 constexpr std::uint32_t kEach = 3;  // messages for each life
 
-// Waits on its fd, outside of the library: nothing but a ring wakes it.
+// Waits on its fd, outside of the library, where only a ring wakes it.
 BEELINE_ROLE(reborn) {
   auto& board = context.board<LoanBoard>();
   auto agent = attach("reborn");

@@ -1,4 +1,4 @@
-// Each call that has a receiver takes a peer, a pid or a name for it, and a text or bytes to send.
+// Each call with a receiver takes a peer, a pid or a name for it, and a text or bytes to send.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 class FlowNames : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowNames);
 
-// Answers everything, until it is told to stop.
+// Answers every message until it is told to stop.
 BEELINE_ROLE(helper) {
   auto agent = attach("helper");
   ASSERT_TRUE(agent);
@@ -25,7 +25,7 @@ BEELINE_ROLE(helper) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// All calls to one receiver, each of which must reach it.
+// Makes every call to one receiver; each must reach it.
 void use_all_calls(Agent& agent, const To& to) {
   const std::vector<std::byte> bytes(3, std::byte{'b'});
   EXPECT_TRUE(agent.send(to, "a text"));

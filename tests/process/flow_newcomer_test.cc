@@ -1,5 +1,5 @@
-// What a sender of whom the receiver has not heard yet has sent is there at the next call: the
-// coordinator tells the receiver of the link before the sender may write.
+// The first message of an unknown sender is there at the receiver's next call, because the
+// coordinator tells the receiver of a link before the sender may write into it.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct NewcomerBoard {
 
 class FlowNewcomer : public HiveTest {
  protected:
-  // Starts one and returns as soon as its only message was accepted.
+  // Starts a sender and returns as soon as its only message was accepted.
   void await_newcomer(std::uint32_t how) {
     auto& shared = board<NewcomerBoard>();
     ++newcomers_;
@@ -86,7 +86,7 @@ TEST_P(FlowNewcomer, AResultIsAmongThosePending) {
   dismiss();
 }
 
-// The receiver looks all the time, so that no clock has ticked since its last look.
+// The receiver looks all the time, so no clock has ticked since its last look.
 TEST_P(FlowNewcomer, TheCallAfterItsSendReturnsTheMessageWhateverTheFilter) {
   auto& shared = board<NewcomerBoard>();
   auto agent = attach("receiver");

@@ -1,4 +1,4 @@
-// In which order an inbox delivers: by rank and age, by rank, by arrival.
+// The order in which an inbox delivers: by rank and age, by rank, by arrival.
 
 #include <iterator>
 #include <random>
@@ -19,7 +19,7 @@ struct OrderBoard {
 class FlowOrder : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowOrder);
 
-// Sends LOW, CRITICAL, NORMAL, and eight equal ones.
+// Sends LOW, CRITICAL, NORMAL, and eight equal messages.
 BEELINE_ROLE(ranked) {
   auto& board = context.board<OrderBoard>();
   auto agent = attach("sender");
@@ -43,7 +43,7 @@ TEST_P(FlowOrder, HK_004_C_03_LowerRanksFirstAndEqualOnesAsTheyWereSent) {
     auto agent = attach(options);
     ASSERT_TRUE(agent);
     const std::size_t sender = troupe().start("ranked");
-    await_drained(*agent, sent += 11);  // counters are a predecessor's too
+    await_drained(*agent, sent += 11);  // the counters include a predecessor's
     ASSERT_FALSE(agent->inbox().empty());
     EXPECT_EQ(agent->inbox().front().preview, "critical") << "HK-024";
     // Siblings under the coordinator: low counts as normal (HK-007), and came first.
@@ -55,7 +55,7 @@ TEST_P(FlowOrder, HK_004_C_03_LowerRanksFirstAndEqualOnesAsTheyWereSent) {
   }
 }
 
-constexpr double kFast = 50;  // ranks per second: one is worth 20 ms
+constexpr double kFast = 50;  // ranks per second: one rank is worth 20 ms
 
 // A LOW message grows old before CRITICAL ones are sent.
 BEELINE_ROLE(aging) {
@@ -135,7 +135,7 @@ TEST_P(FlowOrder, HK_009_TheOrderIsThatOfSentPlusRankDividedByFactor) {
     const Taken& before = taken[i - 1];
     const Taken& now = taken[i];
     EXPECT_LE(before.key, now.key + kMicrosecond) << before.number << " before " << now.number;
-    // C-03: within a rank as they were sent.
+    // C-03: messages of one rank keep the order of their sends.
     if (before.rank == now.rank) {
       EXPECT_LT(before.number, now.number);
     }
@@ -271,7 +271,7 @@ TEST_P(FlowOrder, C_03_AMessageAloneInItsLaneWaitsForTheMessagesInTheInbox) {
 TEST_P(FlowOrder, C_03_AFifoInboxMergesBothLanesAsTheyWereSent) {
   auto agent = attach(fifo());
   ASSERT_TRUE(agent);
-  // Taken while they are sent.
+  // Messages are taken while they are sent.
   troupe().start("both_lanes", 0);
   for (int i = 0; i < kArrivals; ++i) {
     Message message = next_message(*agent);
@@ -279,7 +279,7 @@ TEST_P(FlowOrder, C_03_AFifoInboxMergesBothLanesAsTheyWereSent) {
     ASSERT_EQ(message.text(), std::to_string(i)) << "rank " << message.rank();
     message.done();
   }
-  // All lie in the lanes before the first is taken.
+  // All messages lie in the lanes before the first is taken.
   ASSERT_TRUE(board<OrderBoard>().sent.await(1, patience()));
   troupe().start("both_lanes", 1);
   ASSERT_TRUE(board<OrderBoard>().sent.await(2, patience()));
@@ -296,7 +296,7 @@ TEST_P(FlowOrder, C_03_AFifoInboxDeliversAsWasSentWhoeverSends) {
     troupe().start("both_lanes", sender);
     ASSERT_NO_FATAL_FAILURE(await_queued(*agent, 20 * sender));
   }
-  // Put back, it is where it was.
+  // A message that was put back has its old place.
   next_message(*agent).requeue();
   const std::vector<std::string> of_each = numbers_below(20);
   std::vector<std::string> expected = of_each;
@@ -308,8 +308,8 @@ TEST_P(FlowOrder, C_03_AFifoInboxDeliversAsWasSentWhoeverSends) {
 constexpr std::uint32_t kTalkers = 2;
 constexpr std::uint32_t kWords = 6;
 
-// Each says a number when it is its turn, later than the other by more than a tick of the clock.
-// Its own number tells the round too.
+// Each agent sends a number in its turn, more than a tick of the clock after the other one. Its own
+// number also tells the round.
 BEELINE_ROLE(in_turn) {
   auto& board = context.board<OrderBoard>();
   const std::uint32_t mine = context.number % kTalkers;

@@ -1,4 +1,4 @@
-// What a handler escalates and what finds no room above, or the dead.
+// Escalations of a handler that find no room above, or a dead agent there.
 
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ constexpr const char* kIssue = "nobody here knows what to do";
 constexpr std::array kTexts{"first", "second", "third", "fourth"};
 constexpr std::size_t kCutTo = 64 << 10;
 
-// The middle, with so many messages of the top and no room in its lane to it.
+// The middle, with this many messages from the top and no room in its lane to the top.
 std::optional<Agent> attach_choked(std::uint64_t messages) {
   AttachOptions options = named("middle", "top");
   options.normal_slots = 8;
@@ -46,7 +46,7 @@ std::optional<Agent> attach_choked(std::uint64_t messages) {
   return agent;
 }
 
-// Leaves no room in its lane to the top, and then hands on what it is sent.
+// Fills its lane to the top, and then escalates its messages.
 BEELINE_ROLE(choked_middle) {
   auto& board = context.board<OwedBoard>();
   auto agent = attach_choked(1);
@@ -88,7 +88,7 @@ TEST_P(FlowOwed, C_08_AnEscalationThatFindsNoRoomAboveIsOwedAndALongOneIsCut) {
   expect_balance(*top);
 }
 
-// The same, and then waits outside of the library.
+// The same, and then it waits outside of the library.
 BEELINE_ROLE(choked_middle_on_fd) {
   auto& board = context.board<OwedBoard>();
   auto agent = attach_choked(1);
@@ -128,7 +128,7 @@ TEST_P(FlowOwed, C_08_AnAgentAboveThatTakesAMessageRingsForTheWaitingEscalation)
   expect_balance(*top);
 }
 
-// Leaves no room in its lane to the top, and has some again before it hands on the second.
+// Fills its lane to the top, and gets room again before it escalates the second message.
 BEELINE_ROLE(relieved_middle) {
   auto& board = context.board<OwedBoard>();
   auto agent = attach_choked(2);
@@ -170,8 +170,8 @@ TEST_P(FlowOwed, C_08_AnEscalationOvertakesNoneThatIsOwedToTheSameAgent) {
   expect_balance(*top);
 }
 
-// Escalates what it is sent: three with no room in its lane to the middle, which reads nothing, and
-// one when that is dead.
+// Escalates its messages: three while its lane to the middle, which reads nothing, is full, and one
+// when the middle is dead.
 BEELINE_ROLE(bereaved_bottom) {
   auto& board = context.board<OwedBoard>();
   AttachOptions options = named("bottom", "middle");
@@ -237,7 +237,7 @@ TEST_P(FlowOwed, C_02_AnEscalationOwedToAnAgentThatDiesForGoodGoesToTheNextAbove
   expect_balance(*top);
 }
 
-// Escalates when its parent, to which alone it may write, is dead.
+// Escalates when its parent, the only agent that it may write to, is dead.
 BEELINE_ROLE(orphaned_task) {
   auto& board = context.board<OwedBoard>();
   AttachOptions options = named("bottom", "middle");
@@ -272,7 +272,7 @@ TEST_P(FlowOwed, C_02_TheCoordinatorWritesDownTheEscalationOfATaskWithoutAParent
   EXPECT_FALSE(top->try_receive());
 }
 
-// Escalates what it can send as seldom as its rate allows.
+// Escalates messages, which its rate allows only rarely.
 BEELINE_ROLE(limited_middle) {
   AttachOptions options = named("middle", "top");
   options.send_rate = 50;
@@ -304,7 +304,7 @@ TEST_P(FlowOwed, C_08_ARateLimitedEscalationGoesUpWhenThereIsAToken) {
   expect_balance(*top);
 }
 
-// What waits to go up is taken back.
+// A waiting escalation is cancelled.
 BEELINE_ROLE(revoked_middle) {
   auto& board = context.board<OwedBoard>();
   auto agent = attach_choked(1);
@@ -331,7 +331,7 @@ TEST_P(FlowOwed, C_08_AnEscalationThatWaitsToGoUpCanBeTakenBack) {
   ASSERT_TRUE(sent);
   ASSERT_TRUE(shared.sent.await(1, patience()));
   ASSERT_TRUE(top->cancel(middle, sent.id));
-  // Who waits for the acknowledgement makes room above: it could go up before that.
+  // The wait for the acknowledgement makes room above: the escalation could go up before it.
   ASSERT_TRUE(shared.buried.await(1, patience()));
   const auto ack = top->await_ack(middle, sent.id, patience());
   ASSERT_TRUE(ack) << ack.error().text;
@@ -341,7 +341,7 @@ TEST_P(FlowOwed, C_08_AnEscalationThatWaitsToGoUpCanBeTakenBack) {
   while (auto data = top->try_receive()) data->done();
 }
 
-// Detaches with an escalation for which there is no room.
+// Detaches while it owes an escalation without room.
 BEELINE_ROLE(leaving_middle) {
   auto agent = attach_choked(1);
   ASSERT_TRUE(agent);

@@ -1,4 +1,4 @@
-// Questions that nobody waits for: how long, and how many of them, an agent remembers.
+// Requests without a waiting caller: how long an agent remembers them, and how many.
 
 #include <algorithm>
 #include <chrono>
@@ -21,8 +21,8 @@ struct QuestionBoard {
 class FlowQuestion : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowQuestion);
 
-// Answers at once, but what is "slow" only when it is told to "finish": by hand, by what the
-// question named in reply_to, if it named something.
+// Answers at once. "slow" questions are answered by hand after "finish", under the id in reply_to
+// if the question named one.
 BEELINE_ROLE(expert) {
   auto agent = attach("expert-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
@@ -51,7 +51,7 @@ BEELINE_ROLE(expert) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// The results are those of `texts`, and nothing of them is in the inbox.
+// The results have these texts, and the inbox has none of them.
 void expect_results(Agent& agent, const std::vector<std::string>& texts) {
   EXPECT_FALSE(agent.try_receive());
   std::vector<Message> results = agent.drain_pending_results();
@@ -84,7 +84,7 @@ TEST_P(FlowQuestion, AnOpenQuestionIsRememberedHoweverManyRequestsFollowIt) {
   expect_balance(*agent);
 }
 
-// A program with a loop of its own, which takes no message: those of others stay where they are.
+// A program with its own loop that takes no message: the messages of others stay in place.
 TEST_P(FlowQuestion, ALoopAroundTheFdIsToldOfAnswersAndAcknowledgements) {
   auto agent = attach("asker");
   ASSERT_TRUE(agent);
@@ -154,7 +154,7 @@ TEST_P(FlowQuestion, HK_067_OneIdMayBeAskedOfSeveral) {
   expect_balance(*agent);
 }
 
-// Each by its own id and by an alias of its own; nobody answers.
+// Each question has its own id and its own alias; nobody answers.
 void ask(Agent& agent, Agent& taker, Peer to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_TRUE(agent.fire_and_forget(to, "", {.reply_to = 1'000'000 + i})) << i;
@@ -219,7 +219,7 @@ TEST_P(FlowQuestion, TooManyRequestsThatNobodyAnswersAreRefusedUntilOneIsAnswere
     ++answers;
     agent->stop_serving();
   };
-  const Deadline long_after = after(10min);  // none of them is over before the last was asked
+  const Deadline long_after = after(10min);  // none expires before the last one was sent
   std::vector<Message> kept;
   for (std::size_t i = 0; i < kMostOpenQuestions; ++i) {
     ASSERT_TRUE(agent->request_then(to, "?", long_after, then)) << i;
@@ -238,7 +238,8 @@ TEST_P(FlowQuestion, TooManyRequestsThatNobodyAnswersAreRefusedUntilOneIsAnswere
   expect_balance(*agent);
 }
 
-// ---- What is kept aside must not fill the inbox -------------------------------------------------
+// ---- Messages that lie aside must not fill the inbox
+// ----------------------------------------------
 
 TEST_P(FlowQuestion, ResultsThatAreGivenBackLeaveTheInboxToOthers) {
   AttachOptions options = named("asker");
@@ -252,7 +253,8 @@ TEST_P(FlowQuestion, ResultsThatAreGivenBackLeaveTheInboxToOthers) {
   std::vector<Message> held;
   while (held.size() < kHeld) {
     ASSERT_TRUE(agent->fire_and_forget(expert, "?"));
-    // One after the other: of more than a quarter of the inbox at once some become dead letters.
+    // One after the other: if more than a quarter of the inbox lay aside at once, some would become
+    // dead letters.
     std::vector<Message> results;
     while (results.empty()) {
       EXPECT_FALSE(agent->receive({.timeout = 1ms, .filter = kNobody}));
@@ -277,7 +279,7 @@ TEST_P(FlowQuestion, ResultsThatAreGivenBackLeaveTheInboxToOthers) {
 
 constexpr std::uint32_t kBabblers = 8;
 
-// Sends answers to nothing that was asked.
+// Sends answers to no question.
 BEELINE_ROLE(babbler) {
   auto& board = context.board<QuestionBoard>();
   auto agent = attach("babbler-" + std::to_string(context.number));
@@ -290,7 +292,7 @@ BEELINE_ROLE(babbler) {
   }
 }
 
-// Ends with its question in hand.
+// Ends while it holds its question.
 BEELINE_ROLE(mortal) {
   AttachOptions options = named("mortal");
   options.temporary = true;

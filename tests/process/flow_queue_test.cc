@@ -1,4 +1,4 @@
-// Named queues, of which there are none yet: whoever names one learns so, and nothing is sent.
+// Named queues do not exist yet: a sender that names one gets an error, and nothing is sent.
 
 #include <string>
 
@@ -25,7 +25,7 @@ void expect_none(const Error& error) {
   EXPECT_NE(error.text.find("send to an agent"), std::string::npos) << error.text;
 }
 
-// number = 0: a task, which the original let post to any queue; 1: a worker. Both under "lead".
+// number = 0: a task, which the original let post to any queue; 1: a worker. Both are under "lead".
 BEELINE_ROLE(poster) {
   auto& board = context.board<QueueBoard>();
   AttachOptions options = named("poster-" + std::to_string(context.number), "lead");
@@ -58,7 +58,7 @@ void expect_nothing_accepted(ScratchHive& hive, std::size_t inboxes) {
 TEST_P(FlowQueue, HK_037_HK_040_C_06_ANamedQueueIsNoRouteForATaskAndForOthers) {
   auto& shared = board<QueueBoard>();
   auto lead = attach("lead");
-  auto other = attach("q");  // the part behind the colon means nobody
+  auto other = attach("q");  // the part behind the colon names no agent
   ASSERT_TRUE(lead && other);
   for (const std::uint32_t number : {0U, 1U}) {
     const std::size_t place = troupe().start("poster", number);

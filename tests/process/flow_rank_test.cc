@@ -32,7 +32,7 @@ constexpr Place kPlaces[] = {
     {"cousin", "uncle", Relation::kOther, {0, 1, 2, 3}},
     {"grandchild", "child", Relation::kOther, {0, 1, 2, 3}},
 };
-constexpr std::uint32_t kAbove = 2;  // of these places come before the center
+constexpr std::uint32_t kAbove = 2;  // the first places come before the center
 constexpr std::uint32_t kChild = 2;
 constexpr int kPerPlace = 7;
 
@@ -101,7 +101,7 @@ TEST_P(FlowRank, C_01_AStrictInboxStoresWhatWasAskedFor) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   troupe().start("ranked_sender", kChild);
-  // All are drained before the first is taken.
+  // All messages are drained before the first is taken.
   ASSERT_NO_FATAL_FAILURE(await_queued(*agent, kPerPlace));
   std::vector<std::int32_t> ranks;
   while (auto message = agent->try_receive()) {

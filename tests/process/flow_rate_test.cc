@@ -1,4 +1,4 @@
-// Flood guards: how much an agent sends to a peer, and how much it takes from one.
+// Rate limits: how much an agent sends to a peer, and how much it takes from one.
 
 #include <cstring>
 #include <string>
@@ -10,7 +10,7 @@
 namespace beeline::test {
 namespace {
 
-// No second token comes while a test runs.
+// No second token comes during a test.
 constexpr double kHardlyEver = 0.001;
 
 struct RateBoard {
@@ -21,7 +21,7 @@ struct RateBoard {
 class FlowRate : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowRate);
 
-// Takes everything until it is told to stop; what is numbered comes in order.
+// Takes all messages until it is told to stop; numbered ones come in order.
 BEELINE_ROLE(taker) {
   auto& board = context.board<RateBoard>();
   auto agent = attach("taker-" + std::to_string(context.number));
@@ -69,7 +69,7 @@ TEST_P(FlowRate, HK_042_ASendBeyondTheRateIsRefused) {
   EXPECT_EQ(answer.error().code, ErrorCode::kFull);
   EXPECT_NE(answer.error().text.find("rate_limited"), std::string::npos) << answer.error().text;
 
-  // Per pair: the other has all its tokens.
+  // Limits are per pair: the other pair has all its tokens.
   for (const char* status : {"ok", "ok", "ok", "rate_limited"}) {
     const auto deliveries = agent->broadcast(Group::role("worker"), "5");
     ASSERT_EQ(deliveries.size(), 2U);
@@ -94,7 +94,8 @@ TEST_P(FlowRate, ASendThatWaitsGetsTheNextToken) {
   troupe().start("taker", 0);
   const Peer to = peer_of(*agent, "taker-0");
   SharedSender shared = agent->shared_sender();
-  const Deadline deadline = patience();  // one for all: a missed token would cost seconds
+  const Deadline deadline = patience();  // one deadline for all, because a missed token would cost
+                                         // seconds
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(agent->send_until(to, "bytes", deadline)) << i;
     auto loan = agent->loan(to, 1);
@@ -133,7 +134,7 @@ BEELINE_ROLE(flooder) {
   auto agent = attach(options);
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "guarded");
-  // Four that the receiver takes, sixteen that stay in the lane.
+  // The receiver takes four; sixteen stay in the lane.
   for (int i = 1; i <= 20; ++i) {
     ASSERT_TRUE(agent->send_until(to, std::to_string(i), patience())) << i;
   }
@@ -180,7 +181,7 @@ TEST_P(FlowRate, AFifoInboxLetsCriticalMessagesOvertakeWhatIsHeldBack) {
 
 constexpr int kNumbered = 16;
 
-// Sends what fits into a lane, and is gone when the receiver begins: nobody rings it.
+// Fills a lane, and has gone when the receiver begins: nobody rings the receiver.
 BEELINE_ROLE(numberer) {
   auto& board = context.board<RateBoard>();
   auto agent = attach("numberer");
@@ -202,7 +203,8 @@ TEST_P(FlowRate, AReceiverThatSleepsWakesForTheNextToken) {
   ASSERT_TRUE(agent);
   troupe().start("numberer");
   ASSERT_TRUE(board<RateBoard>().attached.await(1, patience()));
-  // One deadline for all: without the token's time the sleeps between them add up to minutes.
+  // One deadline for all: if a sleep ignored the time of the token, the sleeps would add up to
+  // minutes.
   const Deadline deadline = patience();
   for (int i = 1; i <= kNumbered; ++i) {
     auto message = agent->receive({.timeout = deadline - std::chrono::steady_clock::now()});
@@ -269,7 +271,7 @@ TEST_P(FlowRate, NothingIsLostBeyondTheRate) {
   expect_balance(*agent);
 }
 
-// Sends as much as the receiver takes at once, then something critical, and is gone.
+// Sends as much as the receiver takes at once, then a critical message, and ends.
 BEELINE_ROLE(restless) {
   AttachOptions options = named("restless");
   options.temporary = context.number % 2 != 0;
@@ -280,7 +282,7 @@ BEELINE_ROLE(restless) {
   ASSERT_TRUE(agent->send(to, "now", {.rank = kCritical, .type = "now"}));
 }
 
-// A temporary agent is another one each time, of the same name; else it is the next life of one.
+// A temporary agent is a new one of the same name each time; otherwise it is the next life of one.
 TEST_P(FlowRate, AnAgentThatReturnsUnderItsNameFindsTheRateAsItWasLeft) {
   for (const std::uint32_t temporary : {1U, 0U}) {
     AttachOptions options = named("guarded");

@@ -1,4 +1,4 @@
-// Who is there and in what state, as agents see each other; and whom a name means.
+// Agents and their states as other agents see them, and the agents that a name means.
 
 #include <unistd.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 struct RegistryBoard {
   Event attached;
-  Event step;  // what the player waits for
-  Event done;  // how many steps it has made
+  Event step;  // the player waits for this
+  Event done;  // counts the steps that it has made
 };
 
 class FlowRegistry : public HiveTest {
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const Result<std::vector<AgentInfo>>& agents) 
 }
 using Names = std::vector<std::string>;
 
-// Nobody is told of a state: asks until it is so, and returns the last one that it saw.
+// No agent is told of a state, so ask until it is the wanted one. Returns the last one seen.
 State await_state(Agent& agent, Pid pid, State wanted) {
   const Deadline deadline = patience();
   for (;;) {
@@ -53,7 +53,7 @@ State await_state(Agent& agent, Pid pid, State wanted) {
 
 // ---- Siblings and children ----------------------------------------------------------------------
 
-// Comes, and stays until the first step.
+// Attaches, and stays until the first step.
 BEELINE_ROLE(bystander) {
   auto& board = context.board<RegistryBoard>();
   AttachOptions options = named("bystander", "lead");
@@ -106,14 +106,14 @@ TEST_P(FlowRegistry, HK_071_ZombiesAndTheDeadAreListedWithTheirState) {
     EXPECT_EQ(siblings->front().pid, other->pid);
     EXPECT_EQ(siblings->front().os_pid, 0);
   }
-  // C-16: nothing is sent to the dead.
+  // C-16: no message goes to a dead agent.
   const auto peer = kid->peer(kid->siblings()->front().pid);
   ASSERT_FALSE(peer);
   EXPECT_EQ(peer.error().code, ErrorCode::kPeerDead);
   EXPECT_NE(peer.error().text.find("is dead"), std::string::npos) << peer.error().text;
 }
 
-// A line of descent below "lead", with every role that there is but one.
+// A line of descent below "lead" that has every role but one.
 struct Relative {
   const char* name;
   const char* parent;
@@ -149,7 +149,7 @@ BEELINE_ROLE(relative) {
   EXPECT_EQ(self->role, place.role) << "HK-102";
   EXPECT_EQ(self->os_pid, ::getpid());
   EXPECT_EQ(names_of(agent->children(true)), names_from(context.number + 1));
-  // Nobody leaves before all have looked.
+  // No agent leaves before all have looked.
   board.done.raise();
   EXPECT_TRUE(board.done.await(kFamilySize, patience()));
 }
@@ -290,8 +290,8 @@ TEST_P(FlowRegistry, HK_102_StatesFollowWhatAnAgentDoes) {
     EXPECT_EQ(to_string(watcher->info(actor.pid)->state), to_string(state)) << steps;
     go_on();
   }
-  // It waits for space: nothing is taken here meanwhile but by the wait between two looks, which
-  // must not make space, so the state is asked without one.
+  // The actor waits for space. Nothing but the wait between two looks takes messages here, and that
+  // must not make space, so the test asks for the state without a look.
   const Deadline deadline = patience();
   while (watcher->info(actor.pid)->state != State::kBlocked) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it is not blocked for space";
@@ -310,7 +310,7 @@ TEST_P(FlowRegistry, HK_102_StatesFollowWhatAnAgentDoes) {
 
 // ---- Names --------------------------------------------------------------------------------------
 
-// Sends to each name that it is told, and says whom it found under it.
+// Sends to each name that it is told, and reports the agent that it found.
 BEELINE_ROLE(caller) {
   auto agent = attach("caller");
   ASSERT_TRUE(agent);
@@ -329,7 +329,7 @@ BEELINE_ROLE(caller) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// What the caller says of a name.
+// The caller's report on a name.
 std::string called(Agent& director, const std::string& name) {
   auto answer = director.request(peer_of(director, "caller"), name, patience());
   if (!answer) return answer.error().text;
@@ -370,7 +370,7 @@ TEST_P(FlowRegistry, HK_072_AShortNameFindsTheNewestHolderAndAnExactNameGoesFirs
   ASSERT_TRUE(child);
   EXPECT_EQ(child->parent(), second->pid());
 
-  // A number is a pid, whatever names begin with it; nobody has it for a name.
+  // A number is a pid, even if some name begins with it; no agent has a number as its name.
   const std::string pid = std::to_string(first->pid());
   auto shadow = attach(pid + "@vps1");
   ASSERT_TRUE(shadow);
@@ -382,7 +382,7 @@ TEST_P(FlowRegistry, HK_072_AShortNameFindsTheNewestHolderAndAnExactNameGoesFirs
   troupe().wait_all(patience());
 }
 
-// One of two that have the same name, one after the other.
+// One of two agents that have the same name, one after the other.
 BEELINE_ROLE(dup) {
   auto& board = context.board<RegistryBoard>();
   AttachOptions passing = named("dup");

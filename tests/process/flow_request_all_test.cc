@@ -1,4 +1,4 @@
-// Several requests at once: each has a result of its own, in the order of the requests.
+// Several requests at once: each has its own result, in the order of the requests.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ class FlowRequestAll : public HiveTest {
 };
 BEELINE_BOTH_WORLDS(FlowRequestAll);
 
-// Answers a number with the next one. Those that it has told "later" come last, the newest first.
+// Answers a number with the next one. Numbers with "later" are answered last, the newest first.
 BEELINE_ROLE(counter) {
   auto agent = attach("counter-" + std::to_string(context.number));
   ASSERT_TRUE(agent);
@@ -38,7 +38,7 @@ BEELINE_ROLE(counter) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// Takes one request and dies with it.
+// Takes one request and dies while it holds it.
 BEELINE_ROLE(mortal) {
   AttachOptions options = named("mortal");
   options.temporary = true;
@@ -48,7 +48,7 @@ BEELINE_ROLE(mortal) {
   context.board<AllBoard>().taken.raise();
 }
 
-// The answer, or the word of the error.
+// The answer, or the code of the error.
 std::string said(const Result<Message>& result) {
   return std::string(result ? result->text() : to_string(result.error().code));
 }

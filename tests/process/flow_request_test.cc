@@ -1,4 +1,4 @@
-// Requests and their answers: which of them meet, and what becomes of the rest.
+// Requests and their answers: which answer belongs to which request, and the end of all others.
 
 #include <signal.h>
 
@@ -85,7 +85,7 @@ class Asker {
   [[nodiscard]] Agent* operator->() { return &*agent_; }
   [[nodiscard]] Peer peer() const { return peer_; }
   void tell(const std::string& type) { EXPECT_TRUE(agent_->send(peer_, "", {.type = type})); }
-  // Everything that was sent before has been answered when it returns.
+  // When it returns, all earlier messages were answered.
   void settle() {
     auto answer = agent_->request(peer_, "settled", patience());
     ASSERT_TRUE(answer) << answer.error().text;
@@ -153,7 +153,7 @@ TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted)
   ASSERT_EQ(results.size(), 2U);
   EXPECT_EQ(results[0].text(), "late");
   EXPECT_EQ(results[1].text(), "second");
-  results.clear();  // unfinished: they come again
+  results.clear();  // unfinished, so they come again
   results = asker->drain_pending_results();
   ASSERT_EQ(results.size(), 2U);
   EXPECT_TRUE(results[0].redelivered());
@@ -163,8 +163,8 @@ TEST_P(FlowRequest, HK_063_HK_064_LateAndDuplicateAnswersAreKeptAsideAndCounted)
 
 TEST_P(FlowRequest, HK_060_EachMessageTakesItsPath) {
   Asker asker(board<RequestBoard>(), troupe());
-  // Of the four that the other sends: an answer that is awaited, one that nobody waits for, one
-  // that answers nothing that was asked, and a plain message.
+  // The other agent sends four: an awaited answer, an answer that nobody waits for, an answer to no
+  // question, and a plain message.
   std::vector<std::string> handled;
   const auto collect = [&](Message& message) {
     handled.emplace_back(message.text());
@@ -198,7 +198,7 @@ TEST_P(FlowRequest, HK_062_HK_065_WaitingForAnAnswerKeepsNobodyElse) {
                             : std::string(to_string(answer.error().code)));
     if (events.size() == 4) asker->stop_serving();
   };
-  for (const char* text : {"A", "B"}) {  // answered in the opposite order
+  for (const char* text : {"A", "B"}) {  // answered in reverse order
     ASSERT_TRUE(asker->request_then(asker.peer(), text, patience(),
                                     [&, text](Result<Message> answer) {
                                       note(answer);
@@ -315,7 +315,7 @@ TEST_P(FlowRequest, AThrowingCallbackEndsNothingAndEachIsCalledOnce) {
   EXPECT_TRUE(asker->serve([](Message&) { return Ack{}; }, {.until = patience()}));
   EXPECT_EQ(called, 1);
   EXPECT_TRUE(asker->drain_pending_results().empty()) << "nobody retries an answer";
-  // A loop that has work all the time ends at its deadline too.
+  // A loop that always has work ends at its deadline, too.
   ASSERT_TRUE(asker->send("asker", "again and again"));
   const auto again = [&](Message& message) {
     EXPECT_TRUE(asker->send("asker", message.text(), {.inherit = false}));
@@ -326,7 +326,7 @@ TEST_P(FlowRequest, AThrowingCallbackEndsNothingAndEachIsCalledOnce) {
   asker.stop();
 }
 
-// Dies for good with the question, twice.
+// Dies for good while it holds the question, twice.
 BEELINE_ROLE(mute) {
   for (int life = 0; life < 2; ++life) {
     AttachOptions options = named("mute");
@@ -338,7 +338,7 @@ BEELINE_ROLE(mute) {
   }
 }
 
-// How much time a request had left when it failed, as its error says.
+// The time that a failed request had left, as its error says.
 std::chrono::milliseconds left_in(const std::string& text) {
   const std::size_t end = text.find(" ms before the deadline");
   if (end == std::string::npos) {
@@ -371,13 +371,13 @@ TEST_P(FlowRequest, ARequestThatIsToldNoDeadlineHas60Seconds) {
 
 class FlowRequestDeath : public HiveTest {
  protected:
-  // Of an agent that has taken that many messages when it dies, as `kill` makes it.
+  // Asks an agent that has taken this many messages when it dies; `kill` kills it.
   void ask_a_mortal(std::uint32_t taken, const std::function<void(std::size_t)>& kill,
                     const std::string& asker = "asker_of_mortal");
 };
 INSTANTIATE_TEST_SUITE_P(As, FlowRequestDeath, testing::Values(World::kProcesses), world_name);
 
-// Takes the first `number` messages out of its lanes, answers all but the last, and then hangs.
+// Takes the first `number` messages out of its lanes, answers all but the last one, and then hangs.
 BEELINE_ROLE(mortal) {
   auto& board = context.board<RequestBoard>();
   AttachOptions options = named("mortal");
@@ -399,7 +399,7 @@ BEELINE_ROLE(mortal) {
   EXPECT_TRUE(board.done.await(1, patience()));
 }
 
-// Asks "mortal" and says how that ended: by `ask`, for an answer or for an acknowledgement.
+// Asks "mortal" with `ask`, for an answer or for an acknowledgement, and reports how that ended.
 template <typename Ask>
 void outlive_a_mortal(const RoleContext& context, Ask&& ask) {
   auto& board = context.board<RequestBoard>();
@@ -437,7 +437,7 @@ BEELINE_ROLE(acked_asker_of_mortal) {
   });
 }
 
-// Waits for the acknowledgement of what it sent before.
+// Waits for the acknowledgement of its earlier message.
 BEELINE_ROLE(awaiting_asker_of_mortal) {
   outlive_a_mortal(context, [](Agent& agent, Peer mortal) {
     const SendResult sent = agent.send(mortal, "memento", {.requires_ack = true});
@@ -472,8 +472,8 @@ TEST_P(FlowRequestDeath, HK_054_SoDoesAWaitForAnAcknowledgement) {
   ask_a_mortal(1, kill, "awaiting_asker_of_mortal");
 }
 
-// The next coordinator finds the receiver dead: it never has a place in the directory that the
-// sender sees then. Of two messages the sender has heard of the first.
+// The next coordinator finds the receiver dead, so the receiver never has a place in the directory
+// that the sender sees then. The sender has a receipt for the first of two messages.
 TEST_P(FlowRequestDeath, ARequestSaysItThoughTheCoordinatorDiedBefore) {
   for (const std::uint32_t taken : {0U, 1U, 2U}) {
     ask_a_mortal(taken, [this](std::size_t mortal) {

@@ -1,4 +1,4 @@
-// The pause before a message that was not finished is handed out again.
+// The pause before an unfinished message is handed out again.
 
 #include <optional>
 #include <string>

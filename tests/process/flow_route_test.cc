@@ -1,4 +1,4 @@
-// Who may write to whom, and what those learn who may not.
+// The routes that are allowed, and the errors for all others.
 
 #include <algorithm>
 #include <cstring>
@@ -93,7 +93,7 @@ TEST_P(FlowRoute, HK_036_ATaskWritesToItsParentAlone) {
   expect_balance(*agent);
 }
 
-// Is refused whatever it tries, in a process of its own.
+// Every send of it is refused, in a process of its own.
 BEELINE_ROLE(refused_sender) {
   auto agent = attach("refused", "lead");
   ASSERT_TRUE(agent);
@@ -116,7 +116,7 @@ BEELINE_ROLE(refused_sender) {
   EXPECT_EQ(agent->send(Peer{}, "x").status, SendStatus::kNoRoute);
   expect_text(agent->peer(Pid{1}), ErrorCode::kDenied,
               "PID 1 is the coordinator and takes no messages");
-  // Who has left sends no more (C-16).
+  // An agent that has left sends no more (C-16).
   EXPECT_EQ(agent->detach(), 0U);
   EXPECT_EQ(agent->send("lead", "x").status, SendStatus::kNoRoute);
 }
@@ -126,7 +126,7 @@ TEST_P(FlowRoute, HK_030_EachRefusalSaysWhyAndNothingIsDelivered) {
   ASSERT_TRUE(agent);
   troupe().start("refused_sender");
   troupe().wait_all(patience());
-  // A sender that is in no tree has no Agent to send with: the coordinator is asked in its name.
+  // A sender outside of the tree has no Agent, so the test asks the coordinator in its name.
   const auto from_nobody = hive().client().route(std::to_string(kUnknown), "lead");
   ASSERT_TRUE(from_nobody) << from_nobody.error().text;
   EXPECT_FALSE(from_nobody->allowed);
@@ -226,21 +226,22 @@ TEST_P(FlowRoute, HK_031_HK_036_ATaskWritesToWhoeverHasAdoptedIt) {
   expect_balance(*agent);
 }
 
-// ---- Over whom, and to nobody else --------------------------------------------------------------
+// ---- The agent that a route leads over, and nobody else
+// -------------------------------------------
 
 // king - lead - {left - left-leaf, right - right-leaf}; king - other - other-leaf. Each is a
-// process of its own but lead, which is the test.
+// process of its own, except lead, which is the test.
 struct Branch {
   const char* name;
   const char* parent;
-  const char* via;  // of a message from left-leaf; empty: none
+  const char* via;  // for a message from left-leaf; empty: none
 };
 constexpr Branch kBranches[] = {
     {"left", "lead", ""},  {"right", "lead", "lead"},       {"right-leaf", "right", "lead"},
     {"other", "", "king"}, {"other-leaf", "other", "king"}, {"left-leaf", "left", nullptr}};
 constexpr std::uint32_t kLeftLeaf = 5;
 
-// Starts all but left-leaf, as `role`, each when its parent is there.
+// Starts all but left-leaf, as `role`, each after its parent has attached.
 void start_branches(Troupe& troupe, RouteBoard& board, const std::string& role) {
   for (std::uint32_t i = 0; i < kLeftLeaf; ++i) {
     troupe.start(role, i);
@@ -289,7 +290,7 @@ TEST_P(FlowRoute, HK_035_TheNearestCommonAncestorIsTheOneThatTheMessageNames) {
   ASSERT_TRUE(message.valid());
   EXPECT_EQ(message.via(), lead->pid()) << "of an agent and who stands above it: the upper one";
   message.done();
-  // Asked for, without a message.
+  // Asks for the route without sending a message.
   const auto via = [&](const char* from, const char* to) {
     const auto answer = hive().client().route(from, to);
     return answer ? answer->via : 0;
@@ -305,7 +306,7 @@ TEST_P(FlowRoute, HK_035_TheNearestCommonAncestorIsTheOneThatTheMessageNames) {
   EXPECT_EQ(lead->counters().drained, 1U) << "HK-034: the ancestor is neither asked nor told";
 }
 
-// Looks, when all was sent, whether anything came.
+// After all messages were sent, looks whether any has come.
 BEELINE_ROLE(uninvolved) {
   auto& board = context.board<RouteBoard>();
   auto agent = attach_branch(context);
@@ -317,7 +318,7 @@ BEELINE_ROLE(uninvolved) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// Answers the questions, up to the one that says that it is the last.
+// Answers the questions, up to the one that is marked as the last.
 BEELINE_ROLE(addressee) {
   auto agent = attach_branch(context);
   ASSERT_TRUE(agent);

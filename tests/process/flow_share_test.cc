@@ -1,4 +1,4 @@
-// What a peer that sends too much pushes out: its own, not what others have left.
+// A peer that sends too much pushes out its own messages, not those of others.
 
 #include <string>
 
@@ -14,11 +14,11 @@ struct ShareBoard {
 class FlowShare : public HiveTest {};
 BEELINE_BOTH_WORLDS(FlowShare);
 
-constexpr std::uint32_t kCapacity = 256;  // a quarter of it may be stashed
+constexpr std::uint32_t kCapacity = 256;  // a quarter of it may lie aside
 constexpr std::uint32_t kStash = kCapacity / 4;
 constexpr std::uint32_t kReal = 10;
 
-// Says that it answers what nobody has asked.
+// Sends messages that claim to answer a question nobody asked.
 void send_junk(const RoleContext& context, const std::string& name, std::uint32_t count) {
   auto agent = attach(name);
   ASSERT_TRUE(agent);
@@ -99,7 +99,7 @@ TEST_P(FlowShare, HK_060_AnswersThatNobodyAskedForPushOutTheirOwnKindAlone) {
   expect_balance(*agent);
 }
 
-// Rejected letters of one sender: the other's first ones stay.
+// Rejected letters of one sender: the first letters of the other one stay.
 BEELINE_ROLE(prolific) {
   auto agent = attach("prolific");
   ASSERT_TRUE(agent);

@@ -1,4 +1,4 @@
-// What is kept and not taken leaves its sender slabs to go on with.
+// Messages that are kept or not taken leave their sender free slabs.
 
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ const std::string kMebibyte(1U << 20, 'x');  // 8 slabs of its class
 const std::string kMedium(200, 'y');         // 128
 constexpr int kMany = 400;
 
-// Refuses whatever is no question, answers each of those at length.
+// Rejects every message that is no question, and answers each question at length.
 BEELINE_ROLE(severe) {
   auto& board = context.board<SlabBoard>();
   auto agent = attach("severe");
@@ -42,7 +42,7 @@ BEELINE_ROLE(severe) {
   EXPECT_LE(agent->counters().dead, 5U) << "half of the slabs of its class and of the next";
   // An ordinary message still finds a slab.
   EXPECT_TRUE(agent->send_until(boss, kMedium, patience()));
-  static_cast<void>(agent->detach());  // not everything is of interest to the boss
+  static_cast<void>(agent->detach());  // the boss does not care for all of them
 }
 
 TEST_P(FlowSlabs, DeadLettersLeaveTheirSenderHalfOfItsSlabs) {
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(As, FlowSurplus, testing::Values(World::kProcesses), wo
 constexpr std::uint32_t kLetters = 64;
 constexpr std::uint32_t kHeld = 10;
 
-// Has all the letters that it may have, and holds more that were taken back.
+// Has as many letters as it may have, and holds more messages that were cancelled.
 BEELINE_ROLE(doomed) {
   auto& board = context.board<SlabBoard>();
   auto agent = attach("doomed");

@@ -1,5 +1,5 @@
-// What is left of agents that died for good: the coordinator reads their homes and lanes, one agent
-// after the other, and what they had not finished becomes its dead letters.
+// Leftovers of agents that died for good: the coordinator reads their homes and lanes, one agent
+// after the other. Unfinished messages become its dead letters.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ struct TakeoverBoard {
 
 class FlowTakeover : public HiveTest {
  protected:
-  // Again and again until it says so.
+  // Repeats until the condition holds.
   static void await(const std::function<bool()>& condition) {
     const Deadline deadline = patience();
     while (!condition()) {
@@ -33,7 +33,7 @@ class FlowTakeover : public HiveTest {
       os::yield();
     }
   }
-  // Returns once it runs no more.
+  // Returns once the process has stopped.
   void stop(std::size_t place) {
     const pid_t process = troupe().os_pid(place);
     siginfo_t stopped{};
@@ -73,7 +73,7 @@ BEELINE_ROLE(mortal_sender) {
   for (;;) ::pause();
 }
 
-// Takes what it was sent into its inbox, and finishes none of it.
+// Takes its messages into its inbox, and finishes none.
 BEELINE_ROLE(mortal_receiver) {
   auto& board = context.board<TakeoverBoard>();
   auto agent = attach(mortal("receiver"));
@@ -92,8 +92,8 @@ BEELINE_ROLE(late_witness) {
   drain_until(*agent, [&] { return board.leave.count() != 0; });
 }
 
-// The witness may still send by the directory of the coordinator before, so the receiver is read
-// after the sender, of which nothing but its link is needed by then.
+// The witness may still send by the directory of the previous coordinator. So the receiver is read
+// after the sender, of which only the link is needed by then.
 TEST_P(FlowTakeover, C_16_TheLettersOfOneThatWasReadFirstAreFoundInTheInboxOfTheOther) {
   auto& shared = board<TakeoverBoard>();
   const std::size_t sender = troupe().start("mortal_sender");

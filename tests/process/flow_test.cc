@@ -1,5 +1,5 @@
-// Flows of messages between agents. Each is written once and runs as threads of one process and as
-// processes.
+// Flows of messages between agents. Each is written once and runs with threads of one process and
+// with processes.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ BEELINE_BOTH_WORLDS(Flow);
 
 constexpr std::string_view kStop = "stop";
 
-// Answers everything until it is told to stop.
+// Answers every message until it is told to stop.
 BEELINE_ROLE(echo) {
   auto agent = attach("echo");
   ASSERT_TRUE(agent);
@@ -64,7 +64,7 @@ TEST_P(Flow, EchoesPayloadsOfEverySize) {
 // ---- Many to one --------------------------------------------------------------------------------
 
 constexpr std::uint32_t kFloodSenders = 8;
-// The same in director and senders: they have one environment.
+// The same for the test and the senders, because they share one environment.
 std::uint64_t flood_messages() { return is_soak() ? 1'000'000 : 200'000; }
 
 std::int32_t flood_rank(std::uint64_t sequence) { return sequence % 4 == 0 ? kHigh : kNormal; }

@@ -10,7 +10,7 @@ namespace {
 
 class FlowTexts : public HiveTest {
  protected:
-  // Uses up the places that are not kept for the types of the engine.
+  // Uses up the places that are not kept for types of the engine.
   static void fill_table(Agent& from, Agent& to) {
     const Peer peer = peer_of(from, to.name());
     for (int i = 0; i < 260; ++i) {
@@ -83,7 +83,7 @@ TEST_P(FlowTexts, AFilterAndTheNextLifeReadThem) {
     ASSERT_TRUE(agent->send(to, text, {.type = text, .channel = "work"}));
   }
   next_message(*sink, {.type = "second", .channel = "work"}).done();
-  // One was taken and is not finished, one is only queued.
+  // One was taken and is not finished; the other is only queued.
   EXPECT_EQ(next_message(*sink).type(), "first");
   sink.reset();
   ASSERT_TRUE(agent->send(to, "fourth", {.type = "fourth", .channel = "work"}));
@@ -123,7 +123,7 @@ TEST_P(FlowTexts, AParentSeesThemInCopies) {
   auto listener = attach("listener", "queen");
   ASSERT_TRUE(queen && talker && listener);
   const Peer to = peer_of(*talker, "listener");
-  for (int i = 0; i < 200; ++i) {  // a copy leaves half of the table to messages
+  for (int i = 0; i < 200; ++i) {  // a copy leaves half of the table for messages
     const std::string type = std::to_string(i);
     ASSERT_TRUE(talker->send(to, "psst", {.type = type}));
     next_message(*listener).done();

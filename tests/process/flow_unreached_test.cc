@@ -1,4 +1,4 @@
-// What a handler escalates and what nobody above can be asked to take.
+// Escalations of a handler that no agent above can be asked to take.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -46,7 +46,8 @@ TEST_P(FlowUnreached, C_08_AnEscalationThatTheCoordinatorDoesNotLogIsADeadLetter
   EXPECT_GE(counts.dead, 1U) << "more than the coordinator writes down at once";
   EXPECT_EQ(counts.done + counts.dead, kAll);
   EXPECT_NE(hive().log().find("issue " + std::to_string(kLogged - 1)), std::string::npos);
-  // Which ones: the coordinator allows a further line now and then, also between two of them.
+  // Which ones is open: the coordinator allows a further line now and then, also between two of
+  // them.
   std::size_t refused = 0;
   for (const SendResult& each : sent) {
     const auto ack = asker->await_ack(to, each.id, patience());
@@ -60,7 +61,7 @@ TEST_P(FlowUnreached, C_08_AnEscalationThatTheCoordinatorDoesNotLogIsADeadLetter
   expect_balance(*top);
 }
 
-// Asks the agent of that number, when it is told to, what it escalates.
+// Asks the agent of that number, when the test says so, a question that it escalates.
 BEELINE_ROLE(asker_of_the_helpless) {
   auto& board = context.board<UnreachedBoard>();
   auto agent = attach("asker");
@@ -73,7 +74,7 @@ BEELINE_ROLE(asker_of_the_helpless) {
   EXPECT_EQ(ack->status, AckStatus::kEscalate);
 }
 
-// Lets an agent escalate what it is asked while the coordinator hangs, kills this one, and waits
+// Lets an agent escalate its question while the coordinator hangs, kills the coordinator, and waits
 // until the message has gone up.
 void escalate_without_coordinator(Agent& agent, pid_t coordinator, Event& go) {
   Message hello = next_message(agent);
@@ -94,7 +95,7 @@ void escalate_without_coordinator(Agent& agent, pid_t coordinator, Event& go) {
   expect_balance(agent);
 }
 
-// Does not wait long for a coordinator that hangs, and long enough to attach on a busy machine.
+// Waits briefly for a coordinator that hangs, but long enough to attach on a busy machine.
 [[nodiscard]] AttachOptions hasty(const std::string& name, const std::string& parent = "") {
   AttachOptions options = named(name, parent);
   options.control_timeout = 2s;
@@ -150,7 +151,7 @@ TEST_P(FlowUnreached, C_08_AMessageAtItsLimitOfHopsWaitsForNoCoordinator) {
   while (auto data = lead->try_receive()) data->done();
 }
 
-// While one exists the coordinator has descriptors for its answers, and for no further link.
+// While an object exists, the coordinator has descriptors for its answers, but for no further link.
 class NoRoomForLinks {
  public:
   explicit NoRoomForLinks(pid_t coordinator) : coordinator_(coordinator) {

@@ -1,4 +1,4 @@
-// The wait for an agent that is not there yet, and what else ends it.
+// The wait for an agent that has not attached yet, and the other ways in which it ends.
 
 #include <signal.h>
 #include <spawn.h>
@@ -25,7 +25,7 @@ class FlowWaitFor : public HiveTest {
 };
 BEELINE_BOTH_WORLDS(FlowWaitFor);
 
-// Sends to its parent and leaves for good, and only then comes under the name that is waited for.
+// Sends to its parent and leaves for good; only then it attaches under the awaited name.
 BEELINE_ROLE(latecomer) {
   AttachOptions options = named("herald", "waiter");
   options.temporary = true;
@@ -44,7 +44,7 @@ void expect_words(const Result<Peer>& result, ErrorCode code, const std::string&
   EXPECT_NE(result.error().text.find(words), std::string::npos) << result.error().text;
 }
 
-// A process that ends at once. It is reaped by the caller.
+// A process that ends at once. The caller reaps it.
 pid_t start_true() {
   std::string program = "/bin/true";
   char* const arguments[] = {program.data(), nullptr};

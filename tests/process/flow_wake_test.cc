@@ -1,4 +1,5 @@
-// Sleeping receivers are woken, and messages wait for receivers that are not there yet or no more.
+// Sleeping receivers are woken. Messages wait for receivers that have not attached yet or have
+// ended.
 
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ namespace {
 
 struct WakeBoard {
   Event waiting;   // the sleeper is about to wait
-  Event received;  // it has what it waited for
+  Event received;  // the sleeper has its message
   Event go;
   std::atomic<pid_t> os_pid;
   std::atomic<Pid> pid;
@@ -77,7 +78,7 @@ BEELINE_ROLE(sleeper) {
   expect_balance(*agent);
 }
 
-// Wakes a sleeper that sleeps for long, some nights.
+// Wakes a sleeper in some of its long sleeps, the nights.
 void wake_from_long_sleep(WakeBoard& shared, const std::string& hive) {
   auto agent = attach("waker");
   ASSERT_TRUE(agent);
@@ -92,7 +93,7 @@ void wake_from_long_sleep(WakeBoard& shared, const std::string& hive) {
     const std::uint64_t before = probe.sleeps();
     ASSERT_TRUE(agent->send(sleeper, "wake up"));
     ASSERT_TRUE(shared.received.await(night + 1, patience()));
-    // It may have fallen asleep for the next night meanwhile, which it says before it does.
+    // The sleeper may have begun the next night meanwhile; it announces that before.
     if (probe.sleeps() == before || shared.waiting.count() > night + 1) ++woken;
   }
   EXPECT_GT(woken, 0U) << "it slept again each time and found the message by itself";
@@ -189,7 +190,7 @@ TEST_P(FlowWake, MessagesForAnAwayNameWaitForItsNextAttach) {
 
 // ---- Close --------------------------------------------------------------------------------------
 
-// A process that ends without a word where there is one; the end of a thread's agent otherwise.
+// Ends without a word if it is a process; otherwise only the thread's agent ends.
 BEELINE_ROLE(leaves_messages) {
   auto agent = attach("gone");
   ASSERT_TRUE(agent);
@@ -253,7 +254,7 @@ TEST_P(FlowWake, ASuccessorGetsWhatItsPredecessorDidNotFinish) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-// Takes everything into its inbox and nothing out of it.
+// Takes all messages into its inbox and hands none out.
 BEELINE_ROLE(hoards) {
   auto& board = context.board<WakeBoard>();
   auto agent = attach("hoarder");

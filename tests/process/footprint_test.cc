@@ -1,5 +1,5 @@
-// What a hive costs: memory of its segments and wake-ups while nobody has anything to do, address
-// space, and what becomes of that when a process locks its memory, dumps core, or has little.
+// The costs of a hive: memory of its segments, wake-ups while it is idle, and address space. Also
+// the effect on that when a process locks its memory, dumps core, or has little memory.
 
 #include <dirent.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ std::uint64_t segment_bytes_of(pid_t process, const std::string& kind = "") {
   return bytes;
 }
 
-// Bytes of address space that this process has for links.
+// Bytes of address space that this process uses for links.
 std::uint64_t link_addresses() {
   std::ifstream maps("/proc/self/maps");
   std::uint64_t bytes = 0;
@@ -65,7 +65,8 @@ std::uint64_t link_addresses() {
 constexpr int kPeers = 8;
 constexpr std::uint64_t kLinks = 2 * kPeers;  // there and back
 
-// A hub and its peers, all of this process. Each says something small and `large` bytes, both ways.
+// A hub and its peers, all in this process. Each sends something small and `large` bytes, both
+// ways.
 std::vector<Agent> talk(std::size_t large) {
   std::vector<Agent> agents;
   agents.push_back(std::move(*attach("hub")));
@@ -124,7 +125,7 @@ TEST(FootprintTest, ALinkOfSmallMessagesTakesTensOfKibibytesOfAddresses) {
   hive.close();
 }
 
-// The kernel then touches every page of every mapping, and holes become memory for good.
+// The kernel then touches every page of every mapping, which allocates all holes.
 TEST(FootprintTest, ALockOfAllMemoryTakesNoMoreOfLinks) {
   ScratchHive hive;
   {
@@ -135,9 +136,9 @@ TEST(FootprintTest, ALockOfAllMemoryTakesNoMoreOfLinks) {
       std::cout << "NOT TRIED mlockall is not permitted: it allocates no holes of links\n";
     } else {
       EXPECT_LE(segment_bytes_of(hive.keeper(), "-link-"), links + kLinks * (64U << 10));
-      // Home by home and the directory: these are as long as they may become.
+      // Homes and the directory are as long as they may become.
       EXPECT_LE(segment_bytes_of(hive.keeper()), all + (16U << 20));
-      // A slab that is mapped from now on is locked, and it alone.
+      // A slab that is mapped from now on is locked, and only that slab.
       const std::uint64_t locked = segment_bytes_of(hive.keeper(), "-link-");
       const Peer peer = peer_of(agents[0], "peer-0");
       EXPECT_TRUE(agents[0].send_until(peer, std::string(5U << 20, 'y'), patience()));
@@ -186,7 +187,7 @@ TEST(FootprintTest, ACoreDumpTakesNoMemoryOfTheHive) {
   hive.close();
 }
 
-// SIGXFSZ would end whoever opens a link, and whoever is written to.
+// SIGXFSZ would end a process that opens a link, and the receiver of a message.
 TEST(FootprintTest, ALimitOnTheSizeOfFilesIsNoMemoryForWhatExceedsIt) {
   ScratchHive hive;
   const int status = status_of_process([] {
@@ -232,7 +233,8 @@ TEST(FootprintTest, FiftyIdleAgentsWithLinksToParentAndSiblingsTakeUnder64MiB) {
         ASSERT_TRUE(agent.peer(other.pid()));
       }
     }
-    // Everybody learns of the links to it, and opens its own for the receipts where it has none.
+    // Every agent learns of the links to it, and opens its own link for the receipts if it has
+    // none.
     for (Agent& agent : agents) EXPECT_FALSE(agent.next_notice());
     EXPECT_FALSE(lead->next_notice());
     EXPECT_EQ(hive.status().links, 2U * kAgents + kAgents * (kAgents - 1U));

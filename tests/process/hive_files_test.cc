@@ -1,5 +1,5 @@
-// The files of a hive: a start that fails leaves them as they were, a keeper protects those of a
-// hive in use and makes them again, and nobody removes another hive's.
+// The files of a hive: a failed start leaves them unchanged, a keeper protects those of a running
+// hive and restores them, and nobody removes another hive's.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -40,7 +40,7 @@ class HiveFilesTest : public CoordinatorTest {
     ASSERT_TRUE(os::send_signal(pidfd->get(), SIGKILL));
     ASSERT_TRUE(os::wait_readable(pidfd->get(), kLong));
   }
-  /// The names in the directory, of each its text.
+  /// The files in the directory, with their texts.
   [[nodiscard]] std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> found;
     std::error_code none;
@@ -110,7 +110,7 @@ TEST_F(HiveFilesTest, AFileThatIsNoSocketIsNotReplaced) {
   fs::remove_all(hive());
 }
 
-// It serves all who come later, whoever was first.
+// The hive serves all later clients, whatever process was first.
 TEST_F(HiveFilesTest, AHiveInheritsNoPriorityCpuOrLimitFromItsStarter) {
   cpu_set_t all;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
@@ -141,7 +141,7 @@ TEST_F(HiveFilesTest, AHiveInheritsNoPriorityCpuOrLimitFromItsStarter) {
 
 // ---- Files in use -------------------------------------------------------------------------------
 
-// As systemd-tmpfiles asks before it removes old files.
+// systemd-tmpfiles checks this lock before it removes old files.
 TEST_F(HiveFilesTest, TheFilesOfAHiveAreMarkedAsInUse) {
   start();
   const os::UniqueFd directory(::open(hive().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -160,7 +160,7 @@ TEST_F(HiveFilesTest, AFileThatIsRemovedFromAHiveInUseIsMadeAgain) {
   for (const std::string name : {"socket", "lock", "state.json", "beelined.log", "", "."}) {
     SCOPED_TRACE("removed: " + (name.empty() ? "all" : name));
     if (name.empty()) {
-      std::error_code comes_back;  // before all of it has gone
+      std::error_code comes_back;  // before all files have gone
       fs::remove_all(hive(), comes_back);
     } else if (name == ".") {
       fs::rename(hive(), root_ + "/moved");
@@ -184,7 +184,7 @@ TEST_F(HiveFilesTest, AFileThatIsRemovedFromAHiveInUseIsMadeAgain) {
 
 TEST_F(HiveFilesTest, ANewSocketIsListenedToThoughTheCoordinatorHadNoDescriptorFree) {
   start();
-  Client owner = connect();  // one that goes would free a descriptor
+  Client owner = connect();  // a client that ends would free a descriptor
   const auto first = owner.status();
   ASSERT_TRUE(is_ok(first));
   rlimit before{};
@@ -192,7 +192,7 @@ TEST_F(HiveFilesTest, ANewSocketIsListenedToThoughTheCoordinatorHadNoDescriptorF
   rlim_t free = 0;
   const fs::path open = "/proc/" + std::to_string(first->coordinator_pid) + "/fd";
   while (fs::exists(fs::symlink_status(open / std::to_string(free)))) ++free;
-  for (const rlim_t few : {free, rlim_t{3}}) {  // the second has not even one kept back
+  for (const rlim_t few : {free, rlim_t{3}}) {  // the second limit leaves not even a reserved one
     const rlimit limit{few, before.rlim_max};
     ASSERT_EQ(::prlimit(first->coordinator_pid, RLIMIT_NOFILE, &limit, nullptr), 0);
     fs::remove(hive() / "socket");
@@ -230,7 +230,7 @@ TEST_F(HiveFilesTest, ThoseWhoHaveConnectedToTheOldSocketAreServed) {
   }
 }
 
-// The place cannot be made again: what is above it is not ours.
+// The directory cannot be made again: the one above it is not ours.
 TEST_F(HiveFilesTest, ACoordinatorThatDiesIsReplacedThoughAllFilesAreGone) {
   const std::string above = root_ + "/above";
   fs::create_directory(above);
@@ -274,7 +274,7 @@ TEST_F(HiveFilesTest, AKeeperWhosePlaceIsTakenSaysSoAndLeavesTheOtherHiveAlone) 
 // ---- Files that cannot be written ---------------------------------------------------------------
 
 TEST_F(HiveFilesTest, AStateFileThatCannotBeWrittenStopsTheFirstStartAndNoLaterOne) {
-  fs::create_directories(hive() / "state.json.new");  // whatever writes it fails
+  fs::create_directories(hive() / "state.json.new");  // every write of it fails
   const auto [code, text] = run_beelined({});
   EXPECT_EQ(code, 1);
   EXPECT_NE(text.find((hive() / "state.json").string()), std::string::npos) << text;

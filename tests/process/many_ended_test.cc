@@ -1,5 +1,5 @@
-// Senders that live for one message each and leave their links to a receiver: they cost it steps
-// and descriptors only for what they have left.
+// Senders that each live for one message and leave their links to a receiver. The steps and
+// descriptors of the receiver depend only on the links that are left.
 
 #include <gtest/gtest.h>
 
@@ -29,15 +29,15 @@ void live_and_count(std::size_t first, std::size_t behind) {
   }
 }
 
-// Its table holds all that they send: a full one makes the links that wait be looked at again.
+// The table has room for all messages: with a full one, links that wait would be visited again.
 AttachOptions sink_options() {
   AttachOptions options = named("sink");
   options.inbox_capacity = 8192;
   return options;
 }
 
-// Receives what so many senders have left, and lets go of their links. Returns how many links were
-// visited for it.
+// Receives the messages of this many ended senders, and releases their links. Returns how many
+// links were visited for that.
 std::uint64_t visits_of(AgentCore& sink, const ScratchHive& hive, std::size_t senders) {
   for (std::size_t i = 0; i < senders; ++i) {
     auto message = sink.receive({.timeout = kPatience});
@@ -73,7 +73,7 @@ std::uint64_t visits_of_next_life(std::size_t senders) {
   return visits;
 }
 
-// The same of a life that looks at nothing while they come.
+// The same for a life that looks at nothing while they come.
 std::uint64_t visits_of_running_life(std::size_t senders) {
   ScratchHive hive;
   auto sink = AgentCore::attach(sink_options());
@@ -86,8 +86,8 @@ std::uint64_t visits_of_running_life(std::size_t senders) {
   return visits;
 }
 
-// Some are visits for each link, the rest one look at 16 of them for each tick of the clock. A loop
-// over all links for each of them would be a thousand.
+// Each link costs some visits; the rest is one look at 16 links for each tick of the clock. A loop
+// over all links for each link would cost a thousand.
 constexpr std::uint64_t kVisitsForEach = 64;
 
 TEST(ManyEndedSenders, CostTheNextLifeOfTheirReceiverStepsInProportion) {
@@ -102,14 +102,14 @@ TEST(ManyEndedSenders, CostARunningReceiverStepsInProportion) {
   }
 }
 
-// A receiver that may open 256 files, and ends when it has received so many messages.
+// A receiver with a limit of 256 open files that ends after this many messages.
 std::vector<std::string> small_sink(std::size_t count) {
   return {"/bin/sh", "-c",
           "ulimit -n 256; exec \"$BEELINE_BIN/beeline\" recv sink --timeout 60s --count " +
               std::to_string(count)};
 }
 
-// Each of `count` numbers once.
+// Each of `count` numbers comes once.
 void expect_all_once(const std::string& out, std::size_t count) {
   std::vector<std::size_t> numbers;
   std::istringstream lines(out);
@@ -128,7 +128,7 @@ TEST(ManyEndedSenders, LeaveAReceiverTheLastOfItsDescriptors) {
     {
       auto witness = attach({.temporary = true});
       ASSERT_TRUE(witness);
-      static_cast<void>(peer_of(*witness, "sink"));  // it is there
+      static_cast<void>(peer_of(*witness, "sink"));  // the sink has attached
     }
     sink.signal(SIGSTOP);
     live_and_count(0, kSenders / 2);

@@ -30,9 +30,9 @@ struct UidBoard {
   Event victim_is_up;
   Event attack_begins;
   Event attack_may_end;
-  Event question;  // of a guest: it may be asked
+  Event question;  // of a guest: the victim may be asked
   Event answer;
-  std::atomic<std::uint64_t> turns;  // of the loop of the attacker
+  std::atomic<std::uint64_t> turns;  // turns of the attacker's loop
   pid_t victim;
   pid_t queen;
   pid_t keeper;
@@ -41,7 +41,7 @@ struct UidBoard {
   std::uint64_t victim_incarnation;
 };
 
-// As if a program had been started as this user: it may look at itself.
+// As if the program had been started as this user: the process may inspect itself.
 inline void become(uid_t user, const std::vector<gid_t>& groups) {
   ASSERT_EQ(::setgroups(groups.size(), groups.data()), 0);
   ASSERT_EQ(::setresgid(user, user, user), 0);
@@ -82,7 +82,7 @@ class OtherUserTest : public HiveTest {
     there.coordinator = static_cast<pid_t>(hive().status().coordinator_pid);
     queen_ = attach("queen");
     ASSERT_TRUE(queen_);
-    ASSERT_TRUE(attach("heir"));  // and away it is
+    ASSERT_TRUE(attach("heir"));  // and it leaves again
     ASSERT_TRUE(queen_->send("heir", "for the heir alone"));
     victim_ = troupe().start("victim", victim_kind_);
     ASSERT_TRUE(there.victim_is_up.await(1, patience()));
@@ -117,8 +117,9 @@ class OtherUserTest : public HiveTest {
     there.coordinator = static_cast<pid_t>(hive().status().coordinator_pid);
   }
 
-  // The victim is asked in its sleep, and held while the attacker has two turns of its loop: what a
-  // loop can do to a ring between its sender and the sleeper, it has done then.
+  // The question comes while the victim sleeps, and the victim is held until the attacker's loop
+  // has made two turns. By then the attacker has done all that a loop can do to a ring between its
+  // sender and the sleeper.
   void ask_victim_in_its_sleep(const std::string& text) {
     auto& there = board<UidBoard>();
     await_sleep();
@@ -136,7 +137,7 @@ class OtherUserTest : public HiveTest {
     EXPECT_EQ(answer.text(), text);
     answer.done();
   }
-  // Until the victim sleeps on an eventfd, where nothing but a ring wakes it.
+  // Waits until the victim sleeps on an eventfd, where only a ring wakes it.
   void await_sleep() {
     const auto& there = board<UidBoard>();
     const StatusProbe probe(hive().name(), there.victim, there.victim_agent);

@@ -1,5 +1,5 @@
-// Agents of several users and their names: nobody gets what is meant for an agent of another user
-// that is not there.
+// Agents of several users and their names: a message for an absent agent of another user reaches
+// nobody else.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
-// What an agent that runs as another user can do to its peers: nothing but talk to them. The
-// attacker is an agent like any other, of another user than the victim and the hive. Each attempt
-// is a test of its own, and after each the queen talks to the victim as before.
+// An agent of another user can only talk to its peers. The attacker is an ordinary agent of another
+// user than the victim and the hive. Each attempt is a test of its own. After each, the queen talks
+// to the victim as before.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -67,18 +67,17 @@ BEELINE_ROLE(victim) {
 
 // ---- The attempts -------------------------------------------------------------------------------
 
-// What the attacker has: an agent that talks to the victim, and everything that the coordinator
+// The means of the attacker: an agent that talks to the victim, and everything that the coordinator
 // hands to such an agent.
 struct Attacker {
   UidBoard& board;
   Agent agent;
-  control::Client client;  // speaks for a second agent of ours, by hand
+  control::Client client;  // speaks by hand for a second agent of the attacker
   control::Attached attached;
-  std::optional<send::OutLink> link;  // of that agent to the victim
-  control::Opened opened;             // with the status page of the victim
+  std::optional<send::OutLink> link;  // from that agent to the victim
+  control::Opened opened;             // holds the status page of the victim
 
-  // All processes of the hive that are not ours. The keeper is the one that holds a descriptor of
-  // every segment.
+  // All processes of the hive that are not ours. The keeper holds a descriptor of every segment.
   [[nodiscard]] std::array<pid_t, 4> others() const {
     return {board.victim, board.queen, board.keeper, board.coordinator};
   }
@@ -147,7 +146,7 @@ void signal_a_peer_or_the_hive(Attacker& self) {
   }
 }
 
-// The links that we were handed are those between the victim and us.
+// We were handed only the links between the victim and us.
 void find_a_link_of_others(Attacker& self) {
   std::error_code error;
   int links = 0;
@@ -190,7 +189,7 @@ void write_what_a_peer_has_shown_us(Attacker& self) {
   }
   ASSERT_GE(shown.size(), 3U) << "status page, directory and link of the victim";
   for (const os::UniqueFd& fd : shown) {
-    // The mode of the file allows it; the seals make it worth nothing.
+    // The mode of the file allows this; the seals make it useless.
     const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
     const os::UniqueFd again(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     for (const int way : {fd.get(), again.valid() ? again.get() : fd.get()}) {
@@ -198,7 +197,7 @@ void write_what_a_peer_has_shown_us(Attacker& self) {
       EXPECT_EQ(mapped, MAP_FAILED);
       EXPECT_REFUSED(::pwrite(way, "x", 1, 0), EPERM, EBADF);
       EXPECT_REFUSED(::ftruncate(way, 0), EPERM, EINVAL);
-      // A link may be made longer, by any holder: nobody looks beyond what its owner announces.
+      // Any holder may extend a link; nobody looks beyond the end that its owner announces.
       if (::ftruncate(way, 1LL << 40) == 0) {
         EXPECT_TRUE(is_link(way));
       } else {
@@ -226,7 +225,7 @@ void attach_under_a_name_that_is_in_use(Attacker&) {
   EXPECT_EQ(taken.error().code, ErrorCode::kAlreadyRunning) << taken.error().text;
 }
 
-// Whoever takes over reads what its predecessor has received.
+// A successor reads the messages of its predecessor, so it must be of the same user.
 void take_over_an_agent_of_another_user(Attacker&) {
   const auto taken = Agent::attach(without_start("heir"));
   ASSERT_FALSE(taken);
@@ -249,7 +248,8 @@ void resume_the_life_of_a_peer(Attacker& self) {
   EXPECT_EQ(resumed.error().code, ErrorCode::kDenied) << resumed.error().text;
 }
 
-// The sender of a message is the owner of the segment: a link that claims another one is refused.
+// The owner of the segment is the sender of its messages: a link that claims another owner is
+// refused.
 void open_a_link_in_the_name_of_a_peer(Attacker& self) {
   const shm::LinkContract contract = self.link->view().contract();
   const shm::LinkKey key{self.board.victim_incarnation, 77};
@@ -290,8 +290,8 @@ void touch_the_files_of_the_hive(Attacker&) {
   EXPECT_REFUSED(::chmod(directory.c_str(), 0777), EPERM);
 }
 
-// While the queen talks to the victim, we move it from its own futex to one of ours. It does not
-// sleep there, as it knows us.
+// While the queen talks to the victim, we move the victim from its own futex to one of ours. The
+// victim does not sleep there, because it knows a peer of another user.
 void move_a_sleeping_peer_to_a_futex_of_ours(Attacker& self) {
   const auto page = os::Mapping::map_readable(self.opened.status.get(), shm::kStatusBytes);
   ASSERT_TRUE(page);
@@ -311,8 +311,8 @@ void move_a_sleeping_peer_to_a_futex_of_ours(Attacker& self) {
   EXPECT_EQ(moved, 0U) << "times that it slept there and was moved";
 }
 
-// While the queen talks to the victim, we take every token out of every eventfd that we were
-// handed. We ring nobody meanwhile, so whatever we find is a ring of somebody else that we stole.
+// While the queen talks to the victim, we drain every eventfd that we were handed. We ring nobody
+// meanwhile, so each token is a stolen ring of another agent.
 void steal_the_rings_of_others(Attacker& self) {
   const std::vector<int> events = open_event_fds();
   ASSERT_GE(events.size(), 3U) << "our own, and those that we ring the victim with";
@@ -329,7 +329,7 @@ void steal_the_rings_of_others(Attacker& self) {
 struct Attempt {
   const char* name;
   void (*act)(Attacker& self);
-  bool goes_on = false;  // until it is told that it may end
+  bool goes_on = false;  // until it is told to end
 };
 constexpr std::array kAttempts = {
     Attempt{"OpenDescriptorsOfAPeer", open_descriptors_of_a_peer},
@@ -382,7 +382,7 @@ BEELINE_ROLE(attacker) {
   kAttempts.at(context.number).act(self);
 }
 
-// A user who is no member of the group.
+// A user outside of the group.
 BEELINE_ROLE(stranger) {
   become(kStranger, {});
   const auto agent = Agent::attach(without_start("stranger"));
@@ -390,7 +390,7 @@ BEELINE_ROLE(stranger) {
   EXPECT_EQ(agent.error().code, ErrorCode::kDenied) << agent.error().text;
 }
 
-// What the tools tell a member of the group who is not the user of the hive.
+// The tools' output for a member of the group that is not the user of the hive.
 BEELINE_ROLE(member) {
   become(kAttackerUser, {kGroup});
   auto agent = Agent::attach(without_start("member"));
@@ -419,7 +419,7 @@ BEELINE_ROLE(member) {
   EXPECT_TRUE(says(info.out, "\"inbox\":null")) << info.out;
   EXPECT_TRUE(says(info.out, "\"process_error\":null")) << info.out;
 
-  // Its own letters it may order by name, while it makes calls.
+  // It may order its own letters by name, while it makes calls.
   for (const char* order : {"requeue", "purge"}) {
     const SendResult sent = agent->send("member", "a letter");
     ASSERT_TRUE(sent);
@@ -479,7 +479,7 @@ TEST_F(OtherUserTest, AMemberIsToldWhatItMayNotReadAndOrdersItsOwnLetters) {
   troupe().wait(troupe().start("member"), patience());
 }
 
-// The uid of an agent outlives the coordinator that saw it.
+// The uid of an agent is known after the death of the coordinator that saw it.
 TEST_F(OtherUserTest, HK_108_ANewCoordinatorKnowsWhoseTheNamesAre) {
   EXPECT_EQ(queen_->find("victim")->uid, kVictimUser);
   replace_coordinator();

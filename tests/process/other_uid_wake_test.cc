@@ -1,5 +1,5 @@
-// What an agent is rung with by its peers of other users, while its own eventfd is theirs in no
-// way: that it wakes, that a new coordinator hands out the same, and that nothing is left of it.
+// Bells from peers of other users, which have no access to the agent's own eventfd: the bells wake
+// it, a new coordinator hands out the same ones, and none is left at the end.
 
 #include <gtest/gtest.h>
 
@@ -14,11 +14,11 @@
 namespace beeline::test {
 namespace {
 
-// Who is not rung finds the answer at the end of its sleep, after 10 s: the questions of one guest
-// take longer then than it waits.
+// Without a ring the victim finds a question at the end of its sleep, after 10 s. The questions of
+// one guest would then take longer than the guest waits.
 constexpr std::uint32_t kNights = 8;
 
-// Asks the victim whenever that sleeps, and sleeps itself until it has the answer.
+// Asks the victim whenever the victim sleeps, and sleeps itself until the answer comes.
 BEELINE_ROLE(guest) {
   auto& board = context.board<UidBoard>();
   become(kAttackerUser, {kGroup});
@@ -64,9 +64,9 @@ TEST_F(VictimOnFdTest, APeerOfAnotherUserWakesWhoHadTakenItsFdBeforeThePeerCame)
   ASSERT_NO_FATAL_FAILURE(wake_victim_as_guest());
 }
 
-// ---- What becomes of the eventfds ---------------------------------------------------------------
+// ---- The end of the eventfds --------------------------------------------------------------------
 
-// As the kernel numbers them: two descriptors of one eventfd have the same.
+// The kernel's number: two descriptors of one eventfd have the same.
 std::string event_id(const os::UniqueFd& fd) {
   std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd.get()));
   for (std::string line; std::getline(info, line);) {
@@ -76,7 +76,7 @@ std::string event_id(const os::UniqueFd& fd) {
   return {};
 }
 
-// Speaks to the coordinator by hand, before and after that was restarted.
+// Speaks to the coordinator by hand, before and after a restart of it.
 BEELINE_ROLE(by_hand) {
   auto& board = context.board<UidBoard>();
   become(kAttackerUser, {kGroup});
@@ -107,7 +107,7 @@ BEELINE_ROLE(by_hand) {
   ASSERT_TRUE(board.question.await(2, patience()));
 }
 
-// How many eventfds are held by those who outlive the agent.
+// How many eventfds each process holds that outlives the agent.
 struct Holdings {
   std::size_t keeper = 0;
   std::size_t coordinator = 0;
@@ -127,7 +127,8 @@ class OtherUserBellsTest : public OtherUserTest {
     const auto& there = board<UidBoard>();
     return {count(there.keeper), count(there.coordinator), count(there.victim)};
   }
-  // A count while descriptors come and go may miss one, so it is seen several times in a row.
+  // A count may miss a descriptor that moves meanwhile, so the test wants it several times in a
+  // row.
   void await_holdings(const Holdings& expected, const std::string& when) {
     constexpr int kInARow = 3;
     const Deadline end = patience();
@@ -150,11 +151,11 @@ TEST_F(OtherUserBellsTest, BellsOutliveTheCoordinatorAndEndWithTheLifeOfOneOfThe
   const Holdings before = *at_first;
   const std::size_t by_hand = troupe().start("by_hand");
   ASSERT_TRUE(there.answer.await(1, patience()));
-  // Its own eventfd and one bell each way; the victim holds the bells alone.
+  // Its own eventfd and one bell each way; the victim holds only the bells.
   const Holdings during{before.keeper + 3, before.coordinator + 3, before.victim + 2};
   ASSERT_NO_FATAL_FAILURE(await_holdings(during, "of two agents of different users"));
 
-  // It is handed out again before the victim has registered with the new coordinator.
+  // The eventfd is handed out again before the victim has registered with the new coordinator.
   ASSERT_NO_FATAL_FAILURE(stop_victim());
   replace_coordinator();
   there.question.raise();

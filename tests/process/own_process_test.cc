@@ -1,5 +1,5 @@
-// What an agent does to the process that it lives in: which numbers its descriptors have, and the
-// limit of open files.
+// The effects of an agent on its process: the numbers of its descriptors, and the limit of open
+// files.
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -36,7 +36,7 @@ class ClosedStreams {
   ClosedStreams(const ClosedStreams&) = delete;
   ClosedStreams& operator=(const ClosedStreams&) = delete;
 
-  // How many of them somebody has opened.
+  // How many of the standard streams are open again.
   static int opened() {
     int count = 0;
     for (int i = 0; i < 3; ++i) count += ::fcntl(i, F_GETFD) >= 0 ? 1 : 0;
@@ -83,7 +83,7 @@ BEELINE_ROLE(without_streams) {
   EXPECT_EQ(refused, "");
 }
 
-// How a child sees the limit.
+// The limit as a child sees it.
 int soft_limit_is_low() { return os::fd_limit().soft == kSoftLimit ? 0 : 1; }
 
 BEELINE_ROLE(with_a_low_limit) {

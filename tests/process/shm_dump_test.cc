@@ -1,4 +1,4 @@
-// shm-dump as a program: this test plays the keeper of a hive, with segments that it holds open.
+// shm-dump as a program: the test plays the keeper of a hive and holds its segments open.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -48,7 +48,7 @@ class ShmDump : public testing::Test {
     std::ofstream(folder_ + "/lock") << control::holder_text({hive_, pid, "2026-11-21T00:00:00Z"});
   }
 
-  /// Holds a segment as an owner would: only pages that are not zero take memory.
+  /// Holds a segment as an owner would: pages of zeros take no memory.
   int hold(Sample sample, const std::string& name) {
     auto fd = os::create_memfd(fmt::format("beeline-{}-{}", hive_, name), sample.bytes().size());
     EXPECT_TRUE(fd) << fd.error().text;
@@ -234,7 +234,7 @@ TEST_F(ShmDump, FindsTheReceiptsOfALinkInTheOppositeOne) {
   const Outcome outcome = of_hive("--agent queen --json");
   ASSERT_EQ(outcome.code, 0) << outcome.out;
   const json list = json::parse(outcome.out);
-  ASSERT_EQ(list.size(), 2U);  // what it owns and what it reads
+  ASSERT_EQ(list.size(), 2U);  // its own segments and those that it reads
   EXPECT_EQ(list.at(0).at("lanes").front().at("taken"), 4);
   EXPECT_EQ(list.at(0).at("lanes").front().at("in_lane"), 2);
   EXPECT_EQ(list.at(0).at("lanes").front().at("told_by"), "link-9-5000-3-7");
@@ -248,7 +248,7 @@ TEST_F(ShmDump, FindsSegmentsInOtherProcessesWhenTheKeeperHasEnded) {
   EXPECT_EQ(json::parse(of_hive("--json").out).size(), 4U);
 }
 
-// The keeper takes a record that it holds anew under other descriptors.
+// The keeper moves a record that it holds to other descriptors.
 TEST_F(ShmDump, ASegmentThatItsHolderHasMovedIsFoundAllTheSame) {
   hold_hive();
   const auto found = dump::find_segments(hive_);

@@ -1,5 +1,5 @@
-// without-syscall NAME PROGRAM [ARGUMENT...]: runs the program, and every child of it, on a kernel
-// that lacks a system call, refuses it with certain arguments, or says that it did it and did not.
+// without-syscall NAME PROGRAM [ARGUMENT...]: runs the program and its children on a kernel that
+// lacks a system call, refuses it for certain arguments, or reports success and does nothing.
 
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -26,13 +26,13 @@ constexpr unsigned kProbeBytes = 2 * kBlockBytes;
 
 struct Argument {
   unsigned place;
-  unsigned value;  // of its lower half
+  unsigned value;  // of the lower half of an argument
 };
 struct Known {
   std::string_view name;
   unsigned number;
   unsigned error;
-  std::vector<Argument> arguments{};  // none: whatever they are
+  std::vector<Argument> arguments{};  // empty: all calls
 };
 
 const std::array kKnown = {
@@ -41,7 +41,7 @@ const std::array kKnown = {
     Known{"inotify_init1", SYS_inotify_init1, EMFILE},
     Known{"memfd_create", SYS_memfd_create, ENOSYS},
     Known{"pidfd_open", SYS_pidfd_open, ENOSYS},
-    // What the start-up check asks (src/os/kernel.cc).
+    // The checks at startup use these (src/os/kernel.cc).
     Known{"seals", SYS_fcntl, kPretends, {{1, F_ADD_SEALS}}},
     Known{"further seals", SYS_fcntl, kPretends, {{1, F_ADD_SEALS}, {2, F_SEAL_SHRINK}}},
     Known{"shrinking", SYS_ftruncate, kPretends, {{1, kBlockBytes}}},
