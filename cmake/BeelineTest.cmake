@@ -1,5 +1,5 @@
 # beeline_add_test(<name> SOURCES <file>... [LABELS <label>...] [TIMEOUT <seconds>]
-#                  [LIBRARIES <target>...] [PROGRAMS <target>...])
+#                  [LIBRARIES <target>...] [PROGRAMS <target>...] [PARTS <part>=<filter>...])
 #
 # Builds one GoogleTest program and registers it as one ctest test of the same name. A run in which
 # a test was skipped and none failed exits with 77 (tests/test_main.cc) and shows as Skipped.
@@ -9,6 +9,8 @@
 #           BEELINE_SOAK=1 is in the environment.
 # TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
 # PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
+# PARTS     what takes longest: the tests that match <filter> become a ctest test of their own,
+#           <part>_test, which runs beside the rest of the program.
 
 set(BEELINE_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the timeout of every test")
 
@@ -23,7 +25,7 @@ add_custom_target(tsan-tests)
 add_custom_target(threads-tests)
 
 function(beeline_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;PROGRAMS;PARTS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "beeline_add_test(${name}): needs SOURCES, and does not know: "
       "${arg_UNPARSED_ARGUMENTS}")
@@ -52,9 +54,24 @@ function(beeline_add_test name)
     endif()
   endforeach()
 
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES
-    LABELS "${arg_LABELS}"
+  set(parts "")
+  set(rest "")
+  foreach(part IN LISTS arg_PARTS)
+    string(REPLACE "=" ";" part "${part}")
+    list(GET part 0 part_name)
+    list(GET part 1 filter)
+    add_test(NAME ${part_name}_test COMMAND ${name} --gtest_filter=${filter})
+    list(APPEND parts ${part_name}_test)
+    list(APPEND rest ${filter})
+  endforeach()
+  if(rest)
+    list(JOIN rest ":" rest)
+    set(rest --gtest_filter=-${rest})
+  endif()
+  add_test(NAME ${name} COMMAND ${name} ${rest})
+  # A label of its own names the program with its parts.
+  set_tests_properties(${name} ${parts} PROPERTIES
+    LABELS "${arg_LABELS};${name}"
     TIMEOUT ${timeout}
     SKIP_RETURN_CODE 77
     ENVIRONMENT "BEELINE_BIN=${PROJECT_BINARY_DIR}/bin;BEELINE_SOURCE=${PROJECT_SOURCE_DIR}")
