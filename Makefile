@@ -6,7 +6,7 @@ TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))
 export CMAKE_BUILD_PARALLEL_LEVEL = $(JOBS)
 export TEST_JOBS
 
-.PHONY: build setup demo test soak bench format tidy clean
+.PHONY: build setup demo quick test soak bench format tidy clean
 
 build:
 	cmake --preset release
@@ -20,6 +20,11 @@ demo: setup
 	cmake --preset release
 	cmake --build --preset release --target beelined beeline-cli
 	build/bin/beeline demo
+
+# The unit tests of one folder, such as LAYER=receive, or of all, and the style test: seconds after
+# an edit.
+quick:
+	scripts/quick $(LAYER)
 
 test: setup
 	scripts/run-tests release asan tsan
@@ -46,5 +51,5 @@ tidy: setup
 	run-clang-tidy-14 -quiet -j $(JOBS) -p build-clang
 
 clean:
-	rm -rf build build-dev build-debug build-asan build-tsan build-tsan-all build-clang build-fuzz \
-	  build-coverage
+	rm -rf build build-dev build-quick build-debug build-asan build-tsan build-tsan-all \
+	  build-clang build-fuzz build-coverage

@@ -4,9 +4,9 @@
 # Builds one GoogleTest program and registers it as one ctest test of the same name. A run in which
 # a test was skipped and none failed exits with 77 (tests/test_main.cc) and shows as Skipped.
 #
-# LABELS    tsan: also built and run under the thread sanitizer; threads: that in `make soak` only;
-#           noasan: not run under the address sanitizer; soak: has a longer form when
-#           BEELINE_SOAK=1 is in the environment.
+# LABELS    unit: also built and run by `make quick`; tsan: also built and run under the thread
+#           sanitizer; threads: that in `make soak` only; noasan: not run under the address
+#           sanitizer; soak: has a longer form when BEELINE_SOAK=1 is in the environment.
 # TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
 # PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
 # PARTS     what takes longest: the tests that match <filter> become a ctest test of their own,
@@ -20,7 +20,8 @@ function(beeline_set_timeout seconds)
   set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${timeout})
 endfunction()
 
-# Everything the tsan presets build.
+# Everything the preset quick and the tsan presets build.
+add_custom_target(unit-tests)
 add_custom_target(tsan-tests)
 add_custom_target(threads-tests)
 
@@ -48,7 +49,7 @@ function(beeline_add_test name)
   if(arg_PROGRAMS)
     add_dependencies(${name} ${arg_PROGRAMS})
   endif()
-  foreach(label IN ITEMS tsan threads)
+  foreach(label IN ITEMS unit tsan threads)
     if(label IN_LIST arg_LABELS)
       add_dependencies(${label}-tests ${name})
     endif()
