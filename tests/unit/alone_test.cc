@@ -1,4 +1,4 @@
-// The short way of a message that waits alone, and what does not go it.
+// The short way of a message that waits alone, and the messages that may not take it.
 
 #include "src/os/event_fd.h"
 #include "tests/unit/receiver_peers.h"
@@ -11,12 +11,12 @@ using test::Peer;
 
 class AloneTest : public test::ReceiverTest {
  protected:
-  // The usual way takes what the short one has left.
+  // The usual way takes the messages that the short way has left.
   std::size_t take_all() {
     receiver_->drain_all();
     return finish_all();
   }
-  // Nothing is taken, and nothing of it is to be seen.
+  // Nothing is taken, and the attempt leaves no trace.
   void expect_left(std::size_t messages) {
     EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
     EXPECT_EQ(shm::drained_total(receiver_->home().home()), drained_);
@@ -66,7 +66,7 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
     return peer.back.view().stamp(peer.link->sink.bank, loan.slab);
   };
   publish();
-  expect_left(1);  // the reader verifies the memory of its class, which the usual way does
+  expect_left(1);  // the reader has to verify the memory of its class; the usual way does that
   const shm::SlabPool::Loan lent = publish();
   const std::uint32_t at = receiver_->take_alone();
   ASSERT_NE(at, shm::kNoEntry);
@@ -78,13 +78,13 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   EXPECT_EQ(stamp_of(lent).observe(), lent.generation);
 
   const shm::SlabPool::Loan old = publish();
-  peer.link->has_old_stamps = true;  // and one of them says that this one is finished
+  peer.link->has_old_stamps = true;  // and one of them says that this message is finished
   stamp_of(old).publish(old.generation);
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
   EXPECT_LT(stamp_of(old).observe(), old.generation) << "its sender would write it over";
 }
 
-// What led to it lies before its payload, or beside its slab.
+// The cause lies before the payload, or beside the slab.
 TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
   constexpr std::uint64_t kCause = 4711;
   constexpr char kText[] = "sixteen bytes...";
@@ -120,7 +120,7 @@ TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
     receiver_->done(at);
   };
   publish(true);
-  expect_left(1);  // the reader verifies the memory of its class, which the usual way does
+  expect_left(1);  // the reader has to verify the memory of its class; the usual way does that
   for (const bool in_slab : {false, true}) {
     publish(in_slab);
     expect_whole(receiver_->take_alone());
@@ -132,7 +132,7 @@ TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
   }
 }
 
-// What its sender says of the time is not believed beyond the time when its lane was empty.
+// A sender's time is not believed if it is earlier than the last look that found its lane empty.
 TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
   Peer& peer = join(100);
   const std::int64_t before = os::coarse_ns();
@@ -156,7 +156,8 @@ TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
   EXPECT_GE(peer.link->seen_empty_ns, before) << "it was seen empty, whatever is told later";
 }
 
-// Not every receipt has a fence behind it, but whoever is seen to wait for room is rung at once.
+// Not every receipt has a fence behind it, but a sender that is seen waiting for room is rung at
+// once.
 TEST_F(AloneTest, ASenderThatWaitsForRoomIsRungByTheNextReceipt) {
   Peer& peer = join(100);
   shm::StatusPage page{};
@@ -193,7 +194,7 @@ TEST_F(AloneTest, TheOrderDecidesBetweenTwoMessages) {
   }
 }
 
-// All that is left of one message, whichever way it went.
+// The traces of one message, the same for both ways.
 struct Left {
   std::uint64_t id;
   std::int64_t sent_ns;
@@ -217,7 +218,7 @@ TEST_F(AloneTest, LeavesWhatTheUsualWayLeaves) {
     constexpr std::int64_t kHour = 3'600'000'000'000;
     shm::MessageHeader header = peer.sound();
     header.sent_ns += kHour;
-    header.rank = shm::kRankCritical;  // it is no superior
+    header.rank = shm::kRankCritical;  // the sender is no superior
     peer.publish(header);
     if (usual) receiver_->drain_all();
     const std::uint32_t at = usual ? receiver_->take() : receiver_->take_alone();
@@ -225,7 +226,7 @@ TEST_F(AloneTest, LeavesWhatTheUsualWayLeaves) {
     EXPECT_LE(entry.header.sent_ns, os::coarse_ns());
     InLink& link = *peer.link;
     link.owner_gone = true;
-    // Times are those of the clock.
+    // The clock gives these times.
     return Left{entry.header.id,
                 entry.header.sent_ns / kHour,
                 entry.header.rank,
@@ -327,7 +328,7 @@ TEST_F(AloneTest, NothingIsTakenFromALinkThatIsNotOpen) {
   const ReceiptSink sink = std::exchange(link.sink, {});
   expect_closed();
   link.sink = sink;
-  link.reader_life = 0;  // its owner rings a later life of ours
+  link.reader_life = 0;  // its owner rings a later life of this agent
   peer.own.view().control().watching.publish(test::kReaderLife);
   expect_closed();
   link.reader_life = ~0ULL;

@@ -1,4 +1,5 @@
-// The short way of an answer that waits alone: to whoever waits for it, or like any other message.
+// The short way of an answer that waits alone: to the request that waits for it, or like any other
+// message.
 
 #include "tests/unit/receiver_peers.h"
 
@@ -12,7 +13,7 @@ constexpr std::uint64_t kQuestion = shm::make_message_id(test::kReaderPid, 7);
 
 class AnswerAloneTest : public test::ReceiverTest {
  protected:
-  // Waits for what `from` says to a question of ours.
+  // Waits for the answer of `from` to a question of ours.
   PendingReply& expect(std::uint32_t from, std::uint64_t alias = 0) {
     pending_.push_back(std::make_unique<PendingReply>());
     PendingReply& pending = *pending_.back();
@@ -29,7 +30,7 @@ class AnswerAloneTest : public test::ReceiverTest {
     header.type = type;
     return peer.publish(header);
   }
-  // The usual way gives it to whoever waits.
+  // The usual way gives the answer to the waiting request.
   void expect_the_usual_way(PendingReply& pending) {
     EXPECT_EQ(receiver_->take_alone(pending), shm::kNoEntry);
     receiver_->drain_all();
@@ -60,8 +61,8 @@ TEST_F(AnswerAloneTest, GoesToWhoeverWaitsForItWhateverIsQueued) {
   EXPECT_EQ(finish_all(), 3U);
 }
 
-// Before its request has ended as well: whoever counts as asleep outside of the library looks once
-// more before that.
+// The same before the request has ended: an agent that counts as asleep outside of the library
+// looks once more before that.
 TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
   Peer& peer = join(100);
   PendingReply& pending = expect(100);
@@ -81,7 +82,7 @@ TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
   receiver_->done(at);
 }
 
-// What nobody has fetched lies aside, and in nobody's way.
+// An unfetched answer lies aside, where it blocks nothing.
 TEST_F(AnswerAloneTest, ComesAloneThoughOthersLieAside) {
   Peer& peer = join(100);
   ASSERT_TRUE(receiver_->stash_answers_to(kQuestion + 1, 0, 100));
@@ -108,7 +109,8 @@ TEST_F(AnswerAloneTest, MayLieInASlabAndSayWhatLedToIt) {
   };
   PendingReply& first = expect(100);
   publish();
-  expect_the_usual_way(first);  // the reader verifies the memory of its class, which that does
+  expect_the_usual_way(first);  // the reader has to verify the memory of its class; the usual way
+                                // does that
   receiver_->forget(first);
   PendingReply& pending = expect(100);
   publish();
@@ -119,7 +121,7 @@ TEST_F(AnswerAloneTest, MayLieInASlabAndSayWhatLedToIt) {
   receiver_->done(at);
 }
 
-// The usual way has more room for it, and does not ask for hops.
+// The usual way has more room for the answer, and ignores its hops.
 TEST_F(AnswerAloneTest, WithoutAnOrdinaryPlaceOrFromAfarItGoesTheUsualWay) {
   Peer& peer = join(100);
   PendingReply& far = expect(100);
@@ -137,7 +139,7 @@ TEST_F(AnswerAloneTest, WithoutAnOrdinaryPlaceOrFromAfarItGoesTheUsualWay) {
   expect_the_usual_way(pending);
 }
 
-// Whoever puts it back has no further use for it as an answer: it is stashed, as after any other
+// An answer that is put back is of no further use to its request: it is stashed, as on any other
 // way.
 TEST_F(AnswerAloneTest, PutBackItIsStashed) {
   Peer& peer = join(100);

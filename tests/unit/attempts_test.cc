@@ -1,4 +1,4 @@
-// When `beeline-bench` measures a row again.
+// When `beeline-bench` repeats the measurement of a row.
 
 #include "bench/attempts.h"
 
@@ -19,7 +19,7 @@ Outcome outcome_of(LimitPair limit, std::uint64_t count = Outcome::kFewest) {
 const Outcome kStable = outcome_of({100, 130});
 const Outcome kUnstable = outcome_of({100, 131});
 
-/// The outcome of so many attempts at most, where each measurement gives the next of those.
+/// The outcome of at most `most` attempts; each measurement returns the next of `outcomes`.
 Outcome measure(int most, const std::vector<Outcome>& outcomes) {
   std::size_t next = 0;
   const auto last =

@@ -1,5 +1,5 @@
-// What a sender takes back: orders that find their messages in every state, wait for them, and give
-// way to one another.
+// Cancelling: orders that find their messages in every state, wait for them, and make room for one
+// another.
 
 #include "tests/unit/receiver_peers.h"
 
@@ -24,7 +24,7 @@ class CancelTest : public test::ReceiverTest {
     peer_->order(cancel_, about);
     receiver_->drain_all();
   }
-  // An answer to what the reader has asked its peer.
+  // An answer of the peer to a question of the reader.
   std::uint64_t answer(std::uint64_t to) {
     shm::MessageHeader header = peer_->sound();
     header.reply_to = to;
@@ -83,9 +83,9 @@ TEST_F(CancelTest, TheHandlerOfAMessageIsToldOfTheOrder) {
   EXPECT_EQ(taken_places(), 0U);
 }
 
-// Else the order would take it back again as soon as a successor finds that.
+// Otherwise the order would take the message back again when a successor finds the order.
 TEST_F(CancelTest, ADeadLetterIsLeftAloneAndComesBackForGood) {
-  ASSERT_NO_FATAL_FAILURE(hold_back());  // an order that had not found it would go on looking
+  ASSERT_NO_FATAL_FAILURE(hold_back());  // an order without a message would go on looking
   const std::uint32_t at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   const std::uint64_t id = receiver_->entry(at).header.id;
@@ -181,7 +181,7 @@ TEST_F(CancelTest, TheOldestOrderThatHasFoundNothingGivesWayToTheSeventeenth) {
 TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
   ASSERT_NO_FATAL_FAILURE(hold_back());
   Peer& other = join(101);
-  other.link->rate = peer_->link->rate;  // nothing is left in it
+  other.link->rate = peer_->link->rate;  // the lane has no token left
   const std::uint64_t doomed = other.say();
   other.order(other.intern(kCancelOrder), doomed);  // the oldest of all
   receiver_->drain_all();
@@ -194,7 +194,8 @@ TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
   EXPECT_TRUE(is_dead(doomed));
 }
 
-// In a fifo inbox both come in one go: what the first order is about, and one without a place.
+// In a fifo inbox both come in one look: the message of the first order, and a message without a
+// place.
 TEST_F(CancelTest, AnOrderWhoseMessageHasJustComeGivesWayToNone) {
   start_with({.policy = shm::OrderPolicy::kFifo});
   ASSERT_NO_FATAL_FAILURE(hold_back());
@@ -218,7 +219,7 @@ TEST_F(CancelTest, OrdersOfALinkThatHasLiedAreDone) {
   EXPECT_EQ(taken_places(), before) << "nothing comes from it any more";
 }
 
-// Of a stranger only what takes back overtakes, and what lies before that in its lane.
+// Only a stranger's order to cancel overtakes, together with the messages before it in its lane.
 TEST_F(CancelTest, InAFifoInboxAnOrderToCancelOvertakesDataWithoutRoomAndOtherUrgentDataDoesNot) {
   start_with({.policy = shm::OrderPolicy::kFifo});
   Peer& filler = join(99);
@@ -249,7 +250,7 @@ TEST_F(CancelTest, InAFifoInboxAnOrderToCancelOvertakesDataWithoutRoomAndOtherUr
   }
 }
 
-// Its slab goes back to its sender with an entry alone.
+// Its slab can go back to its sender only with an entry.
 TEST_F(CancelTest, AnOrderInASlabThatFindsNoRoomWaitsForItsPlace) {
   constexpr std::uint32_t kLength = 500;
   Peer& filler = join(99);

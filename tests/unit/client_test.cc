@@ -1,4 +1,4 @@
-// What a client makes of packets that lie in its socket.
+// A client reads packets that lie in its socket.
 
 #include "src/control/client.h"
 

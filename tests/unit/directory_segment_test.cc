@@ -1,4 +1,4 @@
-// The places of a directory, and what an agent is told that finds none.
+// The places of a directory, and the error for an agent that finds none.
 
 #include "src/control/directory_segment.h"
 

@@ -1,4 +1,4 @@
-// The way from the lanes into the table: whose turn it is, and what there is room for.
+// The way from the lanes into the table: the turns of links, and the room for messages.
 
 #include "src/os/event_fd.h"
 #include "tests/unit/receiver_peers.h"
@@ -23,7 +23,7 @@ class DrainTest : public test::ReceiverTest {
   static std::shared_ptr<limit::TokenBucket> bucket(std::uint32_t tokens) {
     return std::make_shared<limit::TokenBucket>(limit::kMinRate, tokens);
   }
-  // Somebody who sleeps on an eventfd, and does not get its CPU when it is rung.
+  // A sender that sleeps on an eventfd, and gets no CPU when it is rung.
   struct Sleeper {
     explicit Sleeper(Peer& peer) {
       shm::init_status(page(), peer.pid, 1000);
@@ -43,7 +43,7 @@ class DrainTest : public test::ReceiverTest {
   Peer* filler_ = nullptr;
 };
 
-// ---- Whose turn it is ---------------------------------------------------------------------------
+// ---- Turns --------------------------------------------------------------------------------------
 
 TEST_F(DrainTest, OneTurnLooksAtEightActiveLinksAndAtThirtyTwoOthers) {
   start({}, 64);
@@ -265,7 +265,7 @@ TEST_F(FifoDrainTest, AnOrderThatLiesEndsTheLinkAlthoughDataWaitsBeforeIt) {
 TEST_F(DrainTest, LinksThatFoundNoRoomGetPlacesInTurnAndNobodyOvertakesThem) {
   fill_table();
   Peer& second = join(100);
-  Peer& first = join(101);  // the last that joined is looked at first
+  Peer& first = join(101);  // the peer that joined last is looked at first
   first.say_often(2);
   second.say();
   EXPECT_FALSE(receiver_->drain_turn());
@@ -347,7 +347,7 @@ TEST_F(DrainTest, CopiesThatMakeNotEnoughRoomGoAllTheSame) {
   EXPECT_EQ(peer.receipt(), 0U);
 }
 
-// Nobody but a child may show copies. They are dropped at the end of the turn, not before.
+// Only a child may show copies. Others' copies are dropped at the end of the turn, not before.
 TEST_F(DrainTest, CopiesOfAStrangerAreNeverShownAndGiveTheirRoomBack) {
   Peer& stranger = join(100);
   stranger.link->relation = Relation::kOther;
@@ -426,7 +426,7 @@ TEST_F(DrainTest, AnAnswerThatNobodyIsBlockedByLeavesTheLastPlaceToOrders) {
 
 // ---- Orders to cancel ---------------------------------------------------------------------------
 
-// Their places are needed by the very message that they are about: they are obeyed all the same.
+// The orders hold places that their own messages need; they are obeyed all the same.
 TEST_F(DrainTest, OrdersGiveTheirPlacesToTheMessagesThatTheyWaitFor) {
   fill_table();
   ASSERT_NE(finish_one(), 0U);  // one ordinary place: 3 are free
@@ -475,7 +475,7 @@ TEST_F(DrainTest, SixteenOrdersOfALinkSearchAtATime) {
   EXPECT_TRUE(receiver_->is_searching());
   peer.order(cancel, shm::make_message_id(100, 200));
   EXPECT_FALSE(receiver_->drain_from(100)) << "it waits in its lane";
-  receiver_->drain_all();  // they have found nothing, and nothing can come
+  receiver_->drain_all();  // the orders have found nothing, and nothing can come
   EXPECT_FALSE(receiver_->is_searching());
   EXPECT_TRUE(receiver_->drain_from(100));
   EXPECT_EQ(peer.receipt(Lane::kUrgent), 17U);

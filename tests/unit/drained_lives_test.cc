@@ -1,4 +1,4 @@
-// Links of several lives of one agent, or of one that is gone: which are drained, and when.
+// Links of several lives of one agent, or of an agent that has gone: which are drained, and when.
 
 #include "tests/unit/receiver_peers.h"
 
@@ -11,7 +11,7 @@ class DrainedLivesTest : public test::ReceiverTest {};
 
 TEST_F(DrainedLivesTest, AnEarlierLifeOfTheSameAgentIsDrainedFirstWhateverLiesBetween) {
   Peer& oldest = join(100, 1000);
-  join(100, 2000);  // the life between said nothing
+  join(100, 2000);  // the life between sent nothing
   Peer& newest = join(100, 3000);
   const std::uint64_t last = newest.say();
   const std::uint64_t first = oldest.say();
@@ -28,7 +28,7 @@ TEST_F(DrainedLivesTest, AnEarlierLifeIsDrainedFirstAlsoIfItsLinkCameLater) {
   Peer& newest = join(100, 3000);
   Peer& oldest = join(100, 1000);
   Peer& between = join(100, 2000);
-  between.counter = 1;  // a life goes on with the ids of the one before
+  between.counter = 1;  // a life continues the ids of the life before
   newest.counter = 2;
   const std::uint64_t last = newest.say();
   const std::uint64_t second = between.say();
@@ -54,7 +54,7 @@ TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
   EXPECT_EQ(mute.receipt() + liar.receipt(), 0U);
 }
 
-// The life between was passed over when the earlier one came, and so the newest waited for none.
+// The life between was passed over when the earlier one came, so the newest waited for none.
 TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatCameLateAndIsGone) {
   Peer& between = join(100, 2000);
   Peer& newest = join(100, 3000);
@@ -87,7 +87,7 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
   }
 }
 
-// Without a place for receipts its owner could not go on, unless it is gone.
+// Without a place for receipts the owner could not go on, unless it has gone.
 TEST_F(DrainedLivesTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
   Peer& peer = join(100);
   const std::uint64_t id = peer.say();

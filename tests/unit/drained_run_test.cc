@@ -1,4 +1,4 @@
-// Lanes through which many messages come: what is taken of them in one look, and what is left.
+// Lanes with many messages: how many one look takes, and how many it leaves.
 
 #include <limits>
 
@@ -96,7 +96,7 @@ TEST_F(DrainedRunTest, ARunEndsWhereThereIsNoRoom) {
 
 TEST_F(DrainedRunTest, NothingBehindTheGapOfARunIsTaken) {
   peer_->say_often(4);
-  peer_->positions[0] = kRun - 1;  // no sender leaves one
+  peer_->positions[0] = kRun - 1;  // no sender leaves a gap
   peer_->say();
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(), 4U);

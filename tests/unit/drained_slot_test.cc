@@ -1,5 +1,4 @@
-// What becomes of a slot on its way into the table: what the receiver makes of a sound one, and
-// what of one that lies or whose memory is not there.
+// A slot on its way into the table: sound slots, slots that lie, and slots without memory.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@ using test::Peer;
 
 class SlotTest : public test::ReceiverTest {};
 
-// A sound header of a message whose payload lies in a slab.
+// A sound header of a message with its payload in a slab.
 shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
   shm::MessageHeader header = peer.sound();
   header.flags = shm::kFlagSlab;
@@ -22,7 +21,7 @@ shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
   return header;
 }
 
-// ---- What the receiver makes of it --------------------------------------------------------------
+// ---- Sound slots --------------------------------------------------------------------------------
 
 TEST_F(SlotTest, OnlyWhoeverIsAboveGivesOrders) {
   Peer& above = join(100);
@@ -74,7 +73,8 @@ TEST_F(SlotTest, AMessageIsNeverOlderThanWhenItsLaneWasSeenEmpty) {
   Peer& known = join(100);
   Peer& fresh = join(101);
   const std::int64_t now = os::coarse_ns();
-  fresh.link->known_since_ns = now;  // all was seen empty in this tick, before anybody knew of it
+  fresh.link->known_since_ns = now;  // the last look at all links was in this tick, before the link
+                                     // was known
   fresh.link->seen_empty_ns = now - 500;
   receiver_->note_all_empty(now);
   const auto sent_of = [&](Peer& peer, std::int64_t claimed) {
@@ -157,7 +157,7 @@ TEST_F(SlotTest, MemoryThatIsAnnouncedAndNotThereEndsTheLink) {
   EXPECT_STREQ(peer.link->fault, kLieAboutMemory);
 }
 
-// The kernel that does not answer us says nothing about the peer: the message waits.
+// If the kernel refuses us something, the peer is not to blame: the message waits.
 TEST_F(SlotTest, AFaultOfOurOwnIsNotBlamedOnThePeer) {
   Peer& peer = join(100);
   shm::MessageHeader header = peer.sound();
@@ -174,7 +174,7 @@ TEST_F(SlotTest, AFaultOfOurOwnIsNotBlamedOnThePeer) {
   EXPECT_EQ(peer.receipt(), 1U);
 }
 
-// Nothing is taken that could not be given back.
+// No slab is taken that could not be given back.
 TEST_F(SlotTest, AMessageInASlabWaitsUntilThereIsMemoryForItsStamp) {
   Peer& peer = join(100);
   const auto loan = peer.own.take_slab(500);

@@ -1,5 +1,5 @@
-// How shm-dump reads what it does not believe: texts, names of memfds, files, and segments whose
-// words mean nothing.
+// shm-dump reads bytes that it does not trust: texts, names of memfds, files, and segments with
+// random words.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Escape, PrintableTextStays) {
   EXPECT_EQ(escape("a\\b\n\r\t\x7f"), "a\\\\b\\n\\r\\t\\x7f");
 }
 
-// Nothing that moves a cursor, turns the direction of a line or hides in it.
+// Control characters, marks that change the direction of a line, and invisible ones.
 TEST(Escape, TextThatIsNoPrintableUtf8IsShownAsBytes) {
   for (const std::string text :
        {"\x80", "\xc1\xbf", "\xf5\x80\x80\x80",              // no first byte
@@ -122,7 +122,7 @@ class DumpTest : public testing::Test {
     if (!segment) throw std::runtime_error(segment.error().text);
     return std::move(*segment);
   }
-  // As a process holds it.
+  // Held by a process, in place of a file.
   Source held(Sample sample) {
     auto fd = os::create_memfd("dump", sample.bytes().size());
     EXPECT_TRUE(fd);
@@ -161,8 +161,8 @@ TEST_F(DumpTest, AFileWithoutALegalSizeIsRefused) {
   EXPECT_EQ(code_of(huge), to_string(ErrorCode::kBadSegment));
 }
 
-// The file of a link ends where its memory ends: it is shown as long as it may become. One that was
-// cut is shown as it is.
+// The file of a link ends where its memory ends: the link is shown as long as it may become. A file
+// that was cut is shown as it is.
 TEST_F(DumpTest, TheFileOfALinkMayBeShorterThanTheLinkButNotThanWhatItAnnounces) {
   Sample sample = test::sample_link();
   const shm::LinkLayout layout(test::kSmallContract);
@@ -181,7 +181,7 @@ TEST_F(DumpTest, TheFileOfALinkMayBeShorterThanTheLinkButNotThanWhatItAnnounces)
   sample.poke(layout.control + offsetof(shm::LinkControl, slabs_allocated), 0U);
   EXPECT_EQ(finding_of(layout.stamps), "slot.slab_allocated") << "its strings are there";
   EXPECT_EQ(finding_of(layout.stamps - 1), "segment.size");
-  // Any reader may make it longer.
+  // Any reader may make the file longer.
   sample = test::sample_link();
   const std::string path = write(sample, "longer", layout.bytes);
   std::filesystem::resize_file(path, std::uint64_t{1} << 42);
@@ -280,7 +280,7 @@ TEST_F(DumpTest, EveryWordOfAHomeHasAName) {
       sample.poke<std::uint16_t>(layout.entries + i * sizeof(shm::Entry) + flags, 0xffff);
     }
     Segment segment = saved(std::move(sample), "home");
-    segment.shape.reset();  // the walkers would have refused some of it
+    segment.shape.reset();  // the walkers would have refused part of it
     const Segments all = all_of(std::move(segment));
     const std::string text = dump_segment(all.all()[0], all, Listing::kAll).dump();
     EXPECT_NE(text.find(name), std::string::npos) << text;
@@ -295,7 +295,7 @@ TEST_F(DumpTest, EntriesLeadToTheirLinkAndItsStringsOrNowhere) {
   Sample home = test::sample_home();
   const shm::HomeLayout layout(test::kSmallInbox);
   const std::uint64_t row = offsetof(shm::EntryWord, row);
-  home.poke<std::uint16_t>(layout.entries + row, 0xfffe);  // a row that is none
+  home.poke<std::uint16_t>(layout.entries + row, 0xfffe);  // no row has this number
   std::vector<Segment> segments;
   segments.push_back(saved(std::move(home), "home"));
   segments.push_back(saved(test::sample_link(), "link"));
@@ -339,8 +339,7 @@ TEST_F(DumpTest, AStatusPageSaysHowItsAgentSleeps) {
 
 // ---- Documents ----------------------------------------------------------------------------------
 
-// Places that nobody has are no agents, whoever had them; those that have ended are listed on
-// demand.
+// Free places are no agents, whatever agent had them before. Ended agents are listed on demand.
 TEST_F(DumpTest, FreePlacesAndDeadAgentsAreNotListed) {
   Sample sample(shm::DirectoryLayout::kBytes);
   shm::DirectoryWriter writer(sample.data(), 70, shm::kDefaultMaxPayload, 1);
@@ -363,7 +362,7 @@ TEST_F(DumpTest, FreePlacesAndDeadAgentsAreNotListed) {
   EXPECT_EQ(whole.at("tree"), Json({"king (1) kernel, idle", "`-- gone (8) kernel, dead"}));
 }
 
-// Whether the members of an object, or of those in a list, stand in the legend.
+// Whether the legend has all members of an object, or of the objects in a list.
 void expect_explained(const Json& json, const std::string& legend) {
   if (json.is_array()) {
     for (const Json& each : json) expect_explained(each, legend);
@@ -410,7 +409,7 @@ TEST_F(DumpTest, NumbersInTheTextHaveTheirUnits) {
   }
 }
 
-// What an owner that runs has half done is no broken invariant; what it has really broken is one.
+// A half-done change of a running owner breaks no invariant; a real violation is found.
 TEST_F(DumpTest, ASegmentOfARunningOwnerIsLookedAtAgain) {
   Sample sample = test::sample_link();
   const std::uint64_t count =

@@ -1,5 +1,5 @@
-// What is mapped at all, and what is believed of it later: segments of strangers, of other
-// versions, and links that announce what they do not have.
+// The checks before a mapping, and the later checks of its contents: foreign segments, other
+// versions, and links that announce memory that they do not have.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr shm::LinkKey kKey{1000, 3};
 const shm::SegmentIdentity kPromised =
     shm::link_identity(kContract, kOwner, test::kReaderPid, kKey);
 
-// A link with one thing about its header changed, as its reader gets it.
+// A link with one field of its header changed, as its reader gets it.
 class ForeignTest : public testing::Test {
  protected:
   ForeignTest() {
@@ -36,7 +36,7 @@ class ForeignTest : public testing::Test {
     return Foreign::accept_link(must(os::duplicate(memory_.fd())), kContract, kOwner,
                                 test::kReaderPid, kKey);
   }
-  // The coordinator looks at the same header, and says the same.
+  // The coordinator checks the same header with the same result.
   void expect_refused(ErrorCode code, std::string_view reason) const {
     expect_refused_by_reader(code, reason);
     const auto checked = check();
@@ -91,7 +91,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
   }
 }
 
-// Whoever was short of memory tries again.
+// A caller that was short of memory tries again.
 TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
   os::UniqueFd fd = must(os::duplicate(memory_.fd()));
   const auto accept_it = [&] {
@@ -105,7 +105,7 @@ TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
   EXPECT_FALSE(fd.valid());
 }
 
-// Another version has other sizes: what is wrong with it is its version.
+// Another version has other sizes, so the error names the version.
 TEST_F(ForeignTest, TheVersionIsABetterReasonThanTheSize) {
   const std::uint64_t bytes = layout_.first_extent - shm::kPage;
   memory_ = must(segment::Owned::create("foreign", bytes, bytes));
@@ -118,7 +118,7 @@ TEST_F(ForeignTest, TheVersionIsABetterReasonThanTheSize) {
   header().layout_major = shm::kLayoutMajor;
   header().layout_minor = 9;
   EXPECT_EQ(accept().error().code, ErrorCode::kWrongVersion);
-  header().magic = 0;  // then it is no segment of any version
+  header().magic = 0;  // then it is a segment of no version
   expect_refused(ErrorCode::kBadSegment, std::to_string(bytes));
 }
 
@@ -147,8 +147,8 @@ TEST_F(ForeignTest, ARangeIsVerifiedWhereItsMemoryIs) {
   EXPECT_EQ(behind.error().code, ErrorCode::kBadSegment);
 }
 
-// Two slabs of each class, written by the owner and read by the reader. What was mapped stays where
-// it is while more is.
+// Two slabs of each class, written by the owner and read by the reader. A slab that is mapped keeps
+// its address while further ones are mapped.
 TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
   constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
   auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
@@ -179,7 +179,7 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
   }
 }
 
-// The first of two large slabs counts, though the second is not there.
+// The first of two large slabs counts, even if the second one does not exist.
 TEST(Windows, EachLargeSlabIsVerifiedByItself) {
   constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
   auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
@@ -215,7 +215,7 @@ TEST_F(ExtentsTest, AllocatedMemoryIsVerifiedOnceAndNeverLost) {
   control().string_count.publish(3);
   EXPECT_EQ(look(), Extents::kVerified);
   EXPECT_EQ(peer_.link->verified.strings, 3U);
-  // An owner that takes it back changes nothing: it cannot.
+  // An owner cannot take it back.
   control().slabs_allocated[0].publish(1);
   control().string_count.publish(1);
   EXPECT_EQ(look(), Extents::kVerified);
@@ -253,7 +253,7 @@ TEST_F(ExtentsTest, TheTypesThatTheEngineActsOnAreKnown) {
   EXPECT_EQ(peer_.link->known_type(other), KnownType::kOther);
 }
 
-// A string whose length byte says more than its field holds is cut.
+// A string is cut if its length byte exceeds its field.
 TEST_F(ExtentsTest, AStringIsNeverLongerThanItsField) {
   const std::uint16_t number = peer_.intern("name");
   ASSERT_EQ(look(), Extents::kVerified);
@@ -279,7 +279,7 @@ TEST(ForeignCheck, AHomeNeedsALegalCapacity) {
     EXPECT_EQ(control::check_home(home(said).fd(), kOwner, 1000).error().code,
               ErrorCode::kBadSegment);
   }
-  // Legal, but its file is of another size.
+  // A legal size, but not that of its file.
   EXPECT_EQ(control::check_home(home(32).fd(), kOwner, 1000).error().code, ErrorCode::kBadSegment);
   EXPECT_EQ(control::check_home(home(16).fd(), kOwner + 1, 1000).error().code,
             ErrorCode::kBadSegment);

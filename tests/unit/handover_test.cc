@@ -23,7 +23,7 @@ constexpr std::uint64_t kUrgentCursor = 50;
 constexpr auto kRejectedFlags =
     static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kRejected) << kReasonShift);
 
-// A predecessor's home with one in-link, and its receipts; the states are written as bytes.
+// A predecessor's home with one in-link, and its receipts; each state is written as bytes.
 class Handover : public testing::Test {
  protected:
   Handover() {
@@ -58,14 +58,14 @@ class Handover : public testing::Test {
     return judge_entry(copy_entry(old_.view.entry(at)), inherited_, next_arrival());
   }
   void copy_old_stamps() { copy_stamps(old_own_.view, kOldBank, inherited_); }
-  // A dead one bears a reason.
+  // A dead entry has a reason.
   Inherit judge(EntryState state, std::uint32_t position, const SlotCopy& copy,
                 std::uint16_t own_flags = 0) {
     const unsigned reason = state == EntryState::kDead ? kRejectedFlags : 0;
     poke(0, {state, 0, kOldRow, position}, copy, static_cast<std::uint16_t>(own_flags | reason));
     return judge(0);
   }
-  // What the successor does with one entry; returns its new word.
+  // Lets the successor inherit one entry; returns the new word of it.
   EntryWord inherit(std::uint32_t at) {
     const EntryCopy copy = copy_entry(old_.view.entry(at));
     EXPECT_EQ(judge_entry(copy, inherited_, next_arrival()), Inherit::kTake);
@@ -144,7 +144,7 @@ TEST_F(Handover, ADeadEntryStaysDeadWithItsReason) {
   EXPECT_EQ(new_.home.entry(0).reason(), DeadReason::kExpired);
 }
 
-// Killed inside revive(): the state says queued, and the reason is still there.
+// A kill inside revive(): the state is queued, and the reason is still there.
 TEST_F(Handover, ARevivedEntryKeepsItsMarkAndNoReason) {
   const auto reason =
       static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kExpired) << kReasonShift);
@@ -250,7 +250,7 @@ TEST_F(Handover, AReasonThatIsNoneOrUnknownIsBad) {
   constexpr auto kLast = static_cast<unsigned>(kLastReason);
   for (unsigned reason = 0; reason <= 15; ++reason) {
     const Inherit verdict = reason <= kLast ? Inherit::kTake : Inherit::kBad;
-    // Leased: killed while it was buried; the reason was there, the state not.
+    // Leased: a kill during burial, between the reason and the state.
     EXPECT_EQ(judged(EntryState::kLeased, reason), verdict) << reason;
     EXPECT_EQ(judged(EntryState::kDead, reason), reason == 0 ? Inherit::kBad : verdict) << reason;
   }
@@ -299,7 +299,7 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
   for (int i = 0; i < 200'000; ++i) {
     std::uint64_t raw[16];
     for (auto& word : raw) word = random();
-    if ((i & 4) != 0) {  // one word alone is random
+    if ((i & 4) != 0) {  // one random word alone
       const SlotCopy sound = (i & 8) != 0 ? inline_message(1) : slab_message(1, 2, 3);
       poke(0, {EntryState::kDead, 0, kOldRow, 5}, sound, kRejectedFlags);
       reinterpret_cast<const WordArray<16>&>(old_.view.entry(0)).load_bytes(raw, sizeof(raw));
@@ -334,7 +334,7 @@ TEST_F(Handover, NewMessagesArriveAfterAllInheritedOnes) {
   EXPECT_EQ(counted_on(~0ULL), kMaxInheritedArrivals);
 }
 
-// Between it and now the cursor has gone all the way round, so it seems to lie ahead again.
+// The cursor has gone all the way round since, so the position seems to lie ahead again.
 TEST_F(Handover, AVeryOldEntryIsCommittedAfterEveryHandOver) {
   constexpr std::uint64_t kRound = 1ULL << 32;
   inherited_.cursors[0] = kRound + 7;
@@ -379,14 +379,14 @@ TEST_F(Handover, TheOldHomeIsNeverChanged) {
   EXPECT_EQ(std::memcmp(before.data(), old_.memory.base(), before.size()), 0);
 }
 
-// The whole take-over of a home in which all states occur.
+// The whole takeover of a home with entries in all states.
 class WholeHandover : public Handover {
  protected:
   WholeHandover() {
     open_row(old_.home.row(kOldRow), kInKey, kSenderPid, 6, 2);
     inherited_.cursors[0] = 6;
     inherited_.cursors[1] = 2;
-    old_.home.control().retired.publish(20);  // links that are gone: all of it done
+    old_.home.control().retired.publish(20);  // forgotten links: all of it is done
     InboxCounters& counters = old_.home.control().counters;
     counters.done.publish(21);  // one message of the normal lane is done and counted
     counters.purged.publish(1);
@@ -462,7 +462,7 @@ TEST_F(WholeHandover, APredecessorKilledWhileClosingARowIsCountedOnce) {
   }
 }
 
-// What the old home says of a lane, what the old receipts say, and where the successor begins.
+// The cursor in the old home, that of the old receipts, and the first one of the successor.
 TEST_F(Handover, CursorsThatCannotBeAreReplaced) {
   test::LinkMemory in;
   const std::uint64_t room = in.view.capacity(Lane::kNormal);
@@ -475,14 +475,14 @@ TEST_F(Handover, CursorsThatCannotBeAreReplaced) {
     std::uint64_t home, receipt, begins;
   };
   const Case cases[] = {
-      {published, 0, published},                // all was taken
-      {published - room, 0, published - room},  // nothing was, and the lane is full
+      {published, 0, published},                // all messages were taken
+      {published - room, 0, published - room},  // none was taken, and the lane is full
       {published - 5, published - 5, published - 5},
-      {published - 5, published - 6, published - 5},  // killed between the two
+      {published - 5, published - 6, published - 5},  // killed between the two stores
       {published - 6, published - 5, published - 5},
       {published + 1, published - 1, published - 1},
       {published - room - 1, published - 2, published - 2},
-      // Nothing can be: whatever the lane still holds comes, perhaps once more.
+      // Neither is possible: all messages that the lane still holds come, perhaps once more.
       {published + 1, published + 1, published - room},
       {0, 0, published - room},
       {~0ULL, ~0ULL, published - room},

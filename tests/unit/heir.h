@@ -1,5 +1,5 @@
 #pragma once
-// A life that takes over from another, and the peer from whose link both take.
+// A life that takes over from another, and the peer with the link that both take from.
 
 #include <functional>
 #include <optional>
@@ -14,8 +14,8 @@ using shm::Lane;
 inline constexpr std::uint32_t kHeirPeer = 100;
 inline constexpr std::uint32_t kSlabBytes = 500;
 
-// What a successor is given of a peer: the link that it reads, and where its predecessor's receipts
-// for that lie.
+// The successor's view of a peer: the link that it reads, and the place of its predecessor's
+// receipts.
 inline std::unique_ptr<InLink> link_of(const Peer& peer, const send::OutLink& back) {
   auto link =
       std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract);
@@ -28,8 +28,8 @@ inline OldReceipts receipts_in(const send::OutLink& old) {
   return {must(os::duplicate(old.memory().fd())), old.key(), kContract};
 }
 
-// A life that has taken over from another, with one peer.
-// Between the links and the entries the predecessor does `meanwhile`: it was fenced and still runs.
+// A life that has taken over from another, with one peer. Between the links and the entries the
+// predecessor, which was fenced and still runs, does `meanwhile`.
 struct Heir {
   Heir(Receiver& before, const send::OutLink& old_receipts, Peer& peer, std::uint64_t life,
        const std::function<void()>& meanwhile = {})
@@ -50,7 +50,7 @@ struct Heir {
     options.capacity = 4 * kCapacity;
     return options;
   }
-  // The ids of all that can be taken now; they stay leased.
+  // The ids of all messages that can be taken now; they stay leased.
   std::vector<std::uint64_t> lease_all() {
     receiver.drain_all();
     std::vector<std::uint64_t> ids;
@@ -64,7 +64,7 @@ struct Heir {
   }
 
   Receiver receiver;
-  send::OutLink back;  // to the peer: its receipts
+  send::OutLink back;  // to the peer, for receipts
   InLink* link = nullptr;
   bool done = false;
 };
@@ -103,7 +103,7 @@ class HeirTest : public ReceiverTest {
     }
     return all;
   }
-  // The sender's own half of what it says.
+  // The sender's own record of its sends.
   void say_knowingly(std::uint32_t times) {
     peer_->say_often(times);
     for (std::uint32_t i = 0; i < times; ++i) peer_->own.lanes[0].advance();
@@ -117,7 +117,7 @@ class HeirTest : public ReceiverTest {
     old_bank().cursors[0].publish(taken);
     ASSERT_EQ(own.not_taken(), own.lanes[0].tail() - taken);
   }
-  // What it leaves to its heir says nothing of it.
+  // The successor learns nothing of the lie.
   void lie() {
     for (auto& cursor : old_row().cursors) cursor.publish(~0ULL);
     for (auto& cursor : old_bank().cursors) cursor.publish(~0ULL);

@@ -1,5 +1,5 @@
-// A sender that follows its receiver through the directory, from one life to the next: whose
-// receipts it hears, and whose not.
+// A sender follows its receiver through the directory from one life to the next, and counts the
+// receipts of the right life.
 
 #include <map>
 
@@ -18,7 +18,7 @@ using test::kReaderLife;
 using test::kReaderPid;
 using test::must;
 
-// As AgentCore has it, of one peer whose lives are known as soon as they open a link.
+// The links of a sender to one peer; the lives of that peer are known as soon as they open a link.
 class HeirPathTest : public HeirTest {
  protected:
   HeirPathTest()
@@ -37,7 +37,7 @@ class HeirPathTest : public HeirTest {
     path_.set_directory(directory_.view());
   }
   void say(std::uint64_t life, shm::AgentState state) { directory_.set_word(0, {life, state}); }
-  // It opens its link to the sender.
+  // The life opens its link to the sender.
   void show(const Heir& heir, std::uint64_t life) {
     views_.emplace(life, shm::LinkView(heir.back.memory().data(), kContract));
   }
@@ -99,7 +99,7 @@ TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored)
   EXPECT_EQ(loan.generation, next.stamp(loan.slab));
 }
 
-// Its sender stands still between its look at the directory and that at what the life says.
+// The sender stands still between its look at the directory and its look at the receipts.
 TEST_F(HeirPathTest, ReceiptsOfAFencedLifeAfterTheLookOfTheSenderAreIgnored) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
@@ -141,14 +141,14 @@ TEST_F(HeirPathTest, ReceiptsOfTheLastLifeCountAfterItsEnd) {
   EXPECT_EQ(own.not_taken(), 0U);
 }
 
-// Nobody had a process when the link was opened: whoever comes may have inherited.
+// The receiver had no process when the link was opened, so every later life may have inherited.
 TEST_F(HeirPathTest, EachLifeMayHaveInheritedIfNoneWasNamed) {
   path_.set_place(peer_->own, 0, 0);
   path_.set_place(peer_->own, 0, kReaderLife);
   EXPECT_EQ(peer_->own.first_life, 0U);
 }
 
-// The first life was asked for the link and is gone before its sender looks.
+// The first life was named in the answer, and has gone before the sender looks.
 TEST_F(HeirPathTest, TheFirstLifeIsTheOneThatTheCoordinatorNamed) {
   say(kReaderLife + 1, shm::AgentState::kRunning);
   path_.set_place(peer_->own, 0, kReaderLife);

@@ -1,5 +1,5 @@
-// What an agent takes from a link that lives before its own took from: the receipts that its sender
-// hears, stamps that were a lie, and what a life that was fenced has done after its end.
+// An agent inherits a link from earlier lives: the receipts that its sender counts, stamps that
+// were lies, and actions of a fenced life after its end.
 
 #include "tests/unit/heir.h"
 
@@ -39,13 +39,13 @@ TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
   EXPECT_EQ(first.lease_all(), ids(1, 1));
   EXPECT_EQ(first.stamp(loan.slab), loan.generation - 1);
   EXPECT_EQ(first.stamp(loan.slab + 1), ~0ULL - loan.slab - 1) << "of no message: its sender's";
-  // It dies with the lease. Who comes after it would take the message for finished.
+  // The life dies with the lease. Its successor would take the message for finished.
   Heir second(first.receiver, first.back, *peer_, kReaderLife + 2);
   ASSERT_TRUE(second.done);
   EXPECT_EQ(second.lease_all(), ids(1, 1));
 }
 
-// The lane has gone round: at its beginning lies what was taken long ago.
+// The lane has gone round: old messages lie at its beginning.
 TEST_F(HeirTest, AnUrgentMessageOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
   for (std::uint32_t i = 0; i <= kContract.urgent_slots; ++i) {
     peer_->say(Lane::kUrgent);
@@ -89,7 +89,8 @@ TEST_F(HeirTest, TheFirstStampsOfAFencedLifeAreReadAsWell) {
   const shm::SlabPool::Loan loan = say_in_slab();
   receiver_->drain_all();
   const std::uint32_t held = receiver_->take();
-  old_bank().stamps_ready.publish(0);  // it has taken the message after its stamps were looked for
+  old_bank().stamps_ready.publish(0);  // it has taken the message after the successor looked for
+                                       // its stamps
   Heir next = heir([&] {
     old_bank().stamps_ready.publish(1);
     receiver_->done(held);
@@ -127,11 +128,11 @@ TEST_F(HeirTest, AMessageThatAFencedLifeTakesAndFinishesMeanwhileIsTakenOnceMore
 }
 
 TEST_F(HeirTest, AMessageThatAFencedLifeTookAndTheSenderOverwroteCountsAsDone) {
-  constexpr std::uint64_t kTaken = 3;  // by the fenced one, after the hand-over
+  constexpr std::uint64_t kTaken = 3;  // by the fenced life, after the takeover
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
   ASSERT_TRUE(next.done);
-  peer_->say_often(kTaken);  // the sender has heard of it
+  peer_->say_often(kTaken);  // the sender has seen the receipts
   EXPECT_FALSE(next.receiver.drain_all()) << "the message that it waits for is gone";
   next.receiver.audit_lanes();
   EXPECT_FALSE(next.link->quarantined()) << "the sender is honest";
@@ -140,10 +141,11 @@ TEST_F(HeirTest, AMessageThatAFencedLifeTookAndTheSenderOverwroteCountsAsDone) {
   expect_balance(next.receiver);
 }
 
-// What the owner of the lane stores where the next message waits, and whether it is blamed for it.
+// The commit that the owner of a lane stores into the slot of the next message, and whether the
+// owner is blamed for it.
 class HeirLaneTest : public HeirTest {
  protected:
-  // `turned`: it rings the heir, and hears no life before it.
+  // `turned`: the owner rings the heir, and ignores earlier lives.
   bool is_blamed(std::uint64_t commit, bool turned = false, std::uint32_t messages = 1) {
     start({}, 4 * test::kCapacity);
     peer_ = &join(kHeirPeer);
@@ -163,7 +165,7 @@ TEST_F(HeirLaneTest, AnOwnerThatMayHearAFencedLifeWritesOverWhatThatHasTaken) {
   EXPECT_TRUE(is_blamed(1 + kContract.normal_slots + (1ULL << 40))) << "it has not so many ids";
 }
 
-// Before its turn it can have heard that its one message was taken, and no more.
+// Before it turned, the owner can have learned that its one message was taken, and no more.
 TEST_F(HeirLaneTest, AnOwnerThatHasTurnedToUsWritesOverWhatItHadSentBeforeAlone) {
   EXPECT_FALSE(is_blamed(1 + kContract.normal_slots, true));
   EXPECT_TRUE(is_blamed(1 + 2 * kContract.normal_slots, true));
@@ -183,7 +185,7 @@ TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
   EXPECT_TRUE(peer_->link->quarantined());
 }
 
-// The fenced life took all; what it said of that counts for its sender until our receipts do.
+// The fenced life took all. Its receipts count for the sender until ours do.
 TEST_F(HeirTest, AMessageThatTheSenderOverwritesAfterItTurnedToTheSuccessorCountsAsDone) {
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
@@ -196,7 +198,7 @@ TEST_F(HeirTest, AMessageThatTheSenderOverwritesAfterItTurnedToTheSuccessorCount
   expect_balance(next.receiver);
 }
 
-// It heard a fenced life for long, and turns to us before we look.
+// The sender followed a fenced life for long, and turns to us before we look.
 TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsDone) {
   constexpr std::uint32_t kTaken = 5 * kContract.normal_slots + 3;
   peer_->say();
@@ -209,7 +211,7 @@ TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsD
   expect_balance(next.receiver);
 }
 
-// Its owner may go on with it for ever: between two looks others have their turn.
+// The owner may overwrite for ever, so looks end, and other links get their turn.
 TEST_F(HeirTest, ALongRunThatWasWrittenOverIsPassedInLooksThatEnd) {
   constexpr shm::LinkContract kLong{4096, 16, shm::kMinMaxPayload};
   const auto own = must(send::OutLink::create("test", 101, kReaderPid, {1000, 1}, kLong));
@@ -236,7 +238,7 @@ TEST_F(HeirTest, ALinkWhoseOwnerRingsALaterLifeOfOursIsThatLifes) {
   EXPECT_FALSE(receiver_->drain_all());
   EXPECT_FALSE(receiver_->drain_from(kHeirPeer));
   EXPECT_TRUE(receiver_->all_empty()) << "there is nothing for us";
-  peer_->link->owner_gone = true;  // what we know of its end is of our own directory
+  peer_->link->owner_gone = true;  // our own directory shows its end
   EXPECT_FALSE(peer_->link->faded());
   peer_->link->owner_gone = false;
   watching.publish(kReaderLife);
@@ -255,7 +257,7 @@ TEST_F(HeirTest, ASenderHearsOfNoReceiptThatTheOldLifeGivesAfterItsEnd) {
   const shm::LinkView next_view(next.memory().data(), kContract);
   for (int i = 0; i < 8; ++i) own.lanes[0].advance();
   tell(2);
-  old_bank().cursors[0].publish(7);  // it was stopped, and goes on
+  old_bank().cursors[0].publish(7);  // the fenced life was stopped, and goes on
   own.turn_to(next_view, kReaderLife + 1);
   EXPECT_EQ(own.not_taken(), 6U);
   EXPECT_EQ(own.lanes[0].cursor(), 2U) << "the next life waits for what lies there";

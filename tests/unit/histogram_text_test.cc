@@ -1,4 +1,4 @@
-// The text in which histograms are saved: that of HdrHistogram, so that its plotters read it.
+// The text form of saved histograms is that of HdrHistogram, so that its plotters read it.
 
 #include "bench/histogram_text.h"
 
@@ -11,8 +11,8 @@ namespace beeline::bench {
 namespace {
 
 // By the rules of HdrHistogram's outputPercentileDistribution() with five ticks for each halving:
-// steps of 10 % to 50 %, of 5 % to 75 %, of 2.5 % to 87.5 % and so on; each line names the first
-// value at which so many are counted.
+// steps of 10 % to 50 %, of 5 % to 75 %, of 2.5 % to 87.5 % and so on. Each line names the first
+// value at which that many are counted.
 TEST(HistogramText, one_to_ten_are_written_as_hdr_histogram_writes_them) {
   const auto histogram = std::make_unique<Histogram>();
   for (std::int64_t value = 1; value <= 10; ++value) histogram->record(value);

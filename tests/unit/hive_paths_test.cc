@@ -1,5 +1,5 @@
-// What a hive does to its directory when it admits a group, and how that is undone wherever it was
-// killed: how the directory was before stands in the lock file.
+// A hive changes its directory when it admits a group, and undoes that after a kill at any point.
+// The lock file keeps the state of the directory before.
 
 #include "src/control/hive_paths.h"
 
@@ -47,7 +47,7 @@ class HiveDirectoryTest : public testing::Test {
     return found ? text_of(*found) : found.error().text;
   }
 
-  const bool any_group_ = ::geteuid() == 0;  // a user may give a folder to groups of his own alone
+  const bool any_group_ = ::geteuid() == 0;  // a user may give a folder only to groups of his own
   const gid_t group_ = any_group_ ? 65500 : ::getegid();  // is admitted
   const gid_t own_ = any_group_ ? 65501 : ::getegid();    // had the directory before
   HivePaths paths_;

@@ -1,6 +1,6 @@
-// The inbox table against a small model: whatever is put, committed, taken, finished, buried,
-// revived or taken over by a successor, in any order, every message is where the model says, and
-// drained_total() = queued + leased + dead + done + purged.
+// The inbox table against a small model. Messages are put, committed, taken, finished, buried,
+// revived or taken over by a successor, in any order. Every message is then where the model says,
+// and drained_total() = queued + leased + dead + done + purged.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -40,7 +40,7 @@ struct Operation {
   What what = What::kPut;
   std::int32_t rank = 0;
   std::uint32_t pick = 0;
-  std::uint32_t kind = 0;  // of a new message: which lane, inline or slab, matched or not
+  std::uint32_t kind = 0;  // of a new message: its lane, inline or slab, matched or not
 };
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation) {
@@ -84,7 +84,7 @@ struct Message {
   Lane lane = Lane::kNormal;
   bool indexed = true;
   std::uint32_t slab = kNoSlab;
-  IndexNode node{};  // its place in the order; found again in every life by key and arrival
+  IndexNode node{};  // its place in the order; key and arrival find it again in every life
 };
 
 // One in-link as the receiver sees it.
@@ -95,7 +95,7 @@ struct InLink {
   std::array<std::uint64_t, kMaxSlabs> generation{};
 };
 
-// One life of the agent: its home, and its own link, where the stamps lie.
+// One life of the agent: its home, and its own link, which holds the stamps.
 struct Life {
   test::HomeMemory memory{kCapacity};
   test::LinkMemory own;
@@ -124,7 +124,7 @@ class Story {
       }
       open_rows(row);
     }
-    // All that was taken before this story began is done.
+    // All messages that were taken before this story began are done.
     done_ = drained_total(home());
     home().control().counters.done.publish(done_);
   }
@@ -190,7 +190,7 @@ class Story {
     return &life_->own.link.stamp(message.word.row, message.slab);
   }
 
-  // One of those that `matches`, by chance; none when there is none.
+  // A random item that `matches`; none if there is none.
   template <typename Matches>
   std::optional<Place> choose(std::uint32_t pick, Matches&& matches) {
     std::vector<Place> places;
@@ -203,7 +203,7 @@ class Story {
   std::optional<Place> choose(std::uint32_t pick, EntryState state) {
     return choose(pick, [&](const Message& message) { return message.word.state == state; });
   }
-  // The first in delivery order of those that `matches`; kNoEntry when there is none.
+  // The first item in delivery order that `matches`; kNoEntry if there is none.
   template <typename Matches>
   std::uint32_t first(Matches&& matches) const {
     const std::pair<const std::uint32_t, Message>* best = nullptr;
@@ -273,7 +273,7 @@ class Story {
     const std::uint32_t at = inbox().take_best();
     if (at != kNoEntry) lease(at);
   }
-  // What that would lease.
+  // The item that a lease would take.
   std::uint32_t best() {
     OrderIndex index = inbox().index();
     const IndexNode* const node = index.front();
@@ -353,7 +353,7 @@ class Story {
     const std::uint32_t entries = home().entries_allocated();
     if (entries < kCapacity) life_->allocate(entries, 2 * entries);
   }
-  // A link is let go only when nothing of it is in the table.
+  // A link is released only if the table holds nothing of it.
   void close(std::uint32_t pick) {
     commit();
     const auto row = static_cast<std::uint16_t>(pick % kStoryRows);
@@ -384,7 +384,8 @@ class Story {
     take_over();
   }
 
-  // The agent is killed; a successor copies the home. What was not committed is still in its lane.
+  // The agent is killed; a successor copies the home. Uncommitted messages are still in their
+  // lanes.
   void take_over() {
     const auto old = std::exchange(life_, std::make_unique<Life>());
     life_->memory.home.control().index.size = 0;
@@ -431,7 +432,7 @@ class Story {
       message.node = inbox().node_of(to);
       survivors.emplace(to, message);
     }
-    require(model_.size() == uncommitted_);  // nothing that was committed is left behind
+    require(model_.size() == uncommitted_);  // no committed message was lost
     inherit_counters(home(), old, survivors.size(), drained_total(old));
     model_ = std::move(survivors);
   }

@@ -474,7 +474,7 @@ TEST_F(InboxTest, RebuildingFindsEveryEntryAgain) {
   inbox_.done(take_best(), nullptr);
   inbox_.bury(take_best(), DeadReason::kRejected);
   take_best();
-  // Index, free list and counts may be anything after a kill.
+  // After a kill index, free list and counts may hold anything.
   home().control().index.heap_count = 3;
   home().control().index.run_head = 7;
   home().control().index.run_tail = 9;

@@ -18,8 +18,8 @@ enum class What { kPush, kPop, kRemove, kRequeue, kDrop, kGrow };
 struct Operation {
   What what = What::kPush;
   std::int32_t rank = 0;
-  std::uint32_t step = 0;  // of the coarse clock, since the message before
-  std::uint32_t pick = 0;  // which node, where one is chosen
+  std::uint32_t step = 0;  // on the coarse clock, since the message before
+  std::uint32_t pick = 0;  // the node, for operations that need one
 };
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation) {
@@ -110,7 +110,7 @@ class Story {
     index_.push(node);
     model_.insert(node);
   }
-  // The front is leased.
+  // Leases the front.
   void pop() {
     if (model_.empty()) return;
     leased_.push_back(*model_.begin());
@@ -119,7 +119,7 @@ class Story {
     require(index_.front()->order == leased_.back().order);
     index_.pop_front();
   }
-  // One from the middle is leased.
+  // Leases one from the middle.
   void remove(std::uint32_t pick) {
     if (model_.empty()) return;
     const auto node = std::next(model_.begin(), pick % model_.size());
@@ -128,14 +128,14 @@ class Story {
     leased_.push_back(*node);
     model_.erase(node);
   }
-  // A leased one comes back to its old place.
+  // Puts a leased one back to its old place.
   void requeue(std::uint32_t pick) {
     if (leased_.empty()) return;
     const IndexNode node = pull_leased(pick);
     index_.push(node);
     model_.insert(node);
   }
-  // A leased one is finished: its entry is free again.
+  // Finishes a leased one: its entry is free again.
   void drop(std::uint32_t pick) {
     if (!leased_.empty()) free_.push_back(pull_leased(pick).entry());
   }

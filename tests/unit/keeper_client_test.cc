@@ -1,5 +1,5 @@
-// How many descriptors of agents and links a hive keeps under a limit of open files, and what the
-// keeper hears of a coordinator that could not say it at once.
+// The number of descriptors that a hive keeps under a limit of open files, and the order in which a
+// delayed coordinator's records reach the keeper.
 
 #include "src/control/keeper_client.h"
 
@@ -27,7 +27,7 @@ class KeeperRoomTest : public testing::Test {
   }
   void TearDown() override { (void)::setrlimit(RLIMIT_NOFILE, &usual_); }
 
-  /// What becomes of one more descriptor when the keeper holds so many.
+  /// The result for one more descriptor while the keeper holds `held`.
   static Result<void> one_more_than(std::size_t held) {
     KeptTable table;
     table["held"].fds.resize(held);
@@ -37,12 +37,12 @@ class KeeperRoomTest : public testing::Test {
     return keeper.keep("more", "", {&fd, 1});
   }
 
-  /// What so many agents need that have links to all others: each has a pidfd, a home, a status
-  /// page and an eventfd.
+  /// The descriptors of `agents` agents with links to all others: each agent has a pidfd, a home, a
+  /// status page and an eventfd.
   static std::size_t needed(std::size_t agents) { return agents * 4 + agents * (agents - 1); }
 
   static constexpr rlim_t kLimit = 20'000;
-  rlim_t limit_ = 0;  // that, or less where less is allowed
+  rlim_t limit_ = 0;  // kLimit, or less if less is allowed
 
  private:
   rlimit usual_{};
@@ -50,7 +50,7 @@ class KeeperRoomTest : public testing::Test {
 
 TEST_F(KeeperRoomTest, AHundredAgentsWithLinksToAllOthersFitBelowTwentyThousand) {
   std::size_t agents = 100;
-  // Of a lower limit half is enough for links and those between whom they are.
+  // Half of a lower limit is enough for the links and their agents.
   while (limit_ < kLimit && needed(agents) > limit_ / 2) --agents;
   ASSERT_GT(agents, 1U) << "of " << limit_ << " open files";
   EXPECT_LT(needed(agents), room_for_links());
@@ -79,7 +79,7 @@ class KeeperBehindTest : public testing::Test {
     while (client_.is_settled()) client_.note("filler", std::string(10'000, '.'));
   }
 
-  /// All that it can read now, but for the filler.
+  /// All that the keeper can read now, without the filler.
   std::vector<std::string> heard() {
     std::vector<std::string> texts;
     for (;;) {
@@ -136,7 +136,7 @@ TEST(KeeperStoppedTest, IsWaitedForOnceAndNamedUntilItReadsAgain) {
   EXPECT_TRUE(keep());
 }
 
-// A link, say, and the end of an agent that nobody had heard of.
+// For example a link, and the end of an agent that the keeper did not know.
 TEST_F(KeeperBehindTest, ANewRecordOvertakesNothing) {
   client_.drop("agent/2/10");
   (void)heard();

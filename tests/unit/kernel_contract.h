@@ -1,6 +1,6 @@
 #pragma once
-// How the tests of the kernel's contract say what they found: each fact is one line of the output.
-// It holds, it fails, or it was not tried and why.
+// The tests of the kernel's contract print one line for each fact: it holds, it fails, or it was
+// not tried and why.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,12 +27,13 @@ inline void fact(const std::string& sentence, bool holds, const std::string& fou
                      << "; see what in docs/ rests on it before it is allowed";
 }
 
-// What needs more than this user may, or this kernel has. scripts/run-tests shows these lines.
+// For facts that need more rights than this user or another kernel. scripts/run-tests shows these
+// lines.
 inline void not_tried(const std::string& sentence, const std::string& why) {
   std::cout << "NOT TRIED " << why << ": " << sentence << '\n';
 }
 
-// That a call fails with one of these errors.
+// The call must fail with one of these errors.
 inline void refused(const std::string& sentence, long result, std::initializer_list<int> errors) {
   const int sys_errno = errno;
   const bool holds =
@@ -80,7 +81,7 @@ struct Memory {
 inline int status_of_child(const std::function<void()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
-    // Whoever expects to die of a signal does not want a report of it.
+    // These signals are expected, so no report of them is wanted.
     for (const int number : {SIGBUS, SIGSEGV}) ::signal(number, SIG_DFL);
     body();
     ::_exit(0);

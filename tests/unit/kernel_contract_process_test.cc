@@ -1,4 +1,4 @@
-// The facts about processes, pidfds and sockets of the kernel on which the design stands.
+// The facts about processes, pidfds and sockets of the kernel that the design relies on.
 
 #include <linux/sched.h>
 #include <sched.h>
@@ -87,7 +87,7 @@ TEST(KernelContract, AnOrphanThatSharesTheMemoryGoesOnWriting) {
   ::kill(parent, SIGKILL);
   ASSERT_TRUE(wait_readable(pidfd.get(), kLong));
   const std::uint32_t then = memory.word(0);
-  while (memory.word(0) == then) ::sched_yield();  // ctest ends one that differs
+  while (memory.word(0) == then) ::sched_yield();  // ctest ends a test that hangs here
   fact("a CLONE_VM child writes on after the pidfd has fired: old segments are read as hostile",
        memory.word(0) != then);
   memory.word(1) = 1;

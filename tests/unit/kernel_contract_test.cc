@@ -1,5 +1,5 @@
-// The facts about memory, seals, futexes and bells of the kernel on which the design stands, asked
-// of the kernel itself and not of our wrappers.
+// The facts about memory, seals, futexes and bells of the kernel that the design relies on. The
+// tests ask the kernel itself, not our wrappers.
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -98,7 +98,7 @@ TEST(KernelContract, SealsBindEveryMapping) {
           ::fcntl(closed.get(), F_ADD_SEALS, F_SEAL_GROW), {EPERM});
 }
 
-// A link: it grows, and its owner maps more of it when that is used.
+// A link: it grows, and its owner maps more of it when it uses more.
 TEST(KernelContract, ASealedFileThatMayGrowAndItsOwnersFurtherMappings) {
   constexpr std::size_t kFar = 64 * kContractPage;
   Memory memory;
@@ -227,7 +227,8 @@ int exit_of(pid_t child) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-// Until the kernel says that somebody sleeps on it: a requeue to the same word moves nobody away.
+// Waits until the kernel reports a sleeper on the word: a requeue to the same word moves no
+// sleeper.
 void await_sleeper(pid_t child) {
   const std::string path = "/proc/" + std::to_string(child) + "/syscall";
   for (;;) {

@@ -1,4 +1,4 @@
-// Who fills the log is stopped, others are not, and what is left out is counted.
+// A user that floods the log is stopped, others are not, and omitted lines are counted.
 
 #include "src/control/log_gate.h"
 
@@ -27,7 +27,7 @@ class LogGateTest : public testing::Test {
     writing_.reset(ends[1]);
     log_ = Log(writing_.get());
   }
-  /// How many of `count` lines that `who` causes are written.
+  /// How many of `count` lines of the causer are written.
   std::uint64_t flood(LogGate::Who who, std::uint64_t count, std::int64_t now_ns) {
     std::uint64_t written = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ class LogGateTest : public testing::Test {
     }
     return written;
   }
-  /// What the lines since the last call say was left out, of those that begin with `who`.
+  /// How many lines were omitted since the last call, as the lines for this causer report.
   std::uint64_t left_out(const std::string& who = "") {
     log_.info("end", "");
     std::string text;
@@ -99,7 +99,7 @@ TEST_F(LogGateTest, OmittedLinesAreReportedInTimeAndTakeNoLineFromAnybody) {
   EXPECT_EQ(flood({5, 1000}, 1, now_ns), 1U) << "the account has taken its line";
 }
 
-// Lines that say what happens, not only how many of them are missing.
+// Full lines, not only the number of missing ones.
 TEST_F(LogGateTest, InASteadyFloodALineIsWrittenNowAndThen) {
   constexpr std::int64_t kSeconds = 1000;
   std::uint64_t caused = 0;

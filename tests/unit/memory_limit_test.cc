@@ -1,5 +1,5 @@
-// What stands between a segment and its memory, read from files as the kernel writes them, and in a
-// memory cgroup where this user may make one.
+// The limits between a segment and its memory, read from files as the kernel writes them, and in a
+// memory cgroup if this user may make one.
 
 #include "src/os/memory_limit.h"
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMiB = 1ULL << 20;
 
-// A machine with 1 GiB left, of which the files are written into a directory.
+// A machine with 1 GiB left. Its files are written into a directory.
 class MemoryLimitTest : public testing::Test {
  protected:
   MemoryLimitTest() {
@@ -36,7 +36,7 @@ class MemoryLimitTest : public testing::Test {
     fs::create_directories(fs::path(root_ + path).parent_path());
     std::ofstream(root_ + path) << text;
   }
-  // `mounted` is what of the hierarchy the mount shows.
+  // `mounted` is the part of the hierarchy that the mount shows.
   void version2(const std::string& cgroup, const std::string& mounted = "/") const {
     write("/proc/self/cgroup", "0::" + cgroup + "\n");
     write("/proc/self/mountinfo", "20 1 0:1 / / rw - ext4 /dev/root rw\n31 20 0:26 " + mounted +
@@ -129,7 +129,7 @@ class RealCgroup {
                                    Version{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes"}}) {
       const std::string path = version.mount + name;
       if (::mkdir(path.c_str(), 0755) != 0) continue;
-      // Where that is no cgroup of the kernel, a file would be made.
+      // If the path is no cgroup of the kernel, this would create a file.
       const bool is_cgroup = fs::exists(path + version.limit);
       std::ofstream limit(is_cgroup ? path + version.limit : "/dev/full");
       limit << limit_bytes << std::flush;

@@ -1,4 +1,5 @@
-// Round trips at a rate are counted from when they were due: no coordinated omission.
+// Round trips at a fixed rate count from the time when they were due, so there is no coordinated
+// omission.
 
 #include "bench/open_loop.h"
 
@@ -14,7 +15,7 @@ using Times = std::vector<std::int64_t>;
 // One in 100 ns, the first at 1,000: 1,000, 1,100, 1,200, 1,300, 1,400.
 OpenLoop five() { return {1000, 1e7, 5}; }
 
-/// Sends all that are due at a time; returns how late each was.
+/// Sends all that are due at `now`; returns how late each was.
 Times send_all(OpenLoop& loop, std::int64_t now) {
   Times late;
   while (loop.is_due(now)) late.push_back(loop.note_sent(now));
@@ -40,7 +41,7 @@ TEST(OpenLoop, a_message_is_due_although_those_before_have_no_answer) {
 
 TEST(OpenLoop, one_slow_answer_shows_in_every_message_that_waited_behind_it) {
   OpenLoop loop = five();
-  // The first is sent in time; then nothing moves until 1,450, as with a lane that is full.
+  // The first is sent in time; then nothing moves until 1,450, as if the lane was full.
   EXPECT_EQ(loop.note_sent(1000), 0);
   EXPECT_EQ(send_all(loop, 1450), (Times{350, 250, 150, 50}));
   Times counted;

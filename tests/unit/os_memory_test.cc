@@ -1,4 +1,4 @@
-// The facts about segments and futexes that Beeline rests on, and the wrappers that rely on them.
+// The facts about segments and futexes that Beeline relies on, and the wrappers that use them.
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -67,7 +67,7 @@ TEST(MemfdTest, AllocationOutsideOfTheFileIsRefused) {
 }
 
 TEST(MemfdTest, MemoryThatCannotBeHadIsAnErrorThatNamesTheBytes) {
-  // Never ask the kernel itself for too much: it kills processes at random before it refuses.
+  // Never ask the kernel itself for too much, because it kills random processes before it refuses.
   constexpr std::uint64_t kHuge = std::uint64_t{1} << 56;
   auto fd = create_memfd("huge", kHuge);
   ASSERT_TRUE(is_ok(fd));
@@ -80,7 +80,7 @@ TEST(MemfdTest, MemoryThatCannotBeHadIsAnErrorThatNamesTheBytes) {
 TEST(SealTest, NobodyCanWriteShrinkOrGrowAfterwards) {
   auto segment = make_segment();
   ASSERT_TRUE(is_ok(segment));
-  // The mode of a memfd protects nothing: anybody who holds it opens it again for writing.
+  // The mode of a memfd protects nothing: any holder can open it again for writing.
   const std::string path = "/proc/self/fd/" + std::to_string(segment->fd.get());
   const UniqueFd again(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_TRUE(again.valid());
@@ -217,7 +217,7 @@ TEST(MappingTest, PopulateAllocatesARangeAndRefusesWhatWouldFault) {
   EXPECT_TRUE(has_error(mapping->populate_read(4096, 4096), ErrorCode::kBadSegment));
 }
 
-// ---- What grows ---------------------------------------------------------------------------------
+// ---- Growing files ------------------------------------------------------------------------------
 
 TEST(GrowthTest, TheFileBecomesLongerAndItsOwnerWritesItThroughDuplicates) {
   constexpr std::uint64_t kFar = 64 * kBlockBytes;
@@ -340,7 +340,7 @@ TEST(FutexTest, AnotherProcessWakesThroughAReadOnlyMapping) {
   ::waitpid(child, nullptr, 0);
 }
 
-// Both are known to wait once both were moved from the word that they wait on to another.
+// Both are known to wait once both were moved from their word to another.
 TEST(FutexTest, WakesAllWhoWait) {
   alignas(4) static std::uint32_t word = 0;
   alignas(4) static std::uint32_t other = 0;
@@ -354,7 +354,7 @@ TEST(FutexTest, WakesAllWhoWait) {
     std::this_thread::yield();
   }
   EXPECT_EQ(futex_wake_all(&other), 2);
-  while (futex_wake_all(&other) != 0) {  // so that the threads end where one was left
+  while (futex_wake_all(&other) != 0) {  // so that the threads end even if one was left
   }
   first.join();
   second.join();

@@ -1,5 +1,5 @@
-// The facts about eventfds, pidfds and packet sockets that Beeline rests on, and the wrappers that
-// rely on them.
+// The facts about eventfds, pidfds and packet sockets that Beeline relies on, and the wrappers that
+// use them.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -48,7 +48,7 @@ TEST(EventFdTest, ASaturatedOneThatAPeerMadeBlockingDoesNotBlockUs) {
   ASSERT_TRUE(is_ok(fd));
   const int flags = ::fcntl(fd->get(), F_GETFL);
   ASSERT_EQ(::fcntl(fd->get(), F_SETFL, flags & ~O_NONBLOCK), 0);
-  EXPECT_FALSE(drain_event(fd->get()));  // an empty one neither
+  EXPECT_FALSE(drain_event(fd->get()));  // nor does an empty one block
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() - 1;
   ASSERT_EQ(::write(fd->get(), &most, sizeof most), static_cast<ssize_t>(sizeof most));
   signal_event(fd->get());

@@ -1,5 +1,5 @@
-// Errors, descriptors, clocks, processes and lock files. The kernel facts that shared memory and
-// sockets rest on are in os_memory_test.cc and os_socket_test.cc, of the same program.
+// Errors, descriptors, clocks, processes and lock files. Kernel facts about shared memory and
+// sockets are in os_memory_test.cc and os_socket_test.cc, of the same program.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -134,7 +134,7 @@ TEST(JointFdTest, AJointDescriptorIsReadableWhileOneOfItsPartsIs) {
   set_timer(timer->get(), 0);
   EXPECT_FALSE(is_readable());
   EXPECT_FALSE(is_ok(add_to_joint(joint->get(), -1)));
-  // Another holder keeps the open file there, so it is removed before it is closed.
+  // Another holder keeps the file open there, so it is removed before it is closed.
   const auto other = duplicate(event->get());
   ASSERT_TRUE(is_ok(other));
   remove_from_joint(joint->get(), event->get());
@@ -213,7 +213,7 @@ TEST(ProcessTest, ADetachedProgramHasItsOwnSessionAndKeepsOnlyTheDescriptorsName
   EXPECT_EQ((*packet)->text, "right");
 }
 
-// In a process of which every descriptor is taken.
+// Runs in a process that has every descriptor in use.
 bool closes_all_but_those_that_are_kept() {
   constexpr int kMostFds = 64;
   rlimit limit{};

@@ -1,4 +1,4 @@
-// A sender's half of a link: slabs, strings, and what it thinks of receipts that another process
+// A sender's half of a link: slabs, strings, and its judgement of receipts that another process
 // writes.
 
 #include "tests/unit/receiver_peers.h"
@@ -37,7 +37,7 @@ class OutLinkTest : public test::ReceiverTest {
     }
     link_->lanes[0].advance();
   }
-  // The bank in which the reader shows what it has taken from this link.
+  // The bank in which the reader writes its receipts for this link.
   [[nodiscard]] shm::ReceiptBank& bank() { return peer_->back.view().bank(peer_->link->sink.bank); }
   void show_stamp(std::uint32_t slab, std::uint64_t generation) {
     ASSERT_TRUE(ensure_stamps(peer_->link->sink));
@@ -79,7 +79,7 @@ TEST_F(OutLinkTest, CopiesLeaveHalfOfTheirClassToMessages) {
   EXPECT_EQ(link_->take_copy_slab(1).error(), ErrorCode::kFull);
   link_->slabs.mark_out(*first);
   show_stamp(first->slab, first->generation);
-  link_->receipts.bank = shm::kBanks;  // it was not known yet
+  link_->receipts.bank = shm::kBanks;  // the bank was not known yet
   EXPECT_TRUE(link_->take_copy_slab(1)) << "one has come back";
 }
 
@@ -98,7 +98,7 @@ TEST_F(OutLinkTest, ASlabThatTheReaderHasFinishedIsTakenAgain) {
 }
 
 TEST_F(OutLinkTest, AClassThatIsInUseAllTheTimeGetsAFewSlabs) {
-  // So many slabs there are when so many payloads of this size have come and gone one by one.
+  // The number of slabs after this many payloads of this size have come and gone one by one.
   const auto slabs_after = [this](send::OutLink& link, std::uint64_t bytes, int times) {
     for (int i = 0; i < times; ++i) {
       const auto loan = link.take_slab(bytes);
@@ -108,7 +108,7 @@ TEST_F(OutLinkTest, AClassThatIsInUseAllTheTimeGetsAFewSlabs) {
     }
     return link.slabs.allocated(link.slabs.class_for(bytes));
   };
-  constexpr std::uint64_t kBytes = 8192;  // of the second class, whose slabs come one by one
+  constexpr std::uint64_t kBytes = 8192;  // of the second class, which allocates slabs one by one
   EXPECT_EQ(slabs_after(*link_, kBytes, 10), 1U) << "a few of them need no more than one";
   EXPECT_EQ(slabs_after(*link_, kBytes, 1000), 4U);
 
@@ -187,7 +187,7 @@ TEST_F(OutLinkTest, AnUrgentReceiptAndAStampThatCannotBeAreLiesToo) {
   EXPECT_EQ(link_->slabs.out(), 1U) << "a lie frees nothing";
 }
 
-// Its reader took this life for dead.
+// The reader took this life for dead.
 TEST_F(OutLinkTest, ABankThatBelongsToAnotherByNowTellsNoLie) {
   bank().cursors[0].publish(2);
   static_cast<void>(link_->not_taken());

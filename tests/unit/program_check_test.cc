@@ -1,4 +1,4 @@
-// Which programs may be executed: those that nobody else could have written or put there.
+// Programs that may be executed: nobody else could have written or placed them.
 
 #include "src/control/program_check.h"
 

@@ -1,4 +1,4 @@
-// Texts of others in log and errors, and deadlines at the ends of the clock.
+// Foreign texts in log and errors, and deadlines at the ends of the clock.
 
 #include <gtest/gtest.h>
 

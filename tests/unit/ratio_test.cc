@@ -1,4 +1,4 @@
-// How a neighbour's figure stands beside Beeline's in the rows of `beeline-bench peers`.
+// A neighbour's figure beside Beeline's in the rows of `beeline-bench peers`.
 
 #include "bench/peers/ratio.h"
 
@@ -43,7 +43,7 @@ TEST(Ratio, carries_our_figure) {
   EXPECT_EQ(row_of({50.0, 500.0}, {200.0, 510.0}, false).at("beeline_messages_per_s"), 200.0);
 }
 
-// The machine has two limits, 170 and 560, and we were measured at the first.
+// The machine has two limits, 170 and 560; Beeline was measured at the first one.
 class RatioBesideOurs : public testing::Test {
  protected:
   RatioBesideOurs() { ours_.add({100.0, 170.0}); }

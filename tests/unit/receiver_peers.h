@@ -1,6 +1,6 @@
 #pragma once
-// A receiver and the peers whose links it reads, in one process. The segments are real ones, sealed
-// and mapped read-only; a peer writes into its own what a test wants.
+// A receiver and the peers that send to it, in one process. The segments are real: sealed and
+// mapped read-only. A peer writes the bytes that a test wants into its own segments.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kCapacity = 16;  // of the inbox: 14 ordinary mes
 inline constexpr std::uint32_t kOrdinaryRoom = 14;
 inline constexpr shm::LinkContract kContract{32, 16, shm::kMinMaxPayload};
 
-// What a test cannot do without: it fails where there is none.
+// Returns a value that a test needs; it fails if there is none.
 template <typename T>
 [[nodiscard]] T must(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().text);
@@ -87,7 +87,7 @@ struct Peer {
     header.reply_to = about;
     return publish(header, shm::Lane::kUrgent);
   }
-  // A copy of what it sent to a sibling.
+  // A copy of a message to a sibling.
   std::uint64_t show_copy() {
     shm::MessageHeader header = sound();
     header.flags = shm::kFlagCopy | shm::kFlagExtended;
@@ -99,7 +99,7 @@ struct Peer {
   }
   // Announces a string and returns its number.
   std::uint16_t intern(std::string_view text) { return must_intern(own, text); }
-  // How far the reader says that it has taken a lane.
+  // How far the receipts of the reader say that it has taken a lane.
   [[nodiscard]] std::uint64_t receipt(shm::Lane lane = shm::Lane::kNormal) const {
     return back.view().bank(link->sink.bank).cursors[static_cast<std::size_t>(lane)].observe();
   }
@@ -111,8 +111,8 @@ struct Peer {
   }
 
   std::uint32_t pid;
-  send::OutLink own;   // what it shows the reader
-  send::OutLink back;  // what the reader shows it: receipts
+  send::OutLink own;   // its link to the reader
+  send::OutLink back;  // the reader's link to it, for receipts
   InLink* link = nullptr;
   std::uint64_t positions[shm::kLanes] = {0, 0};
   std::uint64_t counter = 0;
@@ -122,7 +122,7 @@ class ReceiverTest : public testing::Test {
  protected:
   ReceiverTest() { start({}); }
 
-  // A new receiver; those before it are gone.
+  // Starts a new receiver; earlier ones are gone.
   void start(shm::HomeOptions options, std::uint32_t capacity = kCapacity) {
     receiver_.reset();
     peers_.clear();
@@ -131,7 +131,7 @@ class ReceiverTest : public testing::Test {
         must(HomeMemory::create("test", kReaderPid, kReaderLife, options)));
   }
 
-  // A peer whose link is open.
+  // A peer with an open link.
   Peer& join(std::uint32_t pid, std::uint64_t life = 1000,
              const shm::LinkContract& contract = kContract) {
     const auto serial = static_cast<std::uint32_t>(peers_.size() + 1);
@@ -160,7 +160,7 @@ class ReceiverTest : public testing::Test {
     return receiver_->home().home().control().counters;
   }
 
-  std::vector<std::unique_ptr<Peer>> peers_;  // outlive the receiver, which looks at their memory
+  std::vector<std::unique_ptr<Peer>> peers_;  // must outlive the receiver, which reads their memory
   std::unique_ptr<Receiver> receiver_;
 };
 

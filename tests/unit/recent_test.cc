@@ -1,4 +1,4 @@
-// What was added last is found, and nothing else.
+// The latest additions are found, and nothing else.
 
 #include "src/receive/recent.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint16_t kMost = 16;
 
-// As it is meant, and as slow as that.
+// The plain and slow version.
 class Model {
  public:
   bool add(std::uint64_t value) {
@@ -33,7 +33,7 @@ class Model {
 struct Itself {
   std::size_t operator()(std::uint64_t value) const { return value; }
 };
-// All in one chain.
+// All keys in one chain.
 struct Same {
   std::size_t operator()(std::uint64_t /*value*/) const { return 5; }
 };

@@ -1,4 +1,5 @@
-// Rows of a home: what was taken from each link, and that closing one never changes the sum.
+// Rows of a home: they count the taken messages of each link, and closing one never changes the
+// sum.
 
 #include <gtest/gtest.h>
 
@@ -105,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(States, KilledInCloseRow,
                                          KilledClose{1, 0x1'0000'0000, 2, 0}));
 
 TEST(Row, TheTotalIsTheSameForOneKilledWhileClosingAnother) {
-  // Row 0 was closed by a predecessor of this state; row 1 was caught in the middle.
+  // Row 0 was closed by a predecessor in this state; row 1 was interrupted in the middle.
   const test::HomeMemory memory;
   open_row(memory.home.row(0), kInKey, kSenderPid, 5, 0);
   open_row(memory.home.row(1), {kInKey.incarnation, 2}, kSenderPid, 5, 0);

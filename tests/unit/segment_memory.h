@@ -1,6 +1,6 @@
 #pragma once
-// Zeroed memory that stands for a segment, and messages to write into it. The tests of shm/ build
-// their states by writing the bytes, so that rare states are one line.
+// Zeroed memory that stands for a segment, and messages to write into it. The tests of shm/ write
+// states as bytes, so a rare state takes one line.
 
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kReceiverLife = 2'000;
 inline constexpr LinkKey kInKey{kSenderLife, 1};
 inline constexpr LinkContract kSmallContract{8, 4, kMinMaxPayload};
 
-// Exactly as large as the segment, so that the address sanitizer sees every step beyond it.
+// Exactly as large as the segment, so that the address sanitizer sees every access beyond it.
 class Memory {
  public:
   explicit Memory(std::uint64_t bytes)
@@ -99,7 +99,7 @@ struct HomeMemory {
   return copy;
 }
 
-// Everything that a contract can hold is allocated and verified.
+// All memory that a contract allows is allocated and verified.
 [[nodiscard]] inline VerifiedExtents verify_all(const LinkLayout& layout) {
   VerifiedExtents verified;
   verified.strings = kMaxStrings;

@@ -85,7 +85,8 @@ TEST_F(SlabPoolTest, EverySlabOfAClassIsTakenOnceThenNone) {
   }
 }
 
-// However many a class has, also after it has grown in the middle of a turn: each gets its turn.
+// Each slab gets its turn, whatever their number, also after the class grew in the middle of a
+// turn.
 TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
   const std::uint32_t most = pool_layout_.classes[0].count;
   for (std::uint32_t count = 1; count <= most; ++count) {
@@ -101,7 +102,8 @@ TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
   }
 }
 
-// Who reads one runs ahead into the one behind it, which is not to be the one that is written next.
+// The CPU of a reader prefetches the slab behind the one that it reads, so that slab should not be
+// the next one to be written.
 TEST_F(SlabPoolTest, TheNextOfFiveOrMoreSlabsIsNotTheNeighbourOfTheLastOne) {
   for (std::uint32_t count = 5; count <= pool_layout_.classes[0].count; ++count) {
     pool_.set_allocated(0, count);
@@ -190,8 +192,8 @@ TEST_F(SlabPoolTest, CollectingOneClassLeavesTheOthers) {
   EXPECT_EQ(collect(0), 1U);
 }
 
-// What a sender and a receiver, honest or not, can do to the slabs of one link, in any order. The
-// model knows where each slab is; a leak or a second freeing shows as a difference.
+// Any actions of an honest or dishonest sender and receiver on the slabs of one link, in any order.
+// The model knows the place of each slab; a leak or a double free shows as a difference.
 class SlabStory {
  public:
   SlabStory(SlabPool& pool, test::LinkMemory& receipts, std::uint32_t seed)
@@ -226,7 +228,7 @@ class SlabStory {
     EXPECT_EQ(pool_.loaned(), loaned_.size());
   }
 
-  // Everything that is out is finished, everything loaned is given back.
+  // Finishes every slab in use, and gives every loan back.
   void end() {
     while (!loaned_.empty()) put_back();
     while (!out_.empty()) finish();
@@ -271,7 +273,7 @@ class SlabStory {
   void send() {
     if (const auto loan = pull(loaned_)) {
       pool_.mark_out(*loan);
-      // A liar who guessed this generation before has finished it already.
+      // A liar that guessed this generation before has finished it already.
       const bool guessed = word(loan->slab).observe() == loan->generation;
       (guessed ? finished_ : out_).push_back(*loan);
     }
@@ -287,8 +289,8 @@ class SlabStory {
     const SlabPool::Loan& loan = finished_[pick(finished_.size())];
     stamp(word(loan.slab), loan.generation);
   }
-  // A stamp on a slab that the receiver does not hold, or one that it holds and no generation of
-  // it: above, below, or the one before.
+  // Stamps a slab that the receiver does not hold, or one that it holds with a wrong generation:
+  // above, below, or the one before.
   void lie() {
     const auto slab = static_cast<std::uint32_t>(pick(kMaxSlabs));
     for (const auto& loan : finished_) {
@@ -334,7 +336,7 @@ TEST_F(SlabPoolTest, NoOrderOfLoansStampsAndLiesLeaksASlabOrFreesItTwice) {
   }
 }
 
-// A new life of the receiver begins with the stamps of the one before, which lied.
+// A new life of the receiver inherits stamps of the previous life, which lied.
 TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
   const SlabPool::Loan taken = send_one(0);
   const SlabPool::Loan unread = send_one(0);
@@ -352,7 +354,7 @@ TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
   receiver_stamps(honest);
   EXPECT_EQ(collect(0), 2U);
   EXPECT_EQ(pool_.out(), 0U);
-  // No later message gets the generation that is stamped already.
+  // No later message gets a generation that is stamped already.
   for (std::uint32_t i = 0; i < pool_layout_.classes[0].count; ++i) {
     const SlabPool::Loan next = send_one(0);
     EXPECT_FALSE(next.slab == taken.slab && next.generation == taken.generation + 1);
@@ -364,7 +366,7 @@ TEST_F(SlabPoolTest, StampsThatWereInheritedFromALiarAreVoidAndBlameNobody) {
   EXPECT_TRUE(pool_.lied_to()) << "this lie is its own";
 }
 
-// Somebody has said that it is finished, and another takes its message once more.
+// A liar has stamped the slab as finished, and a successor takes its message once more.
 TEST_F(SlabPoolTest, ASlabThatIsTakenBackComesBackOnceItsMessageIsTaken) {
   pool_.set_allocated(0, 1);
   const SlabPool::Loan loan = send_one(0);

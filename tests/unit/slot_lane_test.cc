@@ -140,7 +140,7 @@ TEST_F(SlotFaults, AForeignPidInTheIdIsOne) {
   EXPECT_EQ(check(copy), SlotFault::kForeignId);
 }
 
-// What is asked of whole words finds the same sound as what is asked of each field.
+// A check of whole words accepts the same messages as a check of each field.
 TEST_F(SlotFaults, ASimpleMessageIsSoundAsAnyOther) {
   verified_.slabs[0] = 2;
   verified_.strings = 3;

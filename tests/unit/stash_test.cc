@@ -26,7 +26,7 @@ std::vector<std::uint32_t> order_of_going(Stash stash) {
 TEST(Stash, KeepsTheOrderOfArrival) {
   Stash stash;
   const std::uint32_t entries[] = {7, 3, 9, 1};
-  for (const std::uint64_t i : {2U, 0U, 3U, 1U}) {  // one that is put back comes where it was
+  for (const std::uint64_t i : {2U, 0U, 3U, 1U}) {  // an item that is put back keeps its old place
     stash.add({entries[i], 5, i, Kind::kAsked, false});
   }
   stash.remove(9);

@@ -1,5 +1,5 @@
-// A successor reads its predecessor's home and receipts as from a hostile writer: what is sound in
-// them goes on, what is not counts as none, and only a fault of our own ends the take-over.
+// A successor reads its predecessor's home and receipts as if a hostile writer had made them. It
+// keeps sound parts and drops the others; only a fault of its own ends the takeover.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using test::must;
 using test::Peer;
 
 constexpr std::uint32_t kPeerPid = 100;
-constexpr int kNotOpen = 1 << 20;  // no process has so many files
+constexpr int kNotOpen = 1 << 20;  // no process may open so many files
 
 // The receiver of the fixture is the predecessor, with one peer.
 class SuccessorTest : public test::ReceiverTest {
@@ -42,7 +42,7 @@ class SuccessorTest : public test::ReceiverTest {
     return OldHome::accept(must(os::duplicate(receiver_->home().fd())), pid, kReaderLife);
   }
   [[nodiscard]] Predecessor predecessor() const { return {must(accept()), 4}; }
-  // What the successor knows of the peer's link before it has read anything.
+  // The successor's knowledge of the peer's link before it has read anything.
   [[nodiscard]] shm::InheritedLink inherited() const {
     shm::InheritedLink link;
     link.key = peer_->own.key();
@@ -61,7 +61,7 @@ class SuccessorTest : public test::ReceiverTest {
   Result<OldBank> read_old(shm::InheritedLink& link) const {
     return read_receipts(old_receipts(), kReaderPid, link);
   }
-  // Everything from the old home to the new one.
+  // Takes everything over from the old home to the new one.
   Result<void> take_over() {
     Predecessor before = predecessor();
     shm::InheritedLink link = inherited();
@@ -205,7 +205,8 @@ TEST_F(SuccessorTest, ALinkGoesOnWhereTheOldHomeHadTakenIt) {
   EXPECT_EQ(link.new_row, in_link.row);
 }
 
-// What waits in a link was sent after all were seen empty if that one was among them.
+// A message that waits in a link is younger than the last look at all links, if that look included
+// its link.
 TEST_F(SuccessorTest, AMessageKeepsItsTimeWhereThePredecessorKnewItsLinkTooLate) {
   const std::int64_t now = os::coarse_ns();
   receiver_->note_all_empty(now);
@@ -272,7 +273,7 @@ TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   EXPECT_TRUE(continue_receipts(elsewhere, link)) << "without old stamps it needs none";
 }
 
-// Its predecessor was told that it may forget the link, and may have done so.
+// The coordinator allowed the predecessor to forget the link, and it may have done so.
 TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   peer_->say();
   receiver_->drain_all();

@@ -1,5 +1,5 @@
-// What a finally dead agent had not finished becomes dead letters of the coordinator, whatever it
-// and its senders have written.
+// Unfinished messages of a finally dead agent become dead letters of the coordinator, whatever the
+// agent and its senders have written.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class TakeoverTest : public testing::Test {
     const DeadLetter* letter = agent_->letter(id);
     return letter == nullptr ? "no letter" : letter->payload;
   }
-  // The first `length` bytes of a segment, as a file that its owner has cut short.
+  // The first `length` bytes of a segment, as a file that its owner has cut.
   static SharedFd cut_short(int fd, std::size_t length) {
     std::vector<std::byte> bytes(length);
     EXPECT_EQ(::pread(fd, bytes.data(), length, 0), static_cast<ssize_t>(length));
@@ -45,7 +45,7 @@ class TakeoverTest : public testing::Test {
     EXPECT_EQ(::pwrite(file.get(), bytes.data(), length, 0), static_cast<ssize_t>(length));
     return share(std::move(file));
   }
-  // As the agent does when it has finished the message in that slab, before the entry is free.
+  // As the agent does between finishing the message in that slab and freeing its entry.
   void stamp_first_slab() {
     ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
     sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
@@ -68,7 +68,7 @@ class TakeoverTest : public testing::Test {
   Sender* sender_ = nullptr;
 };
 
-// ---- What an honest agent leaves ----------------------------------------------------------------
+// ---- An honest agent ----------------------------------------------------------------------------
 
 TEST_F(TakeoverTest, UnfinishedAndUntakenMessagesBecomeLetters) {
   const std::uint64_t done = DeadAgent::say(*sender_, "done");
@@ -107,7 +107,7 @@ TEST_F(TakeoverTest, SlabsWithoutAStampBecomeLetters) {
   EXPECT_EQ(payload_of(left), std::string(500, 'l'));
 }
 
-// Killed between the stamp and the entry that becomes free.
+// A kill between the stamp and the release of the entry.
 TEST_F(TakeoverTest, AStampedMessageIsNoLetterAlthoughItsEntryStands) {
   const std::uint64_t id = DeadAgent::say_large(*sender_, 500, 'f');
   agent_->inbox().drain_all();
@@ -116,7 +116,7 @@ TEST_F(TakeoverTest, AStampedMessageIsNoLetterAlthoughItsEntryStands) {
   EXPECT_EQ(agent_->letter(id), nullptr);
 }
 
-// Each of the two needs what the other has shown it, whichever is read first.
+// Each of the two needs the receipts in the other one's link, in whatever order they are read.
 TEST_F(TakeoverTest, AStampCountsAlthoughTheOneThatItWasForIsDeadAndWasReadBefore) {
   const std::uint64_t finished = DeadAgent::say_large(*sender_, 500, 'f');
   const std::uint64_t held = DeadAgent::say(*sender_, "held");
@@ -203,7 +203,7 @@ TEST_F(TakeoverTest, ALetterThatTheKeeperCannotKeepIsALetterAllTheSame) {
   EXPECT_EQ(agent_->letters().size(), 1U);
 }
 
-// ---- Who may still send -------------------------------------------------------------------------
+// ---- Senders that may still send ----------------------------------------------------------------
 
 TEST_F(TakeoverTest, ItWaitsForASenderThatReadsAnOlderDirectory) {
   DeadAgent::say(*sender_, "message");
@@ -230,15 +230,14 @@ TEST_F(TakeoverTest, ASenderWithoutALifeOrARouteOrWithAFadedLinkIsNotWaitedFor) 
   Registry& registry = agent_->hive().registry;
   registry.link(mute.own->key())->may_send = false;
   registry.link(faded.own->key())->faded = true;
-  registry.link(strange.own->key())->owner = 4000;  // nobody
+  registry.link(strange.own->key())->owner = 4000;  // no agent has this pid
   registry.agent(sender_->caller.pid)->current->incarnation += 1;
   end();
   ASSERT_EQ(agent_->letters().size(), 1U);
   EXPECT_EQ(agent_->letters()[0].from, sender_->caller.pid);
 }
 
-// ---- What the dead agent may have written
-// --------------------------------------------------------
+// ---- Lies of the dead agent ---------------------------------------------------------------------
 
 TEST_F(TakeoverTest, AnAgentThatIsNotThereOrWasNeverReadyLeavesItsLanes) {
   agent_->hive().takeovers.push_back(4000);
@@ -250,7 +249,7 @@ TEST_F(TakeoverTest, AnAgentThatIsNotThereOrWasNeverReadyLeavesItsLanes) {
   EXPECT_TRUE(agent_->hive().takeovers.empty());
 }
 
-// A file that nobody may read stands for a machine that lacks what it takes for good.
+// An unreadable file stands for a machine that lacks some resource for good.
 TEST_F(TakeoverTest, AnAgentWithUnreadableLettersIsReportedOnce) {
   const os::UniqueFd log(::memfd_create("log", MFD_CLOEXEC));
   agent_->world().log_into(log.get());
@@ -287,7 +286,7 @@ TEST_F(TakeoverTest, NothingIsReadFromAHomeWithoutALegalCapacity) {
   const std::uint64_t id = DeadAgent::say(*sender_, "in the lane");
   home().control().capacity = 17;
   end();
-  // As if nothing had been taken: the slots say so still.
+  // As if nothing had been taken: the slots still hold both.
   EXPECT_EQ(agent_->letters().size(), 2U);
   EXPECT_EQ(payload_of(id), "in the lane");
 }
@@ -307,7 +306,7 @@ TEST_F(TakeoverTest, AHomeThatIsCutShortAnywhereLeavesTheLanes) {
     agent_->die();
     life().home = cut_short(agent_->inbox().home().fd(), length);
     ASSERT_TRUE(agent_->take_over());
-    // Where the rows can be read, so can the cursor.
+    // If the rows can be read, so can the cursor.
     EXPECT_EQ(agent_->letters().size(), length > layout.entries ? 1U : 2U);
   }
 }
@@ -350,7 +349,7 @@ TEST_F(TakeoverTest, ALaneBeginsAtTheReceiptsWhereTheHomeIsBehindThem) {
   }
 }
 
-// Killed for good between the cursor in its home and the receipt.
+// A final kill between the cursor in its home and the receipt.
 TEST_F(TakeoverTest, AReceiptThatIsBehindTheHomeSaysNothing) {
   DeadAgent::say(*sender_, "taken");
   agent_->inbox().drain_all();
@@ -419,7 +418,7 @@ TEST_F(TakeoverTest, WithoutALinkOfItsOwnThereAreNoReceipts) {
 // ---- Links that their reader may have forgotten
 // --------------------------------------------------
 
-// Its lane still holds what was taken from it; the cursor that said so went with the row.
+// The lane still holds taken messages; the cursor went with the row.
 TEST_F(TakeoverTest, FromALinkWhoseRowIsClosedNothingIsTakenAgain) {
   DeadAgent::say(*sender_, "done");
   receive::Receiver& inbox = agent_->inbox();
@@ -431,7 +430,7 @@ TEST_F(TakeoverTest, FromALinkWhoseRowIsClosedNothingIsTakenAgain) {
   EXPECT_EQ(agent_->letters().size(), 0U);
 }
 
-// Killed before it has closed the row, or its owner has sent after its end.
+// A kill before the row was closed, or an owner that has sent after its end.
 TEST_F(TakeoverTest, ALinkThatMayBeForgottenCountsForAsLongAsItHasARow) {
   const std::uint64_t done = DeadAgent::say(*sender_, "done");
   const std::uint64_t held = DeadAgent::say(*sender_, "held");
@@ -447,8 +446,7 @@ TEST_F(TakeoverTest, ALinkThatMayBeForgottenCountsForAsLongAsItHasARow) {
   EXPECT_EQ(payload_of(late), "late");
 }
 
-// ---- What a sender may have written
-// --------------------------------------------------------------
+// ---- Lies of a sender ---------------------------------------------------------------------------
 
 TEST_F(TakeoverTest, ALaneEndsAtASlotThatCannotBe) {
   const std::uint64_t first = DeadAgent::say(*sender_, "sound");

@@ -1,4 +1,4 @@
-// The table of targets that `beeline-bench report` begins with, from given rows.
+// The table of targets that begins `beeline-bench report`, from given rows.
 
 #include "bench/targets.h"
 
@@ -11,7 +11,7 @@
 namespace beeline::bench {
 namespace {
 
-/// The row of a target whose text begins like this.
+/// The row of the target with a text that begins like this.
 Row target(const RowsByTest& rows, const std::string& what) {
   Row found;
   for (const Row& row : target_rows(rows)) {
@@ -82,7 +82,7 @@ TEST(Targets, of_several_rows_the_middle_one_counts_and_all_are_in_the_spread) {
   EXPECT_EQ(cell(found, "result"), "1.40");
   EXPECT_EQ(cell(found, "spread"), "1.20 to 6.00");
   EXPECT_EQ(note_of(found), "");
-  // The unstable one counts where there is no other, and says so.
+  // An unstable row counts if there is no other, and is marked.
   rows["latency"] = {unstable};
   EXPECT_EQ(cell(target(rows, "round trip, 64 B"), "result"), "9.00");
   EXPECT_TRUE(note_of(target(rows, "round trip, 64 B")).starts_with("UNSTABLE"));
@@ -100,7 +100,7 @@ TEST(Targets, of_two_rows_the_less_favourable_one_counts) {
   };
   const RowsByTest asleep{{"idle", {idle(11), idle(9)}}};
   EXPECT_EQ(cell(target(asleep, "CPU of 50"), "result"), "11.00 ms") << "under";
-  // And of two that others are taken over, the one that makes these look worse.
+  // Given two bases for a ratio, the one that makes the ratio worse.
   const RowsByTest loans{{"latency",
                           {latency(64, "untouched", 200, 100), latency(64, "untouched", 100, 100),
                            latency(1 << 20, "untouched", 200, 100)}}};
@@ -182,7 +182,7 @@ TEST(Targets, a_deep_inbox_is_judged_without_the_clock) {
   const Row most = target(rows, "growth of that from 100 to 100,000");
   EXPECT_EQ(cell(most, "result"), "3.33");
   EXPECT_EQ(cell(most, "reached"), "no");
-  // What takes no longer than the clock is nothing that another figure can be taken over.
+  // A figure that is no longer than reading the clock is no base for a ratio.
   rows["inbox"][0] = inbox(100, 40);
   EXPECT_EQ(cell(target(rows, "growth of that from 100 to 10,000"), "result"), "no figure");
 }
@@ -217,7 +217,7 @@ TEST(Targets, who_sleeps_otherwise_or_carries_nothing_is_another_measurement) {
   EXPECT_EQ(cell(target(rows, "CPU of 50"), "result"), "not measured");
 }
 
-/// Rows of what the targets are about: each has a figure.
+/// Rows for all targets: each has a figure.
 RowsByTest all_rows() {
   const auto inbox = [](std::uint64_t depth) {
     return Row{
@@ -264,7 +264,7 @@ TEST(Targets, each_has_a_row_that_it_is_read_from) {
   for (const Row& row : target_rows(all_rows())) {
     const std::string reached = cell(row, "reached");
     const bool is_reported = cell(row, "target") == "reported";
-    // Twice iceoryx is not what is asked of small messages.
+    // The target for small messages is less than twice iceoryx.
     const bool is_missed =
         cell(row, "what").find("64 B, one a call, times iceoryx") != std::string::npos;
     EXPECT_EQ(reached, is_reported ? "-" : is_missed ? "no" : "yes") << row;

@@ -55,7 +55,7 @@ TEST(TokenBucket, SaysWhenTheNextTokenComes) {
 }
 
 TEST(TokenBucket, PartsOfATokenAreNotLost) {
-  // One and a half tokens' time: the half counts for the next one.
+  // The time of one and a half tokens: the half counts for the next one.
   TokenBucket wide(10, 2);
   EXPECT_TRUE(wide.take(kNow, 2));
   EXPECT_TRUE(wide.take(kNow + kSecond * 3 / 20));

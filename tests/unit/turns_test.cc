@@ -1,4 +1,4 @@
-// In which order connections are heard.
+// The order in which connections are served.
 
 #include "src/control/turns.h"
 
@@ -19,7 +19,7 @@ TEST(TurnsTest, ConnectionsOfOneUserAreHeardInTheirOrder) {
   EXPECT_TRUE(turns.empty());
 }
 
-// Each of them asks again as soon as it was answered.
+// Each connection asks again as soon as it was answered.
 TEST(TurnsTest, FiveThousandConnectionsOfOneUserAreOneOfTwoToAnother) {
   constexpr std::uint64_t kPolling = 5000;
   constexpr std::uint64_t kNewcomer = kPolling + 1;

@@ -1,4 +1,4 @@
-// Whatever the bytes say, a walk stays inside and ends. Run it under the address sanitizer.
+// Whatever the bytes hold, a walk stays inside and ends. Run it under the address sanitizer.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ constexpr Taken kAllWays[] = {Taken::kAfterDeath, Taken::kAtRest, Taken::kWhileL
 constexpr auto kSamples = {test::sample_link, test::sample_home, test::sample_status,
                            test::sample_directory};
 
-/// Looks at a copy of exactly this size, so that a sanitizer sees a read behind its end.
+/// Checks a copy of exactly this size, so that a sanitizer sees a read behind its end.
 bool is_sound(std::span<const std::byte> bytes, Taken taken) {
   return !shm::verify_segment(bytes, taken);
 }
@@ -26,7 +26,7 @@ TEST(VerifyHostile, EveryFileThatWasCutShortIsBroken) {
   for (const auto make : kSamples) {
     Sample sample = make();
     const auto whole = sample.bytes();
-    // Every length in the part that the walkers read, then steps.
+    // Every length within the part that the walkers read, then steps.
     for (std::size_t length = 0; length < whole.size(); length += length < 8192 ? 1 : 509) {
       const std::vector<std::byte> cut(whole.begin(),
                                        whole.begin() + static_cast<std::ptrdiff_t>(length));
@@ -55,7 +55,7 @@ TEST(VerifyHostile, RandomBytesAreBroken) {
   for (int i = 0; i < 2000; ++i) {
     std::vector<std::byte> bytes(random() % 8192);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-    // Half of them get past the first gate.
+    // Half of them pass the first check.
     if (i % 2 == 0 && bytes.size() >= sizeof(shm::SegmentHeader)) {
       const std::uint64_t size = bytes.size();
       const std::uint32_t version = shm::kLayoutMajor;
@@ -69,7 +69,7 @@ TEST(VerifyHostile, RandomBytesAreBroken) {
   }
 }
 
-/// One wrong write: where it matters most, a byte or a word, wild or one that a count might hold.
+/// One wrong write in the most important places: a byte or a word, random or plausible as a count.
 void damage(std::span<std::byte> bytes, std::mt19937_64& random) {
   const std::size_t reach =
       random() % 3 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 8192);
@@ -88,7 +88,7 @@ TEST(VerifyHostile, TwentyThousandMutationsNeitherCrashNorHang) {
     const std::vector<std::byte> sound(sample.bytes().begin(), sample.bytes().end());
     std::vector<std::byte> bytes = sound;
     for (int i = 0; i < 5000; ++i) {
-      // Damage piles up a little, then the sample is made new.
+      // Damage adds up a little, then the sample is made new.
       if (i % 4 == 0) bytes = sound;
       damage(bytes, random);
       for (const Taken taken : kAllWays) found += !is_sound(bytes, taken);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small sound segments of each kind, made by the same functions that their owners use, for tests
-// that break them.
+// Small sound segments of each kind, made by the functions that their owners use, for tests that
+// break them.
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ class Sample {
   [[nodiscard]] std::byte* data() { return pages_.front().bytes; }
   [[nodiscard]] std::span<std::byte> bytes() { return {data(), size_bytes_}; }
 
-  /// Writes one word where no owner would.
+  /// Writes one word that no owner would write.
   template <typename T>
   void poke(std::uint64_t offset, T value) {
     std::memcpy(data() + offset, &value, sizeof(T));
@@ -121,7 +121,7 @@ inline Sample sample_home() {
   inbox.bury(inbox.take_best(), shm::DeadReason::kRejected);
   inbox.requeue(inbox.take_best());
   inbox.take_best();
-  // Keys that fall go to the heap.
+  // Falling keys go to the heap.
   for (std::int32_t rank = 40; rank > 36; --rank) {
     shm::SlotCopy copy{};
     copy.header = sample_message(position + 1, rank - 50);
@@ -156,7 +156,7 @@ inline Sample sample_directory() {
   Sample sample(shm::DirectoryLayout::kBytes);
   constexpr std::uint64_t kEpoch = 70;
   shm::DirectoryWriter writer(sample.data(), kEpoch, shm::kDefaultMaxPayload, 1);
-  // The coordinator is agent 1; a new directory of an earlier form named nobody.
+  // The coordinator is agent 1; a new directory in an earlier form named none.
   const shm::AgentRecord records[] = {sample_record(1, 0, "king"), sample_record(7, 1, "queen"),
                                       sample_record(9, 1, "lead"), sample_record(11, 9, "worker")};
   using State = shm::AgentState;

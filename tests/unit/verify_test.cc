@@ -1,4 +1,4 @@
-// A sound segment passes; every invariant, broken once by writing the bytes, is named.
+// A sound segment passes; every invariant is broken once by writing bytes, and named.
 
 #include "shm/verify.h"
 
@@ -15,7 +15,7 @@ namespace {
 using shm::Taken;
 using test::Sample;
 
-/// How to break one invariant, and its name.
+/// A way to break one invariant, and the name of it.
 struct Damage {
   const char* invariant;
   std::function<void(Sample&)> act;
@@ -96,14 +96,14 @@ TEST(Verify, SegmentsOfTheDefaultSizesPass) {
   EXPECT_EQ(name_of(shm::verify_segment(home.bytes())), "nothing");
 }
 
-// What is rare, and right.
+// Rare but valid states.
 TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
   const auto passes = [](Sample (*make)(), const std::function<void(Sample&)>& act) {
     Sample sample = make();
     act(sample);
     EXPECT_EQ(name_of(shm::verify_segment(sample.bytes(), Taken::kAtRest)), "nothing");
   };
-  passes(test::sample_home, [](Sample& sample) {  // whose message ids have begun anew
+  passes(test::sample_home, [](Sample& sample) {  // the sender's ids have begun anew
     sample.poke<std::uint64_t>(home_field(offsetof(shm::HomeControl, reserved_ids)), 1ULL << 41);
   });
   passes(test::sample_directory, [](Sample& sample) {  // a name that fills its field
@@ -172,7 +172,7 @@ TEST(Verify, BrokenHeadersAreNamed) {
   const auto section = [](std::uint64_t i, std::size_t field) {
     return shm::section_at(i) + field;
   };
-  // Elements of no size fit anywhere, however many.
+  // Elements of size zero fit anywhere, in any number.
   const auto endless = [&](std::uint64_t i) {
     return [=](Sample& sample) {
       sample.poke<std::uint32_t>(section(i, offsetof(shm::Section, stride)), 0);
@@ -256,7 +256,7 @@ TEST(Verify, BrokenLanesAreNamed) {
                 {"slot.length", poke32(in_slot(urgent, offsetof(Message, length)), 1025)}});
 }
 
-// Threads of one agent send at once, and the later id may be published first.
+// Threads of one agent send at once, so a later id may be published first.
 TEST(Verify, TheIdsOfALaneNeedNotRise) {
   Sample sample = test::sample_link();
   sample.poke<std::uint64_t>(in_slot(normal_slot(3), 0), shm::make_message_id(test::kSender, 40));
@@ -415,7 +415,7 @@ TEST(Verify, AnIndexThatDoesNotMatchIsNamedAtRestAndForgivenAfterAKill) {
        }},
       {"index.same_set",
        [&](Sample& s) {
-         // The first node of the heap twice, and so another one not at all.
+         // The first node of the heap stands twice, so another one is missing.
          s.poke(heap + 16, s.peek<shm::IndexNode>(heap));
        }},
   };

@@ -23,7 +23,7 @@ class WaiterTest : public testing::Test {
   [[nodiscard]] shm::Sleep said() const { return shm::how_asleep(page_.sleep.relaxed_load()); }
   static std::int64_t longest() { return kLongest; }
 
-  // Somebody of another user has come, and rings with what is returned.
+  // Adds a peer of another user; it rings with the descriptor that is returned.
   os::UniqueFd add_foreign(std::uint64_t life) {
     os::UniqueFd event = os::create_event_fd().value();
     bells_.add(life, os::duplicate(event.get()).value());
@@ -104,7 +104,7 @@ TEST_F(WaiterTest, ARingThatCameEarlyIsRememberedByTheEvent) {
   EXPECT_EQ(said(), shm::Sleep::kAwake);
 }
 
-// ---- Whoever rings ------------------------------------------------------------------------------
+// ---- Rings --------------------------------------------------------------------------------------
 
 TEST_F(WaiterTest, ASleepIsEndedOnceByEachWhoRings) {
   Bell first{&page_, bells_.own()};

@@ -1,4 +1,4 @@
-// A look to the end of all lanes, before which nothing is handed out that was not compared.
+// A look to the end of all lanes, so that every message is compared before one is handed out.
 
 #include "tests/unit/receiver_peers.h"
 
@@ -25,7 +25,8 @@ TEST_F(WholeLookTest, AWholeLookTakesAllThatLiesInAllLanesWhateverATurnTakes) {
   EXPECT_EQ(finish_all(), said);
 }
 
-// What lies deeper in a lane than the table has room for is not compared before it is in there.
+// A message that lies deeper in a lane than the table has room for is compared only once it is in
+// the table.
 TEST_F(WholeLookTest, BehindMoreThanTheTableHasRoomForTheHighestComesAsSoonAsThereIsRoomForIt) {
   constexpr std::uint32_t kBefore = 30;
   Peer& peer = join(100);

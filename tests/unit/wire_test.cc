@@ -1,5 +1,5 @@
-// The packets of the control protocol: what is built is parsed, and what nobody built is refused
-// with a reason.
+// The packets of the control protocol: a built packet can be parsed, and an impossible one is
+// refused with a reason.
 
 #include "src/control/wire.h"
 
@@ -226,7 +226,7 @@ TEST(Wire, AFieldOfAnotherTypeIsNamedAndShownUpToFortyBytes) {
             "escalate: field \"text\" must be a string, found " + shown + "...");
 }
 
-// What an agent is told by something that is no coordinator.
+// An answer to an agent from a peer that is no coordinator.
 TEST(Wire, AWrongFieldOfAnAnswerIsNamed) {
   const auto wrong = [](const std::string& text) {
     const auto parsed = parse_from_coordinator(text);
