@@ -1,6 +1,6 @@
 // The main function of every test program. It differs from GoogleTest's own in two things. A
 // program may be started again as a helper process of one of its tests (main_hook.h). And a run
-// that skipped a test says so in its exit code, because a skipped proof is not a proof and CI
+// that skipped a test has an exit code of its own, because a skipped proof is not a proof and CI
 // counts it. ctest could look for the word in the output instead, but then a run with one test
 // skipped and another one failed would count as skipped.
 

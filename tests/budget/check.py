@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 
-# Only what they do where a clock has ticked: whether one has is asked in their callers, and counts.
-# Under callgrind the clock runs on while a call takes fifty times as long.
+# Left out: the work that these do after a tick of the clock. Their callers ask whether the clock
+# has ticked, and that counts. Under callgrind the clock runs on while a call takes fifty times as
+# long.
 LEFT_OUT = ("beeline::AgentCore::poll_control_now(long)", "beeline::AgentCore::look_at_all()")
 # Instructions for one message of 64 bytes, a few more than measured with GCC 12; see
-# docs/performance.md. Who makes a path dearer on purpose says in docs/performance-steps.md why, and
-# raises it here.
+# docs/performance.md. A change that makes a path dearer on purpose gives the reason in
+# docs/performance-steps.md and raises the number here.
 BUDGET = {"send": 332, "receive": 800, "done": 142}
 
 

@@ -14,22 +14,22 @@ from check import fail, run, skip
 
 READ = "prefetcht0"
 WRITE = "prefetchw"
-# Of a function of the engine: which prefetches its code has, and how many at least.
+# For each function of the engine: the prefetches in its code, and how many at least.
 EXPECTED = {
-    "AgentCore::done": (WRITE, 2),  # the slot of what is sent next
+    "AgentCore::done": (WRITE, 2),  # the slot of the next message to send
     "AgentCore::reply": (WRITE, 2),  # the same
     "AgentCore::ask": (WRITE, 2),  # the same
     "AgentCore::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
-    "receive::Receiver::drain": (READ, 1),  # the payload of the next message, with its header
-    "receive::Receiver::only_link": (READ, 1),  # the payload, with the header
-    "receive::Receiver::put_run": (READ, 4),  # both lines of the first slots, and of one ahead
+    "receive::Receiver::drain": (READ, 1),  # the payload of the next message, and its header
+    "receive::Receiver::only_link": (READ, 1),  # the payload, and the header
+    "receive::Receiver::put_run": (READ, 4),  # both lines of the first slots, and of one slot ahead
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
     "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
 }
 
-# And which calls one that asks for lines.
+# Functions that must call one with prefetches.
 CALLS = {
     "receive::Receiver::take": "receive::Receiver::prefetch_next_payload",
     "receive::Receiver::prefetch_next_payload": "receive::InLink::prefetch_slab",
@@ -37,8 +37,8 @@ CALLS = {
 
 
 def prefetches_of(code):
-    """Of each function, with what the compiler cut off from it: its prefetch instructions, and what
-    it calls or jumps to."""
+    """For each function, with the parts that the compiler split off: its prefetch instructions, and the
+    functions that it calls or jumps to."""
     found = {}
     function = ""
     for line in code.splitlines():

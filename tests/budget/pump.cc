@@ -1,5 +1,5 @@
 // Two agents of one process: one sends, the other receives and finishes. Run under callgrind, which
-// counts what the three functions below cost; prints how many messages one call is about.
+// counts the cost of the three functions below. Prints how many messages one call handles.
 
 #include <array>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int kRounds = 40;
-constexpr int kBatch = 8;  // the figures in docs/performance.md are of batches of so many
+constexpr int kBatch = 8;  // the figures in docs/performance.md are for batches of this size
 
 int failed(const std::string& why) {
   std::fprintf(stderr, "budget-pump: %s\n", why.c_str());
@@ -23,7 +23,7 @@ int failed(const std::string& why) {
 
 }  // namespace
 
-// Found by these names in what callgrind writes.
+// The output of callgrind has these names.
 extern "C" {
 
 [[gnu::noinline]] bool budget_send(beeline::Agent& from, beeline::Peer to, std::string_view text) {

@@ -1,5 +1,5 @@
-// An agent of the chaos test: it writes to all that it may write to, asks, answers, puts back and
-// rejects, and writes everything into the ledger. It may end at any instruction.
+// An agent of the chaos test: it writes to all agents that it may write to, asks, answers, puts
+// back and rejects, and notes everything in the ledger. It may end at any instruction.
 
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostLetters = 32;  // an inbox keeps twice as many
 
 std::string player_name(std::uint32_t player) { return "player-" + std::to_string(player); }
 
-// All orders, and lanes and inboxes of which some are always full.
+// All orders; some lanes and inboxes are always full.
 AttachOptions agent_options(std::uint32_t self) {
   AttachOptions options = named(player_name(self), self == 0 ? "" : player_name(parent_of(self)));
   options.role = role_of(self);
@@ -39,7 +39,7 @@ AttachOptions agent_options(std::uint32_t self) {
   return options;
 }
 
-// Joins the hive, or ends the process in a way that says: start me again.
+// Joins the hive, or ends the process with the status that asks for a new start.
 Agent join_chaos(ChaosBoard& board, std::uint32_t self) {
   auto agent = Agent::attach(agent_options(self));
   if (!agent) ::_exit(kExitAgain);
@@ -87,8 +87,7 @@ class ChaosAgent {
   }
 
  private:
-  // ---- Send ----
-  // The link to another agent; it may take several coordinators.
+  // ---- Send ---- The link to another agent; this may take several coordinators.
   [[nodiscard]] std::optional<Peer> open(std::uint32_t to) {
     if (peers_[to].valid()) return peers_[to];
     const auto peer = agent_.peer(player_name(to));
@@ -105,13 +104,13 @@ class ChaosAgent {
     if (!peer) return;
     const std::uint64_t sequence = board_.ledger.attempt(self_, to);
     if (sequence == kMaxSequences) return;
-    // A task answers its parent alone.
+    // A task answers only its parent.
     const bool may_ask = writes(to, self_);
     if (may_ask && random_() % 8 == 0) return ask(*peer, to, sequence);
     note_sent(to, sequence, send_letter(*peer, to, sequence));
   }
 
-  // In the lane, copied into a slab, or written into a loan.
+  // Inline, copied into a slab, or written into a loan.
   SendResult send_letter(const Peer& peer, std::uint32_t to, std::uint64_t sequence) {
     const PayloadHead head{self_, to, sequence, 0};
     const std::size_t length = mixed_length(random_());
@@ -152,8 +151,8 @@ class ChaosAgent {
       board_.ledger.accept(self_, to, sequence, answer->reply_to());
       return take(std::move(*answer));
     }
-    // After a timeout the question may have been sent, or not. It was if the other says that it has
-    // ended it, and how is in its own ledger.
+    // After a timeout the question may or may not have been sent. It was if the receiver reports
+    // that it has ended it, and the receiver's ledger says how.
     const ErrorCode code = answer.error().code;
     if (code == ErrorCode::kTimeout || code == ErrorCode::kUnanswered ||
         code == ErrorCode::kRejected) {
@@ -229,7 +228,7 @@ class ChaosAgent {
     mail_.hold(std::move(message), *receipt, random_);
   }
 
-  // What was rejected is no more lost than what was finished: each letter is known to the ledger.
+  // A rejected message is as little lost as a finished one: the ledger knows each letter.
   void let_letters_go() {
     if (agent_.counters().dead == 0) return;
     for (const InboxItem& item : agent_.inbox(std::numeric_limits<std::size_t>::max())) {
@@ -238,7 +237,7 @@ class ChaosAgent {
     }
   }
 
-  // What two children of ours have written to each other.
+  // A copy of a message between two children of ours.
   void take_copy(Message copy) {
     ++board_.copies;
     const auto head = read_payload(copy.payload());
@@ -250,8 +249,8 @@ class ChaosAgent {
     copy.done();
   }
 
-  // Messages of one sender and one rank are handed out as they were sent; what was handed out
-  // before comes when it comes.
+  // Messages of one sender and one rank are handed out in the order of their sends; redelivered
+  // ones come at any time.
   void expect_order(const Ledger::Receipt& receipt) {
     if (receipt.attempts != 0 || receipt.sender >= kAgents) return;
     auto& next = board_.in_order[receipt.sender][self_][rank_of(receipt.sequence)];
@@ -261,7 +260,7 @@ class ChaosAgent {
     next.store(receipt.sequence + 1);
   }
 
-  // All links are open, so their number is known; of its mail and its dead letters nothing is left.
+  // All links are open, so their number is known; none of its mail and dead letters are left.
   void have_nothing_left(std::uint32_t rest) {
     mail_.finish_all();
     let_letters_go();

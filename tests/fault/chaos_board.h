@@ -1,10 +1,10 @@
 #pragma once
-// Who acts in the chaos test, and what its agents and their director share.
+// The agents of the chaos test, and the state that they share with their director.
 //
-//   queen 0 - leads 1..4 - workers 5..16 (three of each lead) - tasks 17..31 (one or two of each)
+// queen 0 - leads 1..4 - workers 5..16 (three of each lead) - tasks 17..31 (one or two of each)
 //
-// Parent and child write to each other, so do siblings but the tasks; each worker writes to the
-// queen and to a worker of another branch as well.
+// Parent and child write to each other, and so do siblings except tasks. Each worker also writes to
+// the queen and to a worker of another branch.
 
 #include <array>
 
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kFirstWorker = 5;
 inline constexpr std::uint32_t kFirstTask = 17;
 static_assert(kAgents <= kMaxPlayers);
 
-// They are stopped but never killed: what grows in an agent shows in them.
+// They are stopped but never killed, so growth in an agent shows in them.
 inline constexpr std::array<std::uint32_t, 3> kElders{2, 8, 20};
 
 [[nodiscard]] constexpr const char* role_of(std::uint32_t agent) {
@@ -46,7 +46,7 @@ inline constexpr std::array<std::uint32_t, 3> kElders{2, 8, 20};
   return from >= kFirstWorker && to == kFirstWorker + (from - kFirstWorker + 3) % kWorkers;
 }
 
-// Links between agents that have all opened what they write to: a pair has one each way.
+// Links after all agents have opened theirs: a pair has one each way.
 [[nodiscard]] constexpr std::size_t links_of_all() {
   std::size_t count = 0;
   for (std::uint32_t a = 0; a < kAgents; ++a) {
@@ -57,13 +57,13 @@ inline constexpr std::array<std::uint32_t, 3> kElders{2, 8, 20};
 
 inline constexpr std::int32_t kRanks = 4;
 
-// What a message is follows from its number, so that its receiver knows it too.
+// The number of a message determines its contents, so that its receiver knows them too.
 [[nodiscard]] constexpr std::int32_t rank_of(std::uint64_t sequence) {
   const std::uint64_t random = mix(sequence);
   return random % 16 == 0 ? 0 : 1 + static_cast<std::int32_t>((random >> 8) % (kRanks - 1));
 }
 
-// Durations that several processes write down.
+// Durations that several processes record.
 class Samples {
  public:
   void add(std::int64_t ns) {
@@ -83,11 +83,12 @@ class Samples {
 struct ChaosBoard {
   std::uint64_t seed;
   std::atomic<std::uint32_t> lives;
-  std::atomic<std::uint32_t> rest;  // 0: act; else nobody sends, and who has nothing left says so
+  std::atomic<std::uint32_t> rest;  // 0: act; otherwise send nothing, and report once nothing is
+                                    // left
   std::atomic<std::uint32_t> over;
-  // So many messages may be sent by now from each to each: the load lasts as long as the kills.
+  // How many messages each may have sent to each by now: the load lasts as long as the kills.
   std::atomic<std::uint64_t> allowance;
-  std::atomic<std::uint32_t> rests[kAgents];   // the rest for which it has nothing left
+  std::atomic<std::uint32_t> rests[kAgents];   // the rest in which it had nothing left
   std::atomic<std::uint32_t> joined[kAgents];  // since it was killed
   std::atomic<std::uint32_t> pids[kAgents];    // in the hive, 0 = has never joined
   std::atomic<std::int64_t> killed_ns[kAgents];
@@ -97,8 +98,8 @@ struct ChaosBoard {
   std::atomic<std::uint64_t> copies;
   std::atomic<std::uint64_t> rejected;
   std::atomic<std::uint64_t> put_back;
-  // 1 + the highest number of a rank that was handed out for the first time. Written by the
-  // receiver.
+  // 1 + the highest number of a rank that was handed out for the first time. The receiver writes
+  // it.
   std::atomic<std::uint64_t> in_order[kAgents][kAgents][kRanks];
   Ledger ledger;
 };

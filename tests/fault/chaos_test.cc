@@ -1,11 +1,12 @@
-// Chaos: 32 agents in a tree under load; one is killed every 14 ms and started again as its own
-// successor, others are stopped and go on some ms later, the coordinator is killed every two
-// seconds. The keeper is spared: what its end means is in coordinator_restart_test. Half of the
-// time everything has one CPU, half of the time two.
+// Chaos: 32 agents in a tree under load. One is killed every 14 ms and started again as its own
+// successor, others are stopped for some ms, and the coordinator is killed every two seconds. The
+// keeper is spared: coordinator_restart_test covers its end. Half of the time everything has one
+// CPU,
+// half of the time two.
 //
-// After each phase there is a rest: nothing may be missing, and what is held by keeper,
-// coordinator and agents that live from the start must not grow from the first third of the rests
-// to the last.
+// After each phase there is a rest: nothing may be missing. The resources of keeper, coordinator
+// and
+// elder agents must not grow from the first third of the rests to the last.
 //
 // BEELINE_SOAK=1 takes 25 minutes.
 
@@ -33,23 +34,23 @@ constexpr int kSoakPhases = 150;
 // Messages from each to each for every kill: 1.5 million in all in the short form.
 constexpr std::uint64_t kMessagesOfKill = 3;
 
-// What may be more in the last third of the rests than in the first. Links, records and sessions
-// are the same in every rest, so in the long form one leaked per phase would show, and in the short
-// one three: it is less than one for every hundred kills.
-constexpr std::size_t kMoreFds = 8;       // what an agent may know of four lives that have ended
-constexpr std::size_t kMoreMappings = 8;  // the same; heap and stack may be split into more of them
-// The keeper in a rest: process, home, status page and eventfd of each agent, every link, and what
-// it has for itself: directory, socket, lock, log, the socketpair and the like.
+// The growth that is allowed from the first third of the rests to the last. Links, records and
+// sessions are the same in every rest. So in the long form one leak per phase would show, and in
+// the short form three: that is less than one for every hundred kills.
+constexpr std::size_t kMoreFds = 8;       // an agent may know this many of four ended lives
+constexpr std::size_t kMoreMappings = 8;  // the same; heap and stack may be split into more
+// The keeper in a rest: process, home, status page and eventfd of each agent, every link, and its
+// own descriptors: directory, socket, lock, log, the socketpair and others.
 constexpr std::size_t kMostKeeperFds = 4 * kAgents + links_of_all() + 16;
 // Pages that the allocator keeps after the largest burst so far: less than half a KiB for each kill
-// that lies between.
+// in between.
 constexpr std::size_t kMorePrivateKib = 1024;
-// Slabs that links have needed at once; the older a life happens to be in a rest, the more. Less
-// than two pages for each kill that lies between, and a home alone has thirty.
+// Slabs that links have needed at once; more for older lives. Less than two pages for each kill in
+// between; a home alone has thirty.
 constexpr std::size_t kMoreSegmentKib = 16384;
 
-// The faults of one phase, drawn from the seed: when, and to whom. Not before they are due; where
-// the machine is too slow for that, later, with the pauses that were drawn.
+// The faults of one phase, drawn from the seed: their times and victims. A fault never comes early.
+// On a machine that is too slow it comes later, with the drawn pauses.
 class Plan {
  public:
   explicit Plan(std::uint64_t seed) : random_(seed) {
@@ -62,7 +63,7 @@ class Plan {
   [[nodiscard]] bool stops(Deadline now) { return take(stop_, now, pause(25ms)); }
   [[nodiscard]] bool kills_coordinator(Deadline now) { return take(coordinator_, now, 2s); }
   [[nodiscard]] std::uint32_t agent() { return static_cast<std::uint32_t>(random_() % kAgents); }
-  // Mostly some ms, now and then as long as nobody waits.
+  // Mostly some ms, now and then longer than anybody waits.
   [[nodiscard]] std::chrono::nanoseconds stop_time() {
     return random_() % 32 == 0 ? pause(300ms) : pause(10ms);
   }
@@ -122,8 +123,8 @@ class ChaosTest : public FaultTest {
   }
 
  private:
-  // Everything of this hive, and ourselves, from whom new agents inherit it; the keeper before the
-  // coordinator, whose successors inherit from it.
+  // Pins all processes of this hive, and this one, from which new agents inherit. The keeper comes
+  // before the coordinator, because the next coordinators inherit from the keeper.
   void use_cpus(int most) {
     cpu_set_t some;
     CPU_ZERO(&some);
@@ -139,7 +140,7 @@ class ChaosTest : public FaultTest {
     note("all have CPUs: " + std::to_string(CPU_COUNT(&some)));
   }
 
-  // One phase: at least so long, and at least so many kills.
+  // One phase: at least this long, and at least this many kills.
   void rage(Plan plan) {
     board().rest.store(0);
     const Deadline end = after(kPhase);
@@ -194,7 +195,7 @@ class ChaosTest : public FaultTest {
     return first;
   }
 
-  // Nobody is killed, nobody sends. All that was accepted arrives, links of the dead fade.
+  // No kills and no sends. All accepted messages arrive, and links of the dead fade.
   void rest(int number) {
     board().rest.store(static_cast<std::uint32_t>(number));
     const auto rests = [&](const auto& of_agent) {
@@ -226,7 +227,7 @@ class ChaosTest : public FaultTest {
     for (const std::uint32_t elder : kElders) measure(name_of(elder), troupe().os_pid(elder));
   }
 
-  // Links that are there and should not be, or the other way round.
+  // Links that exist and should not, or the other way round.
   [[nodiscard]] std::string describe_links() {
     auto client = hive().client();
     const auto agents = client.list_all();
@@ -308,7 +309,7 @@ class ChaosTest : public FaultTest {
   static unsigned long long as_long(std::uint64_t number) { return number; }
 
   cpu_set_t all_cpus_{};
-  std::map<std::uint32_t, Deadline> stopped_;  // agents, and when they go on
+  std::map<std::uint32_t, Deadline> stopped_;  // agents, and the time when each goes on
   std::map<std::string, std::vector<Holdings>> held_;
   int kills_ = 0;
   int kills_while_joining_ = 0;

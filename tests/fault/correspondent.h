@@ -1,6 +1,6 @@
 #pragma once
-// The mail of one player: what it was handed is checked and written down in the ledger, some of it
-// is held for a while, and it is finished in any order.
+// The mail of one player: it checks its messages and notes them in the ledger, holds some for a
+// while, and finishes them in any order.
 
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ class Correspondent {
  public:
   Correspondent(Ledger& ledger, std::uint32_t self) : ledger_(ledger), self_(self) {}
 
-  // Writes down that the message was handed out. Nothing when its payload does not prove itself:
-  // the ledger knows it then. `sender_pid` tells who a player is in the hive, 0 = not known.
+  // Notes that the message was handed out. Returns nothing if the payload does not prove itself;
+  // the ledger then has a fault. `sender_pid` returns the pid of a player in the hive, 0 = unknown.
   template <typename SenderPid>
   [[nodiscard]] std::optional<Ledger::Receipt> receive(const Message& message,
                                                        SenderPid&& sender_pid) {
@@ -41,7 +41,7 @@ class Correspondent {
     return receipt;
   }
 
-  // Writes down that a dead letter is let go: one that this player has rejected.
+  // Notes that a dead letter is purged: one that this player has rejected.
   template <typename Purge>
   void bury(const InboxItem& letter, Purge&& purge) {
     PayloadHead head;
@@ -56,7 +56,7 @@ class Correspondent {
     ledger_.finish(receipt);
   }
 
-  // A few leases are open whenever it is killed, and they end in any order.
+  // Keeps a few leases open until a kill, and ends them in any order.
   template <typename Random>
   void hold(Message message, const Ledger::Receipt& receipt, Random& random) {
     held_.push_back({std::move(message), receipt});

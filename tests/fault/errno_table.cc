@@ -28,7 +28,7 @@ struct Row {
   bool (*applies)(const seccomp_notif& request) = nullptr;
 };
 
-// What the first argument, a descriptor, stands for, as /proc shows it.
+// The kind of file behind the first argument, as /proc shows it.
 bool is_on(const seccomp_notif& request, std::string_view kind) {
   const std::string link =
       "/proc/" + std::to_string(request.pid) + "/fd/" + std::to_string(request.data.args[0]);
@@ -38,7 +38,7 @@ bool is_on(const seccomp_notif& request, std::string_view kind) {
          std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(kind);
 }
 
-// What the allocator maps is not ours: the library does not survive a failing `new`.
+// Mappings of the allocator are not ours: the library does not survive a failing `new`.
 bool maps_a_file(const seccomp_notif& request) {
   return (request.data.args[3] & MAP_ANONYMOUS) == 0;
 }
@@ -53,11 +53,11 @@ bool third_is(const seccomp_notif& request) {
 bool sets_limit(const seccomp_notif& request) { return request.data.args[2] != 0; }
 bool asks_pidfd(const seccomp_notif& request) { return request.data.args[2] == kPeerPidfd; }
 bool sets_buffer(const seccomp_notif& request) { return request.data.args[2] != SO_SNDTIMEO; }
-// A write to an eventfd that has room, as ours has, fails in no way but one.
+// A write to an eventfd with room, as ours have, can only fail in one way.
 bool is_event(const seccomp_notif& request) { return is_on(request, "anon_inode:"); }
 bool is_file(const seccomp_notif& request) { return is_on(request, "/"); }
 
-// Our code calls all of these.
+// Our code makes all of these calls.
 constexpr std::array kRows = {
     // memory and files
     Row{SYS_memfd_create, "memfd_create", {EMFILE, ENFILE, ENOMEM}},
@@ -147,11 +147,11 @@ constexpr std::array kRows = {
     Row{SYS_getsockopt, "getsockopt(PEERPIDFD)", {EMFILE, ENFILE}, asks_pidfd},
     Row{SYS_sendmsg, "sendmsg", {EINTR, EAGAIN, ENOMEM, ENOBUFS, ETOOMANYREFS}},
     Row{SYS_recvmsg, "recvmsg", {EINTR, ENOMEM, ECONNRESET}},
-    // No EAGAIN: the kernel says it of an empty queue alone, and the next packet is a new edge.
+    // No EAGAIN: the kernel returns it only for an empty queue, and the next packet is a new edge.
     Row{SYS_recvfrom, "recvfrom", {EINTR, ENOMEM, ECONNRESET}},
 };
 
-// These are called too, by our code, the C library or the shell, and fail in no such way.
+// Our code, the C library or the shell make these calls too; they do not fail in such ways.
 constexpr std::array kOthers = {
 #ifdef SYS_arch_prctl
     SYS_arch_prctl,

@@ -1,6 +1,6 @@
 #pragma once
-// Which errors each system call may plausibly give on a healthy kernel whose memory, descriptors or
-// disk run out, or that a signal interrupts.
+// The errors that each system call may plausibly return on a healthy kernel that runs out of
+// memory, descriptors or disk, or that a signal interrupts.
 
 #include <linux/seccomp.h>
 
@@ -9,8 +9,8 @@
 
 namespace beeline::test {
 
-// By number: those that the table has errors of, and those that fail in no such way. A call that is
-// neither is one that somebody has begun to make and not thought of here.
+// By number: calls with errors in the table, and calls that do not fail in such ways. Any other
+// call is new in the code and missing here.
 [[nodiscard]] bool is_failing_call(int number);
 [[nodiscard]] std::span<const int> calls_that_do_not_fail();
 [[nodiscard]] std::string_view name_of_call(int number);

@@ -1,4 +1,4 @@
-// The order of a sweep, over operations whose runs differ in length, or that wait too long.
+// The order of a sweep, over operations with runs of different lengths, or that wait too long.
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -15,10 +15,10 @@
 namespace beeline::test {
 namespace {
 
-std::vector<std::uint64_t> reached;  // a failure that is expected may see no local variable
+std::vector<std::uint64_t> reached;  // an expected failure may use no local variable
 
-// Whose first run has six events, or `events`, and the next ones so many; those after the last one
-// have as many as that.
+// The first run has six events, or `events`, and the next ones `lengths`; later runs repeat the
+// last length.
 void sweep_runs(std::vector<std::uint64_t> lengths, std::uint64_t step = 1,
                 std::uint64_t events = 6) {
   reached.clear();

@@ -1,6 +1,6 @@
 #pragma once
-// The fixture of tests that kill: it starts players again that have ended, keeps the seed from
-// which all chance follows, and waits until the ledger misses nothing.
+// The fixture of tests that kill: it restarts players that have ended, keeps the seed of all
+// randomness, and waits until the ledger misses nothing.
 //
 // BEELINE_SEED sets the seed that is printed; BEELINE_SOAK=1 asks for the long form.
 
@@ -18,11 +18,12 @@
 
 namespace beeline::test {
 
-// How a player ends that could not join the hive because the coordinator was killed meanwhile; it
-// is started again.
+// The exit status of a player that could not join the hive because the coordinator was killed
+// meanwhile; it is started again.
 inline constexpr int kExitAgain = 75;
 
-// How a visitor ends that has said what it came for. It goes without a word, as if it were killed.
+// The exit status of a visitor that has sent its messages. It goes without a word, as if it were
+// killed.
 inline constexpr int kExitVisited = 76;
 
 using Random = std::mt19937_64;
@@ -47,18 +48,17 @@ class FaultTest : public HiveTest {
   void note(const std::string& event);
   static std::string name_of(std::size_t place) { return "player-" + std::to_string(place); }
 
-  // SIGKILL, and the role of this place is started again. False when nobody is there now.
+  // Kills with SIGKILL and starts the role of this place again. False if nobody is there now.
   bool kill_player(std::size_t place);
   bool kill_coordinator();
 
-  // Looks after players that have ended for `time`. Those that could not join are started again;
-  // any other end is a failure, unless `may_end`.
+  // Restarts players that could not join, for `time`. Any other end is a failure, unless `may_end`.
   void attend(std::chrono::nanoseconds time, bool may_end);
   template <typename Condition>
   void attend_until(Condition&& condition) {
     attend_until(std::forward<Condition>(condition), [] { return "players do not answer"; });
   }
-  // `why_not` says what it still waits for at the deadline.
+  // `why_not` returns the reason for the wait, for the deadline.
   template <typename Condition, typename Text>
   void attend_until(Condition&& condition, Text&& why_not) {
     const Deadline deadline = patience();
@@ -67,12 +67,12 @@ class FaultTest : public HiveTest {
       ASSERT_NO_FATAL_FAILURE(attend(5ms, false));
     }
   }
-  // Until all that was accepted has come to its end; fails with what has not at the deadline.
+  // Waits until all accepted messages have ended; at the deadline it fails with the others.
   void await_all_finished();
   void await_ends();
-  // Fails with every fault that the ledger holds.
+  // Fails with every fault in the ledger.
   void expect_no_fault();
-  // What the players have done with a message, and the last faults of these two.
+  // The fate of a message, and the last faults of its sender and receiver.
   [[nodiscard]] std::string story(std::uint32_t sender, std::uint32_t receiver,
                                   std::uint64_t sequence);
 
@@ -84,7 +84,7 @@ class FaultTest : public HiveTest {
   std::string program_;
   std::uint64_t seed_ = 0;
   Random random_;
-  std::deque<std::string> events_;                  // the newest last; the oldest are forgotten
+  std::deque<std::string> events_;                  // the newest comes last; the oldest are dropped
   std::array<std::uint64_t, kMaxPlayers> kills_{};  // by place
   int failed_joins_ = 0;
   int visits_ = 0;

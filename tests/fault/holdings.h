@@ -1,5 +1,5 @@
 #pragma once
-// What a process holds, as the kernel says it: descriptors, mappings, memory.
+// The resources of a process, as the kernel reports them: descriptors, mappings, memory.
 
 #include <sys/types.h>
 
@@ -16,20 +16,20 @@ struct Holdings {
   std::size_t segment_kib = 0;  // memory of the segments that its descriptors name, each once
 };
 
-// All zero when there is no such process.
+// All zero if there is no such process.
 [[nodiscard]] Holdings holdings_of(pid_t process);
 
 [[nodiscard]] std::string describe(const Holdings& holdings);
 
-// What a leak would raise, here and in the hive.
+// The counts that a leak would raise, here and in the hive.
 struct Leftovers {
   std::size_t fds = 0;       // of this process
   std::size_t segments = 0;  // mappings of them in this process; a link has several for each end
-  std::size_t links = 0;     // that are mapped by their ends here, each end once
+  std::size_t links = 0;     // links that their ends here have mapped, each end once
   std::size_t keeper_fds = 0;
   std::size_t coordinator_fds = 0;
   bool operator==(const Leftovers&) const = default;
-  // No more of anything.
+  // Whether nothing has grown.
   [[nodiscard]] bool fits(const Leftovers& most) const {
     return fds <= most.fds && segments <= most.segments && links <= most.links &&
            keeper_fds <= most.keeper_fds && coordinator_fds <= most.coordinator_fds;

@@ -34,8 +34,8 @@ sock_filter jump_if_equal(unsigned value, std::size_t yes, std::size_t no = 0) {
           value};
 }
 
-// Lets through what does not fail, among that what the locks of the C library do with futex, and
-// asks the listener about every other call.
+// Lets calls through that do not fail, also futex as the C library's locks use it, and asks the
+// listener about every other call.
 std::vector<sock_filter> make_filter() {
   const std::span<const int> calls = calls_that_do_not_fail();
   const std::size_t count = calls.size();
@@ -54,7 +54,7 @@ std::vector<sock_filter> make_filter() {
   return filter;
 }
 
-// Puts the calling thread under the filter; the descriptor that asks, or -1 with errno.
+// Puts the calling thread under the filter. Returns the listener's descriptor, or -1 with errno.
 int install(std::vector<sock_filter>& filter) {
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;

@@ -1,4 +1,4 @@
-// What the death of the coordinator interrupts can be done again.
+// Work that the death of the coordinator interrupts can be repeated.
 
 #include <signal.h>
 
@@ -37,7 +37,7 @@ TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
   EXPECT_TRUE(attach_again(named("half")));
 }
 
-// It took all and left before the sender was registered with the new coordinator.
+// The short life took all and left before the sender was registered with the new coordinator.
 TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
   auto sender = attach("sender");
   auto taker = attach("taker");
@@ -53,7 +53,7 @@ TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
   EXPECT_EQ(sender->detach(after(10s)), 0U) << "messages that were taken count as not taken";
 }
 
-// Of lives that leave receipts for a sender that is away one link is kept, whatever coordinator
+// Several lives leave receipts for a sender that is away: one link is kept, in whatever coordinator
 // each of them left.
 TEST_F(InterruptedTest, ReceiptsOfShortLivesAreKeptOnceAcrossCoordinators) {
   auto sender = attach("sender");

@@ -1,7 +1,7 @@
-// An agent is killed before each system call and each store into a segment that it makes while it
-// wakes somebody, sleeps, opens a link, maps one, detaches, lets go of a link, takes over from its
-// predecessor or comes back to a new coordinator. After each kill its successor takes over: the
-// conversation goes on, nothing is lost, and nothing is left.
+// An agent is killed before each system call and each store into a segment of one action: it wakes
+// a peer, sleeps, opens a link, maps one, detaches, releases a link, takes over from its
+// predecessor, or comes back to a new coordinator. After each kill its successor takes over: the
+// conversation goes on, no message is lost, and nothing is left behind.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ class KillAgentTest : public KillFixture {
     const KillAim::Setting trapped;
     return troupe().start("victim", static_cast<std::uint32_t>(part));
   }
-  // `meanwhile` runs when it is ready for its part, `then` when it may have begun.
+  // `meanwhile` runs when the victim is ready for its part, `then` when it may have begun.
   void play(Part part, std::uint64_t at, const std::function<void(std::size_t)>& meanwhile = {},
             const std::function<void(std::size_t)>& then = {}) {
     aim_.aim(at);
@@ -89,7 +89,7 @@ class KillAgentTest : public KillFixture {
                 }});
   }
 
-  // Whatever lies in the lanes for `far_`: it is rung for it.
+  // If messages for `far_` lie in the lanes, it was rung.
   void expect_rung() {
     auto client = hive().client();
     const auto accounts = cli::read_accounts(client, hive().name());
@@ -115,8 +115,8 @@ class KillAgentTest : public KillFixture {
     ASSERT_TRUE(guest);
     for (int i = 0; i < kFound; ++i) ASSERT_TRUE(send_to_victim_of(*guest, kSmall));
   }
-  // It takes each slab again that the victim says it has finished with, and is dead and read before
-  // the victim lives again.
+  // The guest reuses each slab that the victim reports as finished. The guest is dead and was read
+  // before the victim lives again.
   void fill_and_leave(std::optional<Agent> guest) {
     ASSERT_TRUE(guest);
     while (send_to_victim_of(*guest, kInSlab)) {
@@ -129,7 +129,7 @@ class KillAgentTest : public KillFixture {
       return accounts && accounts->find(pid) == nullptr;
     });
   }
-  // The coordinator has let go of the link of the guest, or the victim is dead.
+  // The coordinator has released the guest's link, or the victim is dead.
   void await_faded(std::size_t place) {
     const Pid victim = far_->peer("victim")->pid;
     auto client = hive().client();
@@ -168,7 +168,7 @@ TEST_F(KillAgentTest, ASenderThatWakesAndAReceiverThatIsWoken) {
         Part::kSleep, at,
         [&](std::size_t place) {
           (void)peer_of(*far_, "victim");
-          // While it lives for certain.
+          // While it surely lives.
           probe.emplace(hive().name(), troupe().os_pid(place), far_->peer("victim")->pid);
         },
         [&](std::size_t place) {
@@ -197,7 +197,7 @@ TEST_F(KillAgentTest, BothEndsOfALinkThatCloses) {
   finish_sweep(55);
 }
 
-// Between the stamp that frees a slab and the end of the entry: what the slab holds by now is
+// A kill between the stamp that frees a slab and the end of the entry: by now the slab holds
 // another message.
 TEST_F(KillAgentTest, AReceiverWhoseSenderDiesForGoodNext) {
   sweep("finish: the receiver", 0, 2, [this](std::uint64_t at) {

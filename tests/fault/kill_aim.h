@@ -1,6 +1,6 @@
 #pragma once
-// The test's end of the trap: it starts programs under it, and says at which of their events one of
-// them is to die.
+// The test's end of the trap: it starts programs under the trap, and chooses the event at which one
+// of them dies.
 
 #include <sys/types.h>
 
@@ -19,7 +19,7 @@ class KillAim {
   KillAim(const KillAim&) = delete;
   KillAim& operator=(const KillAim&) = delete;
 
-  // Programs that are started while it lives run under the trap, and so do their children.
+  // While it lives, programs that are started run under the trap, and so do their children.
   class Setting {
    public:
     Setting();
@@ -28,16 +28,17 @@ class KillAim {
     Setting& operator=(const Setting&) = delete;
   };
 
-  // Before its `at`-th event (from 1; 0: never) the process dies: the given one, or with 0 the
-  // first but `spared` that comes so far. Events count from arm() on; victims may call that.
+  // The process dies before its `at`-th event (from 1; 0: never): the given one, or with 0 the
+  // first one, except `spared`, that comes so far. Events count from arm() on; victims may call
+  // that.
   void aim(std::uint64_t at, pid_t process = 0, pid_t spared = 0);
   void arm() { order().armed.store(1); }
   void disarm() { order().armed.store(0); }
 
   [[nodiscard]] KillOrder& order() const { return memory_.as<KillOrder>(); }
-  // Who died, 0 while nobody has.
+  // The process that died, 0 if none has.
   [[nodiscard]] pid_t killed() const { return order().killed.load(); }
-  // Before which event somebody died, for people.
+  // The event before which a process died, for people.
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
-// What the players of the kill test and their director share.
+// The state that players of the kill test share with their director.
 
 #include "tests/fault/ledger.h"
 
 namespace beeline::test {
 
-// Who plays, and who sends to whom: everyone in [0, senders) to everyone else in
-// [first_receiver, players). Visitors have the numbers after the players; they are temporary
+// The players, and the pairs that send: everyone in [0, senders) to everyone else in
+// [first_receiver, players). Visitors have the numbers after the players. They are temporary
 // agents, send to the same receivers and end after a few messages, again and again.
 struct Cast {
   std::uint32_t players;
@@ -22,7 +22,7 @@ struct KillBoard {
   Cast cast;
   std::atomic<std::uint32_t> lives;  // players that have joined the hive
   std::atomic<std::uint32_t> stop_sending;
-  // So many messages may be sent by now from each to each: the load lasts as long as the kills.
+  // How many messages each may have sent to each by now: the load lasts as long as the kills.
   std::atomic<std::uint64_t> allowance;
   Event quiet;  // players that have seen it
   std::atomic<std::uint32_t> stop_receiving;

@@ -1,8 +1,8 @@
-// The coordinator is killed before each system call and each store into a segment that it makes
-// while it starts with a state to restore, serves an agent from attach to detach, handles a death
-// and a hand-over, and reads what a finally dead agent has left. After each kill the next
-// coordinator goes on: agents come back, whoever asked is served in the end, nothing is lost, and
-// nothing is left.
+// The coordinator is killed before each system call and each store into a segment of one action: it
+// starts with a state to restore, serves an agent from attach to detach, handles a death and a
+// takeover, or reads the leftovers of a finally dead agent. After each kill the next coordinator
+// goes on: agents come back, every request is served in the end, no message is lost, and nothing is
+// left behind.
 
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ AttachOptions mortal_options() {
   return options;
 }
 
-// Sends a message, holds one that it was sent, leaves one in its lanes, and waits for its end.
+// Sends a message, holds one, leaves one in its lanes, and waits for its end.
 BEELINE_ROLE(mortal) {
   auto& board = context.board<VictimBoard>();
   auto agent = attach(mortal_options());
@@ -42,7 +42,7 @@ BEELINE_ROLE(mortal) {
 }
 
 // A child of "far" that is finally dead when it ends. It finishes a message, holds the next one,
-// leaves what comes then in its lanes, and waits for its end.
+// leaves later ones in its lanes, and waits for its end.
 BEELINE_ROLE(mayfly) {
   auto& board = context.board<VictimBoard>();
   AttachOptions options = named("mayfly", "far");
@@ -65,8 +65,8 @@ class KillCoordinatorTest : public KillHiveFixture {
       start_kills();
     }
     if (HasFatalFailure()) return;
-    // Four between `far_` and `near_`, each seen by both of its ends, and what `far_` keeps for a
-    // third agent that is away. A link that such an agent owned is one too many.
+    // Four between `far_` and `near_`, each seen by both of its ends, and one that `far_` keeps for
+    // a third agent that is away. A link that such an agent owned would be one too many.
     watch_.least.links = 5;
     start_conversation();
   }
@@ -96,7 +96,7 @@ class KillCoordinatorTest : public KillHiveFixture {
     expect_sound();
   }
 
-  // Both agents are registered with the coordinator of now.
+  // Both agents have registered with the present coordinator.
   void await_served() {
     await_answer([this] { return far_->siblings(); });
     await_answer([this] { return near_->siblings(); });
@@ -108,7 +108,7 @@ class KillCoordinatorTest : public KillHiveFixture {
     EXPECT_TRUE(
         send_noted(from, ledger(), *from.peer(to), {sender, receiver, 0, 0}, kSmall, patience()));
   }
-  // Until `guest_` and the two others have taken all.
+  // Waits until `guest_` and the two others have taken all.
   void take_all() {
     const Deadline deadline = patience();
     while (!ledger().missing(1).empty()) {
@@ -140,7 +140,7 @@ class KillCoordinatorTest : public KillHiveFixture {
     ASSERT_NO_FATAL_FAILURE(pass_by());
     await_served();
   }
-  // Somebody who is finally dead when it leaves, and has only received.
+  // An agent attaches and leaves; it is finally dead then, and has only received.
   void pass_by() {
     AttachOptions options = named("passer-by");
     options.temporary = true;
@@ -172,13 +172,13 @@ class KillCoordinatorTest : public KillHiveFixture {
     await_served();
     expect_told_once(1);
   }
-  // The parent has had one notice for each life of "mortal" that took the name over and has ended.
+  // The parent has had one notice for each ended life of "mortal" that had taken the name over.
   void expect_told_once(std::size_t not_followed) {
     told_ += count_notices();
     EXPECT_EQ(told_, count_followed("mortal") + not_followed) << "an end was told twice, or never";
   }
-  // Lives that others have come after, as the log names them: also one whose attach was broken off
-  // after it had taken over, but not one that had not.
+  // Lives with successors, as the log names them. A successor counts if its attach was broken off
+  // after its takeover, but not if it was broken off before.
   [[nodiscard]] std::size_t count_followed(const std::string& name) {
     const std::string field = " predecessor=";
     std::set<std::string> lives;
@@ -190,10 +190,10 @@ class KillCoordinatorTest : public KillHiveFixture {
       const std::size_t begin = at + field.size();
       lives.insert(line.substr(begin, line.find(' ', begin) - begin));
     }
-    lives.erase("0");  // the first life follows nobody
+    lives.erase("0");  // the first life has no predecessor
     return lives.size();
   }
-  // That a child has ended: those that the parent has, and has not read yet.
+  // Notices of children's ends that the parent has, including those that it has not read yet.
   [[nodiscard]] std::size_t count_notices() {
     std::size_t count = 0;
     while (const auto notice = far_->next_notice()) {
@@ -201,7 +201,7 @@ class KillCoordinatorTest : public KillHiveFixture {
     }
     return count;
   }
-  // The parent is told of an end.
+  // Waits until the parent is told of an end.
   void await_notice() {
     const Deadline deadline = patience();
     std::size_t count = count_notices();
@@ -212,7 +212,7 @@ class KillCoordinatorTest : public KillHiveFixture {
     told_ += count;
   }
 
-  // ---- What a finally dead agent has left ----
+  // ---- Leftovers of a finally dead agent ----
   void last_reading(std::uint64_t at) {
     const std::uint32_t go = board().go.count() + 1;
     const std::uint32_t ready = board().ready.count() + 1;
@@ -236,18 +236,18 @@ class KillCoordinatorTest : public KillHiveFixture {
     EXPECT_TRUE(sent) << to_string(sent.status);
     return sent.id;
   }
-  // The coordinator says so in its log: whoever asks it gives it something else to do. One that is
-  // killed after it had finished does not.
+  // The coordinator's log shows it: asking the coordinator would give it other work. A coordinator
+  // that is killed after the reading does not log it.
   void await_last_reading() {
     const std::string line = "event=taken_over agent=" + std::to_string(mayfly_.pid) + ' ';
     drain_until(*far_,
                 [&] { return aim_.killed() != 0 || hive().log().find(line) != std::string::npos; });
   }
-  // Whoever has read them goes on to list them, if it lives: all, and none twice. They are counted
-  // once, whoever has read them and how often.
+  // A coordinator that lives after its reading lists all letters, none twice. They count once,
+  // whatever number of coordinators read them.
   void expect_letters() {
     auto client = hive().client();
-    drain_until(*far_, [&] {  // the links of the dead go with its last reading
+    drain_until(*far_, [&] {  // the links of the dead go with the last reading
       const auto links = client.links_to(mayfly_.pid, true);
       return links && links->empty();
     });

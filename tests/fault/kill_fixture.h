@@ -1,6 +1,6 @@
 #pragma once
-// What the sweeps of kills share: an agent that stays, the other end of its conversation, which
-// lives again after each kill, and the look for what is lost or left.
+// Common parts of the sweeps of kills: an agent that stays, its conversation partner, which lives
+// again after each kill, and the look for losses and leftovers.
 
 #include <iostream>
 #include <optional>
@@ -17,7 +17,7 @@ namespace beeline::test {
 
 class KillFixture : public HiveTest {
  protected:
-  // With `far_` in place; it waits on its eventfd.
+  // Attaches `far_`, which waits on its eventfd.
   void start_kills() {
     start(World::kProcesses, is_soak() ? 3000s : 600s, sizeof(VictimBoard));
     if (HasFatalFailure()) return;
@@ -46,7 +46,7 @@ class KillFixture : public HiveTest {
     }
   }
 
-  // Asks again until the answer comes: the coordinator may have died over the question.
+  // Asks again until an answer comes, because the coordinator may have died during the question.
   template <typename Question>
   void await_answer(Question&& question) {
     const Deadline deadline = patience();
@@ -55,8 +55,9 @@ class KillFixture : public HiveTest {
     }
   }
 
-  // A message each way, and all that was accepted before is finished. Both have a slab: who has
-  // taken one has stamps, and so has each life after it; so all runs of an operation are alike.
+  // One message goes each way, and all earlier accepted messages are finished. Both use a slab: an
+  // agent that has taken a slab has stamps, and so has each later life. So all runs of an operation
+  // are alike.
   void expect_conversation() {
     ASSERT_TRUE(send_noted(*far_, ledger(), peer_of(*far_, near_->name()), {kFar, kVictim, 0, 0},
                            kInSlab, patience()));
@@ -66,8 +67,8 @@ class KillFixture : public HiveTest {
     expect_no_fault();
     await_links_of_the_dead_gone();
   }
-  // The links of lives that have ended are drained, and the coordinator has let go of them: one is
-  // left in each direction.
+  // The links of ended lives are drained, and the coordinator has released them: one is left in
+  // each direction.
   void await_links_of_the_dead_gone() {
     auto client = hive().client();
     const auto is_over = [&](const Agent& agent) {
@@ -98,7 +99,7 @@ class KillFixture : public HiveTest {
     }
   }
 
-  // Each inbox of the hive adds up; `near_` goes, and then nothing is left of what was killed.
+  // Each inbox of the hive adds up. `near_` leaves, and then nothing of the killed process is left.
   void expect_nothing_left() {
     expect_balance(*far_);
     EXPECT_EQ(far_->counters().quarantined_links, 0U);
@@ -118,7 +119,7 @@ class KillFixture : public HiveTest {
   LeakWatch watch_;
 };
 
-// Of kills in the hive itself: both agents live through all of them, and a third one comes and
+// For kills in the hive itself: both agents live through all of them, and a third one comes and
 // goes.
 class KillHiveFixture : public KillFixture {
  protected:
@@ -134,7 +135,7 @@ class KillHiveFixture : public KillFixture {
     guest_.reset();
     KillFixture::TearDown();
   }
-  // Both go on talking, all inboxes of the hive add up, and nothing is left.
+  // Both go on talking, all inboxes of the hive add up, and nothing is left behind.
   void expect_sound() {
     expect_conversation();
     expect_balance(*far_);

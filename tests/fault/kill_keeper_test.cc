@@ -1,6 +1,6 @@
-// The keeper is killed before each system call that it makes while it starts the next coordinator
-// and keeps what that records: then the hive has ended. Whoever comes first starts a new one under
-// its name; agents come back to it, nothing that was accepted is lost, and nothing is left.
+// The keeper is killed before each system call of one action: it starts the next coordinator and
+// keeps its records. Then the hive has ended. The first client starts a new one under its name.
+// Agents come back to it, no accepted message is lost, and nothing is left behind.
 
 #include <signal.h>
 
@@ -41,9 +41,9 @@ class KillKeeperTest : public KillHiveFixture {
       EXPECT_EQ(aim_.killed(), hive().keeper());
       EXPECT_TRUE(os::wait_readable(keeper->get(), kPatience));
     }
-    // Nobody knows of a life that was lost together with its hive whether it comes back to the next
-    // one: who has links of it keeps them. So this one comes back before it leaves, to the hive
-    // that stays: a keeper that is to die has died.
+    // If a life was lost together with its hive, nobody knows whether it comes back to the next
+    // one, so its peers keep their links. So this one comes back before it leaves, to a hive that
+    // stays: a keeper that was to die has died.
     await_in_hive([this] { return guest_->siblings(); });
     guest_.reset();
   }
@@ -78,8 +78,8 @@ class KillKeeperTest : public KillHiveFixture {
     await_in_hive([this] { return far_->siblings(); });
     await_in_hive([this] { return near_->siblings(); });
   }
-  // Of a hive that somebody starts where there is none: agents that live wait for that, and come
-  // back to it in a call.
+  // Asks a hive that is started if there is none: living agents wait for that, and come back to it
+  // in a call.
   template <typename Question>
   void await_in_hive(Question&& question) {
     await_answer([&] {
@@ -119,7 +119,7 @@ TEST_F(KillKeeperTest, AKeeperThatStartsACoordinatorAndKeepsWhatItRecords) {
               .act = [this](std::uint64_t at) { lose_keeper(at); },
               .check = [this] { expect_whole(); },
               .short_kills = 25});
-  finish_sweep(15);  // of those that were aimed: a third may find it doing something else
+  finish_sweep(15);  // of the kills that were aimed; up to a third may find it doing something else
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #pragma once
-// When a process that runs under the trap (kill_trap.cc) is to die. It lies in memory that the test
-// and the processes under the trap share.
+// When a process under the trap (kill_trap.cc) dies. The order lies in memory that the test and the
+// processes under the trap share.
 //
-// An event is a system call, or an instruction that stores into a segment. The order says before
-// which of them the process kills itself: the one before has happened, this one never does. What a
-// process does between two events nobody else can see, so the end before the next event is the end
-// after the last one too.
+// An event is a system call, or an instruction that stores into a segment. The order names the
+// event
+// before which the process kills itself: the event before it has happened, this one never does. No
+// other process can see actions between two events, so the end before the next event also stands
+// for
+// the end after the last one.
 
 #include <atomic>
 #include <cstdint>
@@ -14,12 +16,12 @@ namespace beeline::test {
 
 struct KillOrder {
   std::atomic<std::uint32_t> armed;   // events count
-  std::atomic<std::int32_t> process;  // those of this one; 0: of all but `spared`
+  std::atomic<std::int32_t> process;  // count those of this one; 0: of all but `spared`
   std::atomic<std::int32_t> spared;
   std::atomic<std::uint64_t> at;  // from 1; 0: nobody dies
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> stores;
-  std::atomic<std::int32_t> killed;  // who it was; 0: nobody yet
+  std::atomic<std::int32_t> killed;  // the process that died; 0: none yet
   // The event that did not happen.
   std::int64_t call;     // number of the system call, -1: a store
   std::uint64_t offset;  // of the store, in the segment of this name

@@ -1,5 +1,5 @@
-// Who acts in the kill test. All may end at any instruction: players are started again under their
-// names, visitors as somebody else.
+// The players of the kill test. All may end at any instruction: players are started again under
+// their names, visitors under new ones.
 
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 std::string name_of(std::uint32_t player) { return "player-" + std::to_string(player); }
 
-// Joins the hive, or ends the process in a way that says: start me again.
+// Joins the hive, or ends the process with the status that asks for a new start.
 Agent join(AttachOptions options) {
   options.start_coordinator = false;
   auto agent = Agent::attach(options);
@@ -66,7 +66,7 @@ class Player {
       if (sends) send_one();
       if (stop && !std::exchange(quiet, true)) give_up_sending();
       if (board_.cast.receives(self_) || !sends) receive_some(sends);
-      if (stop) mail_.finish_all();  // a link fades when nothing that came through it is held
+      if (stop) mail_.finish_all();  // a link fades when none of its messages is held
     }
     mail_.finish_all();
     while (auto message = agent_.try_receive()) {
@@ -80,7 +80,7 @@ class Player {
   }
 
  private:
-  // What is to be sent next; the same until it was sent.
+  // The next message to send; the same one until it was sent.
   struct Pending {
     std::uint32_t to = 0;
     std::uint64_t sequence = 0;
@@ -96,7 +96,7 @@ class Player {
     if (sequence != kMaxSequences) pending_ = {to, sequence};
   }
 
-  // The link to another player; it may take several coordinators.
+  // The link to another player; this may take several coordinators.
   bool open(std::uint32_t to) {
     if (peers_[to].valid()) return true;
     const auto peer = agent_.peer(name_of(to));
@@ -122,7 +122,7 @@ class Player {
     }
   }
 
-  // In the lane, copied into a slab, or written into a loan.
+  // Inline, copied into a slab, or written into a loan.
   SendResult try_send() {
     const Peer to = peers_[pending_->to];
     const PayloadHead head{self_, pending_->to, pending_->sequence, 0};
@@ -187,7 +187,7 @@ class Player {
   Correspondent mail_;
 };
 
-// Comes, leaves a few messages with one receiver, and is finally dead.
+// Attaches, leaves a few messages with one receiver, and is finally dead.
 class Visitor {
  public:
   Visitor(KillBoard& board, std::uint32_t self)

@@ -31,8 +31,8 @@ void KillSweep::run(const KillOperation& operation) {
   rows_.push_back(std::move(row));
 }
 
-// In the short form from another event on for each operation, and at the end the last of the last
-// run.
+// In the short form each operation starts at another event, and ends with the last event of the
+// last run.
 void KillSweep::sweep(const KillOperation& operation, Row& row) {
   sweep_events({.name = operation.name,
                 .events = row.calls + row.stores,

@@ -1,7 +1,6 @@
 #pragma once
-// Runs an operation again and again and lets the process that does its work die before its first
-// event, its second, and so on, to the last one, and once after it (kill_order.h says what an event
-// is).
+// Repeats an operation and lets the process that works die before its first event, its second, and
+// so on, to the last one, and once after it (kill_order.h defines an event).
 
 #include <cstdint>
 #include <functional>
@@ -17,12 +16,12 @@ struct KillOperation {
   // A sweep over fewer has proved nothing.
   std::uint64_t least_calls = 1;
   std::uint64_t least_stores = 1;
-  // Does it all once; the victim dies before its `at`-th event, or after the last if there are
-  // fewer, or if it is 0. Returns when that has happened.
+  // Runs the operation once. The victim dies before its `at`-th event; after the last one if there
+  // are fewer, or if it is 0. Returns after the death.
   std::function<void(std::uint64_t at)> act = nullptr;
-  // Whatever died is there again; nothing is lost, and nothing left behind.
+  // The killed process is there again; no message is lost, and nothing is left behind.
   std::function<void()> check = nullptr;
-  // The short form kills at so many of the events, spread over all of them.
+  // The short form kills at this many of the events, spread over all of them.
   std::uint64_t short_kills = 60;
 };
 
@@ -31,7 +30,7 @@ class KillSweep {
   explicit KillSweep(KillAim& aim) : aim_(&aim) {}
 
   void run(const KillOperation& operation);
-  // Which case is under way, for whoever has to end a hanging one.
+  // The present case, for a watchdog that ends a hanging one.
   [[nodiscard]] std::string where() const;
   // Operation, calls, stores, kills before each of these, seconds; one line each.
   [[nodiscard]] std::string table() const;
@@ -45,7 +44,8 @@ class KillSweep {
     std::uint64_t step = 1;
     std::uint64_t killed_at_calls = 0;
     std::uint64_t killed_at_stores = 0;
-    std::uint64_t not_reached = 0;  // runs that ended before: the last, and shorter ones
+    std::uint64_t not_reached = 0;  // runs that ended before their event: the last one, and shorter
+                                    // ones
     double seconds = 0;
   };
   void shoot(const KillOperation& operation, std::uint64_t at, Row& row);

@@ -1,5 +1,5 @@
-// kill -9 of agents and of the coordinator at random under load: no message that was accepted is
-// lost, none comes twice without saying so, nothing is left behind.
+// kill -9 of agents and of the coordinator at random under load: no accepted message is lost, none
+// comes twice unmarked, nothing is left behind.
 //
 // BEELINE_SOAK=1 kills twenty times as often.
 
@@ -24,7 +24,7 @@ class KillTest : public FaultTest {
 
   KillBoard& board() { return memory_.as<KillBoard>(); }
 
-  // The whole test: load, kills, and then nothing may be missing and nothing be left.
+  // The whole test: load and kills; then no message may be missing, and nothing may be left.
   void play(const Cast& cast, int kills) {
     board().cast = cast;
     for (std::uint32_t i = 0; i < cast.players; ++i) troupe().start("player", i);
@@ -38,7 +38,7 @@ class KillTest : public FaultTest {
     board().stop_sending.store(1);
     ASSERT_NO_FATAL_FAILURE(attend_until([&] { return board().quiet.count() == cast.players; }));
     ASSERT_NO_FATAL_FAILURE(await_all_finished());
-    // What visitors have left is read; so nothing but their names may be left of them.
+    // The messages of visitors are read, so only their names may be left.
     ASSERT_NO_FATAL_FAILURE(
         attend_until([&] { return hive().status().links <= most_links(cast); }));
     board().stop_receiving.store(1);
@@ -60,13 +60,13 @@ class KillTest : public FaultTest {
     return std::chrono::nanoseconds(random()() % longest[random()() % 4]);
   }
 
-  // False when the victim is not there now.
+  // False if the victim is not there now.
   bool kill_one() {
     if (random()() % 5 == 0) return kill_coordinator();
     return kill_player(random()() % troupe().size());
   }
 
-  // One life of each player is remembered, with its links to all others.
+  // Each player remembers one life of every other, with its links.
   static std::size_t most_links(const Cast& cast) {
     return std::size_t{cast.players} * cast.players;
   }

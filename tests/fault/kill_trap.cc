@@ -1,10 +1,10 @@
-// Loaded into a program as it is delivered (LD_PRELOAD), it counts the system calls and the stores
-// into segments, and kills the process with SIGKILL where its order says so (kill_order.h).
+// Loaded into a delivered program (LD_PRELOAD), it counts the system calls and the stores into
+// segments, and kills the process with SIGKILL as its order says (kill_order.h).
 //
-//   calls   a seccomp filter turns each into SIGSYS; the handler makes it in the place of the
-//           program. Let through: new processes, exec and exit, and what concerns signals alone.
-//   stores  segments that the process maps writable are protected. A store is a SIGSEGV; the
-//           handler opens the segment for this one instruction, which the trap flag ends.
+// calls   a seccomp filter turns each into SIGSYS; the handler makes it in the place of the
+// program. Let through: new processes, exec and exit, and calls about signals alone.
+// stores  segments that the process maps writable are protected. A store is a SIGSEGV; the
+// handler opens the segment for this one instruction, which the trap flag ends.
 //
 // An instruction that repeats itself (rep movsb) is an event at each repetition.
 
@@ -60,7 +60,7 @@ constexpr std::size_t kMostSegments = 2048;  // a link is mapped in parts
 struct Segment {
   std::uintptr_t begin = 0;  // 0: a free place
   std::size_t size = 0;
-  bool open = false;  // for the instruction that is under way
+  bool open = false;  // for the present instruction
   std::array<char, 128> name{};
 };
 
@@ -106,7 +106,7 @@ void meet_event(const Segment* segment, long number_or_offset) {
   (void)call(SYS_kill, self, SIGKILL);
 }
 
-// Remembers and protects what was mapped of a segment.
+// Remembers and protects a mapping of a segment.
 void note_segment(std::uintptr_t begin, std::size_t size, const std::array<char, 128>& name) {
   for (Segment& place : g_segments) {
     if (place.begin != 0) continue;
@@ -116,7 +116,7 @@ void note_segment(std::uintptr_t begin, std::size_t size, const std::array<char,
   give_up("kill_trap: too many segments\n");
 }
 
-// The same if it is one.
+// The same if the file is a segment.
 void note_mapping(std::uintptr_t begin, std::size_t size, int fd) {
   std::array<char, 32> path{};
   std::array<char, 128> name{};
@@ -177,14 +177,14 @@ void on_store(int /*signal*/, siginfo_t* info, void* context) {
   auto& flags = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
   for (Segment& each : g_segments) {
     if (each.begin == 0 || at < each.begin || at - each.begin >= each.size || each.open) continue;
-    // An instruction may reach into two segments.
+    // One instruction may store into two segments.
     if ((flags & kTrapFlag) == 0) meet_event(&each, static_cast<long>(at - each.begin));
     each.open = true;
     protect(each, PROT_READ | PROT_WRITE);
     flags |= kTrapFlag;
     return;
   }
-  // A fault of the program: it comes again, and ends it.
+  // A fault of the program itself: it comes again, and ends the program.
   (void)::signal(SIGSEGV, SIG_DFL);
 }
 

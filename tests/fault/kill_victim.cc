@@ -1,4 +1,4 @@
-// The agents that are killed at a chosen event: each does one part of the life of an agent under
+// The agents that are killed at a chosen event. Each does one part of the life of an agent under
 // the trap, and ends without a word, as if it were killed after the last event.
 
 #include <unistd.h>
@@ -44,7 +44,7 @@ class Victim {
     if (!agent_) ::_exit(kExitFailed);
   }
 
-  // Everything up to the part itself, which begins when the director says so.
+  // All work before the part itself, which begins when the director says so.
   void prepare() {
     join();
     if (part_ == Part::kWake || part_ == Part::kDetach || part_ == Part::kResume) {
@@ -55,7 +55,7 @@ class Victim {
     ASSERT_TRUE(board_.go.await(turn_, patience()));
     if (part_ != Part::kFinish) return;
     const Ledger::Receipt receipt = take_in_hand(0);
-    // Who dies before its first store has not begun: the message comes again.
+    // A victim that dies before its first store has not begun to end the message: it comes again.
     if (board_.at.load() != 1) board_.ledger.begin_end(receipt);
   }
 
@@ -100,8 +100,8 @@ class Victim {
       finish_noted(board_.ledger, kVictim, next_message(*agent_));
     }
   }
-  // The first stays leased, the second too, with its payload in a slab; the third is finished and
-  // the fourth is queued: three are left.
+  // The first stays leased, and so does the second, with its payload in a slab. The third is
+  // finished and the fourth is queued, so three are left.
   void hold() {
     for (int i = 0; i < 2; ++i) (void)take_in_hand(i);
     take(1);

@@ -25,7 +25,7 @@ std::string list_mapped() {
   }
   return text;
 }
-// What the descriptors of another one name.
+// The names of another process's descriptors.
 std::string list_held(pid_t process) {
   std::string text;
   std::error_code error;
@@ -51,8 +51,7 @@ void LeakWatch::await(Agent& agent, pid_t keeper, pid_t coordinator) {
                               << "; segments here:" << list_mapped()
                               << "\nheld here:" << list_held(::getpid())
                               << "\nthe keeper holds:" << list_held(keeper);
-  // Fewer than ever are believed only if they stay: the keeper may have yet to hear what it will
-  // hold.
+  // A new minimum counts only if it stays: the keeper may not have received all descriptors yet.
   if (least.fits(now)) return;
   const auto pause = [&] { (void)agent.receive({.timeout = 1ms, .filter = kNobody}); };
   const auto settled = look_at_rest({coordinator, keeper}, deadline, pause, look);

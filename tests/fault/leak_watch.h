@@ -1,5 +1,5 @@
 #pragma once
-// Looks for what is left, here and in the hive, of what has ended.
+// Looks for leftovers of ended agents, here and in the hive.
 
 #include <sys/types.h>
 
@@ -11,17 +11,17 @@
 
 namespace beeline::test {
 
-// What an agent may know of the last life of a peer that is away: its status page and two
+// An agent may know this much of the last life of a peer that is away: its status page and two
 // descriptors.
 inline constexpr Leftovers kLastLife{.fds = 2, .segments = 1};
 
 struct LeakWatch {
-  Leftovers least = kAnyLeftovers;  // that there ever was
-  Leftovers slack = {};             // what may be there or not, once
+  Leftovers least = kAnyLeftovers;  // the fewest that there ever were
+  Leftovers slack = {};             // leftovers that may exist or not, once
   std::chrono::nanoseconds patience = std::chrono::seconds(10);
 
-  // What goes after an end goes soon, while `agent` takes what the coordinator says; else the test
-  // fails. From then on there is never more than there was at the least.
+  // Leftovers go soon after an end, while `agent` reads the coordinator's announcements; otherwise
+  // the test fails. From then on there is never more than the minimum.
   void await(Agent& agent, pid_t keeper, pid_t coordinator);
 };
 

@@ -1,4 +1,4 @@
-// What the sweeps believe: nothing of a hive that is still at work, and no more than there was.
+// The sweeps trust a look only if the hive is at rest, and if there is no more than before.
 
 #include "tests/fault/leak_watch.h"
 

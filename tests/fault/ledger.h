@@ -1,14 +1,14 @@
 #pragma once
-// What became of every message, written down outside of the processes that send and receive them:
-// it lies in memory that survives all of them.
+// The fate of every message, in memory that survives all processes that send and receive.
 //
-//   sender    attempt (before send) ... accepted (after send said ok), or refused
-//   receiver  received (when it was handed out) ... end begun (before done, and before a dead
-//             letter is let go) ... finished (after done, or when the letter has gone)
+// sender    attempt (before send) ... accepted (after send said ok), or refused
+// receiver  received (when it was handed out) ... end begun (before done, and before a dead
+// letter is let go) ... finished (after done, or when the letter has gone)
 //
 // A sender that is killed between its send and its note leaves `attempt`: such a message may arrive
 // or not. A receiver that is killed after `end begun` leaves that: such a message may come again or
-// not; if it does, its end is to begin once more. A kill leaves one such message at most: more have
+// not; if it does, its end begins once more. A kill leaves at most one such message: more would
+// have
 // been lost.
 
 #include <array>
@@ -29,12 +29,12 @@ inline constexpr std::uint64_t kMaxSequences = 1ULL << 20;  // of one player for
 enum class Fault : std::uint32_t {
   kNone = 0,
   kDamaged,      // the payload does not prove itself
-  kMisrouted,    // another receiver's
+  kMisrouted,    // for another receiver
   kNeverSent,    // nobody has attempted it, or it was refused
-  kTwice,        // handed out again and not said to be redelivered
+  kTwice,        // handed out again without the mark of a redelivery
   kAfterDone,    // handed out again after it was finished
-  kWrongSender,  // from() is not who wrote the payload
-  kNoLetter,     // a dead letter that was not rejected, or of a message that nobody was handed
+  kWrongSender,  // from() differs from the sender in the payload
+  kNoLetter,     // a dead letter that was not rejected, or of a message that was never handed out
   kOvertaken,    // a later message of the same sender and rank was handed out before
 };
 [[nodiscard]] const char* to_string(Fault fault);
@@ -46,7 +46,8 @@ struct FaultRecord {
   std::uint32_t attempts;
   std::uint64_t sequence;
   std::uint64_t id;
-  std::uint64_t word;  // what the ledger knew before; of kOvertaken 1 + the number of the later one
+  std::uint64_t word;  // the ledger's word before; for kOvertaken 1 + the number of the later
+                       // message
 };
 
 struct MissingMessage {
@@ -56,8 +57,8 @@ struct MissingMessage {
   std::uint64_t word;
 };
 
-// The last that each player wrote into the ledger, and when. A player that is killed leaves its
-// newest entry half written at worst, and nobody has counted that yet.
+// The last entries of each player in the ledger, with their times. A killed player leaves at worst
+// its newest entry half written, and that entry does not count yet.
 class Chronicle {
  public:
   enum class Step : std::uint32_t { kAttempted = 1, kAccepted, kRefused, kReceived, kFinished };
@@ -71,7 +72,7 @@ class Chronicle {
   };
   void note(std::uint32_t player, Step step, std::uint32_t sender, std::uint32_t receiver,
             std::uint64_t sequence);
-  // What both players have written about the message and still lies here, by time.
+  // All entries of both players about the message that are still here, by time.
   [[nodiscard]] std::vector<Entry> about(std::uint32_t sender, std::uint32_t receiver,
                                          std::uint64_t sequence) const;
 
@@ -92,7 +93,7 @@ class Ledger {
     std::uint32_t attempts;
   };
 
-  // The number of the next message, or kMaxSequences when there are no more.
+  // The number of the next message, or kMaxSequences if there are no more.
   std::uint64_t attempt(std::uint32_t sender, std::uint32_t receiver);
   void accept(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence, MessageId id);
   void refuse(std::uint32_t sender, std::uint32_t receiver, std::uint64_t sequence);
@@ -107,20 +108,20 @@ class Ledger {
   [[nodiscard]] std::uint64_t accepted() const;
   [[nodiscard]] bool was_handed_out(const Receipt& receipt) const;
   [[nodiscard]] std::uint64_t received_again() const { return again_.load(); }
-  // Accepted, and has not come to its end: it waits, or somebody holds it. Lost, if nobody does.
+  // Accepted messages that have not ended: each waits or is held, or else is lost.
   [[nodiscard]] std::vector<MissingMessage> missing(std::size_t limit) const;
-  // Accepted for this player, which has begun to end them and has not come to it.
+  // Accepted messages for this player that it has begun to end and not ended.
   [[nodiscard]] std::uint64_t half_ended(std::uint32_t receiver) const;
   [[nodiscard]] std::vector<FaultRecord> faults() const;
   [[nodiscard]] const Event& progress() const { return progress_; }
-  // What the players have done with a message, for people, a line each.
+  // The fate of a message, for people, a line for each step.
   [[nodiscard]] std::string story(std::uint32_t sender, std::uint32_t receiver,
                                   std::uint64_t sequence) const;
 
  private:
   static constexpr std::size_t kKeptFaults = 64;
 
-  Event progress_;  // messages whose end has begun
+  Event progress_;  // messages that have begun to end
   Chronicle chronicle_;
   std::atomic<std::uint32_t> fault_count_;
   std::atomic<std::uint64_t> again_;

@@ -1,5 +1,5 @@
 #pragma once
-// Sends and takes messages and writes each of them down in the ledger.
+// Sends and takes messages and notes each of them in the ledger.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ inline bool send_noted(Agent& agent, Ledger& ledger, Peer to, PayloadHead head, 
   return static_cast<bool>(sent);
 }
 
-// Writes down that player `self` was handed the message.
+// Notes that player `self` got the message.
 inline Ledger::Receipt note_receipt(Ledger& ledger, std::uint32_t self, const Message& message) {
   const auto receipt =
       Correspondent(ledger, self).receive(message, [](std::uint32_t) -> Pid { return 0; });
@@ -42,7 +42,7 @@ inline void finish_noted(Ledger& ledger, std::uint32_t self, Message message) {
   ledger.finish(receipt);
 }
 
-// Takes and finishes all that waits; how many.
+// Takes and finishes all waiting messages; returns how many.
 inline std::size_t take_noted(Agent& agent, Ledger& ledger, std::uint32_t self) {
   std::size_t count = 0;
   for (; auto message = agent.try_receive(); ++count) {

@@ -1,5 +1,5 @@
 #pragma once
-// The place of a hive of which nothing is there yet.
+// The place of a hive that does not exist yet.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ class Nest {
     while (!processes_with("BEELINE_DIR", path_).empty()) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "processes are left";
     }
-    std::filesystem::remove(path_ + "/beelined.last.log");  // all that stays
+    std::filesystem::remove(path_ + "/beelined.last.log");  // the only file that stays
     EXPECT_TRUE(!std::filesystem::exists(path_) || std::filesystem::is_empty(path_))
         << "files are left in " << path_;
   }

@@ -79,7 +79,7 @@ class RestoreTest : public testing::Test {
     KeptRecord& kept = table_[agent_key(record.pid, record.incarnation)];
     kept.value = build(record);
     if (record.dead) return kept;
-    // Its process, which has not ended, and eventfds for the rest: nobody looks into it here.
+    // A process that has not ended, and eventfds for the others: nobody reads them here.
     kept.fds.resize(4);
     auto pidfd = os::open_pidfd(::getpid());
     EXPECT_TRUE(pidfd) << pidfd.error().text;
@@ -117,7 +117,7 @@ class RestoreTest : public testing::Test {
     kept.value = build(record);
     kept.fds.push_back(std::move(*fd));
   }
-  // As an agent does of every link of its own once it has found the new coordinator.
+  // Opens a link as its owner does once it has found the new coordinator.
   Result<void> open_again(shm::LinkKey key, Pid owner, Pid reader) {
     const OpenRequest request{
         .to = reader, .serial = key.serial, .contract = kContract, .again = true};
@@ -143,7 +143,7 @@ class RestoreTest : public testing::Test {
     EXPECT_GE(length, 0);
     return text.find(part) != std::string::npos;
   }
-  // How much that holds this was said to the keeper since the last call.
+  // How many records to the keeper contain `part`, since the last call.
   [[nodiscard]] std::size_t said_to_keeper(std::string_view part = {}) {
     for (std::size_t count = 0;;) {
       const auto packet = keeper_end_.try_receive(kMaxPacketBytes);

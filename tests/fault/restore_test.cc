@@ -1,5 +1,5 @@
-// What a new coordinator makes of the keeper's table, where the old one was killed between two of
-// the records that belong together.
+// A new coordinator restores the keeper's table after the old one was killed between two records
+// that belong together.
 
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace beeline::control {
 namespace {
 
-// The packet that said so did not arrive whole, and what was said of it afterwards did. Its process
+// The packet with its descriptors did not arrive whole; later packets about it did. Its process
 // resumes and shows its segments again.
 TEST_F(RestoreTest, ALifeWhoseHomeTheKeeperHasNotGotWasNotReady) {
   keep_living(5, 10);
@@ -32,7 +32,7 @@ TEST_F(RestoreTest, ALifeWhoseHomeTheKeeperHasNotGotWasNotReady) {
   EXPECT_EQ(hive_->registry.agent(6)->current, nullptr);
 }
 
-// Nothing of it has arrived but the word that it has ended.
+// Only the packet about its end has arrived.
 TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
   keep_life(5, 10);
   table_.at(agent_key(5, 10)).fds.clear();
@@ -43,8 +43,8 @@ TEST_F(RestoreTest, ALinkIsReadThoughTheKeeperHasNotGotItsOwner) {
   EXPECT_EQ(hive_->registry.agent(5)->current, nullptr) << "a successor is shown no home";
 }
 
-// One has lost its connection, which is over with the last coordinator; the other one has not, and
-// resumes when it likes.
+// One agent has lost its connection, which ended with the last coordinator. The other one has not,
+// and may resume at any time.
 TEST_F(RestoreTest, AnAgentThatHadLostItsConnectionResumesInTimeOrIsFenced) {
   for (const bool lost : {false, true}) {
     LifeRecord life = life_of(lost ? 5 : 6, lost ? 10 : 20);
@@ -62,7 +62,7 @@ TEST_F(RestoreTest, AnAgentThatHadLostItsConnectionResumesInTimeOrIsFenced) {
   EXPECT_NE(hive_->registry.agent(6)->living(), nullptr);
 }
 
-// Where nobody has been waiting to be heard, half of that time would do.
+// If nobody were waiting to be heard, half of that time would do.
 TEST_F(RestoreTest, AnAgentThatMayBeWaitingToBeHeardIsFencedLater) {
   LifeRecord life = life_of(5, 10);
   life.ended = false;
@@ -92,7 +92,8 @@ TEST_F(RestoreTest, RepeatedLossOfAConnectionAddsNoRecordsWhileTheKeeperIsBehind
   while (hive_->keeper.is_settled()) hive_->keeper.note("filler", std::string(10'000, '.'));
   for (std::uint64_t session = 2; session < 100; ++session) lose(5, 10, session);
   EXPECT_EQ(hive_->fences.size(), 2U);
-  hive_->note_agent(*hive_->registry.agent(5));  // of something else: nobody would take it back
+  hive_->note_agent(*hive_->registry.agent(5));  // of another change: nobody would take the loss
+                                                 // back
   std::size_t said = said_to_keeper(kLost);
   while (!hive_->keeper.settle()) said += said_to_keeper(kLost);
   EXPECT_EQ(said + said_to_keeper(kLost), 0U);
@@ -112,7 +113,7 @@ TEST_F(RestoreTest, TheKeeperForgetsRecordsThatItDidNotReceiveWhole) {
   EXPECT_EQ(said_to_keeper(), 2U) << "each new coordinator would find them again";
 }
 
-// A client that asks without end, and of what it likes.
+// A client that asks for any links without end.
 TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
   keep_living(5, 10);
   restore_hive();
@@ -131,8 +132,7 @@ TEST_F(RestoreTest, NoMoreFadesWaitThanAHomeHasRows) {
   EXPECT_TRUE(is_logged("event=fade_refused")) << "it is told of nothing";
 }
 
-// The keeper was told that life 20 is ready, and no longer that nobody needs what life 10 has
-// shown.
+// The keeper has heard that life 20 is ready, but not that nobody needs the links of life 10.
 TEST_F(RestoreTest, FadedLinksOfALifeThatHasASuccessorAreDropped) {
   keep_life(5, 10);
   keep_life(5, 20);
@@ -177,7 +177,8 @@ TEST_F(RestoreTest, ALinkOfADeadAgentToItselfGoesWithTheAgent) {
   EXPECT_FALSE(has_link({10, 1}));
 }
 
-// The last coordinator has said that both were taken over, and was killed before it said more.
+// The last coordinator has recorded that both were taken over, and was killed before its next
+// record.
 TEST_F(RestoreTest, LinksBetweenTwoDeadAgentsGoWithThem) {
   for (const Pid pid : {5U, 6U}) {
     LifeRecord dead = life_of(pid, pid * 10);
@@ -252,7 +253,7 @@ TEST_F(RestoreTest, AnOwnerWhoseDetachWasCutShortHasNotLeftItsLinks) {
       << "its reader would be told that it is gone, and would ask in vain to let go of it";
 }
 
-// Who repeats it all the time must not keep the keeper busy.
+// A client that repeats it all the time must not keep the keeper busy.
 TEST_F(RestoreTest, ARefusalThatIsRepeatedIsCountedOnceAndCostsTheKeeperNothing) {
   keep_life(5, 10);
   keep_living(6, 30);
@@ -278,7 +279,7 @@ TEST_F(RestoreTest, AnAgentAtItsLimitOfLinksIsRefusedNewOnesAndKeepsItsOwn) {
   keep_link({20, 1}, 5, 6, false);
   restore_hive();
   constexpr std::uint32_t kMost = 2 * shm::kMaxAgents;
-  LinkEntry left;  // what an earlier life has left counts too
+  LinkEntry left;  // a link of an earlier life counts too
   left.owner = 5;
   left.reader = 6;
   for (std::uint32_t serial = 2; serial <= kMost; ++serial) {

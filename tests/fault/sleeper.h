@@ -1,5 +1,5 @@
 #pragma once
-// An agent that does nothing but wait, take, and do what it is told, in a thread of its own.
+// An agent in a thread of its own that only waits, takes messages, and does as they say.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace beeline::test {
 
-// What it is told by the text of a message.
+// The text of a message that asks it for an answer.
 inline constexpr const char* kAnswer = "question";
 inline constexpr const char* kReject = "letter";
 inline constexpr const char* kEnd = "end";
@@ -25,13 +25,13 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
   [[nodiscard]] Pid pid() const { return pid_; }
-  // How often it has taken a message and finished with it. Whoever has an answer of it finds
-  // counted all that it took before, and the question.
+  // How often it has taken and finished a message. An answer from it comes after all earlier
+  // messages, and the question, were counted.
   [[nodiscard]] std::uint32_t taken() const {
     const std::lock_guard lock(mutex_);
     return taken_;
   }
-  // Fails where it was not rung: its own next look comes after 9 s at the earliest.
+  // Fails if it was not rung: its own next look comes after 9 s at the earliest.
   void await(std::uint32_t count) const {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(took_.wait_for(lock, 6s, [&] { return taken_ >= count; }))

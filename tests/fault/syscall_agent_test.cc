@@ -1,5 +1,5 @@
-// Every system call that an agent makes, made to fail: each operation ends with success or with an
-// error that says why, leaks nothing, leaves nothing half done, and succeeds when it is repeated.
+// Every system call of an agent fails once. Each operation ends with success or with an error that
+// gives the reason, leaks nothing, leaves nothing half done, and succeeds when it is repeated.
 
 #include <signal.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ class SyscallAgentTest : public SyscallTest {
     hive_.reset();
   }
 
-  // With `far_` in place.
+  // Sweeps with `far_` attached.
   void sweep(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
     run_filtered(least_injected, [&](SyscallSweep& sweep) {
       far_ = attach("far");
@@ -48,7 +48,7 @@ class SyscallAgentTest : public SyscallTest {
     return options;
   }
 
-  // `near_` goes, and then everything is as it was before.
+  // `near_` leaves, and then everything is as before.
   void expect_as_before() {
     near_.reset();
     await_as_before();
@@ -60,7 +60,7 @@ class SyscallAgentTest : public SyscallTest {
   }
   void attach_near() { attach_near(near_options()); }
 
-  // `far_` has this message once if it was accepted, and not at all if not.
+  // `far_` has this message once if it was accepted, and not at all otherwise.
   void expect_delivery(const Ending& ending) {
     const std::vector<std::string> texts = taken_by_far();
     const auto count = std::count(texts.begin(), texts.end(), text_);
@@ -291,7 +291,7 @@ Operation SyscallAgentTest::wake_operation(const Sleeper& sleeper) {
           .prepare =
               [this, &sleeper, expected] {
                 const StatusProbe probe(hive_->name(), ::getpid(), sleeper.pid());
-                if (!near_) {  // one for all cases: opening a link wakes the sleeper too
+                if (!near_) {  // one for all cases, because opening a link wakes the sleeper too
                   attach_near();
                   ASSERT_TRUE(near_->peer(sleeper.pid()));
                   ASSERT_TRUE(probe.await_long_sleep(shm::Sleep::kEvent, patience()));
@@ -311,7 +311,7 @@ Operation SyscallAgentTest::wake_operation(const Sleeper& sleeper) {
                 if (ending) ADD_FAILURE() << "a link that is open needs no system call to send";
                 sleeper.await(*expected + 1);
                 EXPECT_EQ(sleeper.taken(), *expected + 1);
-                await_as_before(*near_);  // who came back is told of its links again
+                await_as_before(*near_);  // an agent that came back is told of its links again
               }};
 }
 

@@ -1,5 +1,5 @@
-// Every system call of keeper and coordinator while they serve agents, made to fail: what agents
-// are owed by them they get in the end, nothing is lost with the dead, and nothing is left.
+// Every system call of keeper and coordinator fails once while they serve agents. Agents get
+// everything they are owed in the end, no message of the dead is lost, and nothing is left behind.
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -29,13 +29,13 @@ BEELINE_ROLE(mortal) {
   for (;;) ::pause();
 }
 
-// This thread is somebody else while it lives, above all to whoever it connects to.
+// While an object exists, this thread is another user, also to its peers.
 class OtherUser {
  public:
   OtherUser() {
     set(SYS_setresgid, kGroup);
     set(SYS_setresuid, kOtherUser);
-    // It may look into its own /proc, as a program that somebody else has started.
+    // It may look into its own /proc, like a program that another user has started.
     EXPECT_EQ(::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
   }
   ~OtherUser() {
@@ -46,7 +46,7 @@ class OtherUser {
   OtherUser& operator=(const OtherUser&) = delete;
 
  private:
-  // By itself: the functions of the C library change all threads.
+  // By system call, because the functions of the C library change all threads.
   static void set(long call, unsigned effective) {
     EXPECT_EQ(::syscall(call, -1, effective, -1), 0);
   }
@@ -67,7 +67,7 @@ class SyscallCoordinatorTest : public SyscallTest {
     options.control_timeout = kHasty;
     return options;
   }
-  // `guest_`, or why it could not attach.
+  // `guest_`, or the reason why it could not attach.
   Ending attach_guest(const AttachOptions& options) {
     auto agent = Agent::attach(options);
     if (!agent) return agent.error();
@@ -79,7 +79,7 @@ class SyscallCoordinatorTest : public SyscallTest {
     EXPECT_EQ(process(), coordinator_) << "it has ended";
     await_as_before();
   }
-  // `far_` is told that a child is away.
+  // Waits until `far_` is told that a child is away.
   void await_notice() {
     const Deadline deadline = patience();
     for (;;) {
@@ -103,9 +103,9 @@ class SyscallCoordinatorTest : public SyscallTest {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it has not left";
     }
   }
-  // Until the coordinator has told `other` of the end of its link, or has hung up: then it has made
-  // the calls that are to fail. It is not asked, for the calls of its answers would count. `far_`
-  // may have to come back to it first.
+  // Waits until the coordinator has told `other` of the end of its link, or has hung up: then it
+  // has made the calls that are to fail. Asking it would add the calls of its answers. `far_` may
+  // have to come back to it first.
   [[nodiscard]] bool hears_of_end(control::TestAgent& other) {
     const Deadline deadline = after(10s);
     while (!other.client.closed() && std::chrono::steady_clock::now() < deadline) {
@@ -114,8 +114,7 @@ class SyscallCoordinatorTest : public SyscallTest {
     }
     return false;
   }
-  // Letters that the coordinator holds, by the text that they begin with; none while it does not
-  // answer.
+  // Letters that the coordinator holds, by the start of their text; none while it does not answer.
   [[nodiscard]] std::vector<std::string> letters() const {
     std::vector<std::string> texts;
     auto client = control::Client::connect();
@@ -126,7 +125,7 @@ class SyscallCoordinatorTest : public SyscallTest {
     return texts;
   }
 
-  // Or each case would list those of all before it.
+  // Otherwise each case would list those of all earlier cases.
   static void let_letters_go() {
     auto client = control::Client::connect();
     ASSERT_TRUE(client) << client.error().text;
@@ -177,7 +176,7 @@ Operation SyscallCoordinatorTest::death_operation(Troupe& troupe, const Event& h
           .short_step = 2};
 }
 
-// Its process lives on: what the keeper has not heard of the end, no later coordinator can see.
+// Its process lives on: if the keeper has not heard of the end, no later coordinator can see it.
 Operation SyscallCoordinatorTest::leave_operation() {
   return {.name = "coordinator: an agent leaves",
           .least_calls = 10,
@@ -234,8 +233,7 @@ Operation SyscallCoordinatorTest::burial_operation() {
       .short_step = 2};
 }
 
-// Of who lies: an agent that is attached by the rules and says that its message is of somebody
-// else.
+// A liar: an agent that is attached by the rules and claims that its message is from another one.
 Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
   const bool is_own = whose == Injector::Whose::kOwn;
   auto liar = std::make_shared<control::TestAgent>();
@@ -273,7 +271,7 @@ Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
                 ++count_;
                 drain_until(*far_, [&] { return ended() == count_; });
                 EXPECT_EQ(far_->counters().quarantined_links, count_);
-                // Who has lost its connection hears it when it asks for the link again.
+                // A liar that has lost its connection hears it when it asks for the link again.
                 *told = *told || liar->next<control::EndedAnnouncement>().has_value();
                 EXPECT_TRUE(*told || liar->client.closed()) << "the liar is not told";
                 if (!liar->client.closed()) (void)liar->client.detach({});
@@ -284,7 +282,7 @@ Operation SyscallCoordinatorTest::report_operation(Injector::Whose whose) {
           .short_step = is_own ? 0U : 1U};
 }
 
-// One that nobody is above but the coordinator, which writes it down.
+// Only the coordinator is above this agent; it writes the escalation down.
 Operation SyscallCoordinatorTest::escalate_operation(Injector::Whose whose) {
   const bool is_own = whose == Injector::Whose::kOwn;
   return {.name = is_own ? "escalate: an agent" : "escalate: coordinator",

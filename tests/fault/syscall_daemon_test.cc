@@ -1,5 +1,5 @@
-// Every system call of keeper and coordinator, made to fail. A hive that runs goes on
-// running; one that cannot start says why, leaves nothing, and starts when it is asked again.
+// Every system call of keeper and coordinator fails once. A running hive keeps running. A hive that
+// cannot start gives the reason, leaves nothing, and starts when it is asked again.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ class SyscallDaemonTest : public SyscallTest {
     options.control_timeout = kHasty;
     return options;
   }
-  // All that a short life needs of the coordinator.
+  // Everything that a short life needs from the coordinator.
   Ending visit() {
     text_ = fmt::format("visit {}", ++visits_);
     auto agent = Agent::attach(guest());
@@ -115,7 +115,7 @@ TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
       agent.reset();
       nest.clear();
     };
-    // An agent raises the limit to what it may be.
+    // An agent raises the soft limit to the hard one.
     const auto lower_limit = [] {
       rlimit limit{};
       ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -138,7 +138,7 @@ TEST_F(SyscallDaemonTest, AHiveStartsOrSaysWhyNot) {
   });
 }
 
-// A pid that was given out is never given out again: not even after the file could not be read.
+// A pid is never given out twice, even after the file could not be read.
 TEST_F(SyscallDaemonTest, PidsRiseWhateverFailsInTheStateFile) {
   const Nest nest;
   const std::string path = nest.path() + "/state.json";

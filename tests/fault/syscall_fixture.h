@@ -1,6 +1,6 @@
 #pragma once
-// What the sweeps of failing system calls share: the watchdog that names a case that hangs, the run
-// under the filter, an agent that stays, and the look for what is left.
+// Common parts of the sweeps of failing system calls: the watchdog that names a hanging case, the
+// run under the filter, an agent that stays, and the look for leftovers.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class SyscallTest : public testing::Test {
     }
   }
 
-  // With a hive whose processes are under the filter, and an agent that stays.
+  // Sweeps with a hive under the filter, and an agent that stays.
   void sweep_hive(std::uint64_t least_injected, const std::function<void(SyscallSweep&)>& body) {
     run_filtered(least_injected, [&](SyscallSweep& sweep) {
       hive_.emplace();
@@ -60,8 +60,8 @@ class SyscallTest : public testing::Test {
     });
   }
 
-  // Sweeps an operation after one run in which nothing fails: what only the first run makes is
-  // there then. Its check looks for what is left.
+  // Sweeps an operation after one run without failures, because only a first run makes some things.
+  // The check looks for leftovers.
   void sweep_alike(SyscallSweep& sweep, const Operation& operation, Leftovers slack = {}) {
     if (HasFailure()) return;
     watch_ = {.slack = slack};
@@ -70,13 +70,13 @@ class SyscallTest : public testing::Test {
     sweep.run(operation);
   }
 
-  // That of the coordinator which serves now.
+  // The process of the present coordinator.
   [[nodiscard]] pid_t process() const {
     return static_cast<pid_t>(hive_->status().coordinator_pid);
   }
 
-  // What the operation has made and what has ended is gone. Meanwhile `caller` receives: an agent
-  // that nobody calls takes in nothing that the coordinator sends it.
+  // All leftovers of the operation and of ended agents are gone. Meanwhile `caller` receives,
+  // because an agent that makes no call reads no announcements.
   void await_as_before() { await_as_before(*far_); }
   void await_as_before(Agent& caller) { watch_.await(caller, hive_->keeper(), coordinator_); }
 
@@ -85,7 +85,7 @@ class SyscallTest : public testing::Test {
     return take_texts(*far_);
   }
 
-  // Once, if its send has succeeded; it may be that `far_` has to come back to the coordinator
+  // Delivered once, if its send has succeeded; `far_` may have to come back to the coordinator
   // first.
   void expect_delivered(const std::string& text, const Ending& ending) {
     std::vector<std::string> texts;
@@ -99,7 +99,7 @@ class SyscallTest : public testing::Test {
 
   // How long a guest waits for the coordinator.
   static constexpr std::chrono::nanoseconds kHasty = 3s;
-  // `late`: when who sent has waited as long as it may. The status alone does not tell that it has.
+  // `late`: the end of the sender's patience. The status alone does not show that it is over.
   static Ending ending_of(const SendResult& sent, Deadline late = Deadline::max()) {
     if (sent) return std::nullopt;
     if (sent.status == SendStatus::kNoRoute && std::chrono::steady_clock::now() >= late) {
@@ -108,11 +108,11 @@ class SyscallTest : public testing::Test {
     return Error{ErrorCode::kSystem, 0, std::string("send: ") + to_string(sent.status).data()};
   }
 
-  // Of a tool.
+  // The ending of a tool.
   static Ending ending_of(const Outcome& outcome) {
     EXPECT_LT(outcome.code, 126) << "it crashed: " << outcome.err;
     if (outcome.code == 0) return std::nullopt;
-    // What `beeline doctor` has found missing is its answer.
+    // The findings of `beeline doctor` are its answer.
     return Error{ErrorCode::kSystem, 0, outcome.err.empty() ? outcome.out : outcome.err};
   }
 

@@ -1,6 +1,6 @@
-// Every system call that the tools for dead letters cause, in the tool, in the coordinator and in
-// the agent that holds the letter, made to fail: an order is carried out once at most, and whoever
-// repeats it gets it done.
+// Every system call that the tools for dead letters cause fails once, in the tool, in the
+// coordinator and in the agent that holds the letter. An order is carried out at most once, and
+// repeating it gets it done.
 
 #include <sys/syscall.h>
 
@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 class SyscallLettersTest : public SyscallTest {
  protected:
-  // `words()`: what `beeline dlq` is told, once the letter is there.
+  // `words()`: the arguments of `beeline dlq`, once the letter exists.
   Operation order(std::string name, std::function<Words()> words) {
     return {.name = std::move(name),
             .act =
@@ -26,7 +26,7 @@ class SyscallLettersTest : public SyscallTest {
                   return give(words());
                 },
             .whose = Injector::Whose::kOthers,
-            .from_call = SYS_lseek,  // into a segment; what comes before is as in `beeline dlq ls`
+            .from_call = SYS_lseek,  // into a segment; earlier calls are as in `beeline dlq ls`
             .short_step = 8};
   }
   Ending give(const Words& words) {
@@ -37,7 +37,7 @@ class SyscallLettersTest : public SyscallTest {
     said_ = outcome.out;
     return ending_of(outcome);
   }
-  // Whoever lost its connection is back soon.
+  // An agent that lost its connection is back soon.
   void give_until_done(const Words& words) {
     const Deadline deadline = patience();
     while (const Ending ending = give(words)) {
@@ -49,7 +49,7 @@ class SyscallLettersTest : public SyscallTest {
     EXPECT_TRUE(sent) << to_string(sent.status);
     return sent.id;
   }
-  // A letter whose receiver has ended for good lies with the coordinator.
+  // The coordinator keeps a letter if its receiver has ended for good.
   [[nodiscard]] std::size_t count_kept() const {
     control::Client client = hive_->client();
     const auto kept = control::list_kept_letters(client);
@@ -95,8 +95,8 @@ TEST_F(SyscallLettersTest, ALetterIsPutBackOnceForEachOrderAtMost) {
     requeue.check = [&](const Ending& ending) {
       give_until_done(words());
       sleeper.await(before + (ending ? 1 : 2));
-      // An order that said it had failed may have been carried out, and its letter be on its way
-      // still: the question comes after it.
+      // A failed order may have been carried out all the same, and its letter may still be on its
+      // way; the question comes behind it.
       meet_sleeper();
       EXPECT_LE(sleeper.taken(), before + ordered_ + 1);
       await_as_before();
@@ -144,7 +144,7 @@ TEST_F(SyscallLettersTest, ALetterOfTheDeadIsSentOnAndThenLetGo) {
       EXPECT_LE(texts.size(), ordered_);
       await_as_before();
     };
-    send_on.from_call = SYS_socket;  // before it the tool is being loaded
+    send_on.from_call = SYS_socket;  // before this call the tool is being loaded
     send_on.short_step = 11;
     sweep_alike(sweep, send_on);
   });

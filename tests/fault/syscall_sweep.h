@@ -1,6 +1,6 @@
 #pragma once
-// Runs an operation again and again, and lets its first system call fail with each plausible error,
-// then its second, and so on, to the last one (event_sweep.h).
+// Repeats an operation, and lets its first system call fail with each plausible error, then its
+// second, and so on, to the last one (event_sweep.h).
 
 #include <cstdint>
 #include <functional>
@@ -14,21 +14,21 @@
 
 namespace beeline::test {
 
-// What became of the operation: nothing (it succeeded), or its error.
+// The end of the operation: nothing (success), or its error.
 using Ending = std::optional<Error>;
 
 struct Operation {
   std::string name;
-  // It makes at least so many calls that can fail: a sweep that reached fewer has proved nothing.
+  // It makes at least this many calls that can fail: a sweep that reached fewer has proved nothing.
   std::uint32_t least_calls = 1;
   std::function<void()> prepare = nullptr;
   std::function<Ending()> act = nullptr;
-  // Afterwards nothing fails any more: the world is whole, and the same succeeds now.
+  // Afterwards nothing fails any more: the world is whole, and the same operation succeeds.
   std::function<void(const Ending&)> check = nullptr;
-  // Which of the calls are failed and from when on they count.
+  // The calls that fail, and the first one that counts.
   Injector::Whose whose = Injector::Whose::kOwn;
   std::optional<int> from_call = std::nullopt;  // not before this one; see Injector::aim_from
-  // Unless 0: in the short form only every n-th call is failed, with one of its errors, another one
+  // Unless 0: in the short form only every n-th call fails, with one of its errors, another one
   // each time.
   std::uint32_t short_step = 0;
 };
@@ -38,7 +38,7 @@ class SyscallSweep {
   explicit SyscallSweep(Injector& injector) : injector_(&injector) {}
 
   void run(const Operation& operation);
-  // Which case is under way, for whoever has to end a hanging one.
+  // The present case, for a watchdog that ends a hanging one.
   [[nodiscard]] std::string where() const;
   // Operation, calls, injected runs, errors, successes; one line each.
   [[nodiscard]] std::string table() const;
@@ -53,10 +53,11 @@ class SyscallSweep {
     std::uint64_t successes = 0;
     double seconds = 0;
   };
-  // With `call` 0 nothing fails. Again where the operation gave up because the machine is busy.
+  // With `call` 0 nothing fails. Repeats the run if the operation gave up because the machine is
+  // busy.
   Injector::Shot shoot(const Operation& operation, std::uint32_t call, std::uint32_t error,
                        Row& row);
-  // Nothing: it was not hit, and has waited too long for somebody.
+  // Nothing: the run was not hit, and has waited too long for another process.
   std::optional<Injector::Shot> shoot_once(const Operation& operation, std::uint32_t call,
                                            std::uint32_t error, Row& row);
 

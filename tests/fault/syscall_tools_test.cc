@@ -1,4 +1,4 @@
-// Every system call of the tools, made to fail: they say what failed, do what they do once at most,
+// Every system call of the tools fails once. They report the failure, do their work at most once,
 // leave nothing, and can be asked again.
 
 #include <sys/syscall.h>
@@ -34,15 +34,15 @@ class SyscallToolsTest : public SyscallTest {
             .from_call = first_call,
             .short_step = short_step};
   }
-  // Of those that send: `far_` has it once at the most, and not at all if the tool says that it was
-  // not sent; that its words were not written it says afterwards.
+  // For tools that send: `far_` has the message at most once, and not at all if the tool reports
+  // that it was not sent. The tool reports later that its output was not written.
   void expect_one_text(const Ending& ending) {
     drain_what_fits(*far_);
     const bool was_sent = !ending || said_.err.find("our stdout") != std::string::npos;
     EXPECT_LE(take_texts(*far_).size(), was_sent ? 1U : 0U);
     await_as_before();
   }
-  // The file that `beeline doctor` writes on trial is gone, or it has said that it is left.
+  // The trial file of `beeline doctor` is gone, or the tool has reported that it is left.
   void clear_trial_file() {
     for (const auto& each : std::filesystem::directory_iterator(hive_->directory())) {
       if (!each.path().filename().string().starts_with("doctor-")) continue;
@@ -52,7 +52,7 @@ class SyscallToolsTest : public SyscallTest {
       std::filesystem::remove(each.path());
     }
   }
-  // Of those that are agent "worker": what was sent to it before it came waits, or has been taken.
+  // For tools that are agent "worker": messages sent to it before still wait, or have been taken.
   Operation worker(const Words& words, std::uint32_t least_calls, std::uint32_t short_step) {
     Operation operation = tool(words, least_calls, short_step);
     operation.prepare = [this] {
@@ -105,7 +105,7 @@ TEST_F(SyscallToolsTest, AToolThatReceivesLosesNothing) {
 
 TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
   sweep_hive(100, [this](SyscallSweep& sweep) {
-    // Somebody who is away, with a letter and a message that waits.
+    // An agent that is away, with a letter and a waiting message.
     auto holder = attach("holder");
     ASSERT_TRUE(holder);
     const MessageId letter = far_->send("holder", "letter").id;
@@ -132,8 +132,8 @@ TEST_F(SyscallToolsTest, AToolThatLooksSaysWhatFailed) {
                 tool({"shm-dump", "--agent", "far", "--save", saved}, 30, 8, SYS_getdents64));
     if (HasFailure()) return;
     const auto file = std::filesystem::directory_iterator(saved)->path().string();
-    // Its first look at its streams: the child makes no such call before it executes the program,
-    // nor does the loader, and nobody else is at work meanwhile.
+    // The tool's first look at its streams: the child makes no such call before it executes the
+    // program, nor does the loader, and no other process works meanwhile.
     sweep_alike(sweep, tool({"shm-dump", file}, 4, 1, SYS_fcntl));
     std::filesystem::remove_all(saved);
   });
@@ -144,7 +144,7 @@ TEST_F(SyscallToolsTest, AHiveGoesUpAndDownOrTheToolSaysWhyNot) {
   run_filtered(20, [&](SyscallSweep& sweep) {
     const auto up = [&] { EXPECT_EQ(test::run({"beeline", "up"}).code, 0) << "no hive"; };
     const auto clear = [&](const Ending&) {
-      // Whatever is there: a hive starts in its place, and goes.
+      // Whatever is left: a hive starts in its place, and ends.
       EXPECT_TRUE(attach_again(named("first")));
       nest.clear();
     };
@@ -160,7 +160,7 @@ TEST_F(SyscallToolsTest, AHiveGoesUpAndDownOrTheToolSaysWhyNot) {
 }
 
 TEST_F(SyscallToolsTest, AHiveOfACommandLeavesNothing) {
-  const Nest nest;  // its directory is only where temporary ones are made
+  const Nest nest;  // its directory is only the place of temporary ones
   ::setenv("TMPDIR", nest.path().c_str(), 1);
   run_filtered(20, [&](SyscallSweep& sweep) {
     const Words words{"beeline", "run", "--", "echo", "done"};

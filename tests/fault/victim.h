@@ -1,18 +1,19 @@
 #pragma once
-// What the agents that are killed at a chosen event (kill_victim.cc) and their director share.
+// The state that agents which are killed at a chosen event (kill_victim.cc) share with their
+// director.
 
 #include "tests/fault/ledger.h"
 
 namespace beeline::test {
 
-// What the process does while its events count. Before that it has done what is needed for it.
+// The action of the process while its events count. Its preparations come before that.
 enum class Part : std::uint32_t {
   kWake,     // sends to an agent that sleeps
   kSleep,    // falls asleep, is woken, takes the message
   kOpen,     // opens a link, sends through it
-  kMap,      // is told of a link, maps it, takes what lies in it
+  kMap,      // is told of a link, maps it, takes the messages in it
   kDetach,   // detaches after it has sent
-  kFade,     // drains the link of an agent that has ended, and lets go of it
+  kFade,     // drains the link of an agent that has ended, and releases it
   kHold,     // takes messages and finishes one of them
   kSucceed,  // attaches as the successor of kHold, takes all, answers
   kResume,   // comes back to a restarted coordinator, sends
@@ -30,9 +31,9 @@ inline constexpr int kFound = 3;
 struct VictimBoard {
   std::atomic<std::uint32_t> turn;  // of the victim that is started now
   std::atomic<std::uint64_t> at;    // the event before which it dies
-  Event ready;                      // victims that have done what is needed
+  Event ready;                      // victims that have finished their preparations
   Event go;                         // turns that may do their part
-  std::atomic<std::uint32_t> over;  // the turn whose part has come to its end
+  std::atomic<std::uint32_t> over;  // the turn that has finished its part
   Ledger ledger;
 };
 

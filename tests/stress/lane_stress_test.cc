@@ -1,8 +1,8 @@
 // The two ends of a link as two threads over one mapping, and the directory with three readers.
-// Every message says itself what it must hold. Run under the thread sanitizer this also proves that
-// the plain memory of the slabs is ordered by commit and stamp alone.
+// Every message determines its own contents. Run under the thread sanitizer, this also proves that
+// commit and stamp alone order the plain memory of the slabs.
 //
-// The threads meet nowhere but in the segments: a counter that both touch would order what the
+// The threads meet only in the segments: a counter that both touch would order memory that the
 // protocol must order.
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// What message `counter` is, computed by both ends.
+// The contents of message `counter`, computed by both ends.
 struct Expected {
   Lane lane;
   std::uint32_t length;
@@ -62,8 +62,8 @@ struct Expected {
   [[nodiscard]] bool in_slab() const { return length > kInlineBytes; }
 };
 
-// Payloads are written and checked by plain words: GCC's thread sanitizer does not see what it
-// turns memcpy and memcmp into. `words` has room for the last one whole.
+// Payloads are written and checked by plain words, because GCC's thread sanitizer does not see its
+// replacements of memcpy and memcmp. `words` has room for the whole last word.
 void fill(std::uint64_t* words, std::uint64_t counter, std::size_t length) {
   for (std::size_t i = 0; i < (length + 7) / 8; ++i) words[i] = mix(counter + (i << 32));
 }
@@ -80,7 +80,7 @@ bool holds(const std::uint64_t* words, std::uint64_t counter, std::size_t length
 
 using InlineWords = std::array<std::uint64_t, kInlineBytes / 8>;
 
-// Both links of a pair, and the one word by which a failed end tells the other to stop.
+// Both links of a pair, and the word by which a failed end stops the other.
 struct Pair {
   test::LinkMemory to_receiver{kContract};
   test::LinkMemory to_sender{kContract};
@@ -181,7 +181,7 @@ class Receiver {
       drain(Lane::kUrgent, 16);
       drain(Lane::kNormal, 32);
       if (received_ != before) continue;
-      // The sender may be waiting for a slab that is held here.
+      // The sender may be waiting for a slab that this end holds.
       if (!held_.empty()) finish_one();
       std::this_thread::yield();
     }
@@ -210,7 +210,7 @@ class Receiver {
     const std::uint64_t counter = counter_of_message(copy.header.id);
     const SlotFault fault = check_slot(copy, kSenderPid, link().layout(), verified_);
     if (fault != SlotFault::kNone) return pair_.fail(to_string(fault), counter);
-    // Each lane is in order, and every message of the other lane in between is skipped.
+    // Each lane is in order; messages of the other lane in between are skipped.
     std::uint64_t& last = last_[static_cast<std::size_t>(lane)];
     do {
       ++last;
@@ -232,7 +232,7 @@ class Receiver {
     ++received_;
   }
 
-  // Finishes any of those that are held, after one more look: it must not have been given away.
+  // Finishes a random held message, after one more check that its slab was not reused.
   void finish_one() {
     std::swap(held_[dice_() % held_.size()], held_.back());
     const Held held = held_.back();
@@ -276,7 +276,7 @@ TEST(LaneStress, EveryMessageOfBothLanesArrivesOnceInOrderAndWhole) {
   EXPECT_FALSE(pair.failed.load());
 }
 
-// Few records, so that the writer comes back to a buffer while a reader copies it.
+// Few records, so that the writer returns to a buffer while a reader copies it.
 constexpr std::uint32_t kRecords = 2;
 #ifdef BEELINE_TSAN
 constexpr std::uint64_t kRounds = 60'000;
@@ -303,7 +303,7 @@ void write_directory(DirectoryWriter& writer) {
   }
 }
 
-// Reads until the last round; returns the round that it saw last, 0 after a torn record.
+// Reads until the last round; returns the last round that it saw, 0 after a torn record.
 std::uint64_t read_directory(const DirectoryView& view) {
   std::uint64_t last = 0;
   for (std::uint32_t i = 0; last < kRounds; i = (i + 1) % kRecords) {
@@ -316,7 +316,7 @@ std::uint64_t read_directory(const DirectoryView& view) {
     }
     const AgentRecord expected = record_of(record.restarts, i);
     if (std::memcmp(&record, &expected, sizeof(record)) != 0) return 0;
-    // What was published before the word changed is seen after it, and no round goes back.
+    // Stores before the change of the word are seen after it, and no round goes back.
     if (record.restarts < named || record.restarts < last) return 0;
     last = record.restarts;
   }

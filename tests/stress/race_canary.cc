@@ -1,4 +1,4 @@
-// A mistake that the thread sanitizer has to report, or what it says of lane_stress_test is worth
+// The thread sanitizer has to report this mistake, or its verdict on lane_stress_test is worth
 // nothing: a message in a shared mapping is published without release and read without acquire.
 
 #include <sys/mman.h>

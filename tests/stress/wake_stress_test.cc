@@ -1,14 +1,15 @@
 // The sleeping protocol between two threads over real status pages and links: the sender is
-// SendPath, the sleeper is Waiter, and nothing hides a missed ring: no spin, no short first wait,
-// and a longest wait beyond the watchdog.
+// SendPath, the sleeper is Waiter. Nothing hides a missed ring: no spin, no short first wait, and a
+// longest wait beyond the watchdog.
 //
-// In each round one thread goes to sleep and the other sends and rings. The sender steers who is
-// held back, and how long, so that it publishes at the moment at which the sleeper says that it
-// sleeps: later after a round in which the sleeper was awake, earlier after one in which it had to
-// be rung. That moment is where a missing fence lets both sides miss each other.
+// In each round one thread goes to sleep and the other sends and rings. The sender delays itself or
+// the sleeper, so that it publishes at the moment at which the sleeper announces its sleep: later
+// after a round with an awake sleeper, earlier after one in which it had to ring. At that moment a
+// missing fence lets both sides miss each other.
 //
-// On a machine that has other things to do it plays as many rounds as its time allows.
-// BEELINE_SOAK=1 gives it ten times as many rounds and as much time.
+// On a busy machine it plays as many rounds as its time allows. BEELINE_SOAK=1 gives it ten times
+// as
+// many rounds and as much time.
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -36,7 +37,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kRoundsOfAMode = 150'000;
-// Far beyond the watchdog: whoever misses a ring sleeps until the end of the test.
+// Far beyond the watchdog: a sleeper that misses a ring sleeps until the end of the test.
 constexpr std::int64_t kForEver = 1'000'000'000'000;
 constexpr auto kTime = 6s;
 constexpr auto kHangs = 100s;
@@ -53,10 +54,10 @@ constexpr std::uint32_t kWobble = 32;
 // In the directory.
 constexpr std::uint32_t place_of(std::uint32_t pid) { return pid - kFirstPid; }
 
-// Of another user: each has a bell of its own for the other, beside one that nobody rings.
+// kForeign, for peers of another user: each has a bell for the other, beside one that nobody rings.
 enum class Mode : std::uint8_t { kFutex, kEvents, kForeign };
 
-// One of the two agents: what it owns, shows to the other, and knows of it.
+// One of the two agents: its own segments, and its view of the other.
 class End {
  public:
   End(Mode mode, std::uint32_t pid, std::uint32_t peer)
@@ -64,7 +65,8 @@ class End {
         link_(send::OutLink::create("wake-stress", pid, peer, {kLife, pid}, kContract).value()),
         link_view_(link_.memory().data(), kContract),
         sender_(pid, reserved_ids_, [this](std::uint32_t, std::uint64_t) {
-          // Without a bell, so that we ring ourselves right after, and know whether it rang.
+          // Without a bell, so that we ring ourselves right after the send, and know whether that
+          // rang.
           return send::PeerLife{{}, &other_->link_view_, true};
         }) {
     shm::init_status(page(), pid, kLife);
@@ -86,7 +88,7 @@ class End {
     shm::open_bank(bank(), other.link_.key(), 0, 0);
   }
 
-  // Both are here for this round: their race begins.
+  // Both have reached this round: their race begins.
   void meet(std::uint32_t round) {
     round_.publish(round);
     for (int turn = 0; other_->round_.observe() < round; ++turn) {
@@ -115,9 +117,10 @@ class End {
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;
     refused_ += outcome == send::Outcome::kOk ? 0 : 1;
-    // SUBTLE: a ring gives up when the sleeper loses its CPU right before it enters the kernel;
-    // the short first wait bounds that, and it is off here. Who missed us for lack of a fence had
-    // not said that it sleeps: then nothing rang above, and nothing rings again.
+    // SUBTLE: a ring gives up if the sleeper loses its CPU right before it enters the kernel. The
+    // short first wait bounds that, and it is off here, so we ring again. A sleeper that missed us
+    // for lack of a fence had not announced its sleep: then nothing rang above, and nothing rings
+    // again.
     while (rang && other_->done_.observe() != round && ring(bell_, 0)) os::yield();
   }
 
@@ -134,7 +137,7 @@ class End {
   }
   [[nodiscard]] shm::ReceiptBank& bank() { return link_.view().bank(kBank); }
 
-  // What was steered, and a little to and fro about it.
+  // Waits for the steered time, varied a little.
   void linger(int lead) {
     const int steps = std::max(lead, 0) + static_cast<int>(dice_() % kWobble);
     for (int i = 0; i < steps; ++i) (void)done_.relaxed_load();
@@ -149,20 +152,22 @@ class End {
   shm::Atomic<std::uint64_t> reserved_ids_;
   send::SendPath sender_;
   End* other_ = nullptr;
-  Bell bell_;  // of the other: one and the same in all rounds, so it remembers what it has ended
+  Bell bell_;  // of the other agent: the same one in all rounds, because it remembers the sleeps
+               // that it has ended
   std::uint64_t taken_ = 0;
   std::uint32_t refused_ = 0;
   std::uint32_t rings_ = 0;
   std::minstd_rand dice_{1};
-  // The last round that it has come to, and the last one in which it slept and was told. Each on a
-  // line of its own.
+  // The last round that it has reached, and the last one in which it slept and got its message.
+  // Each has a cache line of its own.
   alignas(128) shm::Atomic<std::uint32_t> round_;
   alignas(128) shm::Atomic<std::uint32_t> done_;
-  // How long the sleeper gets to go to sleep before we publish; negative: it is held back.
+  // The time that the sleeper gets to fall asleep before we publish; negative: the sleeper is
+  // delayed.
   alignas(128) shm::Atomic<int> lead_;
 };
 
-// Keeps the calling thread on the nth CPU that it may run on: on one and the same nobody races.
+// Keeps the calling thread on the nth CPU that it may use: on a single CPU there is no race.
 void pin_to_usable(int nth) {
   cpu_set_t usable;
   CPU_ZERO(&usable);
@@ -172,14 +177,15 @@ void pin_to_usable(int nth) {
   }
 }
 
-// How long both play. The first of them ends it early when the time is over, before it comes to
-// what is the last round then: so the other knows when they have met. Where others take the CPUs
-// few rounds are played in that time, and it goes on until each has found the other asleep.
+// How long both play. When the time is over, the first thread ends the match early, before it
+// reaches the round that then is the last one. So the other knows when they have met. If other
+// programs take the CPUs, few rounds are played in that time, and the match goes on until each
+// thread has found the other asleep.
 struct Match {
   std::atomic<std::uint32_t> last_round;
   std::chrono::steady_clock::time_point time_over;
   std::chrono::steady_clock::time_point at_last;
-  std::atomic<int> found_asleep{0};  // ends that have
+  std::atomic<int> found_asleep{0};  // ends that have found the other one asleep
 
   [[nodiscard]] bool is_over() const {
     const auto now = std::chrono::steady_clock::now();

@@ -24,16 +24,16 @@ MAX_HIDING_WORDS = 0.3
 CPP_FOLDERS = ("shm/", "src/", "tools/", "bench/", "tests/")
 # The message path: nothing may touch its memory but through the names of shm/atomic.h.
 SEGMENT_FOLDERS = ("shm/", "src/wake/", "src/send/", "src/receive/")
-# Where threads of one process may share a plain atomic.
+# Folders in which threads of one process may share a plain atomic.
 IN_PROCESS_FOLDERS = ("src/agent/", "tests/", "bench/")
 ATOMIC_HEADER = "shm/atomic.h"
 
 STD = r"<[a-z_]+>"
 OWN = r'"%s/[^"]+"'
 SYSTEM = r"<((sys|linux|netinet|arpa)/)?\w+\.h>"
-# The words that every module shares for what can fail.
+# The headers that every module uses for errors.
 RESULT = r"<tl/expected\.hpp>|<beeline/result\.h>"
-# All that the files of a folder may include.
+# The headers that the files of a folder may include.
 ALLOWED_INCLUDES = (
     ("shm/", (STD, OWN % "shm")),
     ("include/beeline/", (STD, r"<tl/expected\.hpp>", r"<beeline/[^>]+>")),
@@ -274,7 +274,7 @@ def read_tree(root):
         try:
             files[name] = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            pass  # Not a text; corpora of the fuzzers are such files.
+            pass  # Not a text, for example a corpus of a fuzzer.
     return files
 
 

@@ -1,4 +1,4 @@
-"""Each rule of the style check, shown to find what it forbids and to pass what it allows."""
+"""Each rule of the style check finds forbidden text and passes allowed text."""
 
 import textwrap
 import unittest

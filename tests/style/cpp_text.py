@@ -83,9 +83,9 @@ class UnbalancedBraces(Exception):
 def functions(source):
     """Yields (first line, last line) of every function that is not inside another one."""
     text = without_directives(without_comments(source))
-    scopes = []  # True for a scope whose functions we look for, False for any other block.
-    head_start = 0  # Where the declaration begins that the next brace belongs to.
-    body_start = None  # Where the declaration of the outermost body begins.
+    scopes = []  # True for a scope with functions to look for, False for any other block.
+    head_start = 0  # Start of the declaration that the next brace belongs to.
+    body_start = None  # Start of the declaration of the outermost body.
     for match in re.finditer(r"[{};]", text):
         at, sign = match.start(), match.group()
         line = text.count("\n", 0, at) + 1
@@ -107,7 +107,7 @@ def functions(source):
             was_scope = scopes.pop()
             if not all(scopes):
                 continue
-            # After `a_{1}` of a constructor's initializer list the same declaration goes on.
+            # After `a_{1}` of a constructor's initializer list the same declaration continues.
             follows = re.compile(r"\s*(\S?)").match(text, at + 1).group(1)
             if not was_scope and follows in (",", "{", ")", "."):
                 continue

@@ -3,11 +3,11 @@ that does not exist.
 
     failure_test.py ROOT BEELINE_KILLPOINTS
 
-The name of an operation is `operation/*`, with a star for whatever the names of some operations
-share. A model is `name.pml`, and its mutants are in capitals. The name of a test is a sentence,
+The name of an operation is `operation/*`, with a star for the common part of the names of
+some operations. A model is `name.pml`, and its mutants are in capitals. The name of a test is a sentence,
 `Suite.Sentence` or `Suite.*`; that of a test of ctest, or of a source file of tests, ends in
-`_test`. A seeded bug is what stands behind the word mutant or mutants. No cell of a table says that
-it is the same as the one above: rows come between.
+`_test`. The name of a seeded bug stands behind the word mutant or mutants. No cell of a table says
+that it is the same as the one above, because rows may come between.
 """
 
 import fnmatch
@@ -19,7 +19,8 @@ import sys
 
 def wrong_operations(text, program):
     names = subprocess.run([program, "--list"], check=True, stdout=subprocess.PIPE, text=True)
-    # Two operations that meet, and one that stands while the other runs, are swept one by one too.
+    # Names of two operations that meet, or of one that stands while the other runs, are no
+    # operations of their own.
     swept = {name.split("/")[0] for name in names.stdout.split() if not re.search(r"[+~]", name)}
     named = set(re.findall(r"`([a-z0-9*-]+)/\*`", text))
     if not swept:

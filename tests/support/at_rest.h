@@ -1,5 +1,5 @@
 #pragma once
-// A look at what processes hold, taken while nobody changes it.
+// Looks at the descriptors and memory of processes while nobody changes them.
 
 #include <sys/types.h>
 
@@ -12,15 +12,14 @@
 
 namespace beeline::test {
 
-// It waits for somebody, and has done all that it was woken for; or there is no such process.
+// The process waits and has nothing left to do, or there is no such process.
 [[nodiscard]] bool is_at_rest(pid_t process);
 
-// What `look` finds, or nothing when the machine is too busy to tell until the deadline. `pause` is
-// called between two looks.
-// SUBTLE: /proc/PID/fd is not read at once, so a descriptor that another one replaces meanwhile may
-// be missed; and on a busy machine a process has yet to hear what it will hold. A finding is
-// believed only if it stays while one after the other of `processes` has nothing left to do:
-// whoever gives another one work comes before it.
+// Returns the finding of `look`, or nothing if the machine is too busy until the deadline. `pause`
+// is called between two looks. SUBTLE: a read of /proc/PID/fd is not atomic, so a descriptor that
+// moves meanwhile may be missed. On a busy machine a process may also not have received its
+// descriptors yet. So a finding counts only if it stays the same while each of `processes`, in this
+// order, has nothing left to do. A process that gives another one work must stand before it.
 template <typename Pause, typename Look>
 [[nodiscard]] auto look_at_rest(const std::vector<pid_t>& processes, Deadline deadline,
                                 const Pause& pause, const Look& look)

@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<std::uint32_t> trapped{0};
 
-// The call fails with EAGAIN. What it would return otherwise is its own number, which looks like
-// success to whoever called it.
+// The call fails with EAGAIN. Otherwise it would return its own number, which looks like success to
+// the caller.
 void note_call(int /*signal*/, siginfo_t* /*info*/, void* context) {
   trapped.fetch_add(1);
 #if defined(__x86_64__)
@@ -32,7 +32,7 @@ void note_call(int /*signal*/, siginfo_t* /*info*/, void* context) {
 constexpr std::array kLetThrough{SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit,
                                  SYS_exit_group,   SYS_madvise,        SYS_munmap,      SYS_mmap};
 
-// Of this thread alone.
+// Traps the calls of this thread only.
 bool trap_all_calls() {
   std::array<sock_filter, 2 * kLetThrough.size() + 2> filter{};
   std::size_t at = 0;

@@ -7,9 +7,9 @@
 
 namespace beeline::test {
 
-// Runs `body` in a thread of its own, in which no system call happens: each is counted. What the
-// end of a thread and the memory allocator need is let through, and not counted. Nothing where this
-// kernel refuses the filter.
+// Runs `body` in a thread of its own and counts its system calls; none of them happens. Calls that
+// the end of a thread and the memory allocator need are let through and not counted. Returns
+// nothing if this kernel refuses the filter.
 [[nodiscard]] std::optional<std::uint32_t> count_system_calls(const std::function<void()>& body);
 
 }  // namespace beeline::test

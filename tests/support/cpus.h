@@ -4,7 +4,7 @@
 
 namespace beeline::test {
 
-// A CPU that we may run on; 0 where the system does not say.
+// A CPU that we may use; 0 if the system does not say.
 [[nodiscard]] inline int first_cpu() {
   cpu_set_t usable;
   CPU_ZERO(&usable);

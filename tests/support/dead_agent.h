@@ -1,7 +1,7 @@
 #pragma once
-// What an agent leaves that ended for good, at a coordinator without a process: its home, its
-// in-links, and its own links with receipts. While it lives it is a real receiver; the memory of
-// all stays writable to a test, as it was to those who wrote it.
+// An agent that has ended for good, at a coordinator without a process: its home, its in-links, and
+// its own links with receipts. While it lives it is a real receiver. A test may write to all of its
+// memory, as their owners could.
 
 #include <cstring>
 #include <deque>
@@ -21,7 +21,7 @@
 
 namespace beeline::test {
 
-/// What an agent hands in with `provide`, beside its home.
+/// The descriptors that an agent hands in with `provide`, beside its home.
 inline Result<std::vector<os::UniqueFd>> segments_of(const control::Caller& caller, int home) {
   auto page = segment::Owned::create("bare", shm::kStatusBytes, shm::kStatusBytes);
   if (!page) return tl::unexpected(page.error());
@@ -44,14 +44,14 @@ class DeadAgent {
   /// An agent that may send to it.
   struct Sender {
     control::Caller caller;
-    std::optional<send::OutLink> own;   // what it shows the agent
-    std::optional<send::OutLink> back;  // what the agent shows it: receipts
+    std::optional<send::OutLink> own;   // its link to the agent
+    std::optional<send::OutLink> back;  // the agent's link to it, for receipts
     receive::InLink* link = nullptr;    // the agent's mapping of `own`
     std::uint64_t sent = 0;
     std::uint64_t positions[shm::kLanes] = {0, 0};
   };
 
-  /// It lives. Throws std::runtime_error where the machine lacks something.
+  /// Starts alive. Throws std::runtime_error if the machine lacks something.
   explicit DeadAgent(std::uint32_t capacity = shm::kMinInboxCapacity)
       : world_(must(BareHive::make(outbox_, kContract.max_payload_bytes))) {
     self_ = attach("victim", true);
@@ -66,14 +66,14 @@ class DeadAgent {
   [[nodiscard]] BareHive& world() { return *world_; }
   [[nodiscard]] control::Hive& hive() { return world_->hive(); }
   [[nodiscard]] const control::Caller& self() const { return self_; }
-  /// Its inbox; whoever calls it acts as the agent that lives.
+  /// Its inbox; the caller acts as the living agent.
   [[nodiscard]] receive::Receiver& inbox() { return *receiver_; }
   [[nodiscard]] std::span<std::byte> home_bytes() const {
     const segment::Owned& memory = receiver_->home().memory();
     return {memory.data(), memory.size()};
   }
 
-  /// One more that may send to it, with links both ways.
+  /// Adds an agent that may send to it, with links both ways.
   Sender& join(const std::string& name) {
     Sender& sender = senders_.emplace_back();
     sender.caller = attach(name, false);
@@ -98,7 +98,7 @@ class DeadAgent {
     header.slab = shm::kNoSlab;
     return header;
   }
-  /// Publishes a message and returns its id. `area`: kInlineBytes, what lies in the slot.
+  /// Publishes a message and returns its id. `area`: the kInlineBytes that lie in the slot.
   static std::uint64_t publish(Sender& sender, const shm::MessageHeader& header,
                                shm::Lane lane = shm::Lane::kNormal, const void* area = nullptr,
                                std::uint64_t generation = 0) {
@@ -117,7 +117,7 @@ class DeadAgent {
     header.length = static_cast<std::uint32_t>(text.copy(area, sizeof(area)));
     return publish(sender, header, lane, area);
   }
-  /// One whose payload lies in a slab.
+  /// Publishes a message with its payload in a slab.
   static std::uint64_t say_large(Sender& sender, std::uint32_t length, char filling) {
     const auto loan = sender.own->take_slab(length);
     if (!loan) throw std::runtime_error("no slab is free");
@@ -129,7 +129,7 @@ class DeadAgent {
     return publish(sender, header, shm::Lane::kNormal, nullptr, loan->generation);
   }
 
-  /// Its process ends, and it does not come back.
+  /// Ends its process for good.
   void die() { die(self_); }
   /// The same of a sender.
   void die(const control::Caller& caller) {
@@ -138,8 +138,7 @@ class DeadAgent {
     control::end_life(hive(), agent, *agent.life(caller.incarnation), control::LifeEnd::kDied);
     world_->forget_records();
   }
-  /// The coordinator works through what is left. False if it does not come to an end in as many
-  /// steps as it may take.
+  /// The coordinator takes over. False if it needs more steps than it may take.
   bool take_over() {
     control::TakeoverWorker worker;
     for (std::uint32_t steps = 0; steps < kMostSteps; ++steps) {
@@ -158,7 +157,7 @@ class DeadAgent {
   }
 
  private:
-  // The table in steps of 256 entries, two lanes of each link, and a few more.
+  // The table in steps of 256 entries, two lanes of each link, and some more.
   static constexpr std::uint32_t kMostSteps = shm::kMaxEntries / 256 + 100;
 
   template <typename T>
@@ -198,7 +197,7 @@ class DeadAgent {
   DeafOutbox outbox_;
   std::unique_ptr<BareHive> world_;
   control::Caller self_;
-  std::deque<Sender> senders_;  // outlive the receiver, which looks at their memory
+  std::deque<Sender> senders_;  // must outlive the receiver, which reads their memory
   std::vector<std::unique_ptr<receive::HomeMemory>> homes_;
   std::unique_ptr<receive::Receiver> receiver_;
 };

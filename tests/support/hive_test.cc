@@ -49,7 +49,7 @@ Peer peer_of(Agent& agent, const std::string& name) {
       ADD_FAILURE() << "peer " << name << ": " << peer.error().text;
       return {};
     }
-    // Nobody is told of a new name; the wait also takes what the coordinator has to say.
+    // Nobody is told of a new name; the wait also reads the coordinator's announcements.
     const auto none = agent.receive({.timeout = 5ms, .filter = kNobody});
     EXPECT_FALSE(none);
   }
@@ -112,7 +112,7 @@ void expect_balance(const Agent& agent) {
 
 void expect_balance_of_all(const ScratchHive& hive) {
   if (hive.is_closed()) return;
-  // The coordinator may be learning of the last ends, or be a new one that somebody just started.
+  // The coordinator may not know of the last ends yet, or may have just started.
   const Deadline deadline = after(10s);
   for (;;) {
     control::ClientOptions options;

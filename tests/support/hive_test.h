@@ -24,7 +24,7 @@ namespace beeline::test {
 
 using namespace std::chrono_literals;
 
-// For waits that end as soon as something happens. Generous, because it only bounds a failure.
+// For waits that end as soon as an event comes. Generous, because it only bounds a failure.
 inline constexpr auto kPatience = 60s;
 [[nodiscard]] inline Deadline patience() { return after(kPatience); }
 
@@ -32,25 +32,25 @@ inline constexpr auto kPatience = 60s;
 // Attaches, or fails the test and returns nothing.
 [[nodiscard]] std::optional<Agent> attach(const AttachOptions& options);
 [[nodiscard]] std::optional<Agent> attach(const std::string& name, const std::string& parent = "");
-// Attaches as soon as a coordinator is there that has learnt of the end of the last life.
+// Attaches as soon as a coordinator runs that knows of the end of the last life.
 [[nodiscard]] std::optional<Agent> attach_again(const AttachOptions& options);
-// The peer of that name as soon as it is there. Fails the test at the deadline.
+// The peer of that name as soon as it has attached. Fails the test at the deadline.
 [[nodiscard]] Peer peer_of(Agent& agent, const std::string& name);
-// Matches no message, but a look for it takes what lies in the lanes into the inbox.
+// Matches no message; a look for it takes messages from the lanes into the inbox.
 inline constexpr Filter kNobody{.reply_to = ~0ULL};
-// Looks again and again until `is_over` says so, taking into the inbox what lies in the lanes and
-// what the coordinator has to say, and nothing out of it. Fails the test at the deadline, or when
-// the agent has left.
+// Looks repeatedly until `is_over` is true. The looks take messages from the lanes into the inbox
+// and read announcements, but hand nothing out. Fails the test at the deadline, or if the agent has
+// left.
 void drain_until(Agent& agent, const std::function<bool()>& is_over);
-// Until that many messages were taken from the lanes, those of earlier lives included.
+// Looks until that many messages were taken from the lanes, earlier lives included.
 void await_drained(Agent& agent, std::uint64_t count);
-// Until a look takes no more, because there is no more or no room.
+// Looks until a look takes no more, because the lanes are empty or there is no room.
 void drain_what_fits(Agent& agent);
-// Until that many wait in the inbox.
+// Looks until that many messages wait in the inbox.
 void await_queued(Agent& agent, std::uint64_t count);
-// Takes and ends all that waits, and returns the texts in the order of delivery.
+// Takes and ends all waiting messages, and returns their texts in the order of delivery.
 [[nodiscard]] std::vector<std::string> take_texts(Agent& agent, const Filter& filter = {});
-// Waits until the coarse clock, by which messages are stamped, is past `duration` from now.
+// Waits until the coarse clock, which stamps messages, is past `duration` from now.
 void let_pass(std::chrono::nanoseconds duration);
 // The next message within the patience of a test; an invalid one fails the test.
 [[nodiscard]] Message next_message(Agent& agent, const Filter& filter = {});
@@ -58,8 +58,8 @@ void let_pass(std::chrono::nanoseconds duration);
 void expect_balance(const Agent& agent);
 
 // For every inbox of the hive, seen from outside as `beeline status` does it: accepted = in lanes +
-// queued + leased + done + dead + purged. Its agents may run, be away or dead. A hive that is
-// closed has no inbox.
+// queued + leased + done + dead + purged. Its agents may run, be away or dead. A closed hive has no
+// inbox.
 void expect_balance_of_all(const ScratchHive& hive);
 
 class HiveTest : public testing::TestWithParam<World> {
@@ -72,8 +72,7 @@ class HiveTest : public testing::TestWithParam<World> {
 
   [[nodiscard]] ScratchHive& hive() { return *hive_; }
   [[nodiscard]] Troupe& troupe() { return *troupe_; }
-  // Ends a player that waits for `leave`: with SIGKILL where it is a process, else by leaving, for
-  // which the event is raised.
+  // Ends a player that waits for `leave`: a process by SIGKILL, a thread by raising the event.
   void kill_or_release(std::size_t place, Event& leave, std::uint32_t by = 1);
   template <typename T>
   [[nodiscard]] T& board() {

@@ -1,6 +1,6 @@
 #pragma once
-// How a receiver in a test comes to a link of somebody else, as an agent does when it is told of
-// one: it maps the memory read-only, gives it a row of its home, and shows its receipts.
+// Lets a receiver in a test read another agent's link, as after an announcement: maps the memory
+// read-only, gives it a row of its home, and shows its receipts.
 
 #include <memory>
 #include <utility>
@@ -19,8 +19,8 @@ namespace beeline::test {
   return segment::Foreign::accept_link(std::move(*fd), contract, owner, link.peer(), link.key());
 }
 
-// Maps a link and adds it; its row starts at the cursors. Its receipts are still shown to nobody.
-// Errors: those of map_link(), and none is added then.
+// Maps a link and adds it; its row starts at the cursors. Its receipts are not shown to the owner
+// yet. Errors: those of map_link(); then no link is added.
 [[nodiscard]] inline Result<receive::InLink*> add_in_link(
     receive::Receiver& receiver, const send::OutLink& theirs, std::uint32_t owner,
     const std::uint64_t (&cursors)[shm::kLanes] = {0, 0}) {
@@ -36,7 +36,7 @@ namespace beeline::test {
   return &receiver.add(std::move(link));
 }
 
-// Shows the receipts for it in a link of the reader's own.
+// Shows the receipts for it in a link that the reader owns.
 inline void show_receipts(receive::InLink& link, const send::OutLink& ours) {
   const std::size_t bank = shm::vacant_bank(ours.view());
   link.sink = {&ours.view(), &ours.memory(), bank};

@@ -1,6 +1,5 @@
 #pragma once
-// Payloads that prove themselves: who sent them to whom, which one it is, and a body that follows
-// from that.
+// Payloads that prove themselves: sender, receiver, number, and a body that follows from these.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +18,7 @@ struct PayloadHead {
 };
 static_assert(sizeof(PayloadHead) == 24);
 
-// A number that looks random and follows from `seed` alone.
+// A number that looks random and depends only on `seed`.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t seed) {
   seed += 0x9e3779b97f4a7c15ULL;
   seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -55,7 +54,7 @@ inline void write_payload(std::span<std::byte> to, PayloadHead head) {
   std::memcpy(to.data(), &head, sizeof(head));
 }
 
-// The head of a payload that proves itself, or nothing.
+// The head of a payload that proves itself; nothing for any other payload.
 [[nodiscard]] inline std::optional<PayloadHead> read_payload(std::span<const std::byte> from) {
   PayloadHead head;
   if (from.size() < sizeof(head)) return std::nullopt;

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// Files without a name never block their writer, as a full pipe would.
+// Unnamed files never block their writer, as a full pipe would.
 os::UniqueFd make_file(const std::string& content) {
   os::UniqueFd file(::memfd_create("test-output", MFD_CLOEXEC));
   EXPECT_TRUE(file.valid());

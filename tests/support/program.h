@@ -1,5 +1,5 @@
 #pragma once
-// Real programs as users start them: their exit code, stdout and stderr, each for itself.
+// Real programs, started as users start them: exit code, stdout and stderr, each separate.
 
 #include <sys/types.h>
 
@@ -17,12 +17,12 @@ struct Outcome {
   std::string err;
 };
 
-// A program that was started. Its destructor kills and reaps it if it still runs.
+// A program that was started. The destructor kills and reaps it if it still runs.
 class Program {
  public:
   // `argv[0]` without a slash is looked for in $BEELINE_BIN.
   explicit Program(std::vector<std::string> argv, const std::string& input = "");
-  // Its stdin is a pipe that stays open.
+  // Gives the program a pipe as stdin that stays open.
   struct OpenInput {};
   Program(std::vector<std::string> argv, OpenInput);
   ~Program();
@@ -34,7 +34,7 @@ class Program {
   void write(const std::string& text) const;
   void close_input() { in_.reset(); }
   void signal(int number) const;
-  // What it has written to stdout so far.
+  // Its stdout so far.
   [[nodiscard]] std::string out() const;
   // Waits until stdout holds `text`; fails the test after a minute.
   void wait_for(const std::string& text) const;
@@ -53,7 +53,7 @@ class Program {
 // Runs a program to its end.
 [[nodiscard]] Outcome run(std::vector<std::string> argv, const std::string& input = "");
 
-// Processes, ourselves not among them, that were started with NAME=value in their environment.
+// Processes that were started with NAME=value in their environment, without this one.
 [[nodiscard]] std::vector<pid_t> processes_with(const std::string& name, const std::string& value);
 
 }  // namespace beeline::test

@@ -1,6 +1,6 @@
 #pragma once
 // Roles: named functions that a test runs as threads of its own process or as processes of their
-// own. A test program that has roles starts itself again with `--role NAME`.
+// own. A test program with roles starts itself again with `--role NAME`.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace beeline::test {
 
 struct RoleContext {
   const SharedMemory& memory;
-  std::uint32_t number = 0;  // which of several players of the role
+  std::uint32_t number = 0;  // among several players of the role
 
   template <typename T>
   [[nodiscard]] T& board() const {
@@ -23,7 +23,7 @@ struct RoleContext {
 // Uses EXPECT_ and ASSERT_ as a test does; in a process a failure shows in the exit status.
 using RoleFunction = void (*)(const RoleContext&);
 
-// Null when there is none of that name.
+// Null if there is no role of that name.
 [[nodiscard]] RoleFunction find_role(std::string_view name);
 
 struct RoleRegistration {
@@ -38,7 +38,7 @@ inline constexpr int kExitFailed = 1;
   const beeline::test::RoleRegistration kRegister_##name(#name, &role_##name); \
   void role_##name([[maybe_unused]] const beeline::test::RoleContext& context)
 
-// How the test program is started again: to be appended to its path.
+// The arguments for starting the test program again; appended to its path.
 struct RoleCommand {
   std::string role;
   std::uint32_t number = 0;

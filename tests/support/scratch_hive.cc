@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What can be read of a file: a process of /proc may end meanwhile.
+// The readable part of a file, because a process of /proc may end meanwhile.
 std::string read_all(const fs::path& path) {
   const std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -33,7 +33,7 @@ std::string read_all(const fs::path& path) {
   return text.str();
 }
 
-// All processes that we may look at.
+// All processes that we may inspect.
 std::vector<pid_t> list_processes() {
   std::vector<pid_t> pids;
   std::error_code error;
@@ -46,7 +46,7 @@ std::vector<pid_t> list_processes() {
   return pids;
 }
 
-// Processes that were started with this BEELINE_DIR: daemon and roles, never ourselves.
+// Processes that were started with this BEELINE_DIR: daemon and roles, without this one.
 std::vector<pid_t> processes_of(const std::string& directory) {
   const std::string wanted = std::string("BEELINE_DIR=") + directory + '\0';
   std::vector<pid_t> found;
@@ -65,7 +65,7 @@ pid_t parent_of(pid_t pid) {
   return static_cast<pid_t>(std::strtol(text.c_str() + end + 4, nullptr, 10));
 }
 
-// Of one that does not answer: what it waits for, and how much it has computed.
+// For a process that does not answer: the call that it waits in, and how much it has computed.
 std::string what_it_does(const std::string& name, pid_t pid) {
   const fs::path place = fs::path("/proc") / std::to_string(pid);
   return "\n  " + name + " " + std::to_string(pid) + ": system call " +
@@ -87,7 +87,7 @@ ScratchHive::ScratchHive() : fds_before_(count_open_fds()) {
   EXPECT_NE(::mkdtemp(directory_.data()), nullptr) << directory_;
   ::setenv("BEELINE_DIR", directory_.c_str(), 1);
   ::setenv("BEELINE_HIVE", name_.c_str(), 1);
-  // ctest says where the programs are; run by hand, a test lies in a folder below them.
+  // ctest sets the folder of the programs; a test that is run by hand lies in a folder below it.
   ::setenv("BEELINE_BIN", (os::executable_directory() + "/..").c_str(), 0);
   find_keeper();
 }
@@ -114,7 +114,7 @@ control::Client ScratchHive::client() const {
 std::string ScratchHive::log() const { return read_all(fs::path(directory_) / "beelined.log"); }
 
 control::StatusAnswer ScratchHive::status() const {
-  // How long an answer takes is not ours to judge.
+  // The tests do not judge how long an answer takes.
   constexpr int kTries = 6;
   for (int tries = 1;; ++tries) {
     auto status = client().status();
@@ -149,7 +149,7 @@ void ScratchHive::close() {
 }
 
 void ScratchHive::kill_all() const {
-  // The keeper first, or it would start its coordinator again.
+  // The keeper first, because it would start its coordinator again.
   if (parent_of(keeper_) == 0) return;
   std::vector<pid_t> left = processes_of(directory_);
   std::stable_partition(left.begin(), left.end(), [&](pid_t pid) { return pid == keeper_; });

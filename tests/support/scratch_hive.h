@@ -1,5 +1,5 @@
 #pragma once
-// A hive of a test's own, in a directory of its own, which leaves nothing behind.
+// A hive in a directory of its own for one test, which leaves nothing behind.
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ class ScratchHive {
  public:
   // Sets BEELINE_DIR and BEELINE_HIVE and starts the coordinator.
   ScratchHive();
-  // close(), unless it was called; then whatever is left is killed.
+  // Calls close() unless the test did; then kills the processes that are left.
   ~ScratchHive();
   ScratchHive(const ScratchHive&) = delete;
   ScratchHive& operator=(const ScratchHive&) = delete;
@@ -24,20 +24,21 @@ class ScratchHive {
   // every agent and role of the test has ended.
   void close();
   [[nodiscard]] bool is_closed() const { return closed_; }
-  // SIGKILL for everything of this hive that is not of ours; for a watchdog.
+  // SIGKILL for all processes of this hive that do not belong to the test; for a watchdog.
   void kill_all() const;
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] pid_t keeper() const { return keeper_; }
-  // Another hive has started in the place of this one: keeper() is its keeper from now on.
+  // Call this after another hive has started in the place of this one: keeper() is its keeper from
+  // now on.
   void find_keeper();
-  // The coordinator's process now, 0 while the keeper starts the next one.
+  // The coordinator's process, 0 while the keeper starts the next one.
   [[nodiscard]] pid_t coordinator() const;
-  // A fresh connection. Fails the test when there is none.
+  // A new connection. Fails the test if there is none.
   [[nodiscard]] control::Client client() const;
   [[nodiscard]] control::StatusAnswer status() const;
-  // What the coordinator has written into its log so far.
+  // The coordinator's log so far.
   [[nodiscard]] std::string log() const;
 
  private:
@@ -48,7 +49,7 @@ class ScratchHive {
   bool closed_ = false;
 };
 
-// Of a process, this one if none is named.
+// Counts those of this process unless another one is named.
 [[nodiscard]] std::size_t count_open_fds(pid_t process = ::getpid());
 
 }  // namespace beeline::test

@@ -1,6 +1,6 @@
 #pragma once
 // Memory that a test shares with the threads or processes that it starts: scoreboards, ledgers, and
-// events to wait for. A process that is killed leaves in it whatever it had stored.
+// events to wait for. The stores of a killed process stay in it.
 
 #include <atomic>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace beeline::test {
 class SharedMemory {
  public:
   SharedMemory() = default;
-  // Makes `bytes` zero bytes; large ones are sparse. Ends the program when there are none.
+  // Makes `bytes` zero bytes; large ones are sparse. Ends the program if there is no memory.
   explicit SharedMemory(std::size_t bytes);
   // Maps the memory behind a descriptor that was inherited.
   SharedMemory(int fd, std::size_t bytes);
@@ -44,7 +44,7 @@ class SharedMemory {
   std::size_t size_ = 0;
 };
 
-// A count that rises and that others wait for. Lies in shared memory, starts as zero bytes.
+// A count that rises and that others wait for. Lives in shared memory and starts as zero bytes.
 class Event {
  public:
   void raise(std::uint32_t by = 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Looks at the status page of an agent from outside, as shm-dump does: through /proc.
+// Reads the status page of an agent from outside, as shm-dump does: through /proc.
 
 #include <sys/types.h>
 
@@ -14,8 +14,8 @@ namespace beeline::test {
 
 class StatusProbe {
  public:
-  // Finds the page of agent `pid` of the hive, which lives in process `process`. Fails the test
-  // when there is none.
+  // Finds the page of agent `pid` of the hive, which lives in process `process`. Fails the test if
+  // there is none.
   StatusProbe(const std::string& hive, pid_t process, Pid pid);
   ~StatusProbe();
   StatusProbe(const StatusProbe&) = delete;
@@ -23,9 +23,9 @@ class StatusProbe {
 
   [[nodiscard]] shm::Sleep sleep() const;
   [[nodiscard]] std::uint64_t sleeps() const { return page_->sleeps.observe(); }
-  // Waits until the agent sleeps in this way for long: the first sleep of a wait ends by
-  // itself, after 2 ms. Nobody is told when an agent falls asleep, so this looks again
-  // and again. False at the deadline.
+  // Waits until the agent is in a long sleep of this kind: the first sleep of a wait ends by itself
+  // after 2 ms. Nobody is told when an agent falls asleep, so this looks repeatedly. False at the
+  // deadline.
   [[nodiscard]] bool await_long_sleep(shm::Sleep how, Deadline deadline) const;
 
  private:

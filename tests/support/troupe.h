@@ -25,14 +25,14 @@ class Troupe {
  public:
   // The memory outlives the troupe.
   Troupe(World world, const SharedMemory& memory) : world_(world), memory_(&memory) {}
-  // Kills and reaps what still runs; threads are joined.
+  // Kills and reaps processes that still run; joins threads.
   ~Troupe();
   Troupe(const Troupe&) = delete;
   Troupe& operator=(const Troupe&) = delete;
 
-  // Starts a role and returns its place. Fails the test when that is not possible.
+  // Starts a role and returns its place. Fails the test if that is not possible.
   std::size_t start(const std::string& role, std::uint32_t number = 0);
-  // Waits for the end of one, or of all; each must end without a failure.
+  // Waits for the end of one or all roles; each must end without a failure.
   void wait(std::size_t place, Deadline deadline);
   void wait_all(Deadline deadline);
 

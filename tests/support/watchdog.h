@@ -7,7 +7,7 @@
 
 namespace beeline::test {
 
-// Ends the whole program when a test hangs, so that a hung test shows as one and leaves nothing.
+// Ends the whole program if a test hangs, so that a hung test shows as one and leaves nothing.
 class Watchdog {
  public:
   // `last_words` is called from the watchdog's thread before the program aborts.

@@ -1,4 +1,4 @@
-// What somebody else's program looks like: public headers only.
+// A foreign program: it uses only public headers.
 
 #include <beeline/version.h>
 
