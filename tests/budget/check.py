@@ -18,8 +18,8 @@ import tempfile
 # long.
 LEFT_OUT = ("beeline::AgentCore::poll_control_now(long)", "beeline::AgentCore::look_at_all()")
 # Instructions for one message of 64 bytes, a few more than measured with GCC 12; see
-# docs/performance.md. A change that makes a path dearer on purpose gives the reason in
-# docs/performance-steps.md and raises the number here.
+# docs/performance.md. A change that makes a path dearer on purpose says why in
+# docs/history/performance-steps.md and raises it here.
 BUDGET = {"send": 332, "receive": 800, "done": 142}
 
 

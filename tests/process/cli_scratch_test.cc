@@ -1,4 +1,4 @@
-// beeline run, beeline demo: hives that leave nothing behind; and the example of the README.
+// beeline run, beeline demo: hives that leave nothing behind.
 
 #include <unistd.h>
 
@@ -143,20 +143,6 @@ TEST_F(CliScratch, DemoLeavesNothingWhenItIsInterruptedOrKilled) {
     }
     expect_nothing_left_soon();
   }
-}
-
-TEST_F(CliScratch, TheExamplesRun) {
-  const char* bin = ::getenv("BEELINE_BIN");
-  const std::string programs = std::string(bin != nullptr ? bin : ".") + "/tests/example-";
-  const Outcome first = beeline({"run", "--", programs + "first"});
-  EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_EQ(first.out, "worker: 6 * 7 = ?\nqueen: 42\n") << "that of the README";
-  const Outcome workers = beeline({"run", "--", programs + "workers"});
-  EXPECT_EQ(workers.code, 0) << workers.err;
-  EXPECT_EQ(workers.out,
-            "the first part of worker-1: done\nthe second part of worker-2: done\n"
-            "the rest of worker-3: done\n");
-  expect_nothing_left();
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Runs the C++ examples as their users do. Usage: examples_test.py SOURCE BUILD"""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+import scratch
+
+SOURCE, BUILD = sys.argv[1:3]
+
+
+class ExamplesTest(unittest.TestCase):
+    def setUp(self):
+        self.tree, self.environment = self.enterContext(scratch.hive(SOURCE, BUILD))
+        self.started = []
+
+    def tearDown(self):
+        for program in self.started:
+            program.kill()
+            program.wait()
+            for stream in (program.stdin, program.stdout):
+                stream.close()
+
+    def start(self, *words):
+        program = subprocess.Popen(
+            words,
+            cwd=self.tree,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.started.append(program)
+        return program
+
+    def beeline(self, *words):
+        command = ["beeline", *words]
+        done = subprocess.run(command, env=self.environment, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    def test_two_processes_ask_and_answer_and_end_with_their_hive(self):
+        worker = self.start("build/bin/examples/two", "worker")
+        asker = self.start("build/bin/examples/two")
+        self.assertEqual(asker.communicate(timeout=60)[0], "6 * 7 = 42\n")
+        self.beeline("down")
+        self.assertEqual(worker.wait(timeout=60), 0)
+
+    def test_a_lead_asks_three_workers_at_once(self):
+        out = self.start("build/bin/examples/workers").communicate(timeout=60)[0]
+        self.assertEqual(
+            out,
+            "the first part of worker-1: done\nthe second part of worker-2: done\n"
+            "the rest of worker-3: done\n",
+        )
+
+    def test_a_supervisor_starts_a_worker_again_that_was_killed(self):
+        supervisor = self.start("build/bin/examples/supervisor")
+        lines = [supervisor.stdout.readline().split() for _ in range(3)]
+        self.assertEqual([line[0] for line in lines], ["worker-1", "worker-2", "worker-3"])
+        os.kill(int(lines[1][3]), signal.SIGKILL)
+        again = supervisor.stdout.readline().split()
+        self.assertEqual(again[0], "worker-2")
+        self.assertNotEqual(again[3], lines[1][3])
+        self.assertEqual(self.beeline("request", "worker-2", "part"), "part: done\n")
+        self.beeline("down")
+        self.assertEqual(supervisor.wait(timeout=60), 0)
+
+    def test_two_event_loops_talk_to_each_other(self):
+        left = self.start("build/bin/examples/chat", "left", "right")
+        self.assertEqual(self.beeline("request", "left", "first"), "read\n")
+        self.assertEqual(left.stdout.readline().split(": ")[1], "first\n")
+        right = self.start("build/bin/examples/chat", "right", "left")
+        self.beeline("send", "right", "second", "--as", "third")
+        self.assertEqual(right.stdout.readline(), "third: second\n")
+        right.stdin.write("hello\n")
+        right.stdin.flush()
+        self.assertEqual(left.stdout.readline(), "right: hello\n")
+        left.stdin.close()
+        self.assertEqual(left.wait(timeout=60), 0)
+        self.beeline("down")
+        self.assertEqual(right.wait(timeout=60), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

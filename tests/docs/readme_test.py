@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs what README.md shows, and compares. Usage: readme_test.py SOURCE BUILD
+
+Of its fenced blocks
+- `console` is a session: what follows `$ ` is run, all blocks in one hive and each in one shell, and
+  what was printed must be what stands there. Numbers, times and widths of columns are masked; a line
+  `...` stands for any lines.
+- `sh` is commands for the reader's own machine: a `make` must name a target of the Makefile.
+- `cpp` and `python` are lines of a file in examples/, letter by letter; the tests build and run those.
+- `text` is a picture. There are no others."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import scratch
+
+MAX_LINES = 120
+MAX_WORDS = 1000
+END = "-- the block has ended --"
+EXAMPLES = {"cpp": "*.cc", "python": "*.py"}
+
+
+def blocks(text):
+    """Yields (language, text of the block)."""
+    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield match.group(1), match.group(2)
+
+
+def masked(line, environment):
+    line = line.replace(environment["BEELINE_DIR"], "/run/user/1000/beeline/default")
+    line = re.sub(r"\d[\d,.:]*", "#", line)
+    line = re.sub(r"# (ns|us|ms|s|min|h)\b", "# time", line)
+    return re.sub(r"\s+", " ", line).strip()
+
+
+def fits(expected, found):
+    """Whether the lines are equal, where `...` in the former stands for any lines."""
+    if not expected:
+        return not found
+    if expected[0] == "...":
+        return any(fits(expected[1:], found[i:]) for i in range(len(found) + 1))
+    return bool(found) and expected[0] == found[0] and fits(expected[1:], found[1:])
+
+
+def run_session(block, tree, environment):
+    """What is wrong with a `console` block, or nothing."""
+    lines = block.splitlines()
+    script = "\n".join(line[2:] for line in lines if line.startswith("$ "))
+    # A job that is killed is mentioned on the shell's own stderr, here and in no other words there.
+    script += f"\necho {END}; kill $(jobs -p) 2>/dev/null; wait\n"
+    # The command ends by itself, also if one of the block waits for ever.
+    done = subprocess.run(
+        ["timeout", "--kill-after=5", "60", "bash", "-c", "exec 2>&1\n" + script],
+        cwd=tree,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    printed = done.stdout.partition(END + "\n")[0].splitlines()
+    printed = [line for line in printed if not re.match(r"bash: line \d+: ", line)]
+    expected = [masked(s, environment) for s in lines if not s.startswith("$ ")]
+    found = [masked(s, environment) for s in printed]
+    if fits([s for s in expected if s], [s for s in found if s]):
+        return None
+    return "README.md shows\n" + block + "and this was printed:\n" + done.stdout
+
+
+def check_sample(pattern, block, source):
+    for file in sorted(pathlib.Path(source, "examples").glob(pattern)):
+        if block in file.read_text(encoding="utf-8"):
+            return None
+    return f"README.md has this, and no file examples/{pattern} has it:\n{block}"
+
+
+def check_commands(block, source):
+    makefile = pathlib.Path(source, "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", block, re.MULTILINE):
+        if not re.search(rf"^{target}:", makefile, re.MULTILINE):
+            return f"README.md says `make {target}`, and the Makefile has no such target"
+    return None
+
+
+def check_block(language, block, source, tree, environment):
+    if language == "console":
+        return run_session(block, tree, environment)
+    if language == "sh":
+        return check_commands(block, source)
+    if language in EXAMPLES:
+        return check_sample(EXAMPLES[language], block, source)
+    return None if language == "text" else f"README.md: a block of the language {language!r}"
+
+
+def check_links(text, source):
+    for target in re.findall(r"\]\(([^)#:]+)\)", text):
+        if not pathlib.Path(source, target).exists():
+            yield f"README.md links to {target}, which is not there"
+
+
+def check_size(text):
+    lines, words = len(text.splitlines()), len(re.sub(r"```.*?```", "", text, flags=re.S).split())
+    if lines > MAX_LINES:
+        yield f"README.md has {lines} lines, at most {MAX_LINES}"
+    if words > MAX_WORDS:
+        yield f"README.md has {words} words beside its blocks, at most {MAX_WORDS}"
+
+
+def main():
+    source, build = sys.argv[1:3]
+    text = pathlib.Path(source, "README.md").read_text(encoding="utf-8")
+    wrong = [*check_links(text, source), *check_size(text)]
+    count = 0
+    with scratch.hive(source, build) as (tree, environment):
+        for language, block in blocks(text):
+            count += 1
+            fault = check_block(language, block, source, tree, environment)
+            wrong += [fault] if fault else []
+    print("\n\n".join(wrong))
+    print(f"readme: {count} blocks, {len(wrong)} faults")
+    return 1 if wrong or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
