@@ -14,6 +14,7 @@
 
 #include <cstring>
 
+#include "shm/check.h"
 #include "shm/identity.h"
 #include "shm/mutant.h"
 #include "shm/segment.h"
@@ -96,6 +97,7 @@ class DirectoryView {
   }
   // REQUIRES: index < kMaxAgents.
   [[nodiscard]] const Atomic<std::uint64_t>& word(std::uint32_t index) const {
+    BEELINE_DCHECK(index < kMaxAgents, index);
     return reinterpret_cast<const Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index];
   }
   // SYNC(directory.word): acquire, pairs with DirectoryWriter::set_word.
@@ -104,6 +106,7 @@ class DirectoryView {
   }
   // REQUIRES: index < kMaxAgents.
   [[nodiscard]] const PacketCounts& packets(std::uint32_t index) const {
+    BEELINE_DCHECK(index < kMaxAgents, index);
     return reinterpret_cast<const PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
   }
   // Rises with each round of records. Acquire: a caller that caches agent_count records under this
@@ -171,6 +174,7 @@ class DirectoryWriter {
   }
   // REQUIRES: index < kMaxAgents.
   [[nodiscard]] PacketCounts& packets(std::uint32_t index) {
+    BEELINE_CHECK(index < kMaxAgents, index);
     return reinterpret_cast<PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
   }
   void set_agent_count(std::uint32_t count) { control().agent_count.publish(count); }
@@ -178,6 +182,7 @@ class DirectoryWriter {
   // Writes all records into the other buffer and makes it current.
   // REQUIRES: both buffers are allocated up to `count` records.
   void publish(const AgentRecord* records, std::uint32_t count) {
+    BEELINE_CHECK(count <= kMaxAgents, count);
     const std::uint64_t now = control().current.relaxed_load();
     const std::uint64_t offset =
         (now & 1) != 0 ? DirectoryLayout::kRecords0 : DirectoryLayout::kRecords1;

@@ -15,6 +15,7 @@
 
 #include <cstring>
 
+#include "shm/check.h"
 #include "shm/slot.h"
 
 namespace beeline::shm {
@@ -114,6 +115,7 @@ struct Entry {
   }
   // REQUIRES: not in a slab.
   [[nodiscard]] const unsigned char* inline_payload() const {
+    BEELINE_DCHECK(!in_slab(), header.slab);
     return payload + extension_bytes(header);
   }
   // Zeros when the message carries none.

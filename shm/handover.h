@@ -38,6 +38,7 @@
 #include <array>
 #include <bitset>
 
+#include "shm/check.h"
 #include "shm/inbox.h"
 #include "shm/lane.h"
 
@@ -221,6 +222,7 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
 inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& copy,
                           std::uint16_t new_row) {
   Entry& entry = home.entry(at);
+  BEELINE_DCHECK(entry.word().state == EntryState::kFree, at, entry.word().state);
   EntryWord word = copy.word;
   word.row = new_row;
   const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
@@ -250,6 +252,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 // (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (is_mutant(Mutant::kStampsNotInherited) || !link.has_stamps) return;
+  BEELINE_DCHECK(own.bank(bank).incarnation.relaxed_load() == 0, bank);
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
     own.stamp(bank, slab).relaxed_store(link.stamps[slab]);
   }

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "shm/check.h"
 #include "shm/entry.h"
 #include "shm/index.h"
 #include "shm/link.h"
@@ -137,9 +138,11 @@ class BasicHome {
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<HomeControl>& control() const { return at<HomeControl>(layout_.control); }
   [[nodiscard]] Like<InRow>& row(std::uint32_t index) const {
+    BEELINE_DCHECK(index < kMaxRows, index);
     return at<InRow>(layout_.rows + index * sizeof(InRow));
   }
   [[nodiscard]] Like<Entry>& entry(std::uint32_t index) const {
+    BEELINE_DCHECK(index < capacity_, index, capacity_);
     return at<Entry>(layout_.entries + index * sizeof(Entry));
   }
   [[nodiscard]] Like<IndexNode>* run() const { return &at<IndexNode>(layout_.run); }
@@ -195,6 +198,8 @@ using HomeView = BasicHome<const std::byte>;
 // options.
 inline void init_home(const Home& home, const HomeOptions& options, std::uint32_t pid,
                       std::uint64_t incarnation) {
+  BEELINE_CHECK(home_error(options) == nullptr, options.capacity, options.max_attempts,
+                options.rank_step_us);
   const HomeLayout& layout = home.layout();
   SegmentHeader& header = home.header();
   init_header(header, home_identity(options.capacity, pid, incarnation));

@@ -17,6 +17,7 @@
 #include <array>
 #include <span>
 
+#include "shm/check.h"
 #include "shm/home.h"
 #include "shm/slab.h"
 
@@ -41,6 +42,8 @@ class Inbox {
 
   // Entries [from, to) are allocated and free now. REQUIRES: the index was grown to hold them.
   void add_entries(std::uint32_t from, std::uint32_t to) {
+    BEELINE_CHECK(from <= to && to <= home_.capacity(), from, to, home_.capacity());
+    BEELINE_CHECK(to <= home_.control().index.size, to, home_.control().index.size);
     for (std::uint32_t i = to; i > from; --i) free_[free_count_++] = i - 1;
     // relaxed: the new entries are zero, which means free; the fence of grow_index() comes before.
     home_.control().entries_allocated.relaxed_store(to);
@@ -154,7 +157,8 @@ class Inbox {
 
   // Leases an entry from the middle of the order. REQUIRES: it is queued and indexed.
   void take(std::uint32_t at) {
-    index_.remove(node_of(at));
+    const bool was_indexed = index_.remove(node_of(at));
+    BEELINE_CHECK(was_indexed, at);
     lease(home_.entry(at));
   }
 
@@ -243,6 +247,7 @@ class Inbox {
     flags = static_cast<std::uint16_t>((flags & ~(kUnindexedFlags | kFlagUnasked)) | kFlagRevived);
     if (is_mutant(Mutant::kReasonOutFirst)) set_reason(at, DeadReason::kNone);
     EntryWord word = entry.word();
+    BEELINE_CHECK(word.state == EntryState::kDead, at, word.state);
     word.state = EntryState::kQueued;
     word.attempts = 0;
     entry.state.publish(word.pack());
@@ -337,6 +342,7 @@ class Inbox {
 
   // A free entry for the message of this position. The caller fills it and then calls say_queued().
   [[gnu::always_inline]] std::uint32_t claim(std::uint16_t row, Lane lane, std::uint64_t position) {
+    BEELINE_DCHECK(free_count_ != 0, row, position);
     const std::uint32_t at = free_[--free_count_];
     Entry& entry = home_.entry(at);
     if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
@@ -389,6 +395,7 @@ class Inbox {
 
   void lease_counted(Entry& entry) {
     EntryWord word = entry.word();
+    BEELINE_DCHECK(word.state == EntryState::kQueued && queued_ != 0, word.state, queued_);
     word.state = EntryState::kLeased;
     entry.state.publish(word.pack());
     --queued_;
@@ -405,6 +412,9 @@ class Inbox {
   // store and the stores of the next message put there.
   void release(std::uint32_t at, Atomic<std::uint64_t>* stamp_word) {
     Entry& entry = home_.entry(at);
+    BEELINE_DCHECK(
+        entry.word().state == EntryState::kLeased || entry.word().state == EntryState::kDead, at,
+        entry.word().state);
     if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());
     if (is_mutant(Mutant::kStampForgotten)) stamp_word = nullptr;
     if (stamp_word != nullptr) stamp(*stamp_word, entry.generation);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "shm/check.h"
 #include "shm/segment.h"
 
 namespace beeline::shm {
@@ -122,6 +123,7 @@ class OrderIndex {
   // the memory is allocated.
   void grow(std::uint64_t size) {
     const std::uint64_t old = control_->size;
+    BEELINE_CHECK(size >= old && size != 0 && (size & (size - 1)) == 0, size, old);
     for (std::uint64_t i = control_->run_head; old != 0 && i != control_->run_tail; ++i) {
       if ((i & (size - 1)) != (i & (old - 1))) run_[i & (size - 1)] = run_[i & (old - 1)];
     }
@@ -165,6 +167,7 @@ class OrderIndex {
   }
 
   void push_heap(const IndexNode& node) {
+    BEELINE_DCHECK(control_->heap_count < control_->size, control_->heap_count, control_->size);
     std::uint64_t i = control_->heap_count++;
     while (i != 0 && node.before(heap_[(i - 1) / 2])) {
       heap_[i] = heap_[(i - 1) / 2];

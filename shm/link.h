@@ -20,6 +20,7 @@
 #include <array>
 #include <utility>
 
+#include "shm/check.h"
 #include "shm/slot.h"
 
 namespace beeline::shm {
@@ -180,6 +181,7 @@ struct LinkLayout {
   }
   // REQUIRES: slab < total_slabs().
   [[nodiscard]] constexpr std::size_t class_of(std::uint32_t slab) const {
+    BEELINE_DCHECK(slab < total_slabs(), slab, total_slabs());
     std::size_t i = 0;
     while (slab >= classes[i].first + classes[i].count) ++i;
     return i;
@@ -236,6 +238,7 @@ class BasicLink {
   [[nodiscard]] Like<SegmentHeader>& header() const { return at<SegmentHeader>(0); }
   [[nodiscard]] Like<LinkControl>& control() const { return at<LinkControl>(layout_.control); }
   [[nodiscard]] Like<ReceiptBank>& bank(std::size_t index) const {
+    BEELINE_DCHECK(index < kBanks, index);
     return at<ReceiptBank>(layout_.banks + index * sizeof(ReceiptBank));
   }
   [[nodiscard]] Like<Slot>& slot(Lane lane, std::uint64_t position) const {
@@ -246,10 +249,12 @@ class BasicLink {
     return lane == Lane::kUrgent ? contract_.urgent_slots : contract_.normal_slots;
   }
   [[nodiscard]] Like<Atomic<std::uint64_t>>& stamp(std::size_t bank, std::uint32_t slab) const {
+    BEELINE_DCHECK(bank < kBanks && slab < kMaxSlabs, bank, slab);
     return at<Atomic<std::uint64_t>>(layout_.stamp_offset(bank) + slab * 8ULL);
   }
   // String `number` (from 1) as 4 words. REQUIRES: number <= kMaxStrings.
   [[nodiscard]] Like<WordArray<4>>& string(std::uint32_t number) const {
+    BEELINE_DCHECK(number <= kMaxStrings, number);
     return at<WordArray<4>>(layout_.strings + number * kStringBytes);
   }
   // REQUIRES: number < layout().total_slabs(), and its window was shown.
@@ -319,6 +324,8 @@ struct Always {
 
 // Fills the header and says ready. REQUIRES: zeroed memory, first extent allocated, legal contract.
 inline void init_link(const Link& link, const SegmentIdentity& identity) {
+  BEELINE_CHECK(contract_error(link.contract()) == nullptr, link.contract().normal_slots,
+                link.contract().urgent_slots, link.contract().max_payload_bytes);
   SegmentHeader& header = link.header();
   const LinkLayout& layout = link.layout();
   init_header(header, identity);

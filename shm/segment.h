@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "shm/atomic.h"
+#include "shm/check.h"
 
 namespace beeline::shm {
 
@@ -153,6 +154,7 @@ enum class HeaderVerdict : std::uint32_t {
 
 // Fills everything but `ready`. REQUIRES: zeroed memory.
 inline void init_header(SegmentHeader& header, const SegmentIdentity& identity) {
+  BEELINE_CHECK(header.magic == 0 && header.section_count == 0, header.magic, header.section_count);
   header.magic = kMagic;
   header.layout_major = kLayoutMajor;
   header.layout_minor = kLayoutMinor;
@@ -166,6 +168,7 @@ inline void init_header(SegmentHeader& header, const SegmentIdentity& identity) 
 
 inline void add_section(SegmentHeader& header, SectionKind kind, std::uint64_t offset,
                         std::uint64_t count, std::uint32_t stride) {
+  BEELINE_CHECK(header.section_count < kMaxSections, header.section_count);
   header.sections[header.section_count++] =
       Section{static_cast<std::uint32_t>(kind), stride, offset, count};
 }

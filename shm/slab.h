@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <bitset>
 
+#include "shm/check.h"
 #include "shm/link.h"
 
 namespace beeline::shm {
@@ -63,6 +64,7 @@ class SlabPool {
 
   // Gives back a loan that was never published. REQUIRES: it came from take().
   void put_back(const Loan& loan) {
+    require_loaned(loan);
     state_[loan.slab] = State::kFree;
     --loaned_;
   }
@@ -78,6 +80,7 @@ class SlabPool {
 
   // The loan is in a slot now.
   void mark_out(const Loan& loan) {
+    require_loaned(loan);
     state_[loan.slab] = State::kOut;
     --loaned_;
     ++out_;
@@ -154,6 +157,13 @@ class SlabPool {
 
  private:
   enum class State : std::uint8_t { kFree = 0, kLoaned = 1, kOut = 2 };
+
+  void require_loaned(const Loan& loan) const {
+    BEELINE_DCHECK(loan.slab < kMaxSlabs, loan.slab);
+    BEELINE_DCHECK(state_[loan.slab] == State::kLoaned, loan.slab, state_[loan.slab]);
+    BEELINE_DCHECK(generation_[loan.slab] == loan.generation, loan.slab, loan.generation,
+                   generation_[loan.slab]);
+  }
 
   // The slab to try next among `count`: every third one first, then those behind them, so that with
   // five or more no slab follows its neighbour. A CPU that reads a slab prefetches into the slab

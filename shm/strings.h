@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "shm/check.h"
 #include "shm/link.h"
 
 namespace beeline::shm {
@@ -23,6 +24,7 @@ static_assert(sizeof(StringCopy) == kStringBytes);
 
 // REQUIRES: text.size() <= kMaxStringLength.
 [[nodiscard]] inline StringCopy to_string_copy(std::string_view text) {
+  BEELINE_CHECK(text.size() <= kMaxStringLength, text.size());
   StringCopy copy;
   copy.length = static_cast<unsigned char>(text.size());
   std::copy(text.begin(), text.end(), copy.text);

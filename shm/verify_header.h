@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "shm/byte_view.h"
+#include "shm/check.h"
 #include "shm/directory.h"
 #include "shm/home.h"
 #include "shm/status.h"
@@ -61,6 +62,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
 // Reserved bytes are zero. REQUIRES: whole words.
 [[nodiscard]] inline Finding all_zero(const char* invariant, ByteView bytes, std::uint64_t from,
                                       std::uint64_t length) {
+  BEELINE_CHECK(from % 8 == 0 && length % 8 == 0, from, length);
   for (std::uint64_t at = from; at < from + length; at += 8) {
     if (auto finding = equal(invariant, at, bytes.u64(at), 0)) return finding;
   }
@@ -159,6 +161,7 @@ class ExpectedPage {
 
 // The owner and the reader. REQUIRES: verify_identity() found nothing.
 [[nodiscard]] inline Finding verify_owner(ByteView bytes) {
+  BEELINE_DCHECK(!verify_identity(bytes));
   const bool is_link = kind_of(bytes) == SegmentKind::kLink;
   constexpr std::uint64_t kPeer = offsetof(SegmentHeader, peer_pid);
   constexpr std::uint64_t kSerial = offsetof(SegmentHeader, serial);
@@ -184,6 +187,7 @@ class ExpectedPage {
 // Each section lies inside and no two share a byte, whatever the layout. REQUIRES:
 // verify_identity() found nothing.
 [[nodiscard]] inline Finding verify_sections(ByteView bytes) {
+  BEELINE_DCHECK(!verify_identity(bytes));
   constexpr std::uint64_t kCount = offsetof(SegmentHeader, section_count);
   const std::uint32_t count = bytes.u32(kCount);
   if (auto finding = named("header.section_count", kCount, count, kMaxSections)) return finding;

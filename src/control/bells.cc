@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shm/check.h"
 #include "src/control/identity.h"
 #include "src/control/records.h"
 #include "src/os/event_fd.h"
@@ -33,6 +34,7 @@ bool is_foreign(const Life& ringer, const Life& rung) {
 }
 
 Result<bool> introduce(Hive& hive, const Life& life, const Life& peer, std::vector<SharedFd>& fds) {
+  BEELINE_CHECK(peer.has_process(), life.incarnation, peer.incarnation);
   const bool foreign = is_foreign(peer, life);
   auto rings = bell_of(hive, life, peer);
   if (!rings) return tl::unexpected(std::move(rings.error()));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "shm/check.h"
+
 namespace beeline::control {
 namespace {
 
@@ -64,6 +66,7 @@ constexpr std::array kNotVisible = {
 }  // namespace
 
 std::optional<CodePoint> first_code_point(std::string_view text) {
+  BEELINE_CHECK(!text.empty());
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return CodePoint{first, 1};

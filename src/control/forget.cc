@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "src/control/death.h"
 #include "src/control/identity.h"
 #include "src/control/name_search.h"
@@ -57,6 +58,7 @@ Result<Agent*> find_forgettable(Hive& hive, const Caller& caller, const std::str
 }  // namespace
 
 void end_for_good(Hive& hive, Agent& agent, bool purge) {
+  BEELINE_CHECK(!agent.current || !agent.current->has_process(), agent.pid, agent.committed());
   agent.temporary = true;
   agent.purged = purge;
   hive.tree.set_state(agent.pid, shm::AgentState::kDead);

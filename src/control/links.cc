@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "shm/home.h"
 #include "shm/mutant.h"
 #include "src/control/admission.h"
@@ -272,6 +273,7 @@ void drop_receipts(Hive& hive, Pid reader, Pid dead) {
 /// Lets go of a link that the reader has forgotten or never accepted. REQUIRES: its owner has
 /// ended.
 void let_go(Hive& hive, LinkEntry& link) {
+  BEELINE_CHECK(!owner_lives(hive, link), link.owner, link.key.incarnation, link.key.serial);
   if (needed_as_mine(hive, link)) {
     if (!std::exchange(link.faded, true)) hive.note_link(link);
     return;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "src/control/admission.h"
 #include "src/control/death.h"
 #include "src/control/foreign_check.h"
@@ -259,6 +260,7 @@ Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
 }
 
 Result<void> commit(Hive& hive, Agent& agent) {
+  BEELINE_CHECK(agent.successor && agent.successor->provided(), agent.pid, agent.committed());
   const std::uint64_t before = agent.committed();
   Life& life = *agent.successor;
   life.ready = true;

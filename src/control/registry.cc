@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "shm/check.h"
+
 namespace beeline::control {
 
 Agent& Registry::add_agent(Agent agent) {
@@ -15,6 +17,8 @@ Agent& Registry::add_agent(Agent agent) {
 void Registry::remove_agent(Pid pid) {
   const auto found = agents_.find(pid);
   if (found == agents_.end()) return;
+  BEELINE_CHECK(count_of(pid) == 0, pid, count_of(pid));
+  BEELINE_DCHECK(count_to(pid) == 0, pid, count_to(pid));
   set_placed(found->second, false);
   agents_.erase(found);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shm/check.h"
+
 namespace beeline::control {
 namespace {
 
@@ -25,11 +27,12 @@ void Shares::take(uid_t user, Resource resource, std::size_t count) {
 }
 
 void Shares::give_back(uid_t user, Resource resource, std::size_t count) {
+  if (count == 0) return;
   const auto found = held_.find({resource, user});
-  if (found == held_.end()) return;
-  const std::size_t less_by = std::min(found->second, count);
-  used_[static_cast<std::size_t>(resource)] -= less_by;
-  found->second -= less_by;
+  BEELINE_CHECK(found != held_.end(), user, resource, count);
+  BEELINE_CHECK(found->second >= count, user, resource, count, found->second);
+  used_[static_cast<std::size_t>(resource)] -= count;
+  found->second -= count;
   if (found->second == 0) held_.erase(found);
 }
 
@@ -44,6 +47,7 @@ std::size_t Shares::used(Resource resource) const {
 
 uid_t Shares::biggest(Resource resource) const {
   const auto first = held_.lower_bound({resource, 0});
+  BEELINE_CHECK(first != held_.end() && first->first.first == resource, resource);
   auto most = first;
   for (auto it = first; it != held_.end() && it->first.first == resource; ++it) {
     if (it->second > most->second) most = it;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "shm/check.h"
+
 namespace beeline::limit {
 
 inline constexpr double kMinRate = 0.001;  // per second
@@ -22,13 +24,17 @@ class TokenBucket {
   // REQUIRES: kMinRate <= per_second <= kMaxRate, burst <= kMaxBurst.
   TokenBucket(double per_second, std::uint32_t burst)
       : step_ns_(std::llround(1e9 / per_second)),
-        burst_(burst != 0 ? burst : std::llround(std::max(1.0, per_second))) {}
+        burst_(burst != 0 ? burst : std::llround(std::max(1.0, per_second))) {
+    BEELINE_CHECK(kMinRate <= per_second && per_second <= kMaxRate, per_second);
+    BEELINE_CHECK(burst <= kMaxBurst, burst);
+  }
 
   [[nodiscard]] bool on() const { return step_ns_ != 0; }
 
   // Tokens at this time. A clock that goes back finds no more than before. REQUIRES for all below:
   // on(); now_ns >= 0.
   [[nodiscard]] std::uint32_t available(std::int64_t now_ns) const {
+    BEELINE_DCHECK(on());
     if (now_ns <= origin_ns_) return 0;
     return static_cast<std::uint32_t>(std::min(burst_, (now_ns - origin_ns_) / step_ns_));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "shm/check.h"
 #include "src/os/memfd.h"
 
 namespace beeline::segment {
@@ -112,6 +113,7 @@ Result<void> Foreign::verify(std::uint64_t offset_bytes, std::uint64_t length_by
 }
 
 Result<void> Foreign::open_window(shm::LinkView& view, std::uint32_t slab) {
+  BEELINE_CHECK(view.base() == data(), view.base(), data());
   const shm::Window window = view.layout().window_of(slab);
   if (view.window(window.number) != nullptr) return {};
   const os::Extent extent{window.offset, shm::round_up(window.bytes, shm::kPage)};

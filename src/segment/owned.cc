@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "shm/check.h"
 #include "shm/segment.h"
 
 namespace beeline::segment {
@@ -44,6 +45,7 @@ Result<void> Owned::allocate(std::uint64_t offset_bytes, std::uint64_t length_by
 }
 
 Result<void> Owned::open_window(shm::Link& view, std::uint32_t slab) {
+  BEELINE_CHECK(view.base() == data(), view.base(), data());
   const shm::Window window = view.layout().window_of(slab);
   if (view.window(window.number) != nullptr) return {};
   const os::Extent extent{window.offset, shm::round_up(window.bytes, shm::kPage)};

@@ -5,6 +5,7 @@
 
 #include <beeline/types.h>
 
+#include "shm/check.h"
 #include "shm/strings.h"
 #include "src/os/clock.h"
 #include "src/segment/names.h"
@@ -229,6 +230,7 @@ tl::expected<std::uint16_t, ErrorCode> OutLink::intern_for_copy(std::string_view
 }
 
 tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text, std::size_t most) {
+  BEELINE_CHECK(!text.empty());
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }

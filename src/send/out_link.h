@@ -12,6 +12,7 @@
 
 #include <beeline/result.h>
 
+#include "shm/check.h"
 #include "shm/lane.h"
 #include "shm/slab.h"
 #include "src/limit/token_bucket.h"
@@ -48,7 +49,10 @@ class TakenSlab {
   [[nodiscard]] const shm::SlabPool::Loan& operator*() const { return loan_; }
   [[nodiscard]] const shm::SlabPool::Loan* operator->() const { return &loan_; }
   // REQUIRES: there is none.
-  [[nodiscard]] ErrorCode error() const { return static_cast<ErrorCode>(loan_.generation); }
+  [[nodiscard]] ErrorCode error() const {
+    BEELINE_DCHECK(!*this, loan_.slab);
+    return static_cast<ErrorCode>(loan_.generation);
+  }
 
  private:
   shm::SlabPool::Loan loan_;

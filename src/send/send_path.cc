@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "shm/check.h"
 #include "shm/mutant.h"
 #include "shm/strings.h"
 #include "src/os/clock.h"
@@ -282,6 +283,7 @@ bool SendPath::put_copy(OutLink& parent, std::span<const std::byte> payload,
 }
 
 void SendPath::set_place(OutLink& link, std::uint32_t index, std::uint64_t incarnation) {
+  BEELINE_CHECK(index < shm::kMaxAgents, index, incarnation);
   link.directory_index = index;
   link.place = &directory_.word(index);
   link.dead = false;

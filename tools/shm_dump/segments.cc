@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "shm/strings.h"
 #include "src/control/name_search.h"
 #include "src/os/clock.h"
@@ -203,6 +204,7 @@ const Segment* Segments::find_status(std::uint64_t incarnation) const {
 }
 
 std::optional<Progress> Segments::find_progress(const Segment& link) const {
+  BEELINE_CHECK(link.is_sound(shm::SegmentKind::kLink), link.kind());
   Progress progress;
   const auto raise = [&progress](const Segment& from, std::uint64_t cursors) {
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "tools/beeline/demo/role.h"
 #include "tools/beeline/tree_view.h"
 
@@ -105,6 +106,7 @@ bool Account::settled() const noexcept {
 }
 
 double RoundTrips::us_at(double share) const {
+  BEELINE_CHECK(!sorted_ns.empty() && 0 <= share && share <= 1, sorted_ns.size(), share);
   const auto last = static_cast<double>(sorted_ns.size() - 1);
   return static_cast<double>(sorted_ns[static_cast<std::size_t>(std::llround(share * last))]) / 1e3;
 }
