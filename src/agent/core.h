@@ -333,8 +333,8 @@ class AgentCore {
   bool drain_fully(std::int64_t longest_ns = kLongestDrain);
   // The last look has left something to do, for which nobody rings.
   [[nodiscard]] bool goes_on() const {
-    return flooded_ || hears_more_ || receiver_->owners().called() != 0 ||
-           receiver_->is_searching() || receiver_->is_skipping();
+    return flooded_ || hears_more_ || receiver_->links().owners().called() != 0 ||
+           receiver_->is_searching() || receiver_->audit().is_skipping();
   }
 
   // core_wait.cc

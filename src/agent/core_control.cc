@@ -187,7 +187,7 @@ std::uint64_t AgentCore::detach(Deadline drain_until) {
   };
   if (drain_until > Deadline::min() && !is_drained()) {
     want_all_space(true);
-    leaving_ = true;  // the last receipt may come without a ring: Receiver::ring_sometimes()
+    leaving_ = true;  // the last receipt may come without a ring: SpaceRings::ring_sometimes()
     wait_until(drain_until.time_since_epoch().count(), [&] { return down_ || is_drained(); });
     want_all_space(false);
   }

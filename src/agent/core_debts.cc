@@ -58,7 +58,7 @@ void AgentCore::owe(Debt debt) {
 
 void AgentCore::pay_debts() {
   escalations_.drop_cancelled();  // whose senders are refused next
-  for (const receive::Refused& refused : receiver_->take_refused()) {
+  for (const receive::Refused& refused : receiver_->kept().take_refused()) {
     owe({Debt::Kind::kAck,
          shm::pid_of_message(refused.id),
          {refused.id, AckStatus::kRejected, std::string(shm::to_string(refused.reason))},

@@ -42,7 +42,7 @@ void AgentCore::watch_tree() {
     const auto lock = lock_send();
     parent_ = own.parent_pid;
   }
-  for (receive::InLink* link : receiver_->owners().living()) set_relation(*link);
+  for (receive::InLink* link : receiver_->links().owners().living()) set_relation(*link);
   for (const auto& link : out_) {
     if (link != nullptr) mark_sibling(*link);
   }

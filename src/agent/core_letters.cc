@@ -20,7 +20,7 @@ std::string no_letter(MessageId id) {
 
 Result<void> AgentCore::requeue_dead(MessageId id) {
   if (has_ended()) return fail(ErrorCode::kClosed, why_down());
-  const std::uint32_t at = receiver_->find_dead(id);
+  const std::uint32_t at = receiver_->entries().find_dead(id);
   if (at == shm::kNoEntry) return fail(ErrorCode::kInvalid, no_letter(id));
   receiver_->revive(at);
   if (armed_) waiter_->signal_self();
@@ -29,7 +29,7 @@ Result<void> AgentCore::requeue_dead(MessageId id) {
 
 bool AgentCore::purge_dead(MessageId id) {
   if (has_ended()) return false;
-  const std::uint32_t at = receiver_->find_dead(id);
+  const std::uint32_t at = receiver_->entries().find_dead(id);
   if (at == shm::kNoEntry) return false;
   receiver_->purge_dead(at);
   offer_room();

@@ -14,7 +14,7 @@ constexpr std::int64_t kReportPause = 100'000'000;
 
 // Looks for lies where no message would show them.
 void AgentCore::audit_links() {
-  receiver_->audit_lanes();
+  receiver_->audit().look_at_living();
   quarantine_false_receipts();
 }
 
@@ -47,13 +47,13 @@ void AgentCore::report_quarantined() {
   if (client_.closed() || os::monotonic_ns() < next_report_ns_) return;
   next_report_ns_ = 0;
   report_refused();
-  if (next_report_ns_ != 0 || !receiver_->has_quarantined()) return;
-  for (const auto& link : receiver_->links()) {
+  if (next_report_ns_ != 0 || !receiver_->links().has_quarantined()) return;
+  for (const auto& link : receiver_->links().all()) {
     if (!link->quarantined() || link->reported) continue;
     link->reported =
         client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
             .has_value();
-    receiver_->owners().call(*link);
+    receiver_->links().owners().call(*link);
     if (link->reported) continue;
     next_report_ns_ = os::monotonic_ns() + kReportPause;
     return;
@@ -65,7 +65,7 @@ void AgentCore::quarantine_false_receipts() {
   const auto lock = lock_send();
   for (const auto& own : out_) {
     if (own == nullptr || !own->was_lied_to()) continue;
-    receiver_->index().each_of(own->peer(), [&](receive::InLink& link) {
+    receiver_->links().index().each_of(own->peer(), [&](receive::InLink& link) {
       if (own->receipts.opposite != &link.view || link.fading) return;
       receiver_->quarantine(link, "a receipt for what was not sent to it");
     });

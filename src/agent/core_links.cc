@@ -39,7 +39,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   const Pid pid = announced.pid;
   const std::uint32_t index = announced.index;
-  receive::InLink* known = receiver_->find(key);
+  receive::InLink* known = receiver_->links().index().find(key);
   if (announced.released && known == nullptr) {
     postponed_.remove(key);
     return gone_.push_back(key);
@@ -50,7 +50,7 @@ void AgentCore::handle(control::AnnouncedLink announced) {
     set_owner_place(*known, index);         // a new coordinator has a new directory
     join_life(*known);
     if (known->owner_gone) Ended(*this).end_owner(*known);
-    receiver_->arrange(*known);
+    receiver_->links().arrange(*known);
   } else if (postponed_.has_older(pid, key.incarnation)) {
     postponed_.add(pid, key);
     return;
@@ -71,10 +71,10 @@ void AgentCore::handle(control::AnnouncedLink announced) {
 // A new coordinator, with which we have registered again, does not know the links of a life that it
 // has fenced.
 void AgentCore::find_lost_owners(Pid pid, std::uint32_t index) {
-  receiver_->index().each_of(pid, [&](receive::InLink& link) {
+  receiver_->links().index().each_of(pid, [&](receive::InLink& link) {
     if (link.owner_place != nullptr || link.owner_gone) return;
     set_owner_place(link, index);
-    receiver_->arrange(link);
+    receiver_->links().arrange(link);
   });
 }
 
@@ -211,7 +211,7 @@ void AgentCore::refresh_peer(Pid pid) {
   // SUBTLE: not the newest of the links that are left. What its last life took stays taken when
   // that one's link has gone.
   std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
-  receiver_->index().each_of(pid, [&](const receive::InLink& link) {
+  receiver_->links().index().each_of(pid, [&](const receive::InLink& link) {
     last_life = std::max(last_life, link.key.incarnation);
   });
   send_path_.bury(*own, last_life);
@@ -350,7 +350,7 @@ Result<control::Opened> AgentCore::ask_open(send::OutLink& link, bool again) {
     listen_to(opened->incarnation, std::move(opened->bell));
     static_cast<void>(learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                                  std::move(opened->event)));
-    receiver_->index().each_of(link.peer(), [&](receive::InLink& from) {
+    receiver_->links().index().each_of(link.peer(), [&](receive::InLink& from) {
       if (from.key.incarnation == opened->incarnation) join_life(from);
     });
   }

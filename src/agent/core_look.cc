@@ -13,13 +13,14 @@ std::vector<InboxItem> AgentCore::inbox(std::size_t limit, const Filter& filter)
   bury_expired();
   const shm::Home& home = receiver_->home().home();
   const receive::Selection selection = selection_of(filter);
-  std::vector<std::uint32_t> entries = receiver_->list(selection);
-  for (const auto& [place, item] : receiver_->stash().items()) {
-    if (receiver_->matches(item.at, selection)) entries.push_back(item.at);
+  std::vector<std::uint32_t> entries = receive::list(receiver_->entries(), selection);
+  for (const auto& [place, item] : receiver_->kept().stash().items()) {
+    if (receive::matches(receiver_->entries(), item.at, selection)) entries.push_back(item.at);
   }
   for (const shm::EntryState state : {shm::EntryState::kLeased, shm::EntryState::kDead}) {
     for (std::uint32_t i = 0; i < home.entries_allocated(); ++i) {
-      if (home.entry(i).word().state == state && receiver_->matches(i, selection)) {
+      if (home.entry(i).word().state == state &&
+          receive::matches(receiver_->entries(), i, selection)) {
         entries.push_back(i);
       }
     }
@@ -35,7 +36,7 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
   InboxItem item;
   item.id = entry.header.id;
   item.from = shm::pid_of_message(entry.header.id);
-  item.from_name = receiver_->sender_name(at);
+  item.from_name = receiver_->entries().sender_name(at);
   item.reply_to = entry.header.reply_to;
   item.rank = entry.header.rank;
   item.length = entry.header.length;
@@ -45,8 +46,8 @@ InboxItem AgentCore::describe(std::uint32_t at) const {
   item.hops = entry.header.hops;
   item.cause = entry.cause();
   item.requires_ack = (entry.header.flags & shm::kFlagRequiresAck) != 0;
-  item.type = receiver_->type(at).view();
-  item.channel = receiver_->channel(at).view();
+  item.type = receiver_->entries().type(at).view();
+  item.channel = receiver_->entries().channel(at).view();
   const auto payload = receiver_->payload(at);
   item.preview.assign(reinterpret_cast<const char*>(payload.data()),
                       std::min<std::size_t>(payload.size(), 64));
@@ -80,7 +81,7 @@ InboxCounters AgentCore::counters() {
   result.quarantined_links = counts.bad_slots.relaxed_load();
   result.late_replies = counts.late_replies.relaxed_load();
   result.acks_dropped = acks_dropped_;
-  result.acks_unread = receiver_->acks_unread();
+  result.acks_unread = receiver_->kept().acks_unread();
   result.notices_dropped = notices_dropped_;
   result.copies_dropped = counts.copies_dropped.relaxed_load();
   return result;
@@ -97,7 +98,7 @@ std::vector<LinkCounters> AgentCore::links() {
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;
     }
-    receiver_->index().each_of(
+    receiver_->links().index().each_of(
         link->peer(), [&](const receive::InLink& from) { counts.received += from.received; });
     result.push_back(counts);
   }

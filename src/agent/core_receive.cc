@@ -45,7 +45,7 @@ receive::Selection AgentCore::selection_of(const Filter& filter) {
 [[gnu::noinline]] void AgentCore::look_at_all() {
   if (!still_counts()) return;
   receiver_->drain_whole();
-  look_pace_.note_whole(receiver_->looked_at());
+  look_pace_.note_whole(receiver_->links().looked_at());
 }
 
 std::uint32_t AgentCore::look_now(const Filter& filter) {
@@ -70,7 +70,7 @@ std::uint32_t AgentCore::look_now(const Filter& filter) {
 
 // A turn does not see all of many links, and what it found may be nothing for whoever asks.
 [[gnu::noinline]] std::uint32_t AgentCore::look_again(const Filter& filter) {
-  if (!look_pace_.found() && !receiver_->has_many_links()) return shm::kNoEntry;
+  if (!look_pace_.found() && !receiver_->links().has_many()) return shm::kNoEntry;
   look_at_all();
   return has_ended() ? shm::kNoEntry : take(filter);
 }
@@ -201,7 +201,7 @@ bool AgentCore::put_off(std::uint32_t entry) {
 void AgentCore::release_retries() {
   if (retries_.empty()) return;
   const auto is_unwanted = [this](std::uint32_t at) {
-    return receiver_->is_cancelled(at) || receive::Receiver::has_expired(receiver_->entry(at));
+    return receiver_->is_cancelled(at) || receive::has_expired(receiver_->entry(at));
   };
   retries_.release(os::monotonic_ns(), is_unwanted, [this](std::uint32_t at) {
     receiver_->requeue(at);
@@ -235,12 +235,12 @@ std::string AgentCore::why_down() const {
 }
 
 std::string_view AgentCore::type_of(std::uint32_t entry) {
-  text_ = receiver_->type(entry);
+  text_ = receiver_->entries().type(entry);
   return text_.view();
 }
 
 std::string_view AgentCore::channel_of(std::uint32_t entry) {
-  channel_text_ = receiver_->channel(entry);
+  channel_text_ = receiver_->entries().channel(entry);
   return channel_text_.view();
 }
 

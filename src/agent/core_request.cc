@@ -145,7 +145,7 @@ std::string AgentCore::why_mute(Peer to) {
 }
 
 void AgentCore::begin(Question& question) {
-  receiver_->expect(question.pending);
+  receiver_->answers().expect(question.pending);
   questions_.push_back(&question);
 }
 
@@ -363,14 +363,14 @@ SendResult AgentCore::fire_and_forget(Peer to, std::span<const std::byte> payloa
   if (has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
   const MessageId id = reserve_id();
   // Noted before it is sent: the answer may be faster than we are.
-  if (!receiver_->stash_answers_to(id, options.reply_to, to.pid)) {
+  if (!receiver_->answers().open(id, options.reply_to, to.pid)) {
     const std::string most = std::to_string(kMostOpenQuestions);
     return SendFacts::of_error({ErrorCode::kFull, 0,
                                 most + " messages of fire_and_forget() have no answer yet: wait "
                                        "for some, or close some with cancel()"});
   }
   const SendResult sent = send(to, payload, options, Deadline::min(), id);
-  if (!sent) receiver_->withdraw_question(id, to.pid);
+  if (!sent) receiver_->answers().withdraw(id, to.pid);
   return sent;
 }
 

@@ -81,11 +81,11 @@ Result<void> AgentCore::register_again() {
   // Nobody's place in the new directory is known before the coordinator has named it.
   auto mapped = map_directory(std::move(resumed->directory), resumed->index);
   if (!mapped) return mapped;
-  for (const auto& link : receiver_->links()) {
+  for (const auto& link : receiver_->links().all()) {
     link->owner_place = nullptr;
     link->fading = false;    // asked again
     link->reported = false;  // told again
-    receiver_->owners().call(*link);
+    receiver_->links().owners().call(*link);
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.
   for (std::size_t i = 0; i < out_.size() && !client_.closed(); ++i) {
@@ -111,7 +111,7 @@ Result<void> AgentCore::register_again() {
 void AgentCore::ask_for_owners() {
   if (!asks_for_owners_ || links_to_come_ > 0 || client_.closed()) return;
   bool asked = true;
-  for (const auto& link : receiver_->links()) {
+  for (const auto& link : receiver_->links().all()) {
     const bool lost = link->owner_place == nullptr && !link->owner_gone;
     if (!lost || link->key.incarnation < all_known_of_) continue;
     asked = asked && client_.fade(link->key.incarnation, link->key.serial).has_value();

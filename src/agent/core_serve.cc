@@ -121,7 +121,7 @@ SendResult AgentCore::cancel(Peer to, MessageId id) {
   options.reply_to = id;
   options.inherit = false;
   const SendResult sent = send_control(to, std::span<const std::byte>(), options);
-  if (sent) receiver_->close_question(id, to.pid);
+  if (sent) receiver_->answers().close(id, to.pid);
   return sent;
 }
 

@@ -31,7 +31,7 @@ void AgentCore::last_look() {
   // how long it lies there.
   belt_ns_ = kConnected;
   if (successor_since_ns_ != 0) {
-    const auto& links = receiver_->owners().living();
+    const auto& links = receiver_->links().owners().living();
     const bool found = std::all_of(links.begin(), links.end(), [this](const auto* link) {
       return link->view.control().watching.observe() == incarnation_;
     });
@@ -41,7 +41,7 @@ void AgentCore::last_look() {
   if (!bells_.complete() || leaving_) belt_ns_ = kBelt;
   const std::int64_t before = os::coarse_ns();
   flooded_ = !drain_fully(kLongestLook);
-  if (!flooded_) look_pace_.note_whole(receiver_->looked_at());
+  if (!flooded_) look_pace_.note_whole(receiver_->links().looked_at());
   receiver_->forget_time();  // it may be long until the next message
   report_quarantined();      // what this look has found is not kept until the next
   if (receiver_->all_empty()) receiver_->note_all_empty(before);

@@ -40,15 +40,15 @@ void AgentCore::Ended::end_owner(receive::InLink& link) {
 
 // From the back: those that go from among the living leave no gap there.
 void AgentCore::Ended::watch_owners() {
-  receive::OwnerWatch& owners = core_.receiver_->owners();
-  core_.receiver_->count_visits(owners.living().size());
+  receive::OwnerWatch& owners = core_.receiver_->links().owners();
+  core_.receiver_->links().count_visits(owners.living().size());
   for (std::size_t i = owners.living().size(); i-- > 0;) {
     receive::InLink& link = *owners.living()[i];
     link.watch_owner();
     if (!link.sink.valid() && !link.owner_gone) core_.connect_receipts(link);
     if (!link.owner_gone) continue;
     end_owner(link);
-    core_.receiver_->arrange(link);
+    core_.receiver_->links().arrange(link);
   }
 }
 
@@ -63,10 +63,10 @@ void AgentCore::Ended::fade_links() {
 }
 
 void AgentCore::Ended::look_after_all() {
-  receive::OwnerWatch& owners = core_.receiver_->owners();
+  receive::OwnerWatch& owners = core_.receiver_->links().owners();
   const std::size_t called = std::min(owners.called(), kCalledPerTurn);
   const std::size_t others = std::min(owners.ended(), kEndedPerTurn);
-  core_.receiver_->count_visits(called + others);
+  core_.receiver_->links().count_visits(called + others);
   std::vector<receive::InLink*> unsaid;
   for (std::size_t i = 0; i < called; ++i) {
     receive::InLink& link = *owners.next_called();
@@ -88,10 +88,10 @@ void AgentCore::Ended::look_after_all() {
 bool AgentCore::Ended::look_after(receive::InLink& link) {
   receive::Receiver& receiver = *core_.receiver_;
   if (link.tree_epoch != core_.tree_epoch_) core_.set_relation(link);
-  const bool goes_on = receiver.audit(link);
+  const bool goes_on = receiver.audit().look_at(link);
   // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
-  if (!link.holds_messages()) receiver.close_receipts(link);
-  receiver.arrange(link);
+  if (!link.holds_messages()) receive::close_receipts(link);
+  receiver.links().arrange(link);
   if (goes_on) return false;
   if (link.fading || !link.faded()) return true;
   if (link.quarantined() && !link.reported) return true;  // while the coordinator knows the link
@@ -101,15 +101,15 @@ bool AgentCore::Ended::look_after(receive::InLink& link) {
 
 void AgentCore::Ended::forget_link(const control::FadedAnnouncement& faded) {
   receive::Receiver& receiver = *core_.receiver_;
-  receive::InLink* link = receiver.find({faded.incarnation, faded.serial});
+  receive::InLink* link = receiver.links().index().find({faded.incarnation, faded.serial});
   if (link == nullptr) return core_.postponed_.remove({faded.incarnation, faded.serial});
   // After a resume, or its owner published after its end: what lies in it is still to be drained,
   // and then the coordinator is asked, once more.
   if (!link->fading || !link->faded()) {
     link->owner_gone = true;
     link->fading = false;
-    receiver.arrange(*link);
-    receiver.owners().call(*link);
+    receiver.links().arrange(*link);
+    receiver.links().owners().call(*link);
     return;
   }
   const Pid pid = link->owner_pid;
@@ -136,7 +136,7 @@ bool AgentCore::Ended::is_linked(const send::OutLink& own) const {
   bool linked =
       std::any_of(core_.questions_.begin(), core_.questions_.end(),
                   [&](const Question* question) { return question->to.pid == own.peer(); });
-  core_.receiver_->index().each_of(
+  core_.receiver_->links().index().each_of(
       own.peer(), [&](const receive::InLink& link) { linked |= link.sink.own == &own.view(); });
   return linked;
 }
@@ -150,7 +150,7 @@ void AgentCore::Ended::reap_dead_links() {
     const Pid pid = own->peer();
     own.reset();
     forget_unused(pid);
-    core_.receiver_->forget_questions_to(pid);
+    core_.receiver_->answers().forget(pid);
     const auto found = core_.slot_of_.find(pid);
     if (found != core_.slot_of_.end() && core_.out_[found->second] == nullptr) {
       core_.slot_of_.erase(found);
@@ -163,7 +163,7 @@ void AgentCore::Ended::reap_dead_links() {
 // REQUIRES: the send side is held.
 bool AgentCore::Ended::is_used(Pid pid, std::uint64_t incarnation,
                                const shm::LinkView* shown) const {
-  if (core_.receiver_->index().has_life(pid, incarnation)) return true;
+  if (core_.receiver_->links().index().has_life(pid, incarnation)) return true;
   if (core_.postponed_.has_life(pid, incarnation)) return true;
   const send::OutLink* own = core_.out_link(pid);
   if (own == nullptr) return false;

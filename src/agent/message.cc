@@ -9,7 +9,9 @@ namespace beeline {
 
 MessageId Message::id() const { return core_->receiver().entry(entry_).header.id; }
 Pid Message::from() const { return shm::pid_of_message(id()); }
-std::string_view Message::from_name() const { return core_->receiver().sender_name(entry_); }
+std::string_view Message::from_name() const {
+  return core_->receiver().entries().sender_name(entry_);
+}
 MessageId Message::reply_to() const { return core_->receiver().entry(entry_).header.reply_to; }
 MessageId Message::cause() const { return core_->receiver().entry(entry_).cause(); }
 std::uint32_t Message::hops() const { return core_->receiver().entry(entry_).header.hops; }

@@ -64,6 +64,11 @@ class Answers {
   // `from` was asked, and answers that come now are late: they are never ordinary messages. The
   // newest kRemembered are known.
   void remember(std::uint64_t id, std::uint32_t from);
+  // The same of a request, by both ids.
+  void remember_asked(const PendingReply& pending) {
+    remember(pending.request_id, pending.from);
+    remember(pending.alias, pending.from);
+  }
   // Whether `from` answers something that it was asked.
   [[nodiscard]] bool was_asked(std::uint64_t id, std::uint32_t from) const;
 

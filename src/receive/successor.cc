@@ -169,8 +169,8 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
     link.position[lane] = inherited.cursors[lane];
   }
   link.allow_for_others();
-  receiver.watch_urgent(link);
-  receiver.arrange(link);  // it was placed by what lies at the beginning of its lanes
+  receiver.links().watch_urgent(link);
+  receiver.links().arrange(link);  // it was placed by what lies at the beginning of its lanes
   link.has_old_stamps = inherited.has_stamps;
   // What it holds may have waited for as long as nobody was here.
   link.seen_empty_ns = inherited.seen_empty_ns;
@@ -242,7 +242,7 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
     const bool was_leased = copy.word.state == shm::EntryState::kLeased;
     if (was_leased && home.entry(at).word().state == shm::EntryState::kDead) {
       // Its sender took it back, and the predecessor could not say so any more.
-      receiver.refuse(at, shm::DeadReason::kCancelled);
+      receiver.kept().refuse(at, shm::DeadReason::kCancelled);
     }
     ++receiver.link_of(at)->live;
   }

@@ -21,9 +21,9 @@ EXPECTED = {
     "AgentCore::ask": (WRITE, 2),  # the same
     "AgentCore::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
-    "receive::Receiver::drain": (READ, 1),  # the payload of the next message, and its header
+    "receive::Drain::drain": (READ, 1),  # the payload of the next message, and its header
     "receive::Receiver::only_link": (READ, 1),  # the payload, and the header
-    "receive::Receiver::put_run": (READ, 4),  # both lines of the first slots, and of one slot ahead
+    "receive::Drain::put_run": (READ, 4),  # both lines of the first slots, and of one slot ahead
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
     "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
@@ -31,8 +31,8 @@ EXPECTED = {
 
 # Functions that must call one with prefetches.
 CALLS = {
-    "receive::Receiver::take": "receive::Receiver::prefetch_next_payload",
-    "receive::Receiver::prefetch_next_payload": "receive::InLink::prefetch_slab",
+    "receive::Receiver::take": "receive::Entries::prefetch_next_payload",
+    "receive::Entries::prefetch_next_payload": "receive::InLink::prefetch_slab",
 }
 
 

@@ -138,7 +138,7 @@ struct Receiver {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
-  // Receiver::put_next, but for the inbox
+  // Intake::put_next, but for the inbox
   [[nodiscard]] shm::SlotCopy take(shm::Lane lane) {
     std::uint64_t& at = position[static_cast<std::size_t>(lane)];
     shm::SlotCopy copy{};
@@ -146,17 +146,17 @@ struct Receiver {
     ++at;
     return copy;
   }
-  // Receiver::commit, the receipt
+  // Entries::commit, the receipt
   void commit(shm::Lane lane) {
     const auto index = static_cast<std::size_t>(lane);
     own.bank(bank).cursors[index].publish(position[index]);
   }
-  // Receiver::ring_for_space
+  // SpaceRings::ring_for_space
   void ring_for_space() {
-    shm::full_fence();  // Receiver::ring_for_space
+    shm::full_fence();  // SpaceRings::ring_for_space
     if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(bell, 0));
   }
-  // Receiver::next_in_order
+  // Drain::next_in_order
   [[nodiscard]] shm::Lane next_in_order() const {
     bool normal = has_message(shm::Lane::kNormal);
     const bool urgent = has_message(shm::Lane::kUrgent);

@@ -29,7 +29,7 @@ class Script {
     asked_.request_id = kAsked;
     asked_.from = kHostilePid;
     asked_.is_blocking = !input.empty() && input.back() >= 128;
-    room_.victim().expect(asked_);
+    room_.victim().answers().expect(asked_);
     room_.to_hostile().receipts.opposite = &link_->view;
   }
 
@@ -91,7 +91,7 @@ class Script {
         return;
       }
       default:
-        room_.victim().audit_lanes();
+        room_.victim().audit().look_at_living();
         room_.victim().bury_expired();
         static_cast<void>(room_.victim().has_urgent());
     }

@@ -89,9 +89,9 @@ void Room::look_at(std::uint32_t at) {
   unsigned sum = 0;
   for (const std::byte each : payload) sum += std::to_integer<unsigned>(each);
   static_cast<void>(sum);
-  FUZZ_DEMAND(victim_->type(at).view().size() <= sizeof(receive::TypeText::text));
-  FUZZ_DEMAND(victim_->channel(at).view().size() <= shm::kMaxStringLength);
-  static_cast<void>(receive::Receiver::end_of_life(entry));
+  FUZZ_DEMAND(victim_->entries().type(at).view().size() <= sizeof(receive::TypeText::text));
+  FUZZ_DEMAND(victim_->entries().channel(at).view().size() <= shm::kMaxStringLength);
+  static_cast<void>(receive::end_of_life(entry));
   // Who sent it is whoever owns the link.
   FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid);
   if (link->owner_pid != kHonestPid) return;
@@ -138,7 +138,7 @@ void Room::drain_and_finish() {
     look_at(at);
     victim_->done(at);
   }
-  victim_->audit_lanes();
+  victim_->audit().look_at_living();
 }
 
 void Room::demand_sound_home() {

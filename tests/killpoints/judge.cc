@@ -39,7 +39,7 @@ std::string verify_life(const Life& life, shm::Taken taken) {
 // What a sender is told was taken is in the home, whenever its receiver is killed. A successor
 // would hide it: where a receipt is ahead, it goes by that.
 std::string verify_receipts(const Life& life) {
-  for (const auto& link : life.receiver->links()) {
+  for (const auto& link : life.receiver->links().all()) {
     if (!link->sink.valid()) continue;
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
       const auto& receipts = life.out->view().bank(link->sink.bank);
@@ -237,7 +237,7 @@ std::string verify_given_back(Life& sender, const Life& receiver) {
   const std::uint64_t left = link.not_taken();
   if (left != 0) return fmt::format("I2: {} messages are not taken for the sender", left);
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    const std::uint64_t taken = receiver.receiver->links().front()->position[lane];
+    const std::uint64_t taken = receiver.receiver->links().all().front()->position[lane];
     if (taken == link.lanes[lane].tail()) continue;
     return fmt::format("I2: lane {}: the sender is at {}, the receiver at {}", lane,
                        link.lanes[lane].tail(), taken);
@@ -413,7 +413,7 @@ Finding judge_next_sender(Rig& rig, const Fates& before) {
     return {"I5: the sender can have no next life: " + built.error().text, finding.fates};
   }
   world.name(next);
-  receive::InLink& drained = *receiver.receiver->find(old.out->key());
+  receive::InLink& drained = *receiver.receiver->links().index().find(old.out->key());
   drained.owner_gone = true;
   World::connect(receiver, next);
   next.path.set_place(*next.out, receiver.index, receiver.incarnation);

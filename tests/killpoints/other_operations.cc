@@ -34,7 +34,7 @@ Operation take_over() {
 // A liar: it says that it has taken and finished all that lies in the lanes, and its sender has
 // heard it.
 void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
-  const receive::InLink& in = *liar.receiver->links().front();
+  const receive::InLink& in = *liar.receiver->links().all().front();
   if (!receive::ensure_stamps(in.sink)) throw RigError{"there is no memory for stamps"};
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
     const auto index = static_cast<std::size_t>(lane);
@@ -65,7 +65,7 @@ Operation take_over_from_liar(std::string name, std::uint64_t in_home,
     liar.lies = true;
     liar.takes_back = in_receipts.has_value();
     if (liar.takes_back) tell_that_all_is_finished(liar, *rig.sender().out);
-    const receive::InLink& link = *liar.receiver->links().front();
+    const receive::InLink& link = *liar.receiver->links().all().front();
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
       liar.home().row(link.row).cursors[lane].publish(in_home);
       if (!in_receipts) continue;
@@ -82,12 +82,12 @@ Operation forget_link() {
           [](Rig& rig) {
             rig.finish_lanes();
             rig.finish_all();
-            receive::InLink& link = *rig.receiver().links().front();
+            receive::InLink& link = *rig.receiver().links().all().front();
             link.owner_gone = true;
             if (!link.faded()) throw RigError{"the link has not faded"};
             rig.faded = true;
           },
-          [](Rig& rig) { rig.receiver().remove(*rig.receiver().links().front()); },
+          [](Rig& rig) { rig.receiver().remove(*rig.receiver().links().all().front()); },
           [](Rig& /*rig*/) {},
           "empty one half full wrapped",
           false,

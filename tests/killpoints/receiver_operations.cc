@@ -246,7 +246,7 @@ std::vector<Operation> answering() {
     rig.finish_lanes();
     rig.pending.request_id = kQuestion;
     rig.pending.from = kSenderPid;
-    rig.receiver().expect(rig.pending);
+    rig.receiver().answers().expect(rig.pending);
   };
   const auto has_come = [=](Rig& rig) {
     expect(rig);
@@ -262,7 +262,7 @@ std::vector<Operation> answering() {
   };
   const auto ask = [](Rig& rig) {
     rig.finish_lanes();
-    static_cast<void>(rig.receiver().stash_answers_to(kQuestion, 0, kSenderPid));
+    static_cast<void>(rig.receiver().answers().open(kQuestion, 0, kSenderPid));
   };
   const auto is_stashed = [=](Rig& rig) {
     ask(rig);

@@ -52,7 +52,7 @@ std::uint64_t visits_of(AgentCore& sink, const ScratchHive& hive, std::size_t se
     static_cast<void>(sink.receive({.timeout = 20ms}));
   }
   EXPECT_EQ(hive.status().links, 0U);
-  return sink.receiver().visits();
+  return sink.receiver().links().visits();
 }
 
 // How many links the next life of a receiver visits.

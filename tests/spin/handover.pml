@@ -1,5 +1,5 @@
-/* Drain, take, done and hand-over: Receiver::drain_lane(), put_next(), commit(), take(), done(),
-   requeue(), bury(), purge_dead() (src/receive/receive_drain.cc and receiver.cc over shm/inbox.h),
+/* Drain, take, done and hand-over: Drain::drain_lane(), put_next(), commit(), take(), done(),
+   requeue(), bury(), purge_dead() (src/receive over shm/inbox.h),
    InLink::open(), close_receipts(), judge_entry(), inherit_entry(), inherit_stamps() (shm/handover.h),
    AgentCore::take_over() (src/agent/core_attach.cc), commit() (src/control/lives.cc),
    TakeoverWorker (src/control/takeover.cc); the sender: SendPath::check(), publish(), retarget()

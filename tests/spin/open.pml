@@ -134,7 +134,7 @@ proctype agent(byte me) {
        :: placed[1] -> atomic { receipt = cursor; bank = true }; ring(0)
        fi
     :: CAN_TAKE ->
-       /* Receiver::drain(): the home, then the receipt, then the sender that waits for space. */
+       /* Drain::drain(): the home, then the receipt, then the sender that waits for space. */
        atomic { cursor++; times_taken++; assert(times_taken == cursor) };
        if
        :: bank -> receipt = cursor; ring(0)

@@ -1,6 +1,6 @@
 /* Back-pressure with both ends asleep: AgentCore::wait_for_space() (src/agent/core_send.cc) over
    Waiter::wait() (src/wake/waiter.h), SendPath::check(), publish() and want_space()
-   (src/send/send_path.cc), Receiver::drain(), commit(), done(), ring_for_space() and
+   (src/send/send_path.cc), Drain::drain(), commit(), done(), ring_for_space() and
    ring_sometimes() (src/receive), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).
 
    Modelled    two agents that send to each other and wait for space, both with one thread. Each has
@@ -14,7 +14,7 @@
                With -DREMEMBER each bell remembers the sleep that it has ended, as in the code;
                without it, every ring is made, and more messages can be searched.
                With -DUNFENCED=n most messages come alone in their lane: of n receipts one has a
-               fence (Receiver::ring_sometimes()), and lanes have n slots. One less is a mutant.
+               fence (SpaceRings::ring_sometimes()), and lanes have n slots. One less is a mutant.
    No time     nothing ends a block but a ring. A deadline ends a wait only where the design says
                that nothing else can: both agents wait, and neither can drain or give back any more.
    Faults      kill of agent 1 at any step.
@@ -143,7 +143,7 @@ inline ring_if_wanted() {
   fi
 }
 
-/* Receiver::ring_for_space(), after a receipt or a stamp. */
+/* SpaceRings::ring_for_space(), after a receipt or a stamp. */
 inline give_back(count) {
 #ifdef MUTANT_SPACE_WORD_READ_FIRST
   wanted = space[PEER];
@@ -160,7 +160,7 @@ inline give_back(count) {
 }
 
 #ifdef UNFENCED
-/* Receiver::ring_sometimes(), after the receipt for a message that was alone in its lane. */
+/* SpaceRings::ring_sometimes(), after the receipt for a message that was alone in its lane. */
 inline give_back_one() {
   stores[me] ! RECEIPT, taken[me];
   atomic {

@@ -20,7 +20,7 @@ class AnswerAloneTest : public test::ReceiverTest {
     pending.request_id = kQuestion;
     pending.alias = alias;
     pending.from = from;
-    receiver_->expect(pending);
+    receiver_->answers().expect(pending);
     return pending;
   }
   static std::uint64_t answer(Peer& peer, std::uint64_t question = kQuestion,
@@ -85,7 +85,7 @@ TEST_F(AnswerAloneTest, ASecondOneIsOneTooMany) {
 // An unfetched answer lies aside, where it blocks nothing.
 TEST_F(AnswerAloneTest, ComesAloneThoughOthersLieAside) {
   Peer& peer = join(100);
-  ASSERT_TRUE(receiver_->stash_answers_to(kQuestion + 1, 0, 100));
+  ASSERT_TRUE(receiver_->answers().open(kQuestion + 1, 0, 100));
   answer(peer, kQuestion + 1);
   receiver_->drain_all();
   PendingReply& pending = expect(100);
@@ -227,7 +227,7 @@ TEST_F(AnswerAloneTest, ToWhatNobodyAskedItIsAMessageLikeAnyOther) {
 
 TEST_F(AnswerAloneTest, ToAnOpenQuestionOrByItsTypeItIsStashed) {
   Peer& peer = join(100);
-  ASSERT_TRUE(receiver_->stash_answers_to(kQuestion, 0, 100));
+  ASSERT_TRUE(receiver_->answers().open(kQuestion, 0, 100));
   answer(peer);
   EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry);
   receiver_->drain_all();

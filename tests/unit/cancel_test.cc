@@ -41,7 +41,7 @@ class CancelTest : public test::ReceiverTest {
     ASSERT_TRUE(peer_->link->has_message(Lane::kNormal));
   }
   [[nodiscard]] bool is_dead(std::uint64_t id) const {
-    const std::uint32_t at = receiver_->find_dead(id);
+    const std::uint32_t at = receiver_->entries().find_dead(id);
     return at != shm::kNoEntry && receiver_->is_cancelled(at);
   }
   // Entries that hold something.
@@ -78,7 +78,7 @@ TEST_F(CancelTest, TheHandlerOfAMessageIsToldOfTheOrder) {
   EXPECT_FALSE(receiver_->is_cancelled(at));
   order(id);
   EXPECT_TRUE(receiver_->is_cancelled(at));
-  EXPECT_EQ(receiver_->find_dead(id), shm::kNoEntry) << "its handler decides";
+  EXPECT_EQ(receiver_->entries().find_dead(id), shm::kNoEntry) << "its handler decides";
   receiver_->done(at);
   EXPECT_EQ(taken_places(), 0U);
 }
@@ -99,7 +99,7 @@ TEST_F(CancelTest, ADeadLetterIsLeftAloneAndComesBackForGood) {
 
 TEST_F(CancelTest, AnAnswerThatSomebodyWaitsForIsNotTakenBack) {
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, kAsked), .from = 100};
-  receiver_->expect(pending);
+  receiver_->answers().expect(pending);
   const std::uint64_t id = answer(pending.request_id);
   ASSERT_NE(pending.entry, shm::kNoEntry);
   order(id);
@@ -111,12 +111,12 @@ TEST_F(CancelTest, AnAnswerThatSomebodyWaitsForIsNotTakenBack) {
 
 TEST_F(CancelTest, AnAnswerThatWasKeptAsideIsTakenBack) {
   const std::uint64_t asked = shm::make_message_id(test::kReaderPid, kAsked);
-  ASSERT_TRUE(receiver_->stash_answers_to(asked, 0, 100));
+  ASSERT_TRUE(receiver_->answers().open(asked, 0, 100));
   const std::uint64_t id = answer(asked);
-  ASSERT_EQ(receiver_->stash().size(), 1U);
+  ASSERT_EQ(receiver_->kept().stash().size(), 1U);
   order(id);
   EXPECT_TRUE(is_dead(id));
-  EXPECT_EQ(receiver_->stash().size(), 0U);
+  EXPECT_EQ(receiver_->kept().stash().size(), 0U);
   EXPECT_EQ(receiver_->take_stashed_answer(), shm::kNoEntry);
 }
 
@@ -156,7 +156,7 @@ TEST_F(CancelTest, AMessageThatComesAfterItsOrderIsTakenBackOnArrival) {
   ASSERT_NO_FATAL_FAILURE(hold_back());
   const std::uint64_t doomed = peer_->say();
   order(doomed);
-  EXPECT_EQ(receiver_->find_dead(doomed), shm::kNoEntry);
+  EXPECT_EQ(receiver_->entries().find_dead(doomed), shm::kNoEntry);
   peer_->link->rate = nullptr;
   receiver_->drain_all();
   EXPECT_TRUE(is_dead(doomed));

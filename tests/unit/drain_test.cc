@@ -76,10 +76,10 @@ TEST_F(DrainTest, ALinkThatWasQuietComesToTheFrontWithItsFirstMessage) {
   for (std::uint32_t pid = 102; pid < 112; ++pid) join(pid);
   first.say();
   EXPECT_TRUE(receiver_->drain_turn());
-  EXPECT_EQ(receiver_->links().front().get(), first.link);
+  EXPECT_EQ(receiver_->links().all().front().get(), first.link);
   second.say();
   EXPECT_TRUE(receiver_->drain_all());
-  EXPECT_EQ(receiver_->links().front().get(), second.link);
+  EXPECT_EQ(receiver_->links().all().front().get(), second.link);
 }
 
 TEST_F(DrainTest, ATableIsCrowdedWhileItHasRoomForLessThanHalfOfATurn) {
@@ -377,7 +377,7 @@ TEST_F(DrainTest, AFullLaneWithoutTheAnswerIsNotLetIn) {
   fill_table();
   Peer& peer = join(100);
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
-  receiver_->expect(pending);
+  receiver_->answers().expect(pending);
   peer.say_often(test::kContract.normal_slots);
   EXPECT_FALSE(receiver_->drain_turn());
   EXPECT_EQ(peer.receipt(), 0U);
@@ -389,7 +389,7 @@ TEST_F(DrainTest, AnAnswerThatSomebodyWaitsForIsLetInWithWhatLiesBeforeIt) {
   Peer& peer = join(100);
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
   pending.is_blocking = true;
-  receiver_->expect(pending);
+  receiver_->answers().expect(pending);
   peer.say();
   shm::MessageHeader answer = peer.sound();
   answer.reply_to = pending.request_id;
@@ -408,7 +408,7 @@ TEST_F(DrainTest, AnAnswerThatNobodyIsBlockedByLeavesTheLastPlaceToOrders) {
   fill_table();
   Peer& peer = join(100);
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
-  receiver_->expect(pending);
+  receiver_->answers().expect(pending);
   peer.say();
   shm::MessageHeader answer = peer.sound();
   answer.reply_to = pending.request_id;
@@ -441,7 +441,7 @@ TEST_F(DrainTest, OrdersGiveTheirPlacesToTheMessagesThatTheyWaitFor) {
   EXPECT_EQ(peer.receipt(), 0U) << "the orders have the places";
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(peer.receipt(), 1U);
-  EXPECT_NE(receiver_->find_dead(doomed), shm::kNoEntry);
+  EXPECT_NE(receiver_->entries().find_dead(doomed), shm::kNoEntry);
 }
 
 TEST_F(DrainTest, AnOrderGivesItsPlaceToAnAnswerThatSomebodyIsBlockedBy) {
@@ -450,7 +450,7 @@ TEST_F(DrainTest, AnOrderGivesItsPlaceToAnAnswerThatSomebodyIsBlockedBy) {
   receiver_->drain_turn();  // one place is left, for orders
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};
   pending.is_blocking = true;
-  receiver_->expect(pending);
+  receiver_->answers().expect(pending);
   Peer& above = join(100);
   above.link->is_superior = true;
   above.order(above.intern(kCancelOrder), shm::make_message_id(100, 77));

@@ -58,10 +58,10 @@ TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
 TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatCameLateAndIsGone) {
   Peer& between = join(100, 2000);
   Peer& newest = join(100, 3000);
-  receiver_->close_receipts(*between.link);
+  close_receipts(*between.link);
   between.link->owner_gone = true;
-  receiver_->arrange(*between.link);
-  EXPECT_EQ(receiver_->looked_at(), 1U);
+  receiver_->links().arrange(*between.link);
+  EXPECT_EQ(receiver_->links().looked_at(), 1U);
   EXPECT_EQ(newest.link->older, nullptr);
   Peer& oldest = join(100, 1000);
   EXPECT_EQ(newest.link->older, oldest.link);
@@ -83,7 +83,8 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
   }
   for (InLink* link : links) {
     ASSERT_TRUE(receiver_->remove(*link));
-    receiver_->index().each_of(100, [&](const InLink& left) { EXPECT_NE(left.older, link); });
+    receiver_->links().index().each_of(100,
+                                       [&](const InLink& left) { EXPECT_NE(left.older, link); });
   }
 }
 
@@ -91,7 +92,7 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
 TEST_F(DrainedLivesTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
   Peer& peer = join(100);
   const std::uint64_t id = peer.say();
-  receiver_->close_receipts(*peer.link);
+  close_receipts(*peer.link);
   EXPECT_FALSE(peer.link->open());
   EXPECT_FALSE(receiver_->drain_all());
   peer.link->owner_gone = true;

@@ -127,7 +127,7 @@ TEST_F(SlotTest, MemoryThatWasAnnouncedAfterTheLastLookIsFound) {
   const std::uint32_t at = receiver_->take();
   ASSERT_NE(at, shm::kNoEntry);
   EXPECT_EQ(receiver_->entry(at).header.id, id);
-  EXPECT_EQ(receiver_->type(at).view(), "a type");
+  EXPECT_EQ(receiver_->entries().type(at).view(), "a type");
   EXPECT_EQ(receiver_->payload(at)[499], std::byte{'x'});
   receiver_->done(at);
   EXPECT_EQ(peer.back.view().stamp(peer.link->sink.bank, loan->slab).observe(), loan->generation);
@@ -140,7 +140,7 @@ TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
   shm::MessageHeader header = in_slab(peer, loan->slab);
   header.length = 500;
   const std::uint64_t id = peer.publish(header, Lane::kNormal, nullptr, loan->generation);
-  receiver_->close_receipts(*peer.link);
+  close_receipts(*peer.link);
   peer.link->owner_gone = true;
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(finish_one(), id);

@@ -134,7 +134,7 @@ TEST_F(HeirTest, AMessageThatAFencedLifeTookAndTheSenderOverwroteCountsAsDone) {
   ASSERT_TRUE(next.done);
   peer_->say_often(kTaken);  // the sender has seen the receipts
   EXPECT_FALSE(next.receiver.drain_all()) << "the message that it waits for is gone";
-  next.receiver.audit_lanes();
+  next.receiver.audit().look_at_living();
   EXPECT_FALSE(next.link->quarantined()) << "the sender is honest";
   EXPECT_EQ(next.lease_all(), ids(kTaken + 1, kContract.normal_slots));
   EXPECT_EQ(next.back.view().bank(0).cursors[0].observe(), kContract.normal_slots + kTaken);
@@ -152,9 +152,9 @@ class HeirLaneTest : public HeirTest {
     peer_->say_often(messages);
     Heir next = heir();
     if (turned) peer_->own.view().control().watching.publish(kReaderLife + 1);
-    next.receiver.audit_lanes();
+    next.receiver.audit().look_at_living();
     peer_->own.view().slot(Lane::kNormal, 0).commit.publish(commit);
-    next.receiver.audit_lanes();
+    next.receiver.audit().look_at_living();
     return next.link->quarantined();
   }
 };
@@ -181,7 +181,7 @@ TEST_F(HeirLaneTest, ANumberOfAnotherSlotIsNoLaterMessage) {
 TEST_F(HeirTest, ALaneThatNobodyElseTookFromIsNotWrittenOver) {
   peer_->say();
   peer_->own.view().slot(Lane::kNormal, 0).commit.publish(1 + kContract.normal_slots);
-  receiver_->audit_lanes();
+  receiver_->audit().look_at_living();
   EXPECT_TRUE(peer_->link->quarantined());
 }
 
@@ -190,9 +190,9 @@ TEST_F(HeirTest, AMessageThatTheSenderOverwritesAfterItTurnedToTheSuccessorCount
   peer_->say_often(kContract.normal_slots);
   Heir next = heir();
   peer_->own.view().control().watching.publish(kReaderLife + 1);
-  next.receiver.audit_lanes();
+  next.receiver.audit().look_at_living();
   peer_->say_often(kContract.normal_slots);
-  next.receiver.audit_lanes();
+  next.receiver.audit().look_at_living();
   EXPECT_FALSE(next.link->quarantined()) << "the sender is honest";
   EXPECT_EQ(next.lease_all(), ids(kContract.normal_slots + 1, kContract.normal_slots));
   expect_balance(next.receiver);
@@ -205,7 +205,7 @@ TEST_F(HeirTest, AMessageOverwrittenBeforeTheSenderTurnedToTheSuccessorCountsAsD
   Heir next = heir();
   peer_->say_often(kTaken);
   peer_->own.view().control().watching.publish(kReaderLife + 1);
-  next.receiver.audit_lanes();
+  next.receiver.audit().look_at_living();
   EXPECT_FALSE(next.link->quarantined());
   EXPECT_EQ(next.lease_all(), ids(kTaken + 2 - kContract.normal_slots, kContract.normal_slots));
   expect_balance(next.receiver);
@@ -220,11 +220,11 @@ TEST_F(HeirTest, ALongRunThatWasWrittenOverIsPassedInLooksThatEnd) {
   for (std::uint64_t at = 0; at < kLong.normal_slots; ++at) {
     own.view().slot(Lane::kNormal, at).commit.publish(at + kLong.normal_slots + 1);
   }
-  receiver_->audit_lanes();
+  receiver_->audit().look_at_living();
   EXPECT_GT(link.position[0], 0U);
   EXPECT_LT(link.position[0], kLong.normal_slots);
-  EXPECT_TRUE(receiver_->is_skipping());
-  while (receiver_->is_skipping()) receiver_->audit_lanes();
+  EXPECT_TRUE(receiver_->audit().is_skipping());
+  while (receiver_->audit().is_skipping()) receiver_->audit().look_at_living();
   EXPECT_EQ(link.position[0], kLong.normal_slots);
   EXPECT_TRUE(link.has_message());
   EXPECT_FALSE(link.quarantined());

@@ -218,7 +218,7 @@ TEST_F(SuccessorTest, AMessageKeepsItsTimeWhereThePredecessorKnewItsLinkTooLate)
     next_ = std::make_unique<Receiver>(
         must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, small_inbox())));
     EXPECT_TRUE(take_over());
-    next_->links()[0]->owner_gone = true;  // nobody needs receipts
+    next_->links().all()[0]->owner_gone = true;  // nobody needs receipts
     next_->drain_all();
     return next_->entry(next_->take()).header.sent_ns;
   };
@@ -347,8 +347,8 @@ TEST_F(SuccessorTest, AMessageThatItsSenderTookBackMeanwhileIsADeadLetterAndTheS
   ASSERT_NE(forgotten, 0U);
   const auto done = take_over();
   ASSERT_TRUE(done) << done.error().text;
-  EXPECT_NE(next_->find_dead(id), shm::kNoEntry);
-  const auto refused = next_->take_refused();
+  EXPECT_NE(next_->entries().find_dead(id), shm::kNoEntry);
+  const auto refused = next_->kept().take_refused();
   ASSERT_EQ(refused.size(), 1U);
   EXPECT_EQ(refused[0].id, id);
   EXPECT_EQ(refused[0].reason, shm::DeadReason::kCancelled);

@@ -13,14 +13,14 @@ class WholeLookTest : public test::ReceiverTest {};
 TEST_F(WholeLookTest, AWholeLookTakesAllThatLiesInAllLanesWhateverATurnTakes) {
   constexpr shm::LinkContract kLong{512, 16, shm::kMinMaxPayload};
   start({}, 2048);
-  EXPECT_FALSE(receiver_->has_many_links());
+  EXPECT_FALSE(receiver_->links().has_many());
   std::uint32_t said = 0;
   for (std::uint32_t pid = 100; pid < 145; ++pid) {
     const std::uint32_t times = pid < 103 ? 512 : 1;
     join(pid, 1000, kLong).say_often(times);
     said += times;
   }
-  EXPECT_TRUE(receiver_->has_many_links());
+  EXPECT_TRUE(receiver_->links().has_many());
   receiver_->drain_whole();
   EXPECT_EQ(finish_all(), said);
 }

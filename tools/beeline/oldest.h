@@ -25,7 +25,7 @@ struct OldestEntries {
                                            std::int64_t now_ns);
 
 /// When the link of a row was last seen empty: no message in it was sent before that. See
-/// Receiver::time_sent().
+/// Intake::time_sent().
 [[nodiscard]] std::int64_t empty_until(shm::ByteView view, const shm::HomeShape& shape,
                                        std::uint32_t row, std::int64_t now_ns);
 

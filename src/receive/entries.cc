@@ -1,0 +1,95 @@
+#include "src/receive/entries.h"
+
+#include <algorithm>
+
+namespace beeline::receive {
+
+void Entries::commit(InLink& link, shm::Lane lane) {
+  const auto index = static_cast<std::size_t>(lane);
+  home_->inbox().commit(link.row, lane, link.position[index]);
+  publish_receipt(link, index);
+  if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
+}
+
+void Entries::quarantine(InLink& link, const char* fault) {
+  if (links_.quarantine(link, fault)) add_one(control().counters.bad_slots);
+}
+
+// The lines of the payload come while the message before it is handled. The lines of a longer
+// payload are more than a CPU waits for at once, and come sooner when they are read in a row.
+void Entries::prefetch_next_payload() const {
+  constexpr std::uint32_t kMostBytes = 1024;
+  const std::uint32_t at = home_->inbox().next();
+  if (at == shm::kNoEntry || !entry(at).in_slab()) return;
+  const shm::MessageHeader& header = entry(at).header;
+  const InLink* const link = link_of(at);
+  if (link != nullptr && header.length <= kMostBytes)
+    link->prefetch_slab(header.slab, header.length);
+}
+
+std::uint32_t Entries::find_dead(std::uint64_t id) const {
+  const shm::Home& home = table();
+  for (std::uint32_t at = 0; at < home.entries_allocated(); ++at) {
+    const shm::Entry& found = home.entry(at);
+    if (found.word().state == shm::EntryState::kDead && found.header.id == id) return at;
+  }
+  return shm::kNoEntry;
+}
+
+void Entries::purge_dead(std::uint32_t at) {
+  const std::uint32_t row = entry(at).word().row;
+  shm::Atomic<std::uint64_t>* stamp = stamp_word(at);
+  home_->inbox().purge(at, stamp);
+  if (stamp != nullptr) rings_.ring_for_space(*links_.of_row(row));
+  links_.unrefer(row);
+}
+
+void Entries::drop_copy(std::uint32_t at) {
+  add_one(control().counters.copies_dropped);
+  done(at);
+}
+
+shm::Atomic<std::uint64_t>* Entries::stamp_word(std::uint32_t at) {
+  if (!entry(at).in_slab()) return nullptr;
+  InLink* link = link_of(at);
+  if (link == nullptr || !link->sink.valid() || !ensure_stamps(link->sink)) return nullptr;
+  return &link->sink.own->stamp(link->sink.bank, entry(at).header.slab);
+}
+
+std::span<const std::byte> Entries::slab_payload(std::uint32_t at) const {
+  const InLink* link = link_of(at);
+  if (link == nullptr) return {};
+  const shm::Entry& found = entry(at);
+  return {link->view.slab(found.header.slab), found.header.length};
+}
+
+std::string_view Entries::sender_name(std::uint32_t at) const {
+  const InLink* link = link_of(at);
+  return link == nullptr ? std::string_view() : link->owner_name;
+}
+
+shm::StringCopy Entries::string_of(std::uint32_t at, std::uint16_t number,
+                                   shm::StringCopy shm::CarriedTexts::*carried) const {
+  const InLink* link = number == 0 ? nullptr : link_of(at);
+  if (link == nullptr) return {};
+  if (number <= link->verified.strings) return shm::read_string(link->view, number);
+  if (number != shm::kCarriedText || !entry(at).in_slab()) return {};
+  return shm::read_carried(link->view, entry(at).header.slab).*carried;
+}
+
+TypeText Entries::type(std::uint32_t at) const {
+  TypeText type;
+  const auto append = [&](std::string_view part) {
+    std::copy(part.begin(), part.end(), type.text + type.length);
+    type.length = static_cast<unsigned char>(type.length + part.size());
+  };
+  if (is_copy(entry(at).header)) append(kSiblingTraffic);
+  append(string_of(at, entry(at).header.type, &shm::CarriedTexts::type).view());
+  return type;
+}
+
+shm::StringCopy Entries::channel(std::uint32_t at) const {
+  return string_of(at, entry(at).header.channel, &shm::CarriedTexts::channel);
+}
+
+}  // namespace beeline::receive

@@ -1,0 +1,111 @@
+#pragma once
+// The messages in the table of an agent, with the links through which they came.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "src/receive/home_memory.h"
+#include "src/receive/in_links.h"
+#include "src/receive/receipts.h"
+
+namespace beeline::receive {
+
+// The type of a message as its receiver names it.
+struct TypeText {
+  char text[kSiblingTraffic.size() + shm::kMaxStringLength];
+  unsigned char length = 0;
+  [[nodiscard]] std::string_view view() const { return {text, length}; }
+};
+
+class Entries {
+ public:
+  explicit Entries(std::unique_ptr<HomeMemory> home) : home_(std::move(home)) {}
+
+  [[nodiscard]] HomeMemory& home() { return *home_; }
+  [[nodiscard]] const HomeMemory& home() const { return *home_; }
+  [[nodiscard]] const shm::Home& table() const { return home_->home(); }
+  [[nodiscard]] shm::Inbox& inbox() { return home_->inbox(); }
+  [[nodiscard]] const shm::Inbox& inbox() const { return home_->inbox(); }
+  [[nodiscard]] shm::HomeControl& control() const { return home_->home().control(); }
+  [[nodiscard]] InLinks& links() { return links_; }
+  [[nodiscard]] const InLinks& links() const { return links_; }
+
+  // ---- Look ----
+  [[nodiscard]] const shm::Entry& entry(std::uint32_t at) const { return home_->home().entry(at); }
+  [[nodiscard]] std::span<const std::byte> payload(std::uint32_t at) const {
+    const shm::Entry& found = entry(at);
+    if (found.in_slab()) return slab_payload(at);
+    return {reinterpret_cast<const std::byte*>(found.inline_payload()), found.header.length};
+  }
+  [[nodiscard]] std::uint32_t sender_of(std::uint32_t at) const {
+    return shm::pid_of_message(entry(at).header.id);
+  }
+  // Empty where it is not known; stays where it is for as long as the entry is kept.
+  [[nodiscard]] std::string_view sender_name(std::uint32_t at) const;
+  [[nodiscard]] TypeText type(std::uint32_t at) const;
+  [[nodiscard]] shm::StringCopy channel(std::uint32_t at) const;
+  // The link through which it came; null when that is gone.
+  [[nodiscard]] InLink* link_of(std::uint32_t at) const {
+    return links_.of_row(entry(at).word().row);
+  }
+  // Its sender does not want the message any more. REQUIRES: it is leased.
+  [[nodiscard]] bool is_cancelled(std::uint32_t at) const {
+    return entry(at).reason() == shm::DeadReason::kCancelled;
+  }
+  // The dead letter of this id, or kNoEntry.
+  [[nodiscard]] std::uint32_t find_dead(std::uint64_t id) const;
+  [[nodiscard]] std::uint32_t most_attempts() const { return control().max_attempts; }
+  // None of the reasons for which a message is not handed out can hold.
+  [[nodiscard]] bool is_surely_fit(const shm::Entry& entry) const {
+    const shm::MessageHeader& header = entry.header;
+    return !is_copy(header) && header.ttl_ms == 0 && entry.word().attempts == 0 &&
+           header.hops <= home_->home().control().max_hops;
+  }
+  // Asks for the payload of the message that is next in the order.
+  void prefetch_next_payload() const;
+
+  // ---- What becomes of a lane ----
+  // The messages of the lane up to its position are in the table: says so to the successor, then
+  // to the sender.
+  void commit(InLink& link, shm::Lane lane);
+  [[nodiscard]] SpaceRings& rings() { return rings_; }
+  // A link in which its owner wrote something impossible: nothing more is taken from it. `fault`
+  // names it, and lives for ever.
+  void quarantine(InLink& link, const char* fault);
+
+  // ---- What becomes of an entry ----
+  // Finishes a lease.
+  void done(std::uint32_t at);
+  // Lets a dead letter go.
+  void purge_dead(std::uint32_t at);
+  // Lets go of a copy of somebody else's message. REQUIRES: it is leased.
+  void drop_copy(std::uint32_t at);
+
+ private:
+  static void add_one(shm::Atomic<std::uint64_t>& counter) {
+    counter.relaxed_store(counter.relaxed_load() + 1);
+  }
+  [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
+  [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number,
+                                          shm::StringCopy shm::CarriedTexts::*carried) const;
+  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
+
+  std::unique_ptr<HomeMemory> home_;
+  InLinks links_;
+  SpaceRings rings_;
+};
+
+// Every message passes it: taken into its callers.
+[[gnu::always_inline]] inline void Entries::done(std::uint32_t at) {
+  const shm::Entry& finished = entry(at);
+  const std::uint32_t row = finished.word().row;
+  shm::Atomic<std::uint64_t>* stamp = finished.in_slab() ? stamp_word(at) : nullptr;
+  home_->inbox().done(at, stamp);
+  // A sender may wait for a slab as it waits for a slot.
+  if (stamp != nullptr) rings_.ring_for_space(*links_.of_row(row));
+  links_.unrefer(row);
+}
+
+}  // namespace beeline::receive
