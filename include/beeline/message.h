@@ -125,8 +125,7 @@ class Message {
   SendResult escalate();
 
  private:
-  friend class AgentCore;
-  friend class Escalations;
+  friend class Leases;
   void let_go();
   // After this the caller owns the lease.
   std::uint32_t release() {
@@ -160,7 +159,7 @@ class Loan {
   [[nodiscard]] Peer peer() const { return peer_; }
 
  private:
-  friend class AgentCore;
+  friend class Sender;
   Loan(AgentCore* core, Peer peer, std::span<std::byte> bytes, std::uint32_t slab,
        std::uint64_t generation)
       : core_(core),

@@ -20,7 +20,7 @@ Deadline patience() {
 template <typename Call>
 auto with_peer(AgentCore& core, const To& to, Call&& call) -> decltype(call(Peer())) {
   if (to.is_peer()) return call(to.peer());
-  const auto found = core.peer(to);
+  const auto found = core.names().peer(to);
   if (found) return call(*found);
   if constexpr (std::is_same_v<decltype(call(Peer())), SendResult>) {
     return SendFacts::of_error(found.error());
@@ -103,21 +103,22 @@ Pid Agent::parent() const { return core_->parent(); }
 const std::string& Agent::name() const { return core_->name(); }
 std::uint64_t Agent::incarnation() const { return core_->incarnation(); }
 
-Result<Peer> Agent::peer(const To& to) { return core_->peer(to); }
+Result<Peer> Agent::peer(const To& to) { return core_->names().peer(to); }
 Result<Peer> Agent::wait_for(std::string_view name, Deadline deadline, const WaitOptions& options) {
   return core_->wait_for(name, deadline, options);
 }
 
 SendResult Agent::send(Peer to, Payload payload, const SendOptions& options) {
-  return core_->send(to, payload.bytes(), options, Deadline::min());
+  return core_->sender().send(to, payload.bytes(), options, Deadline::min());
 }
 SendResult Agent::send(const To& to, Payload payload, const SendOptions& options) {
   return send_until(to, payload, Deadline::min(), options);
 }
 SendResult Agent::send_until(const To& to, Payload payload, Deadline deadline,
                              const SendOptions& options) {
-  return with_peer(
-      *core_, to, [&](Peer peer) { return core_->send(peer, payload.bytes(), options, deadline); });
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->sender().send(peer, payload.bytes(), options, deadline);
+  });
 }
 
 std::vector<Delivery> Agent::broadcast(const Group& group, Payload payload,
@@ -129,23 +130,24 @@ Result<Loan> Agent::loan(const To& to, std::size_t bytes) {
   return loan_until(to, bytes, Deadline::min());
 }
 Result<Loan> Agent::loan_until(const To& to, std::size_t bytes, Deadline deadline) {
-  return with_peer(*core_, to, [&](Peer peer) { return core_->loan(peer, bytes, deadline); });
+  return with_peer(*core_, to,
+                   [&](Peer peer) { return core_->sender().loan(peer, bytes, deadline); });
 }
 SendResult Agent::send(Loan& loan, const SendOptions& options) {
   return send_until(loan, Deadline::min(), options);
 }
 SendResult Agent::send_until(Loan& loan, Deadline deadline, const SendOptions& options) {
   if (!loan.valid()) return SendResult(SendStatus::kNoRoute);
-  return core_->send_loan(loan, options, deadline);
+  return core_->sender().send_loan(loan, options, deadline);
 }
 
 std::size_t Agent::try_receive_batch(std::span<Message> into, const Filter& filter) {
   for (Message& message : into) message = Message();
   if (into.empty()) return 0;
-  auto first = core_->try_receive(filter);
+  auto first = core_->intake().try_receive(filter);
   if (!first) return 0;
   into[0] = std::move(*first);
-  return core_->fill_batch(into, filter);
+  return core_->intake().fill_batch(into, filter);
 }
 Result<std::size_t> Agent::receive_batch(std::span<Message> into, const ReceiveOptions& options) {
   if (into.empty()) {
@@ -153,29 +155,31 @@ Result<std::size_t> Agent::receive_batch(std::span<Message> into, const ReceiveO
                 "receive_batch: there is room for 0 messages, at least 1 is needed: give it more");
   }
   for (Message& message : into) message = Message();
-  auto first = core_->receive(options);
+  auto first = core_->intake().receive(options);
   if (!first) return tl::unexpected(first.error());
   into[0] = std::move(*first);
-  return core_->fill_batch(into, options.filter);
+  return core_->intake().fill_batch(into, options.filter);
 }
 
 std::optional<Message> Agent::try_receive(const Filter& filter) {
-  return core_->try_receive(filter);
+  return core_->intake().try_receive(filter);
 }
-Result<Message> Agent::receive(const ReceiveOptions& options) { return core_->receive(options); }
+Result<Message> Agent::receive(const ReceiveOptions& options) {
+  return core_->intake().receive(options);
+}
 
 SendResult Agent::reply(Message& to, Payload payload, const SendOptions& options) {
   return reply_until(to, payload, Deadline::min(), options);
 }
 SendResult Agent::reply_until(Message& to, Payload payload, Deadline deadline,
                               const SendOptions& options) {
-  return core_->reply(to, payload.bytes(), options, deadline);
+  return core_->sender().reply(to, payload.bytes(), options, deadline);
 }
 
 Result<Message> Agent::request(const To& to, Payload payload, Deadline deadline,
                                const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->request(peer, payload.bytes(), deadline, options);
+    return core_->questions().request(peer, payload.bytes(), deadline, options);
   });
 }
 Result<Message> Agent::request(const To& to, Payload payload, const SendOptions& options) {
@@ -183,16 +187,17 @@ Result<Message> Agent::request(const To& to, Payload payload, const SendOptions&
 }
 std::vector<Result<Message>> Agent::request_all(std::span<const Request> requests,
                                                 Deadline deadline) {
-  return core_->request_all(requests, deadline);
+  return core_->questions().request_all(requests, deadline);
 }
 std::vector<Result<Message>> Agent::request_all(std::initializer_list<Request> requests,
                                                 Deadline deadline) {
-  return core_->request_all({requests.begin(), requests.size()}, deadline);
+  return core_->questions().request_all({requests.begin(), requests.size()}, deadline);
 }
 Result<MessageId> Agent::request_then(const To& to, Payload payload, Deadline deadline,
                                       AnswerHandler then, const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->request_then(peer, payload.bytes(), deadline, std::move(then), options);
+    return core_->questions().request_then(peer, payload.bytes(), deadline, std::move(then),
+                                           options);
   });
 }
 Result<MessageId> Agent::send_acked_then(const To& to, Payload payload, Deadline deadline,
@@ -200,26 +205,30 @@ Result<MessageId> Agent::send_acked_then(const To& to, Payload payload, Deadline
   SendOptions asking = options;
   asking.requires_ack = true;
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->request_then(peer, payload.bytes(), deadline, std::move(then), asking);
+    return core_->questions().request_then(peer, payload.bytes(), deadline, std::move(then),
+                                           asking);
   });
 }
-Result<Deadline> Agent::run_answers() { return core_->run_answers(); }
+Result<Deadline> Agent::run_answers() { return core_->questions().run_answers(); }
 SendResult Agent::fire_and_forget(const To& to, Payload payload, const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->fire_and_forget(peer, payload.bytes(), options);
+    return core_->questions().fire_and_forget(peer, payload.bytes(), options);
   });
 }
-std::vector<Message> Agent::drain_pending_results() { return core_->drain_pending_results(); }
+std::vector<Message> Agent::drain_pending_results() {
+  return core_->questions().drain_pending_results();
+}
 
 SendResult Agent::cancel(const To& to, MessageId id) {
-  return with_peer(*core_, to, [&](Peer peer) { return core_->cancel(peer, id); });
+  return with_peer(*core_, to, [&](Peer peer) { return core_->sender().cancel(peer, id); });
 }
 SendResult Agent::send_control(const To& to, std::string_view type, Payload payload,
                                const SendOptions& options) {
   SendOptions control = options;
   control.type = type;
-  return with_peer(*core_, to,
-                   [&](Peer peer) { return core_->send_control(peer, payload.bytes(), control); });
+  return with_peer(*core_, to, [&](Peer peer) {
+    return core_->sender().send_control(peer, payload.bytes(), control);
+  });
 }
 SendResult Agent::escalate(Payload issue, const SendOptions& options) {
   return core_->escalations().escalate(issue.bytes(), options);
@@ -227,42 +236,42 @@ SendResult Agent::escalate(Payload issue, const SendOptions& options) {
 // An agent that is finally dead is found no more, but an acknowledgement that it has sent counts.
 Result<Acknowledgement> Agent::await_ack(const To& to, MessageId id, Deadline deadline) {
   const auto found = to.is_peer() ? to.peer() : peer(to);
-  if (found) return core_->await_ack(*found, id, deadline);
+  if (found) return core_->questions().await_ack(*found, id, deadline);
   if (!to.is_name()) {
-    if (auto ack = core_->await_ack(to.peer(), id, deadline)) return ack;
+    if (auto ack = core_->questions().await_ack(to.peer(), id, deadline)) return ack;
   }
   return tl::unexpected(found.error());
 }
 Result<Acknowledgement> Agent::send_acked(const To& to, Payload payload, Deadline deadline,
                                           const SendOptions& options) {
   return with_peer(*core_, to, [&](Peer peer) {
-    return core_->send_acked(peer, payload.bytes(), deadline, options);
+    return core_->questions().send_acked(peer, payload.bytes(), deadline, options);
   });
 }
 Result<std::size_t> Agent::serve(const MessageHandler& handler, const ServeOptions& options) {
-  return core_->serve(handler, options);
+  return core_->serving().serve(handler, options);
 }
-void Agent::stop_serving() { core_->stop_serving(); }
-Result<Message> Agent::held(MessageId id) { return core_->held(id); }
+void Agent::stop_serving() { core_->serving().stop(); }
+Result<Message> Agent::held(MessageId id) { return core_->leases().held(id); }
 
-bool Agent::urgent() { return core_->urgent(); }
+bool Agent::urgent() { return core_->intake().urgent(); }
 int Agent::fd() { return core_->event_fd(); }
 std::vector<InboxItem> Agent::inbox(std::size_t limit, const Filter& filter) {
-  return core_->inbox(limit, filter);
+  return core_->inbox_view().items(limit, filter);
 }
 InboxCounters Agent::counters() const { return core_->counters(); }
-std::vector<LinkCounters> Agent::links() const { return core_->links(); }
-Result<void> Agent::requeue_dead(MessageId id) { return core_->requeue_dead(id); }
-bool Agent::purge_dead(MessageId id) { return core_->purge_dead(id); }
-std::size_t Agent::purge_all_dead() { return core_->purge_all_dead(); }
+std::vector<LinkCounters> Agent::links() const { return core_->links().counters(); }
+Result<void> Agent::requeue_dead(MessageId id) { return core_->letters().requeue_dead(id); }
+bool Agent::purge_dead(MessageId id) { return core_->letters().purge_dead(id); }
+std::size_t Agent::purge_all_dead() { return core_->letters().purge_all_dead(); }
 std::optional<Notice> Agent::next_notice() { return core_->next_notice(); }
 
-Result<std::vector<AgentInfo>> Agent::siblings() { return core_->siblings(); }
+Result<std::vector<AgentInfo>> Agent::siblings() { return core_->agent_list().siblings(); }
 Result<std::vector<AgentInfo>> Agent::children(bool recursive) {
-  return core_->children(recursive);
+  return core_->agent_list().children(recursive);
 }
-Result<AgentInfo> Agent::info(Pid pid) { return core_->info(pid); }
-Result<AgentInfo> Agent::find(std::string_view name) { return core_->find(name); }
+Result<AgentInfo> Agent::info(Pid pid) { return core_->agent_list().info(pid); }
+Result<AgentInfo> Agent::find(std::string_view name) { return core_->agent_list().find(name); }
 void Agent::set_sleeping(bool sleeping) { core_->set_sleeping(sleeping); }
 
 SharedSender Agent::shared_sender() {
@@ -274,7 +283,7 @@ std::uint64_t Agent::detach(Deadline drain_until) { return core_->detach(drain_u
 
 SendResult SharedSender::send(Peer to, Payload payload, const SendOptions& options,
                               Deadline deadline) {
-  return core_->send_shared(to, payload.bytes(), options, deadline);
+  return core_->sender().send_shared(to, payload.bytes(), options, deadline);
 }
 
 }  // namespace beeline

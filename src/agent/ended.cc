@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/agent/arrivals.h"
+#include "src/agent/family.h"
+#include "src/agent/names.h"
+#include "src/agent/questions.h"
+
 namespace beeline {
 
 namespace {
@@ -16,57 +21,68 @@ constexpr std::size_t kEndedPerTurn = 16;
 
 }  // namespace
 
+Ended::Ended(const Needs& needs)
+    : life_(needs.life),
+      directory_(needs.directory),
+      client_(needs.client),
+      receiver_(needs.receiver),
+      bells_(needs.bells),
+      links_(needs.links),
+      arrivals_(needs.arrivals),
+      family_(needs.family),
+      names_(needs.names),
+      questions_(needs.questions) {}
+
 // Its place may belong to another agent by now.
-bool AgentCore::Ended::is_finally_dead(const receive::InLink& link) const {
+bool Ended::is_finally_dead(const receive::InLink& link) const {
   if (!link.owner_gone) return false;
   if (link.owner_place == nullptr) return true;
   const auto word = shm::AgentWord::unpack(link.owner_place->observe());
   if (word.state == shm::AgentState::kDead || word.state == shm::AgentState::kVacant) return true;
   shm::AgentRecord record;
-  return core_.directory_view_.read_record(link.owner_index, record) &&
-         record.pid != link.owner_pid;
+  return directory_.view().read_record(link.owner_index, record) && record.pid != link.owner_pid;
 }
 
-void AgentCore::Ended::end_owner(receive::InLink& link) {
-  const auto lock = core_.lock_send();
-  send::OutLink* own = core_.out_link(link.owner_pid);
-  if (own != nullptr) core_.send_path_.follow(*own);
-  const wake::Bell bell = core_.lives_.find(link.owner_pid, link.key.incarnation).bell;
+void Ended::end_owner(receive::InLink& link) {
+  const auto lock = life_.lock_send();
+  send::OutLink* own = links_.out_link(link.owner_pid);
+  if (own != nullptr) links_.path().follow(*own);
+  const wake::Bell bell = links_.lives().find(link.owner_pid, link.key.incarnation).bell;
   link.bell = {};
-  core_.bells_.forget(link.key.incarnation);
+  bells_.forget(link.key.incarnation);
   if (own != nullptr && bell.page != nullptr && own->bell.page == bell.page) return;
-  core_.lives_.end(link.owner_pid, link.key.incarnation);
+  links_.lives().end(link.owner_pid, link.key.incarnation);
 }
 
 // From the back: those that go from among the living leave no gap there.
-void AgentCore::Ended::watch_owners() {
-  receive::OwnerWatch& owners = core_.receiver_->links().owners();
-  core_.receiver_->links().count_visits(owners.living().size());
+void Ended::watch_owners() {
+  receive::OwnerWatch& owners = receiver_.links().owners();
+  receiver_.links().count_visits(owners.living().size());
   for (std::size_t i = owners.living().size(); i-- > 0;) {
     receive::InLink& link = *owners.living()[i];
     link.watch_owner();
-    if (!link.sink.valid() && !link.owner_gone) core_.connect_receipts(link);
+    if (!link.sink.valid() && !link.owner_gone) arrivals_.connect_receipts(link);
     if (!link.owner_gone) continue;
     end_owner(link);
-    core_.receiver_->links().arrange(link);
+    receiver_.links().arrange(link);
   }
 }
 
-void AgentCore::Ended::fade_links() {
-  std::vector<shm::LinkKey>& gone = core_.gone_;
+void Ended::fade_links() {
+  std::vector<shm::LinkKey>& gone = arrivals_.gone();
   const std::size_t most = std::min(gone.size(), kCalledPerTurn);
   std::size_t said = 0;
-  while (said < most && core_.client_.fade(gone[said].incarnation, gone[said].serial, true)) ++said;
+  while (said < most && client_.fade(gone[said].incarnation, gone[said].serial, true)) ++said;
   gone.erase(gone.begin(), gone.begin() + static_cast<std::ptrdiff_t>(said));
   look_after_all();
   reap_dead_links();
 }
 
-void AgentCore::Ended::look_after_all() {
-  receive::OwnerWatch& owners = core_.receiver_->links().owners();
+void Ended::look_after_all() {
+  receive::OwnerWatch& owners = receiver_.links().owners();
   const std::size_t called = std::min(owners.called(), kCalledPerTurn);
   const std::size_t others = std::min(owners.ended(), kEndedPerTurn);
-  core_.receiver_->links().count_visits(called + others);
+  receiver_.links().count_visits(called + others);
   std::vector<receive::InLink*> unsaid;
   for (std::size_t i = 0; i < called; ++i) {
     receive::InLink& link = *owners.next_called();
@@ -85,9 +101,9 @@ void AgentCore::Ended::look_after_all() {
 // that the row is closed it keeps the link: the next life needs it for what this one may hold of
 // it. False: it is to be looked after again, since the coordinator could not be asked now, or more
 // is to be passed over.
-bool AgentCore::Ended::look_after(receive::InLink& link) {
-  receive::Receiver& receiver = *core_.receiver_;
-  if (link.tree_epoch != core_.tree_epoch_) core_.set_relation(link);
+bool Ended::look_after(receive::InLink& link) {
+  receive::Receiver& receiver = receiver_;
+  if (link.tree_epoch != family_.tree_epoch()) family_.set_relation(link);
   const bool goes_on = receiver.audit().look_at(link);
   // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
   if (!link.holds_messages()) receive::close_receipts(link);
@@ -95,14 +111,14 @@ bool AgentCore::Ended::look_after(receive::InLink& link) {
   if (goes_on) return false;
   if (link.fading || !link.faded()) return true;
   if (link.quarantined() && !link.reported) return true;  // while the coordinator knows the link
-  link.fading = core_.client_.fade(link.key.incarnation, link.key.serial).has_value();
-  return link.fading || core_.client_.closed();
+  link.fading = client_.fade(link.key.incarnation, link.key.serial).has_value();
+  return link.fading || client_.closed();
 }
 
-void AgentCore::Ended::forget_link(const control::FadedAnnouncement& faded) {
-  receive::Receiver& receiver = *core_.receiver_;
+void Ended::forget_link(const control::FadedAnnouncement& faded) {
+  receive::Receiver& receiver = receiver_;
   receive::InLink* link = receiver.links().index().find({faded.incarnation, faded.serial});
-  if (link == nullptr) return core_.postponed_.remove({faded.incarnation, faded.serial});
+  if (link == nullptr) return arrivals_.postponed().remove({faded.incarnation, faded.serial});
   // After a resume, or its owner published after its end: what lies in it is still to be drained,
   // and then the coordinator is asked, once more.
   if (!link->fading || !link->faded()) {
@@ -114,79 +130,72 @@ void AgentCore::Ended::forget_link(const control::FadedAnnouncement& faded) {
   }
   const Pid pid = link->owner_pid;
   {
-    const auto lock = core_.lock_send();
-    send::OutLink* own = core_.out_link(pid);
+    const auto lock = life_.lock_send();
+    send::OutLink* own = links_.out_link(pid);
     if (own != nullptr && own->receipts.opposite == &link->view) {
-      core_.send_path_.follow(*own);  // its next life may be taking over by now
+      links_.path().follow(*own);  // its next life may be taking over by now
       if (own->receipts.opposite == &link->view) own->drop_receipts();
     }
-    core_.lives_.set_link(pid, link->key.incarnation, nullptr);
+    links_.lives().set_link(pid, link->key.incarnation, nullptr);
   }
   const std::uint64_t received = link->received;
   if (receiver.remove(*link)) {
-    if (core_.out_link(pid) != nullptr) core_.received_before_[pid] += received;
-    core_.gone_.push_back({faded.incarnation, faded.serial});
+    links_.count_received(pid, received);
+    arrivals_.gone().push_back({faded.incarnation, faded.serial});
   }
-  core_.refresh_peer(pid);
+  links_.refresh_peer(pid);
   forget_life(pid, faded.incarnation);
 }
 
 // Receipts of an in-link lie in it, or a question is about it.
-bool AgentCore::Ended::is_linked(const send::OutLink& own) const {
-  bool linked =
-      std::any_of(core_.questions_.begin(), core_.questions_.end(),
-                  [&](const Question* question) { return question->to.pid == own.peer(); });
-  core_.receiver_->links().index().each_of(
+bool Ended::is_linked(const send::OutLink& own) const {
+  bool linked = questions_.has_one_to(own.peer());
+  receiver_.links().index().each_of(
       own.peer(), [&](const receive::InLink& link) { linked |= link.sink.own == &own.view(); });
   return linked;
 }
 
 // Our links to the finally dead: the coordinator has taken over what they held, nobody reads them
 // any more.
-void AgentCore::Ended::reap_dead_links() {
-  const auto lock = core_.lock_send();
-  for (auto& own : core_.out_) {
+void Ended::reap_dead_links() {
+  const auto lock = life_.lock_send();
+  for (std::size_t slot = 0; slot < links_.all().size(); ++slot) {
+    const auto& own = links_.all()[slot];
     if (own == nullptr || !own->dead || own->slabs.loaned() != 0 || is_linked(*own)) continue;
     const Pid pid = own->peer();
-    own.reset();
+    links_.let_go(slot);
     forget_unused(pid);
-    core_.receiver_->answers().forget(pid);
-    const auto found = core_.slot_of_.find(pid);
-    if (found != core_.slot_of_.end() && core_.out_[found->second] == nullptr) {
-      core_.slot_of_.erase(found);
-      core_.received_before_.erase(pid);
-      std::erase_if(core_.names_, [pid](const auto& name) { return name.second.pid == pid; });
-    }
+    receiver_.answers().forget(pid);
+    if (links_.forget(pid)) names_.forget(pid);
   }
 }
 
 // REQUIRES: the send side is held.
-bool AgentCore::Ended::is_used(Pid pid, std::uint64_t incarnation,
-                               const shm::LinkView* shown) const {
-  if (core_.receiver_->links().index().has_life(pid, incarnation)) return true;
-  if (core_.postponed_.has_life(pid, incarnation)) return true;
-  const send::OutLink* own = core_.out_link(pid);
+bool Ended::is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const {
+  if (receiver_.links().index().has_life(pid, incarnation)) return true;
+  if (arrivals_.postponed().has_life(pid, incarnation)) return true;
+  const send::OutLink* own = links_.out_link(pid);
   if (own == nullptr) return false;
   if (shown != nullptr && own->receipts.opposite == shown) return true;
   return shm::AgentWord::unpack(own->known_word).incarnation <= incarnation;
 }
 
-void AgentCore::Ended::forget_life(Pid pid, std::uint64_t incarnation) {
-  const auto lock = core_.lock_send();
+void Ended::forget_life(Pid pid, std::uint64_t incarnation) {
+  const auto lock = life_.lock_send();
   forget_unused(pid);
-  if (is_used(pid, incarnation, core_.lives_.find(pid, incarnation).link)) return;
-  core_.lives_.forget(pid, incarnation);
-  core_.bells_.forget(incarnation);
+  if (is_used(pid, incarnation, links_.lives().find(pid, incarnation).link)) return;
+  links_.lives().forget(pid, incarnation);
+  bells_.forget(incarnation);
 }
 
 // The oldest, up to one that is used. REQUIRES: the send side is held.
-void AgentCore::Ended::forget_unused(Pid pid) {
-  core_.lives_.forget_oldest(
+void Ended::forget_unused(Pid pid) {
+  links_.lives().forget_oldest(
       pid,
       [&](std::uint64_t incarnation, const shm::LinkView* shown) {
         return is_used(pid, incarnation, shown);
       },
-      [&](std::uint64_t incarnation) { core_.bells_.forget(incarnation); });
+      [&](std::uint64_t incarnation) { bells_.forget(incarnation); });
 }
 
 }  // namespace beeline

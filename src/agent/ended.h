@@ -2,13 +2,34 @@
 // An agent drains the links and lives whose owners have ended, and then lets go of them. They cost
 // it nothing in between.
 
-#include "src/agent/core.h"
+#include "src/agent/directory.h"
+#include "src/agent/peer_links.h"
+#include "src/control/client.h"
+#include "src/receive/receiver.h"
+#include "src/wake/bell_set.h"
 
 namespace beeline {
 
-class AgentCore::Ended {
+class Arrivals;
+class Family;
+class Names;
+class Questions;
+
+class Ended {
  public:
-  explicit Ended(AgentCore& core) : core_(core) {}
+  struct Needs {
+    OwnLife& life;
+    const Directory& directory;
+    control::Client& client;
+    receive::Receiver& receiver;
+    wake::BellSet& bells;
+    PeerLinks& links;
+    Arrivals& arrivals;
+    Family& family;
+    Names& names;
+    Questions& questions;
+  };
+  explicit Ended(const Needs& needs);
 
   // Finds the in-links whose owners have ended: nothing will be added to them.
   void watch_owners();
@@ -32,7 +53,16 @@ class AgentCore::Ended {
   [[nodiscard]] bool is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const;
   void forget_unused(Pid pid);
 
-  AgentCore& core_;
+  OwnLife& life_;
+  const Directory& directory_;
+  control::Client& client_;
+  receive::Receiver& receiver_;
+  wake::BellSet& bells_;
+  PeerLinks& links_;
+  Arrivals& arrivals_;
+  Family& family_;
+  Names& names_;
+  Questions& questions_;
 };
 
 }  // namespace beeline

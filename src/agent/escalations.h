@@ -12,15 +12,37 @@
 #include <beeline/types.h>
 
 #include "shm/entry.h"
+#include "src/agent/deadlines.h"
+#include "src/agent/directory.h"
 #include "src/agent/escalation.h"
+#include "src/agent/peer_links.h"
+#include "src/control/client.h"
 
 namespace beeline {
 
-class AgentCore;
+class Debts;
+class Family;
+class Leases;
+class LinkOpener;
+class Registration;
+class Sender;
 
 class Escalations {
  public:
-  explicit Escalations(AgentCore& core) : core_(core) {}
+  struct Needs {
+    OwnLife& life;
+    const Directory& directory;
+    control::Client& client;
+    receive::Receiver& receiver;
+    PeerLinks& links;
+    LinkOpener& opener;
+    Registration& registration;
+    Family& family;
+    Sender& sender;
+    Leases& leases;
+    Debts& debts;
+  };
+  explicit Escalations(const Needs& needs);
 
   // Of the agent itself. Waits a moment for room above.
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options);
@@ -41,10 +63,10 @@ class Escalations {
   [[nodiscard]] bool wants_room_of(Pid pid) const {
     return pid != 0 && pid == awaited_ && !empty();
   }
-  // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; kNever: not at all.
-  static constexpr std::int64_t kNever = shm::kForEver;
+  // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; Deadlines::kNever:
+  // not at all.
   [[nodiscard]] std::int64_t next_try_ns() const {
-    return empty() || awaited_ != 0 ? kNever : next_try_ns_;
+    return empty() || awaited_ != 0 ? Deadlines::kNever : next_try_ns_;
   }
   // The coordinator is there again, or knows of somebody.
   void try_again_now() { next_try_ns_ = 0; }
@@ -67,7 +89,17 @@ class Escalations {
   void wait_for(SendStatus status, Pid asked);
   void look_who_is_gone();
 
-  AgentCore& core_;
+  OwnLife& life_;
+  const Directory& directory_;
+  control::Client& client_;
+  receive::Receiver& receiver_;
+  PeerLinks& links_;
+  LinkOpener& opener_;
+  Registration& registration_;
+  Family& family_;
+  Sender& sender_;
+  Leases& leases_;
+  Debts& debts_;
   std::deque<Waiting> waiting_;
   Pid awaited_ = 0;  // in whose link there was no room; 0: nobody rings for the first that waits
   std::int64_t next_try_ns_ = 0;

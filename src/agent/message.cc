@@ -20,9 +20,9 @@ TraceContext Message::trace() const {
 }
 std::uint32_t Message::ttl_ms() const { return core_->receiver().entry(entry_).header.ttl_ms; }
 std::int32_t Message::rank() const { return core_->receiver().entry(entry_).header.rank; }
-Relation Message::relation() const { return core_->relation_of(entry_); }
-std::string_view Message::type() const { return core_->type_of(entry_); }
-std::string_view Message::channel() const { return core_->channel_of(entry_); }
+Relation Message::relation() const { return core_->family().relation_of(entry_); }
+std::string_view Message::type() const { return core_->leases().type_of(entry_); }
+std::string_view Message::channel() const { return core_->leases().channel_of(entry_); }
 std::int64_t Message::sent_ns() const { return core_->receiver().entry(entry_).header.sent_ns; }
 std::uint32_t Message::attempts() const { return core_->receiver().entry(entry_).word().attempts; }
 bool Message::redelivered() const {
@@ -34,7 +34,7 @@ std::string_view Message::text() const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Pid Message::via() const { return core_->via_of(entry_); }
+Pid Message::via() const { return core_->family().via_of(entry_); }
 bool Message::has(std::uint16_t flag) const {
   return (core_->receiver().entry(entry_).header.flags & flag) != 0;
 }
@@ -49,24 +49,24 @@ std::uint64_t Message::full_length() const {
 }
 bool Message::is_control() const { return has(shm::kFlagControl); }
 bool Message::requires_ack() const { return has(shm::kFlagRequiresAck); }
-bool Message::cancelled() { return core_->is_cancelled(entry_); }
+bool Message::cancelled() { return core_->leases().is_cancelled(entry_); }
 
 void Message::done(std::string_view reply) {
-  if (valid()) std::exchange(core_, nullptr)->done(entry_, reply);
+  if (valid()) std::exchange(core_, nullptr)->leases().done(entry_, reply);
 }
 void Message::requeue() {
-  if (valid()) std::exchange(core_, nullptr)->requeue(entry_);
+  if (valid()) std::exchange(core_, nullptr)->leases().requeue(entry_);
 }
 void Message::put_back() {
-  if (valid()) std::exchange(core_, nullptr)->requeue(entry_, shm::Cost::kNothing);
+  if (valid()) std::exchange(core_, nullptr)->leases().requeue(entry_, shm::Cost::kNothing);
 }
 void Message::let_go() {
-  if (valid()) std::exchange(core_, nullptr)->let_go(entry_);
+  if (valid()) std::exchange(core_, nullptr)->leases().let_go(entry_);
 }
 void Message::reject(std::string_view reply) {
-  if (valid()) std::exchange(core_, nullptr)->reject(entry_, reply);
+  if (valid()) std::exchange(core_, nullptr)->leases().reject(entry_, reply);
 }
-void Message::defer() { core_->defer(entry_); }
+void Message::defer() { core_->leases().defer(entry_); }
 SendResult Message::escalate() {
   const SendResult sent = core_->escalations().escalate(entry_);
   if (sent) core_ = nullptr;
@@ -83,7 +83,7 @@ Loan::Loan(Loan&& other) noexcept
 
 Loan& Loan::operator=(Loan&& other) noexcept {
   if (this != &other) {
-    if (valid()) core_->give_back(*this);
+    if (valid()) core_->sender().give_back(*this);
     core_ = std::exchange(other.core_, nullptr);
     peer_ = other.peer_;
     data_ = other.data_;
@@ -95,7 +95,7 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 }
 
 Loan::~Loan() {
-  if (valid()) core_->give_back(*this);
+  if (valid()) core_->sender().give_back(*this);
 }
 
 }  // namespace beeline

@@ -7,16 +7,30 @@
 #include <cstdint>
 #include <string_view>
 
-#include "src/agent/core.h"
+#include "src/agent/directory.h"
+#include "src/agent/own_life.h"
+#include "src/control/client.h"
 #include "src/os/fd.h"
 
 namespace beeline {
 
-class AgentCore::NameWait {
+class Announcements;
+class Names;
+class Sleeper;
+
+class NameWait {
  public:
+  struct Needs {
+    OwnLife& life;
+    const Directory& directory;
+    control::Client& client;
+    Announcements& announcements;
+    Names& names;
+    Sleeper& sleeper;
+  };
   // `name` outlives it.
-  NameWait(AgentCore& core, std::string_view name, Deadline deadline)
-      : core_(core), name_(name), deadline_(deadline) {}
+  NameWait(const Needs& needs, std::string_view name, Deadline deadline)
+      : with_(needs), name_(name), deadline_(deadline) {}
   NameWait(const NameWait&) = delete;
   NameWait& operator=(const NameWait&) = delete;
   ~NameWait();
@@ -39,7 +53,7 @@ class AgentCore::NameWait {
   [[nodiscard]] bool process_has_ended() const;
   [[nodiscard]] tl::unexpected<Error> ended(ErrorCode code, std::string why) const;
 
-  AgentCore& core_;
+  Needs with_;
   std::string_view name_;
   Deadline deadline_;
   std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();

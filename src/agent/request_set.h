@@ -7,14 +7,31 @@
 #include <span>
 #include <vector>
 
-#include "src/agent/core.h"
+#include "src/agent/deadlines.h"
 #include "src/agent/letterhead.h"
+#include "src/agent/peer_links.h"
+#include "src/agent/question.h"
 
 namespace beeline {
 
-class AgentCore::RequestSet {
+class Leases;
+class Names;
+class Questions;
+class Sender;
+class Sleeper;
+
+class RequestSet {
  public:
-  RequestSet(AgentCore& core, Deadline deadline) : core_(core), deadline_(deadline) {}
+  struct Needs {
+    OwnLife& life;
+    PeerLinks& links;
+    Names& names;
+    Sender& sender;
+    Leases& leases;
+    Questions& questions;
+    Sleeper& sleeper;
+  };
+  RequestSet(const Needs& needs, Deadline deadline) : with_(needs), deadline_(deadline) {}
 
   // One result for each request, in their order.
   [[nodiscard]] std::vector<Result<Message>> run(std::span<const Request> requests);
@@ -41,7 +58,7 @@ class AgentCore::RequestSet {
   [[nodiscard]] bool is_over();
   [[nodiscard]] Result<Message> conclude(Pending& pending);
 
-  AgentCore& core_;
+  Needs with_;
   Deadline deadline_;
   std::vector<std::unique_ptr<Pending>> all_;
   std::vector<Pending*> unsent_;  // they find no room yet

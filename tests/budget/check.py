@@ -16,7 +16,7 @@ import tempfile
 # Left out: the work that these do after a tick of the clock. Their callers ask whether the clock
 # has ticked, and that counts. Under callgrind the clock runs on while a call takes fifty times as
 # long.
-LEFT_OUT = ("beeline::AgentCore::poll_control_now(long)", "beeline::AgentCore::look_at_all()")
+LEFT_OUT = ("beeline::Turn::take_now(long)", "beeline::Intake::look_at_all()")
 # Instructions for one message of 64 bytes, a few more than measured with GCC 12; see
 # docs/performance.md. A change that makes a path dearer on purpose says why in
 # docs/history/performance-steps.md and raises it here.

@@ -16,10 +16,10 @@ READ = "prefetcht0"
 WRITE = "prefetchw"
 # For each function of the engine: the prefetches in its code, and how many at least.
 EXPECTED = {
-    "AgentCore::done": (WRITE, 2),  # the slot of the next message to send
-    "AgentCore::reply": (WRITE, 2),  # the same
-    "AgentCore::ask": (WRITE, 2),  # the same
-    "AgentCore::send_loan": (WRITE, 2),  # the same
+    "Leases::done": (WRITE, 2),  # the slot of the next message to send
+    "Sender::reply": (WRITE, 2),  # the same
+    "Questions::ask": (WRITE, 2),  # the same
+    "Sender::send_loan": (WRITE, 2),  # the same
     "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Drain::drain": (READ, 1),  # the payload of the next message, and its header
     "receive::Receiver::only_link": (READ, 1),  # the payload, and the header

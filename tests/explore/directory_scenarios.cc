@@ -94,7 +94,7 @@ Scenario place() {
   return scenario;
 }
 
-// AgentCore::superiors: what was read of the tree is kept under its epoch.
+// Family::superiors: what was read of the tree is kept under its epoch.
 Scenario tree() {
   Scenario scenario("tree", "2 records, 2 rounds",
                     "who keeps the tree under an epoch has missed nothing that came before it");

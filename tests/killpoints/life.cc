@@ -45,7 +45,7 @@ void set_up(receive::InLink& link, const Life& owner) {
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
 }
 
-// As AgentCore::inherit_link() does, without what a coordinator says.
+// As Inheritance::inherit_link() does, without what a coordinator says.
 Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
                           receive::Predecessor& predecessor) {
   auto mine = os::duplicate(before.out->memory().fd());

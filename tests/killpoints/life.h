@@ -67,7 +67,7 @@ class World {
   [[nodiscard]] Life& life_that_counts(const Life& agent);
   // Home and link of the next life, with nothing in them.
   [[nodiscard]] Life& make_life(const Life& before);
-  // Builds the next life from `before` in the way of AgentCore::take_over(): up to the point at
+  // Builds the next life from `before` in the way of Inheritance::take_over(): up to the point at
   // which the directory may name it. Errors: those of the functions that read the old segments.
   [[nodiscard]] static Result<void> inherit(Life& next, const Life& before,
                                             const std::vector<Life*>& peers);

@@ -2,7 +2,7 @@
 // Two ends that could miss each other: one goes to sleep, the other brings what it waits for.
 // Either the sleeper sees that in its last look, or it is rung. Nobody waits here: who sleeps and
 // is not rung would sleep until its longest sleep is over, and that does not count as found. So
-// neither does the belt of a successor (src/agent/core_wait.cc), which would hide a missing fence.
+// neither does the belt of a successor (src/agent/sleeper.cc), which would hide a missing fence.
 
 #include <memory>
 #include <string>

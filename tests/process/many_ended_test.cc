@@ -40,7 +40,7 @@ AttachOptions sink_options() {
 // links were visited for that.
 std::uint64_t visits_of(AgentCore& sink, const ScratchHive& hive, std::size_t senders) {
   for (std::size_t i = 0; i < senders; ++i) {
-    auto message = sink.receive({.timeout = kPatience});
+    auto message = sink.intake().receive({.timeout = kPatience});
     if (!message) {
       ADD_FAILURE() << message.error().text;
       return 0;
@@ -49,7 +49,7 @@ std::uint64_t visits_of(AgentCore& sink, const ScratchHive& hive, std::size_t se
   }
   const Deadline deadline = patience();
   while (hive.status().links != 0 && std::chrono::steady_clock::now() < deadline) {
-    static_cast<void>(sink.receive({.timeout = 20ms}));
+    static_cast<void>(sink.intake().receive({.timeout = 20ms}));
   }
   EXPECT_EQ(hive.status().links, 0U);
   return sink.receiver().links().visits();

@@ -1,0 +1,229 @@
+#include "src/agent/arrivals.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/agent/ended.h"
+#include "src/agent/escalations.h"
+#include "src/agent/family.h"
+#include "src/agent/link_opener.h"
+#include "src/agent/reports.h"
+#include "src/os/process.h"
+
+namespace beeline {
+
+namespace {
+
+// A turn asks for so many of the links that wait for room: about as many as a call hears. A turn
+// comes with each tick of a clock, so with fewer thousands of links would wait for ticks. Each link
+// may bring so many descriptors, our own link to its owner included.
+constexpr std::size_t kAskedPerTurn = 128;
+constexpr int kFdsOfLink = 5;
+
+// Before that nothing was sent in it, and after that for as long as nobody knew of it.
+std::int64_t opened_at(const control::AnnouncedLink& announced) {
+  return std::clamp<std::int64_t>(announced.opened_ns, 0, os::coarse_ns());
+}
+
+}  // namespace
+
+Arrivals::Arrivals(const Needs& needs, const limit::TokenBucket& rate)
+    : life_(needs.life),
+      directory_(needs.directory),
+      client_(needs.client),
+      receiver_(needs.receiver),
+      bells_(needs.bells),
+      links_(needs.links),
+      opener_(needs.opener),
+      family_(needs.family),
+      ended_(needs.ended),
+      reports_(needs.reports),
+      escalations_(needs.escalations),
+      deadlines_(needs.deadlines),
+      rates_(rate) {}
+
+// Before its link is added: where it is rung, and what it rings us with.
+void Arrivals::learn_owner(control::AnnouncedLink& announced) {
+  if (!announced.process) return;
+  listen_to(announced.incarnation, std::move(announced.bell));
+  static_cast<void>(links_.learn_life(announced.pid, announced.incarnation,
+                                      std::move(announced.status), std::move(announced.event)));
+}
+
+void Arrivals::handle(control::AnnouncedLink announced) {
+  if (links_to_come_ > 0) --links_to_come_;
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  const Pid pid = announced.pid;
+  const std::uint32_t index = announced.index;
+  receive::InLink* known = receiver_.links().index().find(key);
+  if (announced.released && known == nullptr) {
+    postponed_.remove(key);
+    return gone_.push_back(key);
+  }
+  if (known != nullptr) {
+    learn_owner(announced);
+    known->may_send |= announced.may_send;  // its owner may have become a child of ours
+    set_owner_place(*known, index);         // a new coordinator has a new directory
+    join_life(*known);
+    if (known->owner_gone) ended_.end_owner(*known);
+    receiver_.links().arrange(*known);
+  } else if (postponed_.has_older(pid, key.incarnation)) {
+    postponed_.add(pid, key);
+    return;
+  } else if (auto accepted = accept_link(announced); !accepted) {
+    // Its sender cannot know that it waits: the coordinator's log says so, once.
+    if (!postponed_.add(pid, key)) return;
+    reports_.note_waiting(pid, key, std::move(accepted.error().text));
+    return;
+  }
+  postponed_.remove(key);
+  if (all_known_of_ != 0) find_lost_owners(pid, index);
+  deadlines_.place = 0;  // it may have been this peer that was missing
+  escalations_.try_again_now();
+  links_.refresh_peer(pid);
+}
+
+void Arrivals::expect(std::uint32_t count, std::uint64_t all_known_of) {
+  links_to_come_ = count;
+  postponed_.ask_anew();
+  all_known_of_ = all_known_of;
+  asks_for_owners_ = true;
+}
+
+// A new coordinator, with which we have registered again, does not know the links of a life that it
+// has fenced.
+void Arrivals::find_lost_owners(Pid pid, std::uint32_t index) {
+  receiver_.links().index().each_of(pid, [&](receive::InLink& link) {
+    if (link.owner_place != nullptr || link.owner_gone) return;
+    set_owner_place(link, index);
+    receiver_.links().arrange(link);
+  });
+}
+
+void Arrivals::listen_to(std::uint64_t incarnation, os::UniqueFd bell) {
+  if (bell.valid()) bells_.add(incarnation, std::move(bell));
+}
+
+// One that has no place any more is finally dead.
+void Arrivals::set_owner_place(receive::InLink& link, std::uint32_t index) {
+  link.owner_gone = index >= shm::kMaxAgents;
+  link.owner_place = link.owner_gone ? nullptr : &directory_.view().word(index);
+  link.owner_index = index;
+  family_.set_relation(link);
+}
+
+// Joins a link to what is known of its owner's life: where that is rung. And the receipts of our
+// own link to the owner lie in this one.
+void Arrivals::join_life(receive::InLink& link) {
+  const auto lock = life_.lock_send();
+  link.bell = links_.lives().find(link.owner_pid, link.key.incarnation).bell;
+  const shm::LinkView* early =
+      links_.lives().set_link(link.owner_pid, link.key.incarnation, &link.view);
+  send::OutLink* own = links_.out_link(link.owner_pid);
+  if (early == nullptr || own == nullptr) return;
+  if (own->receipts.opposite == early) own->receipts.opposite = &link.view;  // the same memory
+}
+
+// As many as there is room for: whatever they bring with them, the last descriptors are our own.
+void Arrivals::ask_for_postponed() {
+  // While all links are announced again, one that was asked for would be counted among them.
+  if (postponed_.empty() || links_to_come_ > 0 || client_.closed()) return;
+  const int next = os::next_fd(client_.fd());
+  const int room = next < 0 ? 0 : os::first_own_fd() - next;
+  if (room < kFdsOfLink || !receiver_.home().vacant_row()) return;
+  const auto most = std::min<std::size_t>(kAskedPerTurn, room / kFdsOfLink);
+  postponed_.ask_for(most, os::coarse_ns(), [this](const shm::LinkKey& key) {
+    return client_.tell(key.incarnation, key.serial).has_value();
+  });
+}
+
+// Adds it or refuses it. Error: this agent lacks what it needs now, and the link waits.
+Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {
+    reports_.refuse(announced, wrong);
+    return {};
+  }
+  if (!announced.link.valid()) {
+    return fail(ErrorCode::kFull, "the reader has no room for its file descriptors (ulimit -n)");
+  }
+  const auto row = receiver_.home().vacant_row();
+  if (!row) return fail(ErrorCode::kFull, "all rows of the reader for links of others are taken");
+  auto memory = map_link(announced);
+  if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
+  if (!memory) {
+    reports_.refuse(announced, memory.error().text);
+    return {};
+  }
+  learn_owner(announced);
+  auto link = make_in_link(std::move(*memory), announced);
+  shm::open_row(receiver_.home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns,
+                link->known_since_ns);
+  link->row = *row;
+  if (postponed_.is_shared(key)) link->allow_for_others();
+  link->watch_owner();
+  receive::InLink& added = receiver_.add(std::move(link));
+  join_life(added);
+  if (added.owner_gone) ended_.end_owner(added);
+  connect_receipts(added);
+  links_.refresh_peer(added.owner_pid);  // its receipts may lie in it
+  return {};
+}
+
+// Takes the descriptor, but from one that cannot be mapped.
+Result<segment::Foreign> Arrivals::map_link(control::AnnouncedLink& announced) const {
+  const shm::LinkKey key{announced.incarnation, announced.serial};
+  return segment::Foreign::accept_link(std::move(announced.link), announced.contract, announced.pid,
+                                       life_.pid(), key);
+}
+
+// Without a row.
+std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
+                                                        const control::AnnouncedLink& announced) {
+  auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
+  link->key = {announced.incarnation, announced.serial};
+  link->owner_pid = announced.pid;
+  link->owner_name = announced.name;
+  set_owner_place(*link, announced.index);
+  link->may_send = announced.may_send;
+  link->rate = rates_.of(announced.name, os::coarse_ns());
+  link->seen_empty_ns = opened_at(announced);
+  link->known_since_ns = os::coarse_ns();
+  return link;
+}
+
+// Finds a bank for the receipts of an in-link, opening our own link to its owner first where there
+// is none. Without one the link is not drained; the next look tries again. Nobody reads receipts
+// for the finally dead.
+void Arrivals::connect_receipts(receive::InLink& link) {
+  if (ended_.is_finally_dead(link)) return;
+  send::OutLink* own = links_.out_link(link.owner_pid);
+  if (own == nullptr || own->place == nullptr) {
+    // Without a coordinator later, after it was found again: not while messages wait.
+    if (client_.closed()) return;
+    const auto opened = opener_.open_link_unasked(link.owner_pid);
+    if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
+    own = links_.out_link(link.owner_pid);
+  }
+  if (own == nullptr || own->place == nullptr || link.owner_gone) return;
+  const std::size_t bank = shm::vacant_bank(own->view());
+  if (bank == shm::kBanks) return;
+  link.sink = {&own->view(), &own->memory(), bank};
+  shm::open_bank(own->view().bank(bank), link.key, link.position[0], link.position[1]);
+}
+
+// In-links that a new coordinator did not announce: their owners are finally dead, and we missed it
+// in the old directory. It is asked for each, and its answer says that the owner is gone. Not for
+// lives that are older than the keeper: they may still come back, with what we have taken already.
+void Arrivals::ask_for_owners() {
+  if (!asks_for_owners_ || links_to_come_ > 0 || client_.closed()) return;
+  bool asked = true;
+  for (const auto& link : receiver_.links().all()) {
+    const bool lost = link->owner_place == nullptr && !link->owner_gone;
+    if (!lost || link->key.incarnation < all_known_of_) continue;
+    asked = asked && client_.fade(link->key.incarnation, link->key.serial).has_value();
+  }
+  asks_for_owners_ = !asked;
+}
+
+}  // namespace beeline

@@ -1,0 +1,37 @@
+#pragma once
+// What an agent tells about its inbox.
+
+#include <cstddef>
+#include <vector>
+
+#include <beeline/agent.h>
+
+#include "src/agent/debts.h"
+#include "src/agent/intake.h"
+
+namespace beeline {
+
+// For one call.
+class InboxView {
+ public:
+  struct Needs {
+    OwnLife& life;
+    receive::Receiver& receiver;
+    Announcements& announcements;
+    Intake& intake;
+    Sleeper& sleeper;
+  };
+  explicit InboxView(const Needs& needs) : with_(needs) {}
+
+  [[nodiscard]] std::vector<InboxItem> items(std::size_t limit, const Filter& filter);
+  // What was dropped of debts and notices is counted in them.
+  [[nodiscard]] InboxCounters counters(const Debts& debts, const Notices& notices);
+
+ private:
+  void bury_expired();
+  [[nodiscard]] InboxItem describe(std::uint32_t entry) const;
+
+  Needs with_;
+};
+
+}  // namespace beeline

@@ -1,0 +1,183 @@
+#include "src/agent/leases.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "src/agent/debts.h"
+#include "src/agent/intake.h"
+
+namespace beeline {
+
+Leases::Leases(const Needs& needs, const Retries& retries)
+    : core_(needs.core),
+      life_(needs.life),
+      receiver_(needs.receiver),
+      sleeper_(needs.sleeper),
+      debts_(needs.debts),
+      intake_(needs.intake),
+      retries_(retries) {}
+
+Message Leases::hand_over(std::uint32_t entry) {
+  sleeper_.show_activity();
+  return Message(&core_, entry);
+}
+
+void Leases::take_batch(std::span<const Message> batch) {
+  handled_.pop_back();
+  for (std::size_t i = batch.size(); i != 0; --i) handled_.push_back(batch[i - 1].entry_);
+}
+
+// Returns whether the sender is to be told how the lease ended.
+[[gnu::always_inline]] inline bool Leases::end_lease(std::uint32_t entry) {
+  if (!handled_.empty() && handled_.back() == entry) {
+    handled_.pop_back();
+  } else {
+    std::erase(handled_, entry);
+  }
+  const bool told = !deferred_.empty() && std::erase(deferred_, entry) != 0;
+  const bool asked = (receiver_.entry(entry).header.flags & shm::kFlagRequiresAck) != 0;
+  return asked && is_owed_word(entry, told);
+}
+
+// A message of the parent process ends with that, not with ours.
+void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
+  if (life_.is_forked()) return;
+  // Whoever finishes an answer asks again, if anything: see ask().
+  if (receiver_.entry(entry).header.reply_to == 0) send::prefetch_next_slot();
+  if (end_lease(entry)) [[unlikely]]
+    return done_told(entry, reply, how);
+  receiver_.done(entry);
+  sleeper_.offer_room();
+  sleeper_.show_activity();
+}
+
+// The same of one whose sender is to be told.
+[[gnu::noinline]] void Leases::done_told(std::uint32_t entry, std::string_view reply,
+                                         AckStatus how) {
+  const Subject about(receiver_.entry(entry));
+  // The text answers the question as reply() does. The message stays leased until its answer lies
+  // in the lane: a kill before that loses neither.
+  if (about.is_question && how == AckStatus::kAccepted && !reply.empty()) {
+    return debts_.answer(about.id, entry, reply);
+  }
+  receiver_.done(entry);
+  sleeper_.offer_room();
+  sleeper_.show_activity();
+  debts_.acknowledge(about, how, reply);
+}
+
+// Whether its sender is still to be told how the lease ended. `told`: it knows that it takes
+// longer.
+bool Leases::is_owed_word(std::uint32_t entry, bool told) {
+  const bool answered = std::erase(answered_, entry) != 0;
+  return receiver_.entry(entry).is_question() ? !answered : !told;
+}
+
+void Leases::requeue(std::uint32_t entry, shm::Cost cost) {
+  if (life_.is_forked()) return;
+  static_cast<void>(end_lease(entry));
+  if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
+  receiver_.requeue(entry, cost);
+  sleeper_.show_activity();
+  sleeper_.call_user();
+}
+
+// False for one that is not to be handed out again by receive(): its last attempt has failed, or it
+// was taken back, or it is an answer or a copy.
+bool Leases::put_off(std::uint32_t entry) {
+  const shm::Entry& failed = receiver_.entry(entry);
+  const std::uint32_t before = failed.word().attempts;
+  const bool is_last = before + 1 >= receiver_.most_attempts();
+  const bool is_apart = (failed.header.flags & (shm::kUnindexedFlags | shm::kFlagCopy)) != 0;
+  if (is_last || is_apart || life_.has_left() || receiver_.is_cancelled(entry)) return false;
+  retries_.put_off(entry, os::monotonic_ns() + retries_.pause_ns(before));
+  sleeper_.show_activity();
+  sleeper_.renew_timer();
+  return true;
+}
+
+void Leases::release_retries() {
+  if (retries_.empty()) return;
+  const auto is_unwanted = [this](std::uint32_t at) {
+    return receiver_.is_cancelled(at) || receive::has_expired(receiver_.entry(at));
+  };
+  retries_.release(os::monotonic_ns(), is_unwanted, [this](std::uint32_t at) {
+    receiver_.requeue(at);
+    sleeper_.call_user();
+  });
+  sleeper_.show_activity();
+}
+
+void Leases::drop_retries() {
+  const auto all = [](std::uint32_t) { return true; };
+  retries_.release(0, all, [this](std::uint32_t at) { receiver_.requeue(at); });
+}
+
+// Nobody tries an answer again that was handed to whoever had asked.
+void Leases::let_go(std::uint32_t entry) {
+  if (life_.is_forked()) return;
+  const bool is_answer = (receiver_.entry(entry).header.flags & shm::kFlagMatched) != 0;
+  return is_answer ? done(entry, {}) : requeue(entry);
+}
+
+void Leases::reject(std::uint32_t entry, std::string_view reply) {
+  if (life_.is_forked()) return;
+  const Subject about(receiver_.entry(entry));
+  const bool tell = end_lease(entry);
+  receiver_.bury(entry, shm::DeadReason::kRejected);
+  sleeper_.offer_room();
+  sleeper_.show_activity();
+  if (tell) debts_.acknowledge(about, AckStatus::kRejected, reply);
+}
+
+bool Leases::is_leased(std::uint32_t entry, MessageId id) const {
+  return receiver_.entry(entry).word().state == shm::EntryState::kLeased &&
+         receiver_.entry(entry).header.id == id;
+}
+
+Result<Message> Leases::held(MessageId id) {
+  const auto found = std::find_if(held_.begin(), held_.end(),
+                                  [id](const Message& message) { return message.id() == id; });
+  if (found == held_.end()) {
+    return fail(ErrorCode::kInvalid, "no handler has left message " + id_text(id) + " as queued");
+  }
+  Message message = std::move(*found);
+  held_.erase(found);
+  return message;
+}
+
+bool Leases::is_cancelled(std::uint32_t entry) {
+  if (life_.has_ended()) return false;
+  if (intake_.drain_turn()) sleeper_.offer_room();  // an order that is obeyed gives its place back
+  return receiver_.is_cancelled(entry);
+}
+
+// The message is not being handled any more, and its sender is told once. The sender of a question
+// waits for the answer.
+void Leases::defer(std::uint32_t entry, std::string_view reply) {
+  if (life_.is_forked()) return;
+  std::erase(handled_, entry);
+  if (is_deferred(entry)) return;
+  deferred_.push_back(entry);
+  const shm::Entry& deferred = receiver_.entry(entry);
+  if ((deferred.header.flags & shm::kFlagRequiresAck) != 0 && !deferred.is_question()) {
+    debts_.acknowledge(Subject(deferred), AckStatus::kQueued, reply);
+  }
+}
+
+bool Leases::is_deferred(std::uint32_t entry) const {
+  return std::find(deferred_.begin(), deferred_.end(), entry) != deferred_.end();
+}
+
+std::string_view Leases::type_of(std::uint32_t entry) {
+  text_ = receiver_.entries().type(entry);
+  return text_.view();
+}
+
+std::string_view Leases::channel_of(std::uint32_t entry) {
+  channel_text_ = receiver_.entries().channel(entry);
+  return channel_text_.view();
+}
+
+}  // namespace beeline

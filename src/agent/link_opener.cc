@@ -1,0 +1,215 @@
+#include "src/agent/link_opener.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/agent/arrivals.h"
+#include "src/agent/directory_tree.h"
+#include "src/agent/family.h"
+#include "src/agent/registration.h"
+#include "src/control/quotes.h"
+#include "src/control/routing.h"
+
+namespace beeline {
+
+namespace {
+
+constexpr std::int64_t kPlacePause = 250'000'000;
+constexpr std::int64_t kPlaceFor = 5'000'000'000;
+
+}  // namespace
+
+LinkOpener::LinkOpener(const Needs& needs)
+    : life_(needs.life),
+      directory_(needs.directory),
+      client_(needs.client),
+      receiver_(needs.receiver),
+      links_(needs.links),
+      arrivals_(needs.arrivals),
+      registration_(needs.registration),
+      family_(needs.family),
+      deadlines_(needs.deadlines) {}
+
+// Or may get one: who has not registered with a new coordinator yet may still do so, and sends wait
+// for it.
+bool LinkOpener::has_place(const send::OutLink& link) const {
+  return link.place != nullptr || is_placing();
+}
+
+// The handle of a peer to which the link is open; nothing if sends would fail.
+std::optional<Peer> LinkOpener::open_peer(Pid pid) {
+  const auto lock = life_.lock_send();
+  send::OutLink* link = links_.out_link(pid);
+  if (link == nullptr) return std::nullopt;
+  links_.path().follow(*link);
+  if (link->dead || !link->may_send || !has_place(*link)) return std::nullopt;
+  return links_.peer_of(pid);
+}
+
+Result<Peer> LinkOpener::peer(Pid pid) {
+  auto found = find_peer(pid);
+  if (found && lacks_parent_link(pid)) open_parent_link();
+  return found;
+}
+
+Result<Peer> LinkOpener::find_peer(Pid pid) {
+  if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
+  if (const auto known = links_.peer_of(pid)) {
+    auto lock = life_.lock_send();
+    send::OutLink& link = *links_.all()[known->slot];
+    links_.path().follow(link);
+    if (link.dead) {
+      return fail(ErrorCode::kPeerDead, "receiver PID " + std::to_string(pid) + " is dead");
+    }
+    if (!link.may_send) {
+      lock = {};  // the coordinator is asked
+      free_links();
+      if (!link.may_send) return fail(ErrorCode::kDenied, why_denied(pid));
+    }
+    if (has_place(link)) return *known;
+  }
+  auto opened = open_link(pid);
+  if (opened && !links_.all()[opened->slot]->may_send)
+    return fail(ErrorCode::kDenied, why_denied(pid));
+  return opened;
+}
+
+// What its reader has found in our link, or the rule that forbids it, in the coordinator's words.
+std::string LinkOpener::why_denied(Pid pid) {
+  const send::OutLink* link = links_.out_link(pid);
+  if (link != nullptr && link->ended) {
+    const std::string fault = link->fault.empty() ? "" : ": " + control::in_quotes(link->fault);
+    return "agent " + std::to_string(pid) + " has ended the link that agent " +
+           std::to_string(life_.pid()) + " has to it, because of what it found there" + fault +
+           "; `link_ended` in the log of the coordinator says it too; attach again";
+  }
+  const auto verdict = client_.route(std::to_string(life_.pid()), std::to_string(pid));
+  if (verdict && !verdict->allowed) return verdict->text;
+  return "agent " + std::to_string(life_.pid()) + " may not send to agent " + std::to_string(pid) +
+         " in the link that this life has to it: it was opened for receipts alone; attach again";
+}
+
+// Creates the link, or asks again for one whose answer was lost: it is the same segment then.
+Result<Peer> LinkOpener::open_link(Pid pid) {
+  if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
+  send::OutLink* link = links_.out_link(pid);
+  const bool again = link != nullptr;
+  if (!again) {
+    auto made = links_.add(pid);
+    if (!made) return tl::unexpected(made.error());
+    link = *made;
+  }
+  auto opened = ask_open(*link, again);
+  // Registering again opens every link of ours, this one among them.
+  if (!opened && client_.closed() && !registration_.is_unasked()) {
+    if (auto done = registration_.resume_in_call(); !done)
+      opened = tl::unexpected(std::move(done.error()));
+  }
+  if (link->place != nullptr) return *links_.peer_of(pid);
+  if (!again && !client_.closed()) links_.remove(pid);  // refused
+  return tl::unexpected(opened.error());
+}
+
+Result<Peer> LinkOpener::open_link_unasked(Pid pid) {
+  const Registration::Unasked unasked(registration_);
+  return open_link(pid);
+}
+
+Result<control::Opened> LinkOpener::ask_open(send::OutLink& link, bool again) {
+  control::OpenRequest request;
+  request.to = link.peer();
+  request.serial = link.key().serial;
+  request.contract = link.view().contract();
+  request.again = again;
+  auto opened = client_.open(request, link.memory().fd());
+  if (!opened) return opened;
+  if (opened->index >= shm::kMaxAgents) {
+    return fail(ErrorCode::kProtocol, "open: the coordinator names place " +
+                                          std::to_string(opened->index) + ", there are " +
+                                          std::to_string(shm::kMaxAgents));
+  }
+  if (opened->process) {
+    arrivals_.listen_to(opened->incarnation, std::move(opened->bell));
+    static_cast<void>(links_.learn_life(link.peer(), opened->incarnation, std::move(opened->status),
+                                        std::move(opened->event)));
+    receiver_.links().index().each_of(link.peer(), [&](receive::InLink& from) {
+      if (from.key.incarnation == opened->incarnation) arrivals_.join_life(from);
+    });
+  }
+  {
+    const auto lock = life_.lock_send();
+    link.may_send = opened->may_send;
+    link.ended |= opened->ended;
+    links_.path().set_place(link, opened->index, opened->incarnation);
+  }
+  family_.mark_sibling(link);
+  return opened;
+}
+
+void LinkOpener::begin_placing() {
+  place_until_ns_ = os::monotonic_ns() + kPlaceFor;
+  deadlines_.place = 0;
+}
+
+// Opens again every link of ours whose receiver has no place in the directory yet. After the loss
+// of the keeper too, the coordinator learns of a receiver only when that registers again.
+void LinkOpener::place_links() {
+  if (client_.closed() || os::monotonic_ns() < deadlines_.place) return;
+  bool missing = false;
+  for (std::size_t i = 0; i < links_.all().size() && !client_.closed(); ++i) {
+    const auto is_missing = [&] {
+      const auto lock = life_.lock_send();
+      return links_.all()[i] != nullptr && !links_.all()[i]->dead &&
+             links_.all()[i]->place == nullptr;
+    };
+    if (!is_missing()) continue;
+    const auto opened = ask_open(*links_.all()[i], true);
+    if (opened) continue;
+    const ErrorCode code = opened.error().code;
+    const bool late = !is_placing();
+    {
+      const auto lock = life_.lock_send();
+      links_.all()[i]->dead = code == ErrorCode::kPeerDead || (code == ErrorCode::kNoAgent && late);
+      if (code == ErrorCode::kDenied) links_.all()[i]->may_send = false;
+      missing |= !links_.all()[i]->dead && links_.all()[i]->may_send;
+    }
+    links_.refresh_peer(links_.all()[i]->peer());
+  }
+  deadlines_.place = missing ? os::monotonic_ns() + kPlacePause : Deadlines::kNever;
+}
+
+// Our links that were opened for receipts alone, since a rule forbade more, are asked for again
+// once the tree allows it: a task may write to whoever has adopted it.
+void LinkOpener::free_links() {
+  const auto is_bound = [](const auto& link) {
+    return link != nullptr && !link->may_send && !link->ended && !link->dead;
+  };
+  if (client_.closed() || std::none_of(links_.all().begin(), links_.all().end(), is_bound)) return;
+  const control::Tree tree = read_tree(directory_.view());
+  for (std::size_t i = 0; i < links_.all().size(); ++i) {
+    if (!is_bound(links_.all()[i]) ||
+        !control::route(tree, life_.pid(), links_.all()[i]->peer()).allowed)
+      continue;
+    static_cast<void>(open_link_unasked(links_.all()[i]->peer()));
+  }
+}
+
+bool LinkOpener::lacks_parent_link(Pid peer) const {
+  const send::OutLink* link = links_.out_link(peer);
+  return link != nullptr && link->copied && links_.out_link(family_.parent()) == nullptr;
+}
+
+// Tried again at most once a second: what is sent meanwhile is counted as not shown.
+void LinkOpener::open_parent_link() {
+  constexpr std::int64_t kPause = 1'000'000'000;
+  family_.note_shown();
+  if (family_.parent() <= control::kKingPid || client_.closed() ||
+      links_.out_link(family_.parent()) != nullptr)
+    return;
+  const std::int64_t now = os::monotonic_ns();
+  if (now < next_parent_try_ns_) return;
+  next_parent_try_ns_ = now + kPause;
+  static_cast<void>(open_link_unasked(family_.parent()));
+}
+
+}  // namespace beeline

@@ -1,0 +1,467 @@
+#include "src/agent/questions.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <type_traits>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "src/agent/announcements.h"
+#include "src/agent/debts.h"
+#include "src/agent/directory_tree.h"
+#include "src/agent/intake.h"
+#include "src/agent/leases.h"
+#include "src/agent/letterhead.h"
+#include "src/agent/names.h"
+#include "src/agent/registration.h"
+#include "src/agent/request_set.h"
+#include "src/agent/send_facts.h"
+#include "src/agent/sender.h"
+#include "src/agent/sleeper.h"
+#include "src/agent/status.h"
+#include "src/agent/turn.h"
+#include "src/control/agent_info.h"
+#include "src/control/routing.h"
+
+namespace beeline {
+
+namespace {
+
+std::string whom(const Question& question) {
+  return "message " + id_text(question.pending.request_id) + " to agent " +
+         std::to_string(question.to.pid) + ": ";
+}
+
+std::string time_left(const Question& question) {
+  const auto left = question.deadline - std::chrono::steady_clock::now();
+  return std::to_string(std::max<std::int64_t>(left / std::chrono::milliseconds(1), 0)) +
+         " ms before the deadline";
+}
+
+// Before there is a message.
+std::string whom(Peer to) { return "message to agent " + std::to_string(to.pid) + ": "; }
+
+// Nobody waits for nobody, or for ever.
+Result<void> check(const Question& question) {
+  if (!question.to.valid()) return fail(ErrorCode::kInvalid, std::string(kNoPeer));
+  if (question.deadline != Deadline::max()) return {};
+  return fail(ErrorCode::kInvalid, whom(question.to) +
+                                       "a wait for an answer needs a deadline; kRequestPatience is "
+                                       "a good one");
+}
+
+// One that we do not know is no promise that anything was done.
+AckStatus status_of(const shm::Entry& ack) {
+  const std::uint8_t status = ack.extension().ack & ~shm::kAckOfQuestion;
+  return status <= static_cast<std::uint8_t>(AckStatus::kEscalate) ? static_cast<AckStatus>(status)
+                                                                   : AckStatus::kRejected;
+}
+
+// Why an answer does not come, as the receiver says.
+tl::unexpected<Error> no_answer_will_come(const Question& question, const Acknowledgement& said) {
+  constexpr std::size_t kMostText = 200;  // bytes of what the receiver says
+  const std::string left = "; " + time_left(question);
+  switch (said.status) {
+    case AckStatus::kRejected:
+      return fail(ErrorCode::kRejected,
+                  whom(question) + "the receiver made it a dead letter: " +
+                      (said.reply.empty() ? "rejected" : said.reply.substr(0, kMostText)) + left);
+    case AckStatus::kEscalate:
+      return fail(ErrorCode::kUnanswered, whom(question) +
+                                              "the receiver handed it to its parent as an "
+                                              "escalation and did not answer it" +
+                                              left);
+    default:
+      return fail(ErrorCode::kUnanswered,
+                  whom(question) + "the receiver finished it without an answer" + left);
+  }
+}
+
+std::string waited(const Question& question) {
+  const auto time = std::chrono::steady_clock::now() - question.since;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return " within " + std::to_string(ms) + " ms";
+}
+
+// What to do about it depends on who is asked again: a second request may be acted on twice.
+std::string no_answer(const Question& question) {
+  if (question.pending.for_ack) {
+    return "no acknowledgement" + waited(question) + "; allow more time, it may come later";
+  }
+  const std::string text = "no answer" + waited(question) + "; allow more time; ";
+  if (question.cancel_on_timeout) return text + "an order to give the message back was sent";
+  return text + "one that comes later is kept as a late answer";
+}
+
+}  // namespace
+
+Error not_asked(const Question& question, const SendResult& sent) {
+  return {error_of(sent.status), 0,
+          whom(question.to) + SendFacts::why(sent) + "; nothing was sent"};
+}
+
+Questions::Questions(const Needs& needs)
+    : life_(needs.life),
+      directory_(needs.directory),
+      client_(needs.client),
+      receiver_(needs.receiver),
+      links_(needs.links),
+      names_(needs.names),
+      registration_(needs.registration),
+      announcements_(needs.announcements),
+      sender_(needs.sender),
+      leases_(needs.leases),
+      debts_(needs.debts),
+      sleeper_(needs.sleeper),
+      intake_(needs.intake),
+      turn_(needs.turn) {}
+
+Result<void> Questions::ask(Question& question, Bytes payload, const SendOptions& options,
+                            Deadline until) {
+  send::prefetch_next_slot();
+  if (auto good = prepare(question, options); !good) return good;
+  Letterhead head(options, leases_.handled());
+  head.make_question();
+  const MessageId id = question.pending.request_id;
+  const SendResult sent =
+      sender_.send_under(head, question.to, payload, until, id, &question.place);
+  question.sent_here = static_cast<bool>(sent);
+  if (sent) return {};
+  end(question);
+  return tl::unexpected(not_asked(question, sent));
+}
+
+// Begins it where nothing is wrong with it: then it may be sent.
+Result<void> Questions::prepare(Question& question, const SendOptions& options) {
+  if (auto good = check(question); !good) return good;
+  if (life_.has_left()) {
+    return tl::unexpected(not_asked(question, SendResult(SendStatus::kNoRoute)));
+  }
+  if (const std::string rule = why_mute(question.to); !rule.empty()) {
+    return fail(ErrorCode::kDenied, whom(question.to) + rule +
+                                        ", so no answer would come; ask its parent, or send "
+                                        "without a wait for an answer; nothing was sent");
+  }
+  question.pending.request_id = sender_.reserve_id();
+  question.pending.alias = options.reply_to;
+  question.pending.wants_word = !options.requires_ack;
+  question.cancel_on_timeout = options.cancel_on_timeout;
+  // Registered before it is sent: the answer may be faster than we are.
+  begin(question);
+  return {};
+}
+
+// The rule that forbids the receiver to answer us, empty if there is none.
+std::string Questions::why_mute(Peer to) {
+  {
+    const auto lock = life_.lock_send();
+    const send::OutLink* link = links_.link_of(to);
+    if (link == nullptr || !link->is_mute) return {};
+  }
+  const auto back = control::route(read_tree(directory_.view()), to.pid, life_.pid());
+  return back.allowed ? std::string() : back.text;
+}
+
+void Questions::begin(Question& question) {
+  receiver_.answers().expect(question.pending);
+  questions_.push_back(&question);
+}
+
+void Questions::end(Question& question) {
+  receiver_.forget(question.pending);
+  std::erase(questions_, &question);
+  sleeper_.offer_room();
+}
+
+bool Questions::is_settled(Question& question) {
+  if (receiver_.has_reply(question.pending) || life_.is_down()) return true;
+  if (question.pending.word != shm::kNoEntry) return true;
+  const auto lock = life_.lock_send();
+  send::OutLink* link = links_.link_of(question.to);
+  if (link != nullptr) links_.path().follow(*link);
+  return link == nullptr || link->dead;
+}
+
+QuestionState Questions::find_out(Question& question) {
+  const auto answered = [&] { return receiver_.has_reply(question.pending); };
+  if (answered()) return QuestionState::kAnswered;
+  if (question.pending.word != shm::kNoEntry) {
+    // Its answer was sent before and may lie in the other lane.
+    intake_.drain_from(question.to.pid);
+    return answered() ? QuestionState::kAnswered : QuestionState::kLeft;
+  }
+  if (life_.is_down()) return QuestionState::kDown;
+  if (!is_settled(question)) return QuestionState::kWaiting;
+  const bool taken = was_taken(question);
+  // It may have answered and died after the last look. One that was fenced may go on to send.
+  const std::int64_t end = os::monotonic_ns() + Intake::kLongestDrain;
+  while (!answered() && intake_.drain_from(question.to.pid) && os::monotonic_ns() < end) {
+  }
+  if (answered()) return QuestionState::kAnswered;
+  return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
+}
+
+// Where the dead has left its receipts may still have to be read from the control socket.
+bool Questions::was_taken(const Question& question) {
+  announcements_.handle_announcements();
+  turn_.take();
+  const auto lock = life_.lock_send();
+  send::OutLink* link = links_.link_of(question.to);
+  if (link == nullptr || !question.sent_here) return true;
+  static_cast<void>(link->not_taken());
+  const auto lane = static_cast<std::size_t>(question.place.lane);
+  return link->lanes[lane].cursor() > question.place.position;
+}
+
+// The entry of what comes back, leased, or why nothing does.
+Result<std::uint32_t> Questions::await(Question& question) {
+  const Sleeper::Blocked blocked(sleeper_);
+  question.pending.is_blocking = true;
+  std::uint32_t at = shm::kNoEntry;
+  const auto has_come = [&] {
+    return (at = intake_.take_alone(question.pending)) != shm::kNoEntry;
+  };
+  const auto glance = [this] { return receiver_.calls_for_turn(); };
+  if (sleeper_.is_armed() || !sleeper_.waiter().glimpse(has_come, glance)) {
+    question.since = std::chrono::steady_clock::now();
+    sleeper_.wait_with(
+        question.deadline.time_since_epoch().count(), has_come,
+        [&] { return is_settled(question); }, glance);
+  }
+  if (at == shm::kNoEntry) return conclude(question);
+  end(question);
+  return at;
+}
+
+// How it ends, unless its answer was taken alone: the entry, leased, or why there is none.
+Result<std::uint32_t> Questions::conclude(Question& question) {
+  const QuestionState state = find_out(question);
+  if (state == QuestionState::kAnswered) {
+    const std::uint32_t at = receiver_.take_reply(question.pending);
+    end(question);
+    sleeper_.show_activity();
+    return at;
+  }
+  if (state == QuestionState::kLeft) return conclude_left(question);
+  end(question);
+  const std::string start = whom(question);
+  switch (state) {
+    case QuestionState::kDead:
+      return fail(ErrorCode::kPeerDead,
+                  start + "the receiver died before it took it, " + time_left(question));
+    case QuestionState::kDeadTaken:
+      return fail(
+          ErrorCode::kPeerDeadTaken,
+          start + "the receiver took it and died before it answered, it may have acted on it; " +
+              time_left(question));
+    case QuestionState::kDown:
+      return fail(ErrorCode::kClosed, start + life_.why_down());
+    default:
+      break;
+  }
+  if (question.cancel_on_timeout) {
+    debts_.cancel(question.to.pid, question.pending.request_id);
+  }
+  return fail(ErrorCode::kTimeout, start + no_answer(question) + absence(question.to));
+}
+
+// The receiver ended the message without an answer, and has said why.
+Result<std::uint32_t> Questions::conclude_left(Question& question) {
+  const std::uint32_t at = receiver_.take_word(question.pending);
+  end(question);
+  return no_answer_will_come(question, read_ack(at));
+}
+
+// A receiver without a process answers nothing until somebody attaches under its name.
+std::string Questions::absence(Peer to) {
+  {
+    const auto lock = life_.lock_send();
+    const send::OutLink* link = links_.link_of(to);
+    if (link == nullptr || !link->is_away()) return {};
+  }
+  std::string text = "; the receiver has no process";
+  if (client_.closed() || registration_.is_silent())
+    return text;  // nobody waits for a coordinator here
+  const Registration::Unasked unasked(registration_);
+  const auto page = client_.list(to.pid);  // it begins with this one
+  if (!page) return text;
+  const std::vector<AgentInfo> listed = control::infos_of(page->agents);
+  if (listed.empty() || listed.front().pid != to.pid) return text;
+  const AgentInfo& known = listed.front();
+  if (known.state != State::kZombie || known.away_unix_ns == 0) return text;
+  const std::int64_t away_ns = os::realtime_ns() - known.away_unix_ns;
+  const std::time_t since = known.away_unix_ns / 1'000'000'000;
+  return text + fmt::format(" since {:%FT%TZ}, for {:.1f} s: start \"{}\" again",
+                            fmt::gmtime(since), static_cast<double>(away_ns) / 1e9, known.name);
+}
+
+Result<Message> Questions::request(Peer to, std::span<const std::byte> payload, Deadline deadline,
+                                   const SendOptions& options) {
+  Question question(to, deadline);
+  if (auto asked = ask(question, payload, options, deadline); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  const auto at = await(question);
+  if (!at) return tl::unexpected(at.error());
+  return leases_.hand_over(*at);
+}
+
+std::vector<Result<Message>> Questions::request_all(std::span<const Request> requests,
+                                                    Deadline deadline) {
+  return RequestSet({life_, links_, names_, sender_, leases_, *this, sleeper_}, deadline)
+      .run(requests);
+}
+
+Result<MessageId> Questions::request_then(Peer to, std::span<const std::byte> payload,
+                                          Deadline deadline, Question::Then then,
+                                          const SendOptions& options) {
+  if (open_questions_.size() >= kMostOpenQuestions) {
+    return fail(ErrorCode::kFull,
+                whom(to) + std::to_string(kMostOpenQuestions) +
+                    " requests have no answer yet; serve() or run_answers() ends them as "
+                    "answers come and deadlines pass; nothing was sent");
+  }
+  auto question = std::make_unique<Question>(to, deadline);
+  question->pending.for_ack = std::holds_alternative<AckHandler>(then);
+  question->then = std::move(then);
+  question->since = std::chrono::steady_clock::now();
+  if (auto asked = ask(*question, payload, options, Deadline::min()); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  const MessageId id = question->pending.request_id;
+  open_questions_.push_back(std::move(question));
+  return id;
+}
+
+Result<Deadline> Questions::run_answers() {
+  if (life_.is_forked()) return fail(ErrorCode::kClosed, life_.why_down());
+  if (!life_.has_ended()) {
+    announcements_.hear();
+    if (intake_.drain_turn()) sleeper_.offer_room();
+  }
+  const Deadline next = call_answered();
+  if (life_.is_down()) return fail(ErrorCode::kClosed, life_.why_down());
+  return next;
+}
+
+// Calls whoever waits for an answer that has come, or for one that will not come any more.
+Deadline Questions::call_answered() {
+  for (std::size_t i = 0; i < open_questions_.size();) {
+    Question& question = *open_questions_[i];
+    if (!is_settled(question) && std::chrono::steady_clock::now() < question.deadline) {
+      ++i;
+      continue;
+    }
+    const auto kept = std::move(open_questions_[i]);
+    open_questions_.erase(open_questions_.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto at = conclude(*kept);
+    const auto call = [&](const auto& then) {
+      if (!at) return then(tl::unexpected(at.error()));
+      if constexpr (std::is_same_v<decltype(then), const AckHandler&>) {
+        then(read_ack(*at));
+      } else {
+        then(leases_.hand_out(*at));
+      }
+    };
+    // Nobody catches an exception of the handler; a message that it did not finish is put back.
+    try {
+      std::visit(call, kept->then);
+    } catch (...) {
+    }
+  }
+  Deadline next = Deadline::max();
+  for (const auto& question : open_questions_) next = std::min(next, question->deadline);
+  return next;
+}
+
+bool Questions::has_one_to(Pid pid) const {
+  return std::any_of(questions_.begin(), questions_.end(),
+                     [pid](const Question* question) { return question->to.pid == pid; });
+}
+
+bool Questions::has_news() {
+  return std::any_of(open_questions_.begin(), open_questions_.end(),
+                     [this](const auto& question) { return is_settled(*question); });
+}
+
+SendResult Questions::fire_and_forget(Peer to, std::span<const std::byte> payload,
+                                      const SendOptions& options) {
+  if (life_.has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
+  const MessageId id = sender_.reserve_id();
+  // Noted before it is sent: the answer may be faster than we are.
+  if (!receiver_.answers().open(id, options.reply_to, to.pid)) {
+    const std::string most = std::to_string(kMostOpenQuestions);
+    return SendFacts::of_error({ErrorCode::kFull, 0,
+                                most + " messages of fire_and_forget() have no answer yet: wait "
+                                       "for some, or close some with cancel()"});
+  }
+  const SendResult sent = sender_.send(to, payload, options, Deadline::min(), id);
+  if (!sent) receiver_.answers().withdraw(id, to.pid);
+  return sent;
+}
+
+std::vector<Message> Questions::drain_pending_results() {
+  std::vector<Message> results;
+  if (life_.has_ended()) return results;
+  turn_.take_at(os::coarse_ns());
+  announcements_.hear();
+  static_cast<void>(intake_.drain_fully());
+  for (;;) {
+    const std::uint32_t at = receiver_.take_stashed_answer();
+    if (at == shm::kNoEntry) break;
+    results.push_back(leases_.hand_over(at));
+  }
+  sleeper_.offer_room();
+  return results;
+}
+
+Result<Acknowledgement> Questions::await_ack(Peer to, MessageId id, Deadline deadline) {
+  if (life_.has_ended()) return fail(ErrorCode::kClosed, life_.why_down());
+  std::uint32_t at = receiver_.take_stashed_ack(id, to.pid);
+  if (at == shm::kNoEntry) {
+    Question question(to, deadline);
+    question.pending.request_id = id;
+    question.pending.for_ack = true;
+    if (auto good = check(question); !good) return tl::unexpected(good.error());
+    if (const std::string rule = why_mute(to); !rule.empty()) {
+      return fail(ErrorCode::kDenied, whom(to) + rule + ", so no acknowledgement would come");
+    }
+    begin(question);
+    const auto found = await(question);
+    if (!found) return tl::unexpected(found.error());
+    at = *found;
+  }
+  return read_ack(at);
+}
+
+Result<Acknowledgement> Questions::send_acked(Peer to, std::span<const std::byte> payload,
+                                              Deadline deadline, const SendOptions& options) {
+  SendOptions asking = options;
+  asking.requires_ack = true;
+  Question question(to, deadline);
+  question.pending.for_ack = true;
+  if (auto asked = ask(question, payload, asking, deadline); !asked) {
+    return tl::unexpected(asked.error());
+  }
+  const auto at = await(question);
+  if (!at) return tl::unexpected(at.error());
+  return read_ack(*at);
+}
+
+Acknowledgement Questions::read_ack(std::uint32_t at) {
+  const shm::Entry& entry = receiver_.entry(at);
+  const auto payload = receiver_.payload(at);
+  Acknowledgement ack;
+  ack.id = entry.header.reply_to;
+  ack.status = status_of(entry);
+  ack.is_cut = (entry.header.flags & shm::kFlagCut) != 0;
+  ack.reply.assign(reinterpret_cast<const char*>(payload.data()), payload.size());
+  receiver_.done(at);
+  sleeper_.offer_room();
+  sleeper_.show_activity();
+  return ack;
+}
+
+}  // namespace beeline

@@ -1,0 +1,108 @@
+#pragma once
+// Conversation: requests and their answers, and the acknowledgements of others.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <beeline/agent.h>
+
+#include "src/agent/directory.h"
+#include "src/agent/peer_links.h"
+#include "src/agent/question.h"
+#include "src/control/client.h"
+
+namespace beeline {
+
+class Announcements;
+class Debts;
+class Intake;
+class Leases;
+class Letterhead;
+class Names;
+class Registration;
+class Sender;
+class Sleeper;
+class Turn;
+
+class Questions {
+ public:
+  using Bytes = std::span<const std::byte>;
+  struct Needs {
+    OwnLife& life;
+    const Directory& directory;
+    control::Client& client;
+    receive::Receiver& receiver;
+    PeerLinks& links;
+    Names& names;
+    Registration& registration;
+    Announcements& announcements;
+    Sender& sender;
+    Leases& leases;
+    Debts& debts;
+    Sleeper& sleeper;
+    Intake& intake;
+    Turn& turn;
+  };
+  explicit Questions(const Needs& needs);
+
+  [[nodiscard]] Result<Message> request(Peer to, Bytes payload, Deadline deadline,
+                                        const SendOptions& options);
+  std::vector<Result<Message>> request_all(std::span<const Request> requests, Deadline deadline);
+  [[nodiscard]] Result<MessageId> request_then(Peer to, Bytes payload, Deadline deadline,
+                                               Question::Then then, const SendOptions& options);
+  [[nodiscard]] Result<Deadline> run_answers();
+  SendResult fire_and_forget(Peer to, Bytes payload, const SendOptions& options);
+  [[nodiscard]] std::vector<Message> drain_pending_results();
+  [[nodiscard]] Result<Acknowledgement> await_ack(Peer to, MessageId id, Deadline deadline);
+  [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, Bytes payload, Deadline deadline,
+                                                   const SendOptions& options);
+
+  // Calls whoever waits for an answer that has come, or for one that will not come any more.
+  // Returns when the next question ends.
+  Deadline call_answered();
+  [[nodiscard]] bool has_news();
+  // Something is to come back from this agent.
+  [[nodiscard]] bool has_one_to(Pid pid) const;
+
+  // ---- The steps, for several questions at once ----
+  // Begins it where nothing is wrong with it: then it may be sent.
+  Result<void> prepare(Question& question, const SendOptions& options);
+  // A look, for the predicates of waits: an answer, or none to be expected any more.
+  [[nodiscard]] bool is_settled(Question& question);
+  // The entry of what has come back, leased, or why nothing does. The question ends.
+  [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
+  void end(Question& question);
+
+ private:
+  Result<void> ask(Question& question, Bytes payload, const SendOptions& options, Deadline until);
+  [[nodiscard]] std::string why_mute(Peer to);
+  [[nodiscard]] std::string absence(Peer to);
+  void begin(Question& question);
+  // How it ended. Reads the control socket and the lanes once more where the receiver is dead.
+  [[nodiscard]] QuestionState find_out(Question& question);
+  [[nodiscard]] bool was_taken(const Question& question);
+  [[nodiscard]] Result<std::uint32_t> await(Question& question);
+  [[nodiscard]] Result<std::uint32_t> conclude_left(Question& question);
+  [[nodiscard]] Acknowledgement read_ack(std::uint32_t at);
+
+  OwnLife& life_;
+  const Directory& directory_;
+  control::Client& client_;
+  receive::Receiver& receiver_;
+  PeerLinks& links_;
+  Names& names_;
+  Registration& registration_;
+  Announcements& announcements_;
+  Sender& sender_;
+  Leases& leases_;
+  Debts& debts_;
+  Sleeper& sleeper_;
+  Intake& intake_;
+  Turn& turn_;
+  std::vector<Question*> questions_;  // everything that something is to come back for
+  std::vector<std::unique_ptr<Question>> open_questions_;  // of them those of request_then()
+};
+
+}  // namespace beeline

@@ -1,0 +1,123 @@
+#pragma once
+// The send side of an agent. One ladder: send() calls try_once() (the lock and the link), which
+// calls admit() (the rate and the copy for the parent), which calls SendPath (check, fill and
+// publish).
+
+#include <cstdint>
+#include <span>
+
+#include <beeline/agent.h>
+
+#include "src/agent/deadlines.h"
+#include "src/agent/draft.h"
+#include "src/agent/peer_links.h"
+#include "src/agent/send_queue.h"
+#include "src/control/client.h"
+
+namespace beeline {
+
+class AgentCore;
+class Arrivals;
+class Family;
+class Leases;
+class Letterhead;
+class LinkOpener;
+class Sleeper;
+class Turn;
+
+class Sender {
+ public:
+  using Bytes = std::span<const std::byte>;
+  struct Needs {
+    AgentCore& core;  // for loans, which find their way back by it
+    OwnLife& life;
+    control::Client& client;
+    receive::Receiver& receiver;
+    PeerLinks& links;
+    LinkOpener& opener;
+    Arrivals& arrivals;
+    Family& family;
+    Leases& leases;
+    Sleeper& sleeper;
+    Turn& turn;
+    Deadlines& deadlines;
+  };
+  explicit Sender(const Needs& needs);
+
+  // `id` 0: a new one.
+  SendResult send(Peer to, Bytes payload, const SendOptions& options, Deadline deadline,
+                  MessageId id = 0);
+  // The same under a head that says what it inherits. `place`, unless null, is where the message
+  // lies when it was sent.
+  SendResult send_under(const Letterhead& head, Peer to, const send::Parcel& parcel,
+                        Deadline deadline, MessageId id, send::SentPlace* place = nullptr);
+  SendResult reply(Message& message, Bytes payload, const SendOptions& options, Deadline deadline);
+  SendResult send_control(Peer to, Bytes payload, const SendOptions& options);
+  SendResult cancel(Peer to, MessageId id);
+
+  // ---- Other threads ----
+  SendResult send_shared(Peer to, Bytes payload, const SendOptions& options, Deadline deadline);
+  // REQUIRES: the send lock is held.
+  void flush_shared();
+
+  // ---- Loans ----
+  [[nodiscard]] Result<Loan> loan(Peer to, std::size_t bytes, Deadline deadline);
+  SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
+  void give_back(const Loan& loan);
+
+  // ---- The steps, for calls that have the link. REQUIRES: the send lock is held ----
+  // Sends, and shows the parent a copy where the receiver is a sibling.
+  SendResult admit(send::OutLink& link, const send::Parcel& parcel, const send::Envelope& envelope,
+                   MessageId id);
+  // The same without a copy for the parent.
+  SendResult admit_unseen(send::OutLink& link, const send::Parcel& parcel,
+                          const send::Envelope& envelope, MessageId id);
+  void show_to_parent(Bytes payload, const send::Envelope& envelope, MessageId id,
+                      send::OutLink& to);
+
+  // Why there is no link.
+  [[nodiscard]] SendResult missing(Peer peer) const;
+  [[nodiscard]] MessageId reserve_id();
+  // How much farther from the origin than this message what answers it is.
+  [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
+
+ private:
+  SendResult send_parcel(Peer to, const send::Parcel& parcel, const SendOptions& options,
+                         Deadline deadline, MessageId id);
+  [[gnu::always_inline]] SendResult send_draft(const send::Envelope& envelope, std::uint32_t hops,
+                                               Peer to, const send::Parcel& parcel,
+                                               Deadline deadline, MessageId id,
+                                               send::SentPlace* place);
+  // One try; true when another one is of no use.
+  [[gnu::always_inline]] [[nodiscard]] bool try_once(Draft& draft);
+  [[nodiscard]] bool try_again(Draft& draft);
+  void send_later(Draft draft, Deadline deadline);
+  [[gnu::always_inline]] void pass_on(send::OutLink& link, const send::Parcel& parcel,
+                                      const send::Envelope& envelope, MessageId id,
+                                      SendResult& result);
+  [[nodiscard]] bool is_limited(send::OutLink& link, const send::Envelope& envelope);
+  static void count_sent(send::OutLink& link, const send::Envelope& envelope);
+  [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);
+  [[nodiscard]] bool look_for_receipts(Peer to);
+  [[nodiscard]] std::uint32_t step_of(const SendOptions& options, Peer to,
+                                      const shm::Entry* about) const;
+  template <typename Try>
+  void wait_for_space(Peer to, Deadline deadline, Try&& attempt);
+  void learn_early(Peer to);
+
+  AgentCore& core_;
+  OwnLife& life_;
+  control::Client& client_;
+  receive::Receiver& receiver_;
+  PeerLinks& links_;
+  LinkOpener& opener_;
+  Arrivals& arrivals_;
+  Family& family_;
+  Leases& leases_;
+  Sleeper& sleeper_;
+  Turn& turn_;
+  Deadlines& deadlines_;
+  SendQueue queue_;
+};
+
+}  // namespace beeline

@@ -1,0 +1,73 @@
+#include "src/agent/serving.h"
+
+#include "src/agent/escalations.h"
+#include "src/agent/leases.h"
+#include "src/agent/questions.h"
+
+namespace beeline {
+
+Result<std::size_t> Serving::serve(const MessageHandler& handler, const ServeOptions& options) {
+  std::size_t handled = 0;
+  stopped_ = false;
+  if (life_.is_forked()) return fail(ErrorCode::kClosed, life_.why_down());
+  const auto is_over = [&] {
+    return stopped_ || std::chrono::steady_clock::now() >= options.until;
+  };
+  while (handled < options.most && !is_over()) {
+    const Deadline next = questions_.call_answered();
+    if (stopped_) break;
+    const std::uint32_t at = await_message(options, std::min(options.until, next));
+    if (at == shm::kNoEntry) {
+      if (!life_.is_down()) continue;  // an answer has come, or one is overdue
+      questions_.call_answered();
+      return fail(ErrorCode::kClosed, life_.why_down());
+    }
+    Message message = leases_.hand_out(at);
+    if (message.is_copy() && !options.copies) {
+      message.done();
+      continue;
+    }
+    ++handled;
+    handle(handler, message);
+  }
+  return handled;
+}
+
+// The next message, or nothing when something else is to be done first.
+std::uint32_t Serving::await_message(const ServeOptions& options, Deadline until) {
+  const std::uint32_t at = intake_.look_for(options.filter);
+  if (at != shm::kNoEntry || life_.is_down() || questions_.has_news()) return at;
+  return intake_.wait_for(options.filter, until.time_since_epoch().count(),
+                          [this] { return questions_.has_news(); });
+}
+
+// An exception is a failed attempt: the message is destroyed unfinished, and so put back.
+void Serving::handle(const MessageHandler& handler, Message& message) {
+  const std::uint32_t at = Leases::entry_of(message);
+  const MessageId id = message.id();
+  Ack ack;
+  try {
+    ack = handler(message);
+  } catch (...) {
+    if (message.valid()) message.requeue();
+    return;
+  }
+  switch (ack.status) {
+    case AckStatus::kAccepted:
+      if (message.valid()) message.done(ack.reply);
+      break;
+    case AckStatus::kQueued:
+      // The handler may have moved it away: it is somebody's lease all the same.
+      if (leases_.is_leased(at, id)) leases_.defer(at, ack.reply);
+      if (message.valid()) leases_.hold(std::move(message));
+      break;
+    case AckStatus::kRejected:
+      if (message.valid()) message.reject(ack.reply);
+      break;
+    case AckStatus::kEscalate:
+      if (message.valid()) escalations_.hand_up(std::move(message), std::move(ack.reply));
+      break;
+  }
+}
+
+}  // namespace beeline

@@ -1,0 +1,42 @@
+#pragma once
+// The handler loop.
+
+#include <cstddef>
+
+#include <beeline/agent.h>
+
+#include "src/agent/intake.h"
+
+namespace beeline {
+
+class Escalations;
+class Questions;
+
+class Serving {
+ public:
+  Serving(OwnLife& life, receive::Receiver& receiver, Intake& intake, Leases& leases,
+          Questions& questions, Escalations& escalations)
+      : life_(life),
+        receiver_(receiver),
+        intake_(intake),
+        leases_(leases),
+        questions_(questions),
+        escalations_(escalations) {}
+
+  Result<std::size_t> serve(const MessageHandler& handler, const ServeOptions& options);
+  void stop() { stopped_ = true; }
+
+ private:
+  [[nodiscard]] std::uint32_t await_message(const ServeOptions& options, Deadline until);
+  void handle(const MessageHandler& handler, Message& message);
+
+  OwnLife& life_;
+  receive::Receiver& receiver_;
+  Intake& intake_;
+  Leases& leases_;
+  Questions& questions_;
+  Escalations& escalations_;
+  bool stopped_ = false;
+};
+
+}  // namespace beeline
