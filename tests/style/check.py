@@ -46,10 +46,11 @@ FORBIDDEN_INCLUDES = (
 CLASS_FOLDERS = ("shm/", "src/", "include/", "tools/", "bench/")
 # Folders in which a rule does not hold yet.
 FOLDERS_TO_COME = {
-    "class-size": ("src/agent/", "src/receive/", "src/send/", "src/control/"),
+    "class-size": ("src/agent/", "src/receive/", "src/send/"),
     "sentence-opening": ("",),
     "hidden-actor": ("",),
     "test-name": ("tests/",),
+    "one-form": ("",),
 }
 
 RAW_ATOMIC = re.compile(
@@ -58,6 +59,7 @@ RAW_ATOMIC = re.compile(
 CLASS_OF_MEMBER = re.compile(r"^\S.*?\b(\w+)::\w+\(", re.MULTILINE)
 INLINE_MEMBER = re.compile(r"^(?:\[\[.*?\]\] )?inline .*?\b(\w+)::(\w+)\(", re.MULTILINE)
 ATOMIC_SLEEP = re.compile(r"\batomic_(flag_)?(wait|notify_\w+)\b|[.>](notify_one|notify_all)\s*\(")
+TEMPLATE_CLASS = re.compile(r"\btemplate\s*<\s*class\b|<[^<>(){};]*,\s*class\s+\w+\s*[,>=]")
 TEST_NAME = re.compile(
     rf"\b(?:TYPED_)?TEST(?:_F|_P)?\(\s*\w+,\s*(?:{comments.OPENERS})(?![a-z])"
 )
@@ -140,6 +142,19 @@ def check_wording(name, text):
     if is_cpp(name):
         for match in TEST_NAME.finditer(text):
             yield text.count("\n", 0, match.start()) + 1, "test-name", "name the actor first"
+
+
+def check_forms(name, text):
+    """The rule about what can be written in two ways."""
+    for number, line in enumerate(cpp_text.without_comments(text).splitlines(), 1):
+        if "static_cast<void>(" in line:
+            yield number, "one-form", "write (void) before what is not used"
+        if TEMPLATE_CLASS.search(line):
+            yield number, "one-form", "write typename for the parameter of a template"
+    for at, comment in cpp_text.comments(text):
+        if comment.startswith("///") and not name.startswith("include/"):
+            message = "three slashes are for the public headers"
+            yield text.count("\n", 0, at) + 1, "one-form", message
 
 
 def check_atomics(name, text):
@@ -249,7 +264,8 @@ def check_all(files):
             checks += [check_text, check_wording]
         if is_cpp(name):
             checks += [
-                check_functions, check_classes, check_atomics, check_includes, check_pragmas,
+                check_functions, check_classes, check_forms, check_atomics, check_includes,
+                check_pragmas,
             ]
         for check in checks:
             found += [(name, *violation) for violation in check(name, text)]

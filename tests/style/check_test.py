@@ -328,6 +328,15 @@ class Rules(unittest.TestCase):
         self.assertEqual(violations("shm/a.h", "// #pragma once\nint a;\n"), ["1:pragma-once"])
         self.assertEqual(violations("shm/a.cc", "#pragma pack(push, 1)"), ["1:pragma-pack"])
 
+    def test_one_form_of_what_can_be_written_in_two_ways(self):
+        self.assertEqual(violations("shm/a.cc", "static_cast<void>(f());"), ["1:one-form"])
+        self.assertEqual(violations("shm/a.cc", "(void)f();  // static_cast<void>(1)"), [])
+        for line in ("template <class T>", "template <typename T, class U = int>"):
+            self.assertEqual(violations("shm/a.cc", line), ["1:one-form"], line)
+        self.assertEqual(violations("shm/a.cc", "template <typename T>\nclass A {};"), [])
+        self.assertEqual(violations("src/os/a.cc", "int a;  ///< bytes"), ["1:one-form"])
+        self.assertEqual(violations("include/beeline/a.h", "/// Bytes."), [])
+
     def test_unfinished_and_places(self):
         self.assertEqual(violations("shm/a.cc", "// TO" "DO: later"), ["1:unfinished"])
         self.assertEqual(violations("shm/a.cc", 'mkstemp("a.XXXXXX");'), [])
