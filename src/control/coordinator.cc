@@ -52,7 +52,7 @@ Result<int> serve(HiveFacts facts, const CoordinatorOptions& options, os::Packet
     return tl::unexpected(std::move(kept.error()));
   }
   hive.state.make_optional();
-  hive.forget_empty_after_ns = options.forget_empty_after_ns;
+  hive.looks.after_ns = options.forget_empty_after_ns;
   hive.directory_fd = share(std::move(*directory_fd));
   add_king(hive);
   restore(hive, std::move(table));

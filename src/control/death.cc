@@ -5,18 +5,17 @@
 #include "src/control/bells.h"
 #include "src/control/letters.h"
 #include "src/control/links.h"
+#include "src/control/tombstones.h"
 #include "src/os/clock.h"
 #include "src/os/pid_fd.h"
 
 namespace beeline::control {
 namespace {
 
-constexpr std::size_t kMaxTombstones = 256;
 constexpr std::size_t kMaxUntold = 256;  // of one parent; the newest are kept
 // Dead agents with parents that were not told hold no place, so the number of living agents does
 // not bound them.
 constexpr std::size_t kMaxUntoldOfAll = 4096;
-constexpr std::int64_t kTombstoneNs = 60'000'000'000;
 
 /// Removes the oldest death from a parent's queue: the parent was told of it, or never will be.
 void settle_oldest(Hive& hive, Agent& parent) {
@@ -73,34 +72,6 @@ void discard_successor(Hive& hive, Agent& agent) {
   }
 }
 
-/// Frees the place of a dead agent unless it has children: their records name its place. Links of
-/// the dead need no place.
-void give_up_place_of_the_dead(Hive& hive, Agent& agent) {
-  if (hive.tree.children(agent.pid).empty()) hive.give_up_place(agent);
-}
-
-void forget(Hive& hive, Pid pid) {
-  Agent* agent = hive.registry.agent(pid);
-  if (agent == nullptr) return;
-  const std::vector<Pid> children = hive.tree.children(pid);
-  const Pid parent_pid = hive.tree.find(pid)->parent;
-  hive.tree.remove(pid);
-  for (const Pid child : children) {
-    if (const Agent* orphan = hive.registry.agent(child)) {
-      hive.refresh_record(*orphan);
-      hive.note_agent(*orphan);
-    }
-  }
-  if (!children.empty()) hive.publish_records();
-  // Only now: until the orphans' records name their new parent, a new coordinator needs this
-  // record.
-  hive.drop_life(pid, agent->current ? agent->committed() : agent->placeholder);
-  hive.give_up_place(*agent);
-  hive.registry.remove_agent(pid);
-  Agent* parent = hive.registry.agent(parent_pid);
-  if (parent != nullptr && parent->taken_over) give_up_place_of_the_dead(hive, *parent);
-}
-
 }  // namespace
 
 Agent* parent_to_tell(Hive& hive, Pid pid) {
@@ -146,8 +117,7 @@ void end_life(Hive& hive, Agent& agent, Life& life, LifeEnd how) {
   }
   let_go_of_refused(hive, agent.pid, incarnation);
   if (final) hive.takeovers.push_back(agent.pid);
-  hive.refresh_word(agent);
-  hive.refresh_record(agent);
+  hive.refresh(agent);
   const LogGate::Who who{agent.pid, uid};
   if (hive.may_log_life(who.pid, who.uid, "life_ended")) {
     hive.log.info("life_ended", "agent={} name={} incarnation={} how={} state={}", agent.pid,
@@ -201,7 +171,7 @@ void lose_connection(Hive& hive, Pid pid, std::uint64_t incarnation, std::uint64
 }
 
 void await_resume(Hive& hive, Pid pid, Life& life) {
-  life.fence_at_ns = hive.listened_ns + kFenceNs;
+  life.fence_at_ns = hive.hearing.listened_ns + kFenceNs;
   // The life may have lost another connection, and come back, in this turn.
   std::erase_if(hive.fences, [&](const Fence& fence) {
     return fence.pid == pid && fence.incarnation == life.incarnation;
@@ -221,26 +191,17 @@ std::int64_t end_overdue(Hive& hive, std::int64_t now_ns) {
     Life* life = agent == nullptr ? nullptr : agent->life(fence.incarnation);
     if (life == nullptr || life->ended || life->fence_at_ns == 0) continue;
     // Its packets may still wait to be heard; a second kFenceNs is the limit of that wait.
-    const std::int64_t due_ns = life->fence_at_ns + (hive.all_heard ? 0 : kFenceNs);
-    if (due_ns > hive.listened_ns) {
+    const std::int64_t due_ns = life->fence_at_ns + (hive.hearing.all_heard ? 0 : kFenceNs);
+    if (due_ns > hive.hearing.listened_ns) {
       // Wake after half of a turn's limit, so that the whole sleep counts.
-      earlier(now_ns + std::min(due_ns - hive.listened_ns, kMostPerTurnNs / 2));
+      earlier(now_ns + std::min(due_ns - hive.hearing.listened_ns, kMostPerTurnNs / 2));
       hive.fences.push_back(fence);
       continue;
     }
     const bool exited = os::has_exited(life->pidfd->get());
     end_life(hive, *agent, *life, exited ? LifeEnd::kDied : LifeEnd::kFenced);
   }
-  while (!hive.tombstones.empty()) {
-    const Tombstone& oldest = hive.tombstones.front();
-    const bool rested = now_ns - oldest.since_ns >= kTombstoneNs;
-    if (!rested && hive.tombstones.size() <= kMaxTombstones) {
-      earlier(oldest.since_ns + kTombstoneNs);
-      break;
-    }
-    forget(hive, oldest.pid);
-    hive.tombstones.pop_front();
-  }
+  if (const std::int64_t at_ns = forget_rested(hive, now_ns); at_ns != 0) earlier(at_ns);
   return next_ns;
 }
 
@@ -268,16 +229,6 @@ void finish_death(Hive& hive, Pid pid) {
   give_up_place_of_the_dead(hive, *agent);
   forget_if_done(hive, pid);
   for (const Pid sender : senders) forget_if_done(hive, sender);
-}
-
-void forget_if_done(Hive& hive, Pid pid) {
-  const Agent* agent = hive.registry.agent(pid);
-  // Without its record a new coordinator could not tell its parent of its end.
-  if (agent == nullptr || !agent->taken_over || !agent->untold_ends.empty()) return;
-  const bool buried = std::any_of(hive.tombstones.begin(), hive.tombstones.end(),
-                                  [&](const Tombstone& stone) { return stone.pid == pid; });
-  if (buried || hive.registry.count_of(pid) != 0) return;
-  hive.tombstones.push_back({pid, os::monotonic_ns()});
 }
 
 }  // namespace beeline::control

@@ -68,8 +68,4 @@ void queue_death(Hive& hive, Agent& parent, DiedAnnouncement died);
 /// take-over needed, and gives the agent's place in the directory to others.
 void finish_death(Hive& hive, Pid pid);
 
-/// Starts the last period in which tools can ask for a finally dead agent, if it was taken over,
-/// nothing is left of its links, and its parent was told.
-void forget_if_done(Hive& hive, Pid pid);
-
 }  // namespace beeline::control

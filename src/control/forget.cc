@@ -64,8 +64,7 @@ void end_for_good(Hive& hive, Agent& agent, bool purge) {
   hive.tree.set_state(agent.pid, shm::AgentState::kDead);
   hive.note_agent(agent);
   hive.takeovers.push_back(agent.pid);
-  hive.refresh_word(agent);
-  hive.refresh_record(agent);
+  hive.refresh(agent);
   hive.ring_peers(agent.pid);
 }
 
@@ -101,10 +100,10 @@ bool may_be_let_go(const Hive& hive, const Agent& agent) {
 }
 
 std::int64_t plan_looks(Hive& hive, std::int64_t now_ns) {
-  const std::int64_t after_ns = hive.forget_empty_after_ns;
+  const std::int64_t after_ns = hive.looks.after_ns;
   if (after_ns == 0) return 0;
-  if (now_ns < hive.next_plan_ns) return hive.next_plan_ns;
-  hive.next_plan_ns = now_ns + std::clamp(after_ns / 4, kSoonestPlan, kLatestPlan);
+  if (now_ns < hive.looks.next_plan_ns) return hive.looks.next_plan_ns;
+  hive.looks.next_plan_ns = now_ns + std::clamp(after_ns / 4, kSoonestPlan, kLatestPlan);
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (!may_be_let_go(hive, agent)) {
       agent.look_at_ns = 0;
@@ -112,10 +111,10 @@ std::int64_t plan_looks(Hive& hive, std::int64_t now_ns) {
       agent.look_at_ns = now_ns + after_ns;
     } else if (agent.look_at_ns <= now_ns) {
       agent.look_at_ns = now_ns + after_ns;
-      hive.looks.push_back(pid);
+      hive.looks.due.push_back(pid);
     }
   }
-  return hive.next_plan_ns;
+  return hive.looks.next_plan_ns;
 }
 
 }  // namespace beeline::control

@@ -30,7 +30,7 @@ void end_for_good(Hive& hive, Agent& agent, bool purge);
 /// True if it is away and has no children: it may be ended when nothing waits for it.
 [[nodiscard]] bool may_be_let_go(const Hive& hive, const Agent& agent);
 
-/// Adds to Hive::looks the agents that have been away for Hive::forget_empty_after_ns, so that
+/// Adds to Hive::looks.due the agents that have been away for Hive::looks.after_ns, so that
 /// their homes are looked at. Returns when it wants to be called again, 0 for never.
 std::int64_t plan_looks(Hive& hive, std::int64_t now_ns);
 

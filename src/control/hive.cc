@@ -154,6 +154,11 @@ void Hive::refresh_record(const Agent& agent) {
   directory.set_record(agent.index, record);
 }
 
+void Hive::refresh(const Agent& agent) {
+  refresh_word(agent);
+  refresh_record(agent);
+}
+
 void Hive::publish_records() {
   if (auto published = directory.publish(); !published) {
     log.warn("directory_failed", "text={}", in_quotes(published.error().text));

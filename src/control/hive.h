@@ -90,6 +90,31 @@ struct LetterTicket {
   std::uint64_t tool_seq = 0;  // of the tool's request
 };
 
+struct LetterTickets {
+  std::vector<LetterTicket> waiting;
+  std::uint64_t next = 1;
+};
+
+/// The agents that may be forgotten when nothing waits for them.
+struct LookPlan {
+  std::deque<Pid> due;        // away for long: does anything still wait for them?
+  std::int64_t after_ns = 0;  // how long an agent may be away while nothing waits for it; 0: for
+                              // ever
+  std::int64_t next_plan_ns = 0;  // see plan_looks()
+};
+
+/// How well this coordinator hears its agents: it fences no agent for its own deafness.
+struct Hearing {
+  std::int64_t listened_ns = 0;  // the clock of fences: how long it was able to hear agents
+  bool all_heard = true;  // every agent that had sent something at the last look has been heard
+};
+
+/// The end of the whole hive.
+struct Downfall {
+  bool has_begun = false;
+  std::string reason;
+};
+
 /// A tool that waits until the agent that it asked to forget is taken over.
 struct AwaitedEnd {
   Pid pid = kNoPid;
@@ -129,27 +154,19 @@ struct Hive {
   Tree tree;
   Registry registry;
   DeadLetters dead_letters;
-  std::vector<LetterTicket> letter_tickets;
-  std::uint64_t next_letter_ticket = 1;
+  LetterTickets letter_tickets;
   std::size_t untold_deaths = 0;  // deaths that wait for parents, of all agents
   std::deque<Pid> takeovers;      // finally dead, to be taken over
   std::vector<AwaitedEnd> forgets;
-  std::deque<Pid> looks;                   // away for long: does anything still wait for them?
-  std::int64_t forget_empty_after_ns = 0;  // how long an agent may be away while nothing waits for
-                                           // it; 0: for ever
-  std::int64_t next_plan_ns = 0;           // see plan_looks()
+  LookPlan looks;
   std::deque<Tombstone> tombstones;
   std::vector<Fence> fences;
-  std::int64_t listened_ns = 0;  // the clock of fences: how long this coordinator was able to hear
-                                 // agents
-  bool all_heard = true;         // every agent that had sent something at the last look has been
-                                 // heard since
+  Hearing hearing;
   std::map<std::uint64_t, Fades> fades;  // by the life that waits
   std::uint64_t started_ns = 0;          // this coordinator, CLOCK_REALTIME
   std::uint64_t last_incarnation = 0;
   std::uint64_t quarantined_links = 0;  // since the keeper was started
-  bool going_down = false;
-  std::string down_reason;
+  Downfall down;
 
   /// True if the caller may cause one more line of this event.
   [[nodiscard]] bool may_log(const Caller& caller, std::string_view event,
@@ -180,6 +197,8 @@ struct Hive {
   void refresh_word(const Agent& agent);
   /// Writes the agent's record; `publish_records()` makes it visible.
   void refresh_record(const Agent& agent);
+  /// Both.
+  void refresh(const Agent& agent);
   void publish_records();
 
   void answer(const Caller& caller, std::uint64_t seq, const Answer& answer,

@@ -139,21 +139,21 @@ Result<void> ask_letters(Hive& hive, const Caller& caller, std::uint64_t seq,
   const std::string whose = fmt::format("agent {}", in_quotes(hive.tree.find(request.to)->name));
   if (auto good = check_user(caller, (*life)->uid, whose); !good) return good;
   const auto waiting = std::count_if(
-      hive.letter_tickets.begin(), hive.letter_tickets.end(),
+      hive.letter_tickets.waiting.begin(), hive.letter_tickets.waiting.end(),
       [&](const LetterTicket& ticket) { return ticket.agent_session == (*life)->session; });
   if (static_cast<std::size_t>(waiting) >= kMaxLetterTickets) {
     return fail(ErrorCode::kFull, fmt::format("{} questions about its dead letters wait for {}, "
                                               "the limit is {}: ask again when it has answered",
                                               waiting, whose, kMaxLetterTickets));
   }
-  const std::uint64_t number = hive.next_letter_ticket++;
-  hive.letter_tickets.push_back({number, (*life)->session, caller.session, seq});
+  const std::uint64_t number = hive.letter_tickets.next++;
+  hive.letter_tickets.waiting.push_back({number, (*life)->session, caller.session, seq});
   hive.announce(**life, LettersAnnouncement{number, request.what, request.id, request.until_ns});
   return {};
 }
 
 void finish_letters(Hive& hive, const Caller& caller, const LettersDoneRequest& request) {
-  auto& tickets = hive.letter_tickets;
+  auto& tickets = hive.letter_tickets.waiting;
   const auto ticket = std::find_if(tickets.begin(), tickets.end(), [&](const auto& each) {
     return each.number == request.ticket && each.agent_session == caller.session;
   });
@@ -169,11 +169,11 @@ void finish_letters(Hive& hive, const Caller& caller, const LettersDoneRequest& 
 
 void forget_session(Hive& hive, std::uint64_t session) {
   std::vector<LetterTicket> waiting;
-  std::swap(waiting, hive.letter_tickets);
+  std::swap(waiting, hive.letter_tickets.waiting);
   for (const LetterTicket& ticket : waiting) {
     if (ticket.tool_session == session) continue;
     if (ticket.agent_session != session) {
-      hive.letter_tickets.push_back(ticket);
+      hive.letter_tickets.waiting.push_back(ticket);
       continue;
     }
     const ErrorAnswer gone{ErrorCode::kPeerDead,

@@ -10,10 +10,10 @@
 #include "shm/mutant.h"
 #include "src/control/admission.h"
 #include "src/control/bells.h"
-#include "src/control/death.h"
 #include "src/control/foreign_check.h"
 #include "src/control/records.h"
 #include "src/control/routing.h"
+#include "src/control/tombstones.h"
 #include "src/os/clock.h"
 
 namespace beeline::control {

@@ -191,11 +191,7 @@ Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_pt
   agent.placeholder = 0;
   caller.pid = agent.pid;
   caller.incarnation = life->incarnation;
-  agent.successor = std::move(life);
-  hive.outbox.watch(*agent.successor, agent.pid);
-  hive.refresh_record(agent);
-  hive.publish_records();
-  hive.refresh_word(agent);
+  publish_life(hive, agent, std::move(life));
   tell_who_waits(hive, *hive.tree.find(agent.pid));
   return {};
 }
@@ -257,6 +253,14 @@ Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
   auto kept = hive.keep_life(agent, life);
   if (!kept) change_places();  // a new coordinator would not have descriptors that the keeper lacks
   return kept;
+}
+
+void publish_life(Hive& hive, Agent& agent, std::unique_ptr<Life> life) {
+  agent.successor = std::move(life);
+  hive.outbox.watch(*agent.successor, agent.pid);
+  hive.refresh_record(agent);
+  hive.publish_records();
+  hive.refresh_word(agent);
 }
 
 Result<void> commit(Hive& hive, Agent& agent) {

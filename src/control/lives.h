@@ -5,6 +5,7 @@
 // operations.cc answers an error.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <beeline/result.h>
@@ -41,6 +42,10 @@ namespace beeline::control {
 /// Checks home, status page and eventfd and hands them to the keeper. Errors as provide().
 [[nodiscard]] Result<void> take_segments(Hive& hive, const Agent& agent, Life& life,
                                          std::vector<os::UniqueFd> fds);
+
+/// Makes a life the agent's successor: its process is watched, and the directory shows both. The
+/// keeper knows the life already.
+void publish_life(Hive& hive, Agent& agent, std::unique_ptr<Life> life);
 
 /// Makes the successor the life that counts: the keeper records that its home is complete, then the
 /// directory names it, then all peers are rung. REQUIRES: a successor that has provided.

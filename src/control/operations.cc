@@ -206,8 +206,8 @@ Result<void> do_down(Call& call, const DownRequest&) {
     return fail(ErrorCode::kDenied,
                 fmt::format("uid {} may not end a hive of uid {}", call.caller.uid, ::geteuid()));
   }
-  call.hive.going_down = true;
-  call.hive.down_reason = fmt::format("asked by process {}", call.caller.os_pid);
+  call.hive.down.has_begun = true;
+  call.hive.down.reason = fmt::format("asked by process {}", call.caller.os_pid);
   call.hive.answer(call.caller, call.seq, OkAnswer{});
   return {};
 }

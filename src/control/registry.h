@@ -50,7 +50,7 @@ struct Life {
   std::int64_t ended_ns = 0;  // when that was seen, CLOCK_REALTIME; 0 = not known
   bool sees_us = false;       // it reads the directory of this coordinator, not of an earlier one
   std::uint64_t session = 0;  // the connection it speaks on, 0 = none now
-  std::int64_t fence_at_ns = 0;  // Hive::listened_ns at which it is fenced unless it resumes, or 0
+  std::int64_t fence_at_ns = 0;  // Hive::hearing at which it is fenced unless it resumes, or 0
   bool told_lost = false;        // the keeper was told that it has lost its connection
   AwaitRequest awaited;          // the agent that it waits for; no name: none
 

@@ -14,6 +14,7 @@
 #include "src/control/foreign_check.h"
 #include "src/control/links.h"
 #include "src/control/records.h"
+#include "src/control/tombstones.h"
 #include "src/os/clock.h"
 
 namespace beeline::control {
@@ -136,8 +137,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
     hive.tree.set_state(pid, shm::AgentState::kDead);
     if (!agent.taken_over) hive.takeovers.push_back(pid);
   }
-  hive.refresh_word(agent);
-  hive.refresh_record(agent);
+  hive.refresh(agent);
   for (const Life* life : {agent.current.get(), agent.successor.get()}) {
     if (life != nullptr && !life->ended) hive.outbox.watch(*life, pid);
   }
@@ -149,8 +149,7 @@ void restore_dead(Hive& hive) {
     if (!agent.taken_over) continue;
     if (!hive.tree.children(pid).empty()) {
       hive.registry.set_placed(agent, restore_place(hive, agent));
-      hive.refresh_word(agent);
-      hive.refresh_record(agent);
+      hive.refresh(agent);
     } else {
       hive.directory.set_gone(agent.index, agent.committed());
     }

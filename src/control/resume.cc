@@ -66,11 +66,7 @@ Result<void> start_revived(Hive& hive, Agent& agent, const Caller& caller,
   life->pidfd = std::move(pidfd);
   life->temporary = agent.temporary;
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
-  agent.successor = std::move(life);
-  hive.outbox.watch(*agent.successor, agent.pid);
-  hive.refresh_record(agent);
-  hive.publish_records();
-  hive.refresh_word(agent);
+  publish_life(hive, agent, std::move(life));
   return {};
 }
 

@@ -90,30 +90,33 @@ int Server::run(Hive& hive) {
     busy = takeover_.step(hive);
     catch_up();
     busy = busy || !doomed_.empty() || !turns_.empty() || fds_settled_;
-    if (keeper_lost_) return quit_said_ ? 0 : 1;
-    if (hive.going_down) go_down();
+    if (keeper_state_.is_lost) return quit_.is_said ? 0 : 1;
+    if (hive.down.has_begun) go_down();
   }
 }
 
 void Server::count_listening() {
   const std::int64_t now_ns = os::monotonic_ns();
-  hive_->listened_ns += std::min(now_ns - std::exchange(turned_ns_, now_ns), kMostPerTurnNs);
+  hive_->hearing.listened_ns +=
+      std::min(now_ns - std::exchange(turned_ns_, now_ns), kMostPerTurnNs);
 }
 
 void Server::catch_up() {
   const auto settled = keeper_.settle();
-  is_behind_ = !settled;
+  keeper_state_.is_behind = !settled;
   tell_fades(*hive_);
-  if (settled && !quit_said_) {
-    hangs_since_ns_ = 0;
+  if (settled && !quit_.is_said) {
+    keeper_state_.hangs_since_ns = 0;
     return;
   }
   const std::int64_t now_ns = os::monotonic_ns();
-  if (hangs_since_ns_ == 0) {
-    hangs_since_ns_ = now_ns;
-    hang_said_ = false;
+  if (keeper_state_.hangs_since_ns == 0) {
+    keeper_state_.hangs_since_ns = now_ns;
+    keeper_state_.hang_is_said = false;
   }
-  if (now_ns - hangs_since_ns_ < kHangNs || std::exchange(hang_said_, true)) return;
+  if (now_ns - keeper_state_.hangs_since_ns < kHangNs ||
+      std::exchange(keeper_state_.hang_is_said, true))
+    return;
   log_.warn("keeper_hangs", "process={} text={}", hive_->facts.keeper_pid,
             in_quotes(settled ? "it was told to end and does not: if it is stopped, continue it"
                               : settled.error().text));
@@ -121,7 +124,7 @@ void Server::catch_up() {
 
 int Server::timeout_ms(std::int64_t next_ns, bool busy) const {
   if (busy) return 0;
-  if (crowded_ || is_behind_ || hive_->going_down) return kCrowdedRetryMs;
+  if (crowded_ || keeper_state_.is_behind || hive_->down.has_begun) return kCrowdedRetryMs;
   if (next_ns == 0) return -1;
   const std::int64_t left_ns = next_ns - os::monotonic_ns();
   return left_ns <= 0 ? 0 : static_cast<int>(left_ns / 1'000'000 + 1);
@@ -133,7 +136,7 @@ void Server::turn(int timeout_ms) {
   // Time in the handlers is not spent listening: it counts in the next turn. A client accepted in
   // this turn is also read in the next one.
   count_listening();
-  hive_->all_heard = count >= 0 && count < kEventsPerTurn;
+  hive_->hearing.all_heard = count >= 0 && count < kEventsPerTurn;
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     handle(event.data.u64, event.events);
@@ -157,7 +160,7 @@ void Server::serve() {
     session.has_turn = false;
     if (read_client(session)) heard.push_back(&session);
   }
-  hive_->all_heard = hive_->all_heard && turns_.empty();
+  hive_->hearing.all_heard = hive_->hearing.all_heard && turns_.empty();
   // No session is closed before the turn ends, and each may have more packets.
   for (Session* session : heard) take_turn(*session);
 }
@@ -182,8 +185,8 @@ void Server::handle(std::uint64_t tag, std::uint32_t events) {
     case Source::kSignal: {
       signalfd_siginfo info{};
       if (::read(signals_.get(), &info, sizeof(info)) != sizeof(info)) return;
-      hive_->going_down = true;
-      hive_->down_reason = fmt::format("signal {}", info.ssi_signo);
+      hive_->down.has_begun = true;
+      hive_->down.reason = fmt::format("signal {}", info.ssi_signo);
       return;
     }
     case Source::kSession: {
@@ -226,11 +229,11 @@ void Server::read_keeper() {
   for (;;) {
     auto packet = keeper_.try_next();
     // After any other error the packet stays in the socket, which stays readable.
-    if (!packet) keeper_lost_ = packet.error().code == ErrorCode::kClosed;
+    if (!packet) keeper_state_.is_lost = packet.error().code == ErrorCode::kClosed;
     if (!packet || !*packet) break;
     if ((*packet)->text == kDownVerb) {
-      hive_->going_down = true;
-      hive_->down_reason = "the keeper was told to end";
+      hive_->down.has_begun = true;
+      hive_->down.reason = "the keeper was told to end";
     } else if ((*packet)->text == kFilesVerb) {
       follow_files(std::move(**packet));
     }
@@ -240,7 +243,7 @@ void Server::read_keeper() {
 
 void Server::follow_files(os::Packet packet) {
   if (packet.lost_fds) keeper_.say(kFilesVerb);
-  if (!packet.fds.empty() && !hive_->going_down) follow_listener(std::move(packet.fds[0]));
+  if (!packet.fds.empty() && !hive_->down.has_begun) follow_listener(std::move(packet.fds[0]));
   (void)log_.follow();
   (void)hive_->state.renew();
   hive_->state.report(log_);
@@ -268,20 +271,20 @@ bool Server::all_flushed() const {
 }
 
 void Server::go_down() {
-  if (quit_at_ns_ == 0) {
-    quit_at_ns_ = os::monotonic_ns() + kLastWordsNs;
+  if (quit_.at_ns == 0) {
+    quit_.at_ns = os::monotonic_ns() + kLastWordsNs;
     hive_->gate.settle_all(log_);
-    log_.info("going_down", "reason={}", in_quotes(hive_->down_reason));
+    log_.info("going_down", "reason={}", in_quotes(hive_->down.reason));
     (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
     for (auto& [pid, agent] : hive_->registry.agents()) {
-      const ShutdownAnnouncement shutdown{hive_->down_reason};
+      const ShutdownAnnouncement shutdown{hive_->down.reason};
       if (agent.current) hive_->announce(*agent.current, shutdown);
       if (agent.successor) hive_->announce(*agent.successor, shutdown);
     }
   }
-  if (quit_said_ || (!all_flushed() && os::monotonic_ns() < quit_at_ns_)) return;
+  if (quit_.is_said || (!all_flushed() && os::monotonic_ns() < quit_.at_ns)) return;
   keeper_.say(kQuitVerb);
-  quit_said_ = true;
+  quit_.is_said = true;
 }
 
 }  // namespace beeline::control

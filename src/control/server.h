@@ -80,9 +80,19 @@ class Server final : public Outbox {
     bool has_turn = false;        // it waits in `turns_`
     bool is_counted = false;      // it counts among its user's connections without an agent
     bool has_asked = false;       // it has sent a valid request
-    std::int64_t heard_ns = 0;    // when it last sent something, Hive::listened_ns
+    std::int64_t heard_ns = 0;    // when it last sent something, Hive::hearing
     bool owes_deaths = false;     // tell its agent of deaths when there is room
     std::optional<Error> doomed;  // the reason to close it at the end of this turn
+  };
+  struct KeeperState {
+    bool is_behind = false;  // it has not heard all: try again soon
+    bool is_lost = false;
+    std::int64_t hangs_since_ns = 0;  // since when it takes nothing, or does not end; 0: it works
+    bool hang_is_said = false;
+  };
+  struct Quit {
+    std::int64_t at_ns = 0;  // going down: when the server stops waiting for clients
+    bool is_said = false;
   };
   enum class Source : std::uint64_t {
     kListener = 1,
@@ -157,7 +167,7 @@ class Server final : public Outbox {
   /// file under the old name, and saves the state.
   void follow_files(os::Packet packet);
   void follow_listener(os::UniqueFd fd);
-  /// Called after each look at the sockets: see Hive::listened_ns.
+  /// Called after each look at the sockets: see Hive::hearing.
   void count_listening();
   /// Tells the keeper everything overdue, and then others that had to wait for that.
   void catch_up();
@@ -185,16 +195,11 @@ class Server final : public Outbox {
   TakeoverWorker takeover_;
   std::uint64_t next_session_ = 1;
   std::uint64_t dropped_clients_ = 0;
-  bool crowded_ = false;    // descriptors in flight hit their limit: try again soon
-  bool is_behind_ = false;  // the keeper has not heard all: also try again soon
+  bool crowded_ = false;  // descriptors in flight hit their limit: try again soon
   bool served_ = false;
-  bool keeper_lost_ = false;
-  std::int64_t quit_at_ns_ = 0;  // going down: when it stops waiting for clients
-  bool quit_said_ = false;
-  std::int64_t turned_ns_ = 0;       // when it last looked at the sockets
-  std::int64_t hangs_since_ns_ = 0;  // since when the keeper takes nothing, or does not end; 0: it
-                                     // works
-  bool hang_said_ = false;
+  Quit quit_;
+  std::int64_t turned_ns_ = 0;  // when it last looked at the sockets
+  KeeperState keeper_state_;
 };
 
 }  // namespace beeline::control

@@ -38,7 +38,7 @@ bool Server::accept_clients() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     auto socket = listener_.accept();
     if (socket && !*socket) return false;
-    hive_->all_heard = false;
+    hive_->hearing.all_heard = false;
     if (!socket) {
       if (hive_->may_log_life(kNoPid, LogGate::kUnknownUser, "accept_failed")) {
         log_.warn("accept_failed", "text={}", in_quotes(socket.error().text));
@@ -112,7 +112,7 @@ Result<void> Server::make_room(uid_t user, pid_t process) {
     if (session->caller.uid != shares.biggest(Resource::kConnections)) continue;
     if (longest == nullptr || session->heard_ns < longest->heard_ns) longest = session.get();
   }
-  if (longest == nullptr || hive_->listened_ns - longest->heard_ns < kSilentNs) {
+  if (longest == nullptr || hive_->hearing.listened_ns - longest->heard_ns < kSilentNs) {
     return fail(ErrorCode::kFull,
                 fmt::format("uid {} has {} connections to the coordinator without an agent, its "
                             "share is {} now: end some of the processes that hold them, or try "
@@ -132,9 +132,9 @@ std::int64_t Server::drop_silent(std::int64_t now_ns) {
     if (found == sessions_.end() || found->second->has_asked) continue;
     // Its packets may still wait to be heard; a second kSilentNs is the limit of that wait.
     const std::int64_t due_ns =
-        found->second->heard_ns + (hive_->all_heard ? kSilentNs : 2 * kSilentNs);
+        found->second->heard_ns + (hive_->hearing.all_heard ? kSilentNs : 2 * kSilentNs);
     // Wake after half of a turn's limit, so that the whole sleep counts.
-    const std::int64_t left_ns = due_ns - hive_->listened_ns;
+    const std::int64_t left_ns = due_ns - hive_->hearing.listened_ns;
     if (left_ns > 0) return now_ns + std::min(left_ns, kMostPerTurnNs / 2);
     doom(*found->second, {ErrorCode::kTimeout, 0,
                           fmt::format("no request came over this connection in its first {} s: "
@@ -182,7 +182,7 @@ void Server::add_client(os::PacketSocket socket) {
     session->caller.pidfd = share(std::move(identity->pidfd));
   }
   session->socket = std::move(socket);
-  session->heard_ns = hive_->listened_ns;
+  session->heard_ns = hive_->hearing.listened_ns;
   // Edge-triggered: epoll reports a client that waits for its turn only once.
   if (auto added = add(session->socket.fd(), Source::kSession, id, EPOLLIN | EPOLLET); !added) {
     log_.warn("client_failed", "text={}", in_quotes(added.error().text));
@@ -202,7 +202,7 @@ bool Server::read_client(Session& session) {
   }
   if (!*packet) return false;
   auto done = handle_packet(*hive_, session.caller, std::move(**packet));
-  session.heard_ns = hive_->listened_ns;
+  session.heard_ns = hive_->hearing.listened_ns;
   session.has_asked |= done.has_value();
   recount(session);
   if (!done) {

@@ -121,9 +121,9 @@ bool TakeoverWorker::step(Hive& hive) {
       begin(hive, *next, agent != nullptr && agent->purged ? Aim::kPurge : Aim::kKeep);
       return true;
     }
-    if (hive.looks.empty()) return false;
-    const Pid away = hive.looks.front();
-    hive.looks.pop_front();
+    if (hive.looks.due.empty()) return false;
+    const Pid away = hive.looks.due.front();
+    hive.looks.due.pop_front();
     begin(hive, away, Aim::kLook);
     return true;
   }

@@ -41,7 +41,7 @@ class LastReader {
 class TakeoverWorker {
  public:
   /// Does a bounded piece of work. True if there is more to do. If no agent waits for its
-  /// take-over, looks at the agents in Hive::looks, and ends for good those for which nothing
+  /// take-over, looks at the agents in Hive::looks.due, and ends for good those for which nothing
   /// waits.
   bool step(Hive& hive);
 

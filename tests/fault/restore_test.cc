@@ -56,7 +56,7 @@ TEST_F(RestoreTest, AnAgentThatHadLostItsConnectionResumesInTimeOrIsFenced) {
   constexpr std::int64_t kHour = 3'600'000'000'000;
   (void)end_overdue(*hive_, os::monotonic_ns() + kHour);
   EXPECT_NE(hive_->registry.agent(5)->living(), nullptr) << "nobody has listened to it for so long";
-  hive_->listened_ns += kFenceNs;
+  hive_->hearing.listened_ns += kFenceNs;
   (void)end_overdue(*hive_, os::monotonic_ns());
   EXPECT_EQ(hive_->registry.agent(5)->living(), nullptr) << "its name is taken for ever";
   EXPECT_NE(hive_->registry.agent(6)->living(), nullptr);
@@ -69,11 +69,11 @@ TEST_F(RestoreTest, AnAgentThatMayBeWaitingToBeHeardIsFencedLater) {
   life.lost = true;
   keep(life);
   restore_hive();
-  hive_->listened_ns += kFenceNs;
-  hive_->all_heard = false;
+  hive_->hearing.listened_ns += kFenceNs;
+  hive_->hearing.all_heard = false;
   (void)end_overdue(*hive_, os::monotonic_ns());
   EXPECT_NE(hive_->registry.agent(5)->living(), nullptr);
-  hive_->listened_ns += kFenceNs;
+  hive_->hearing.listened_ns += kFenceNs;
   (void)end_overdue(*hive_, os::monotonic_ns());
   EXPECT_EQ(hive_->registry.agent(5)->living(), nullptr) << "its name is taken for ever";
 }
