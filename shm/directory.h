@@ -95,7 +95,6 @@ class DirectoryView {
   [[nodiscard]] const DirectoryControl& control() const {
     return *reinterpret_cast<const DirectoryControl*>(base_ + DirectoryLayout::kControl);
   }
-  // REQUIRES: index < kMaxAgents.
   [[nodiscard]] const Atomic<std::uint64_t>& word(std::uint32_t index) const {
     BEELINE_DCHECK(index < kMaxAgents, index);
     return reinterpret_cast<const Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index];
@@ -104,7 +103,6 @@ class DirectoryView {
   [[nodiscard]] AgentWord agent(std::uint32_t index) const {
     return AgentWord::unpack(word(index).observe());
   }
-  // REQUIRES: index < kMaxAgents.
   [[nodiscard]] const PacketCounts& packets(std::uint32_t index) const {
     BEELINE_DCHECK(index < kMaxAgents, index);
     return reinterpret_cast<const PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];
@@ -145,7 +143,7 @@ class DirectoryView {
 // The coordinator's side. Does not own the mapping. One thread.
 class DirectoryWriter {
  public:
-  // REQUIRES: zeroed memory, kFirstExtent allocated.
+  // REQUIRES: kFirstExtent is allocated.
   DirectoryWriter(std::byte* base, std::uint64_t epoch, std::uint64_t max_payload_bytes,
                   std::uint64_t created_ns)
       : base_(base) {
@@ -172,7 +170,6 @@ class DirectoryWriter {
     reinterpret_cast<Atomic<std::uint64_t>*>(base_ + DirectoryLayout::kWords)[index].publish(
         word.pack());
   }
-  // REQUIRES: index < kMaxAgents.
   [[nodiscard]] PacketCounts& packets(std::uint32_t index) {
     BEELINE_CHECK(index < kMaxAgents, index);
     return reinterpret_cast<PacketCounts*>(base_ + DirectoryLayout::kPackets)[index];

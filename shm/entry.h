@@ -113,7 +113,6 @@ struct Entry {
   [[nodiscard]] const unsigned char* area() const {
     return payload + (in_slab() ? sizeof(generation) : 0);
   }
-  // REQUIRES: not in a slab.
   [[nodiscard]] const unsigned char* inline_payload() const {
     BEELINE_DCHECK(!in_slab(), header.slab);
     return payload + extension_bytes(header);

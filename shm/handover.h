@@ -217,8 +217,7 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
   return Inherit::kTake;
 }
 
-// Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake; the entry
-// is free.
+// Writes an inherited entry at `at` of the new home. REQUIRES: judge_entry() said kTake.
 inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& copy,
                           std::uint16_t new_row) {
   Entry& entry = home.entry(at);
@@ -248,8 +247,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 }
 
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
-// allocated if there are old ones; the bank is not open yet. relaxed: published by its name
-// (open_bank).
+// allocated if there are old ones. relaxed: published by its name (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (is_mutant(Mutant::kStampsNotInherited) || !link.has_stamps) return;
   BEELINE_DCHECK(own.bank(bank).incarnation.relaxed_load() == 0, bank);

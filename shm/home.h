@@ -194,8 +194,7 @@ using HomeView = BasicHome<const std::byte>;
   return nullptr;
 }
 
-// Fills header and control, not ready yet. REQUIRES: zeroed memory, page 0 allocated, legal
-// options.
+// Fills header and control, not ready yet. REQUIRES: page 0 is allocated.
 inline void init_home(const Home& home, const HomeOptions& options, std::uint32_t pid,
                       std::uint64_t incarnation) {
   BEELINE_CHECK(home_error(options) == nullptr, options.capacity, options.max_attempts,

@@ -40,7 +40,7 @@ class Inbox {
         policy_(static_cast<OrderPolicy>(home.control().policy)),
         rank_step_us_(home.control().rank_step_us) {}
 
-  // Entries [from, to) are allocated and free now. REQUIRES: the index was grown to hold them.
+  // Entries [from, to) are allocated and free now; the index was grown to hold them.
   void add_entries(std::uint32_t from, std::uint32_t to) {
     BEELINE_CHECK(from <= to && to <= home_.capacity(), from, to, home_.capacity());
     BEELINE_CHECK(to <= home_.control().index.size, to, home_.control().index.size);
@@ -69,7 +69,7 @@ class Inbox {
   }
   [[nodiscard]] std::uint32_t free_count() const { return free_count_; }
 
-  // Puts a checked message. REQUIRES: free_count() > 0. `mark`: 0, or the one of kUnindexedFlags
+  // Puts a checked message. `mark`: 0, or the one of kUnindexedFlags
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
@@ -155,7 +155,7 @@ class Inbox {
     return found.entry();
   }
 
-  // Leases an entry from the middle of the order. REQUIRES: it is queued and indexed.
+  // Leases an entry from the middle of the order.
   void take(std::uint32_t at) {
     const bool was_indexed = index_.remove(node_of(at));
     BEELINE_CHECK(was_indexed, at);
@@ -178,7 +178,7 @@ class Inbox {
     }
   }
 
-  // Leases an entry that has no place in the order. REQUIRES: it is queued.
+  // Leases an entry that has no place in the order.
   void take_unindexed(std::uint32_t at) { lease(home_.entry(at)); }
   // Leases the entry that put_alone() has put; only the count of queued entries knows it.
   void take_only(std::uint32_t at) { lease_counted(home_.entry(at)); }
@@ -235,7 +235,7 @@ class Inbox {
 
   // Puts a dead letter back into the queue, at its old place in the order, with all its attempts
   // before it. A stashed answer becomes an ordinary message, because no call fetched it from the
-  // stash. REQUIRES: it is dead.
+  // stash.
   //
   // The state is one store. The flags that a kill leaves beside it are harmless: the mark on a
   // letter that is still dead means nothing, and inherit_entry() clears a reason on a queued entry,

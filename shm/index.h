@@ -60,7 +60,6 @@ class OrderIndex {
     return control_->run_tail - control_->run_head + control_->heap_count;
   }
 
-  // REQUIRES: fewer than `size` live nodes.
   [[gnu::always_inline]] void push(IndexNode node) {
     const std::uint64_t tail = control_->run_tail;
     const std::uint64_t length = tail - control_->run_head;
@@ -119,8 +118,7 @@ class OrderIndex {
     return false;
   }
 
-  // Gives run and heap room for `size` nodes each. REQUIRES: a power of two, not smaller than now;
-  // the memory is allocated.
+  // Gives run and heap room for `size` nodes each. REQUIRES: the memory is allocated.
   void grow(std::uint64_t size) {
     const std::uint64_t old = control_->size;
     BEELINE_CHECK(size >= old && size != 0 && (size & (size - 1)) == 0, size, old);

@@ -179,7 +179,6 @@ struct LinkLayout {
   [[nodiscard]] constexpr std::uint32_t total_slabs() const {
     return classes[kSlabClasses - 1].first + classes[kSlabClasses - 1].count;
   }
-  // REQUIRES: slab < total_slabs().
   [[nodiscard]] constexpr std::size_t class_of(std::uint32_t slab) const {
     BEELINE_DCHECK(slab < total_slabs(), slab, total_slabs());
     std::size_t i = 0;
@@ -190,13 +189,13 @@ struct LinkLayout {
     const std::size_t i = class_of(slab);
     return slabs[i] + (slab - classes[i].first) * classes[i].slab_bytes;
   }
-  // The offset of the texts that a message carries in its slab. REQUIRES: slab < total_slabs().
+  // The offset of the texts that a message carries in its slab.
   [[nodiscard]] constexpr std::uint64_t carried_offset(std::uint32_t slab) const {
     return slab_offset(slab) + classes[class_of(slab)].slab_bytes - kCarriedBytes;
   }
   // Bytes from the start that a process maps while it needs no slab.
   [[nodiscard]] constexpr std::uint64_t first_part() const { return slabs[0]; }
-  // The window that a slab lies in. REQUIRES: slab < total_slabs().
+  // The window that a slab lies in.
   [[nodiscard]] constexpr Window window_of(std::uint32_t slab) const {
     const std::size_t i = class_of(slab);
     const SlabClass& of = classes[i];
@@ -252,12 +251,12 @@ class BasicLink {
     BEELINE_DCHECK(bank < kBanks && slab < kMaxSlabs, bank, slab);
     return at<Atomic<std::uint64_t>>(layout_.stamp_offset(bank) + slab * 8ULL);
   }
-  // String `number` (from 1) as 4 words. REQUIRES: number <= kMaxStrings.
+  // String `number` (from 1) as 4 words.
   [[nodiscard]] Like<WordArray<4>>& string(std::uint32_t number) const {
     BEELINE_DCHECK(number <= kMaxStrings, number);
     return at<WordArray<4>>(layout_.strings + number * kStringBytes);
   }
-  // REQUIRES: number < layout().total_slabs(), and its window was shown.
+  // REQUIRES: its window was shown.
   [[nodiscard]] T* slab(std::uint32_t number) const {
     const SlabClass& of = layout_.classes[layout_.class_of(number)];
     const std::uint32_t index = number - of.first;
@@ -322,7 +321,7 @@ struct Always {
   return {SegmentKind::kLink, LinkLayout(contract).bytes, owner, peer, key.incarnation, key.serial};
 }
 
-// Fills the header and says ready. REQUIRES: zeroed memory, first extent allocated, legal contract.
+// Fills the header and says ready. REQUIRES: the first extent is allocated.
 inline void init_link(const Link& link, const SegmentIdentity& identity) {
   BEELINE_CHECK(contract_error(link.contract()) == nullptr, link.contract().normal_slots,
                 link.contract().urgent_slots, link.contract().max_payload_bytes);

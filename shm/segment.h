@@ -152,7 +152,7 @@ enum class HeaderVerdict : std::uint32_t {
   return "unknown";
 }
 
-// Fills everything but `ready`. REQUIRES: zeroed memory.
+// Fills everything but `ready`, in zeroed memory.
 inline void init_header(SegmentHeader& header, const SegmentIdentity& identity) {
   BEELINE_CHECK(header.magic == 0 && header.section_count == 0, header.magic, header.section_count);
   header.magic = kMagic;

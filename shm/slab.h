@@ -62,7 +62,7 @@ class SlabPool {
     return state_[slab] == State::kFree ? slab : kNoSlab;
   }
 
-  // Gives back a loan that was never published. REQUIRES: it came from take().
+  // Gives back a loan that was never published.
   void put_back(const Loan& loan) {
     require_loaned(loan);
     state_[loan.slab] = State::kFree;

@@ -22,7 +22,6 @@ struct StringCopy {
 };
 static_assert(sizeof(StringCopy) == kStringBytes);
 
-// REQUIRES: text.size() <= kMaxStringLength.
 [[nodiscard]] inline StringCopy to_string_copy(std::string_view text) {
   BEELINE_CHECK(text.size() <= kMaxStringLength, text.size());
   StringCopy copy;
@@ -58,8 +57,8 @@ struct CarriedTexts {
 };
 static_assert(sizeof(CarriedTexts) == kCarriedBytes);
 
-// Writes them at the end of a slab. REQUIRES: no text is longer than kMaxStringLength; the payload
-// of the slab leaves room for them.
+// Writes them at the end of a slab. REQUIRES: the payload of the slab leaves room
+// for them.
 inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view type,
                         std::string_view channel) {
   const CarriedTexts texts{to_string_copy(type), to_string_copy(channel)};
@@ -67,7 +66,7 @@ inline void carry_texts(const Link& link, std::uint32_t slab, std::string_view t
 }
 
 // A private copy of the carried texts. A length that is too large is cut to the size of the field.
-// REQUIRES: slab < total_slabs(), and its window was shown.
+// REQUIRES: the window of the slab was shown.
 template <typename T>
 [[nodiscard]] CarriedTexts read_carried(const BasicLink<T>& link, std::uint32_t slab) {
   CarriedTexts texts;

@@ -59,7 +59,7 @@ inline constexpr std::uint64_t kMaxPosition = 1ULL
   return found == 0 ? broken(invariant, where, found, limit)
                     : at_most(invariant, where, found, limit);
 }
-// Reserved bytes are zero. REQUIRES: whole words.
+// Reserved bytes, whole words, are zero.
 [[nodiscard]] inline Finding all_zero(const char* invariant, ByteView bytes, std::uint64_t from,
                                       std::uint64_t length) {
   BEELINE_CHECK(from % 8 == 0 && length % 8 == 0, from, length);
@@ -159,7 +159,7 @@ class ExpectedPage {
                bytes.u64(offsetof(SegmentHeader, size_bytes)));
 }
 
-// The owner and the reader. REQUIRES: verify_identity() found nothing.
+// The owner and the reader.
 [[nodiscard]] inline Finding verify_owner(ByteView bytes) {
   BEELINE_DCHECK(!verify_identity(bytes));
   const bool is_link = kind_of(bytes) == SegmentKind::kLink;
@@ -184,8 +184,7 @@ class ExpectedPage {
   return all_zero("header.reserved", bytes, kReserved, sizeof(SegmentHeader::reserved));
 }
 
-// Each section lies inside and no two share a byte, whatever the layout. REQUIRES:
-// verify_identity() found nothing.
+// Each section lies inside and no two share a byte, whatever the layout.
 [[nodiscard]] inline Finding verify_sections(ByteView bytes) {
   BEELINE_DCHECK(!verify_identity(bytes));
   constexpr std::uint64_t kCount = offsetof(SegmentHeader, section_count);
@@ -215,9 +214,9 @@ class ExpectedPage {
   return std::nullopt;
 }
 
-// The sections and the size are exactly those that an owner makes. REQUIRES: verify_sections()
-// found nothing.
+// The sections and the size are exactly those that an owner makes.
 [[nodiscard]] inline Finding verify_geometry(ByteView bytes, const ExpectedPage& expected) {
+  BEELINE_DCHECK(!verify_sections(bytes));
   const ByteView wanted = expected.bytes();
   constexpr std::uint64_t kSize = offsetof(SegmentHeader, size_bytes);
   constexpr std::uint64_t kCount = offsetof(SegmentHeader, section_count);

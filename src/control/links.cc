@@ -270,7 +270,7 @@ void drop_receipts(Hive& hive, Pid reader, Pid dead) {
   }
 }
 
-/// Lets go of a link that the reader has forgotten or never accepted. REQUIRES: its owner has
+/// Lets go of a link that the reader has forgotten or never accepted; its owner has
 /// ended.
 void let_go(Hive& hive, LinkEntry& link) {
   BEELINE_CHECK(!owner_lives(hive, link), link.owner, link.key.incarnation, link.key.serial);

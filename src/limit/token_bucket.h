@@ -21,7 +21,6 @@ class TokenBucket {
   // Off: there is no limit, and no caller asks it for tokens.
   TokenBucket() = default;
   // Full. `burst`: the most tokens that it holds, 0 = as many as come in a second, at least 1.
-  // REQUIRES: kMinRate <= per_second <= kMaxRate, burst <= kMaxBurst.
   TokenBucket(double per_second, std::uint32_t burst)
       : step_ns_(std::llround(1e9 / per_second)),
         burst_(burst != 0 ? burst : std::llround(std::max(1.0, per_second))) {

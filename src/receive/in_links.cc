@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "shm/check.h"
+
 namespace beeline::receive {
 
 InLink& InLinks::add(std::unique_ptr<InLink> added) {
@@ -45,6 +47,8 @@ void InLinks::arrange(InLink& link) {
 }
 
 void InLinks::remove(InLink& link) {
+  BEELINE_CHECK(link.place < links_.size() && links_[link.place].get() == &link, link.place,
+                links_.size(), link.row);
   rows_[link.row] = nullptr;
   index_.remove(link);
   owners_.remove(link);

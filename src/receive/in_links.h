@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "shm/check.h"
 #include "src/receive/in_link.h"
 #include "src/receive/link_index.h"
 #include "src/receive/owner_watch.h"
@@ -60,8 +61,8 @@ class InLinks {
   void move_to_front(std::size_t at);
   // The place of the next urgent message of a link has changed.
   void watch_urgent(const InLink& link);
-  // REQUIRES: place < watched().
   [[nodiscard]] bool has_urgent_at(std::size_t place) const {
+    BEELINE_DCHECK(place < watched_, place, watched_);
     const UrgentPlace next = urgent_[place];
     return next.slot != nullptr && shm::is_published(*next.slot, next.position);
   }

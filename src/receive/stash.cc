@@ -1,8 +1,11 @@
 #include "src/receive/stash.h"
 
+#include "shm/check.h"
+
 namespace beeline::receive {
 
 void Stash::add(const Item& item) {
+  BEELINE_CHECK(!contains(item.at), item.at, item.from, item.arrival);
   const Place place(item.arrival, item.at);
   items_.emplace(place, item);
   places_.emplace(item.at, place);
@@ -34,6 +37,7 @@ void Stash::recount(std::uint32_t from, Share& share, std::size_t count) {
 }
 
 std::uint32_t Stash::first_to_go() const {
+  BEELINE_CHECK(size() != 0);
   const Share& worst = shares_.at(by_count_.rbegin()->second);
   for (const auto& places : worst.by_kind) {
     if (!places.empty()) return places.begin()->second;

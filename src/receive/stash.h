@@ -26,7 +26,7 @@ class Stash {
     bool in_slab = false;
   };
 
-  // REQUIRES: its entry is not here yet.
+  // Its entry is not here yet.
   void add(const Item& item);
   // Does nothing if it is not here.
   void remove(std::uint32_t at);

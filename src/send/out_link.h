@@ -48,7 +48,6 @@ class TakenSlab {
   [[nodiscard]] explicit operator bool() const { return loan_.slab != shm::kNoSlab; }
   [[nodiscard]] const shm::SlabPool::Loan& operator*() const { return loan_; }
   [[nodiscard]] const shm::SlabPool::Loan* operator->() const { return &loan_; }
-  // REQUIRES: there is none.
   [[nodiscard]] ErrorCode error() const {
     BEELINE_DCHECK(!*this, loan_.slab);
     return static_cast<ErrorCode>(loan_.generation);

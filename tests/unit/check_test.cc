@@ -36,7 +36,8 @@ TEST(CheckTest, ValuesBeyondTheRoomForThemAreCutOff) {
   const std::uint64_t most = UINT64_MAX;
 #define FOUR_VALUES most, most, most, most
 #define SIXTEEN_VALUES FOUR_VALUES, FOUR_VALUES, FOUR_VALUES, FOUR_VALUES
-  EXPECT_DEATH(BEELINE_CHECK(most == 0, SIXTEEN_VALUES, SIXTEEN_VALUES), "most: 1844.*\n$");
+  EXPECT_DEATH(BEELINE_CHECK(most == 0, SIXTEEN_VALUES, SIXTEEN_VALUES),
+               "SIXTEEN_VALUES: 1844.*\n$");
 #undef SIXTEEN_VALUES
 #undef FOUR_VALUES
 }

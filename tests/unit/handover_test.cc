@@ -315,6 +315,7 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     const bool in_slab = (copy.slot.header.flags & kFlagSlab) != 0;
     ASSERT_LT(in_slab ? copy.slot.header.slab : 0, inherited_.layout.total_slabs());
     ASSERT_LE(copy.slot.header.length, in_slab ? kMinMaxPayload : kInlineBytes);
+    new_.home.entry(0).state.relaxed_store(EntryWord{}.pack());
     inherit_entry(new_.home, 0, copy, kNewRow);
     EXPECT_NE(new_.home.entry(0).word().state, EntryState::kLeased);
     ++taken;

@@ -107,8 +107,9 @@ TEST_F(SlabPoolTest, AllSlabsOfAClassTakeTurns) {
 TEST_F(SlabPoolTest, TheNextOfFiveOrMoreSlabsIsNotTheNeighbourOfTheLastOne) {
   for (std::uint32_t count = 5; count <= pool_layout_.classes[0].count; ++count) {
     pool_.set_allocated(0, count);
-    std::uint32_t last = pool_.take(0).slab;
-    pool_.put_back({last, 0});
+    const SlabPool::Loan first = pool_.take(0);
+    pool_.put_back(first);
+    std::uint32_t last = first.slab;
     for (std::uint32_t n = 0; n < 2 * count; ++n) {
       const std::uint32_t promised = pool_.next(0);
       const SlabPool::Loan loan = pool_.take(0);
