@@ -109,8 +109,9 @@ std::vector<LinkCounters> PeerLinks::counters() {
   for (const auto& link : out_) {
     if (link == nullptr) continue;
     path_.follow(*link);
-    LinkCounters counts{link->peer(),         link->sent,     link->not_taken(), 0,
-                        link->copies_dropped, link->is_away()};
+    LinkCounters counts{
+        link->peer(),   link->counts.sent, link->not_taken(), 0, link->counts.copies_dropped,
+        link->is_away()};
     if (const auto before = received_before_.find(link->peer()); before != received_before_.end()) {
       counts.received = before->second;
     }

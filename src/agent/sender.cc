@@ -125,7 +125,7 @@ void Sender::show_to_parent(std::span<const std::byte> payload, const send::Enve
   if (send::OutLink* parent = links_.out_link(family_.parent()); parent != nullptr) {
     links_.path().send_copy(*parent, {id, to.peer(), payload}, envelope);
   } else {
-    ++to.copies_dropped;
+    ++to.counts.copies_dropped;
   }
 }
 

@@ -60,6 +60,11 @@ static_assert(sizeof(TakenSlab) == 16);
 
 class OutLink {
  public:
+  struct Counts {
+    std::uint64_t sent = 0;
+    std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
+  };
+
   // Creates the segment. Errors: kNoMemory, kSystem.
   [[nodiscard]] static Result<OutLink> create(const std::string& hive, std::uint32_t owner,
                                               std::uint32_t peer, const shm::LinkKey& key,
@@ -136,7 +141,7 @@ class OutLink {
   [[nodiscard]] std::uint64_t still_awaited();
   // Nothing was ever sent in it: the segment may go with its owner. What was taken from it is no
   // reason: the receiver's inbox refers to it until it is done, and so does a successor's.
-  [[nodiscard]] bool is_unused() const { return sent == 0; }
+  [[nodiscard]] bool is_unused() const { return counts.sent == 0; }
 
   shm::LaneWriter lanes[shm::kLanes];
   std::uint64_t awaited[shm::kLanes] = {0, 0};  // position behind the last message that is no copy
@@ -157,9 +162,8 @@ class OutLink {
   bool copied = false;      // the receiver is a sibling: the parent sees what we send
   bool is_mute = false;     // a rule forbids the receiver to write to us
   unsigned space_for = 0;   // of SpaceFor
-  std::uint64_t sent = 0;
-  std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
-  limit::TokenBucket rate;           // what we may send; asked by the agent
+  Counts counts;
+  limit::TokenBucket rate;  // what we may send; asked by the agent
 
  private:
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,

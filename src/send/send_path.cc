@@ -87,7 +87,7 @@ inline void SendPath::put(OutLink& link, shm::Lane lane, const shm::MessageHeade
   shm::prefetch_for_write(&link.view().slot(lane, position + kSlotsAhead));
   shm::publish_slot(link.view().slot(lane, position), position, header, generation, area);
   writer.advance();
-  ++link.sent;
+  ++link.counts.sent;
   ++sends_of_thread;
 }
 
@@ -257,7 +257,7 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
   last_sent_ns_ = os::coarse_ns();
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
   if (!open || !parent.has_room(shm::Lane::kNormal, half) || !put_copy(parent, payload, copy)) {
-    ++parent.copies_dropped;
+    ++parent.counts.copies_dropped;
   }
 }
 

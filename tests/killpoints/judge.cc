@@ -204,7 +204,7 @@ struct SenderState {
         receipts(life.out->receipts),
         bell(life.out->bell),
         known_word(life.out->known_word),
-        sent(life.out->sent),
+        sent(life.out->counts.sent),
         path(life.path) {}
   void restore(Life& life) const {
     for (std::size_t i = 0; i < shm::kLanes; ++i) {
@@ -215,7 +215,7 @@ struct SenderState {
     life.out->receipts = receipts;
     life.out->bell = bell;
     life.out->known_word = known_word;
-    life.out->sent = sent;
+    life.out->counts.sent = sent;
     life.path = path;
   }
 
