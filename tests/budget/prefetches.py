@@ -37,8 +37,8 @@ CALLS = {
 
 
 def prefetches_of(code):
-    """For each function, with the parts that the compiler split off: its prefetch instructions, and the
-    functions that it calls or jumps to."""
+    """For each function, with the parts that the compiler split off: its prefetch instructions, and
+    the functions that it calls or jumps to."""
     found = {}
     function = ""
     for line in code.splitlines():

@@ -1,4 +1,4 @@
-// What each access does to histories and views, and which other executions it calls for.
+// The effect of each access on histories and views, and the further executions that it calls for.
 
 #include <cinttypes>
 #include <cstdio>
@@ -14,7 +14,7 @@ namespace {
 
 // Whether the access is one of those that copy messages.
 bool is_copy(Place place) {
-  static const char* copying = nullptr;  // the name of words.h, as this access has it
+  static const char* copying = nullptr;  // the name in words.h for this access
   static const char* other = nullptr;
   if (place.file == copying) return true;
   if (place.file == other) return false;
@@ -108,7 +108,8 @@ void Explorer::store(void* at, std::size_t size, std::uint64_t bits, Order order
   note(release ? "publishes" : "stores", location, bits, place);
 }
 
-// Whoever has loaded from this word and could have waited for this store gets another execution.
+// A thread that has loaded from this word and could have waited for this store gets another
+// execution.
 void Explorer::append(Thread& thread, std::size_t at, std::uint64_t bits, std::uint32_t view,
                       bool release) {
   Location& location = memory_[at];

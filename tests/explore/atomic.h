@@ -1,8 +1,8 @@
 #pragma once
 // `shm::Atomic` and its fences as the explorer sees them: every access of the real headers comes
-// here with the place in the source that it was written at. shm/atomic.h takes this header instead
-// of its own when BEELINE_EXPLORER is defined. Same size and layout: the history of a word is kept
-// by its address, elsewhere.
+// here with its place in the source. shm/atomic.h takes this header instead of its own if
+// BEELINE_EXPLORER is defined. Size and layout are the same: the history of a word is kept
+// elsewhere, under its address.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace beeline::explore {
 
-// Where an access stands in the source.
+// The place of an access in the source.
 struct Place {
   const char* file;
   int line;

@@ -1,4 +1,4 @@
-// Receipt banks: found by name, used again for another link.
+// Receipt banks: found by name, and reused for another link.
 
 #include "tests/explore/engine.h"
 #include "tests/explore/scenarios.h"

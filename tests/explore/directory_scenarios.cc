@@ -1,4 +1,4 @@
-// The directory under its readers' eyes, and headers of segments that are still being made.
+// The directory while readers look at it, and headers of segments that are still being made.
 
 #include <optional>
 
@@ -18,7 +18,7 @@ std::optional<shm::DirectoryWriter> writer;
   return shm::DirectoryView(segment("directory", shm::DirectoryLayout::kBytes));
 }
 
-// A record in which every byte says the same.
+// A record with the same value in every byte.
 [[nodiscard]] shm::AgentRecord record_of(unsigned char value) {
   shm::AgentRecord record;
   std::memset(&record, value, sizeof(record));
@@ -61,8 +61,8 @@ Scenario records() {
   return scenario;
 }
 
-// hive::attach: records, count, word. A sender that finds a new word in its receiver's place asks
-// the record whose place it is now (SendPath::place_was_given_away).
+// hive::attach: records, count, word. A sender that finds a new word in the place of its receiver
+// reads in the record which agent has the place now (SendPath::place_was_given_away).
 Scenario place() {
   Scenario scenario("place", "2 records, 1 round",
                     "who sees a new word or a new count sees the record that belongs to it");
@@ -94,7 +94,7 @@ Scenario place() {
   return scenario;
 }
 
-// Family::superiors: what was read of the tree is kept under its epoch.
+// Family::superiors: the agent caches its reading of the tree under the tree's epoch.
 Scenario tree() {
   Scenario scenario("tree", "2 records, 2 rounds",
                     "who keeps the tree under an epoch has missed nothing that came before it");

@@ -1,7 +1,7 @@
 #pragma once
-// What src/send, src/receive, src/segment and src/control do around the headers of shm/, access by
-// access and in their order, without what is private to a process. Each function names the one that
-// it stands for; the real sleeper (src/wake) runs as it is.
+// The accesses of src/send, src/receive, src/segment and src/control around the headers of shm/, in
+// their order, without the private state of a process. Each function names the one that it stands
+// for. The real sleeper (src/wake) runs as it is.
 
 #include <bitset>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace beeline::explore {
 
 inline constexpr std::int64_t kNever = INT64_MAX;
 
-// A message of the scenarios: its number is its counter, and 8 bytes of payload say it again.
+// A message of the scenarios: its number is its counter, and 8 bytes of payload repeat it.
 [[nodiscard]] inline shm::MessageHeader message(std::uint64_t number) {
   shm::MessageHeader header{};
   header.id = shm::make_message_id(kPidA, number);
@@ -36,9 +36,9 @@ struct Sender {
   Sender(const shm::Link& link, const shm::LinkView& receipts) : own(link), opposite(receipts) {}
 
   shm::Link own;
-  shm::LinkView opposite;  // where the receipts are
+  shm::LinkView opposite;  // holds the receipts
   wake::Bell bell;         // of the receiver; empty: nobody is rung
-  std::size_t bank = 0;    // kBanks: it hears nobody
+  std::size_t bank = 0;    // kBanks: it reads none
   shm::LaneWriter lanes[shm::kLanes];
   shm::SlabPool slabs{own.layout()};
   bool stamps_ready = false;
@@ -81,7 +81,7 @@ struct Sender {
     return slabs.collect(slab_class, opposite, bank, unread_slabs(),
                          [this] { return still_counts(); }) != 0;
   }
-  // SendPath::put, then SendPath::publish but for the directory
+  // SendPath::put, then SendPath::publish without the directory
   void put(shm::Lane lane, const shm::MessageHeader& header, std::uint64_t generation,
            const void* area) {
     shm::LaneWriter& writer = lanes[static_cast<std::size_t>(lane)];
@@ -100,7 +100,7 @@ struct Sender {
     fence();
     static_cast<void>(wake::ring(bell, 0));
   }
-  // SendPath::publish: whether the receiver is seen to be dead, when its message may have been
+  // SendPath::publish: whether the receiver is seen to be dead, so that its message may have been
   // left.
   [[nodiscard]] bool is_orphaned() const {
     fence();
@@ -138,7 +138,7 @@ struct Receiver {
   [[nodiscard]] bool has_message() const {
     return has_message(shm::Lane::kUrgent) || has_message(shm::Lane::kNormal);
   }
-  // Intake::put_next, but for the inbox
+  // Intake::put_next, without the inbox
   [[nodiscard]] shm::SlotCopy take(shm::Lane lane) {
     std::uint64_t& at = position[static_cast<std::size_t>(lane)];
     shm::SlotCopy copy{};
@@ -170,7 +170,7 @@ struct Receiver {
     return number_at(shm::Lane::kNormal) < number_at(shm::Lane::kUrgent) ? shm::Lane::kNormal
                                                                          : shm::Lane::kUrgent;
   }
-  // ensure_stamps, but for the memory
+  // ensure_stamps, without the memory
   void ensure_stamps() const {
     shm::ReceiptBank& receipts = own.bank(bank);
     if (receipts.stamps_ready.relaxed_load() != 0) return;
@@ -185,7 +185,7 @@ inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page
   static_cast<void>(wake::fence_and_ring(page, event_fd));  // Hive::ring
 }
 
-// TakeoverWorker::begin, after the word of the finally dead
+// TakeoverWorker::begin, after the word of the finally dead agent
 inline void begin_takeover() {
   shm::full_fence();  // TakeoverWorker::begin
 }
@@ -203,8 +203,8 @@ inline void begin_to_read() {
   shm::full_fence();  // OldHome::accept
 }
 
-// What a successor reads of its predecessor's receipts, then of its row.
-// receive::read_receipts; of the stamps those of as many slabs as there are. Returns the bank.
+// A successor reads its predecessor's receipts, then its row: receive::read_receipts, with the
+// stamps of as many slabs as there are. Returns the bank.
 inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLink& link,
                                  std::uint32_t slabs = 1) {
   const std::size_t bank = receipts.find_bank(link.key);
@@ -234,8 +234,7 @@ inline std::size_t read_receipts(const shm::LinkView& receipts, shm::InheritedLi
   return false;
 }
 
-// receive::inherit_late_stamps, from what was read of `receipts` above into the first bank of
-// `own`.
+// receive::inherit_late_stamps, from the reading of `receipts` above into the first bank of `own`.
 inline void inherit_late_stamps(const shm::LinkView& receipts, std::size_t bank,
                                 const shm::InheritedLink& link, std::uint32_t slabs,
                                 const Receiver& own) {

@@ -1,4 +1,4 @@
-// Which executions there are: threads, choices, kills. What an access does is in accesses.cc.
+// Enumerates executions: threads, choices, kills. The effect of an access is in accesses.cc.
 
 #include "tests/explore/explorer.h"
 
@@ -21,7 +21,7 @@ Result Explorer::explore(const Scenario& scenario, std::uint64_t most) {
     explore_kill(scenario, most, result);
     return result;
   }
-  // The first place is before the first step; the last one is where the victim has ended by itself.
+  // The first place is before the first step; the last one is after the victim's own end.
   for (kill_at_ = 1; result.failure.empty() && result.exhaustive; ++kill_at_) {
     bool killed = false;
     for (kill_way_ = 0, kill_ways_ = 1; kill_way_ < kill_ways_; ++kill_way_) {
@@ -117,7 +117,7 @@ void Explorer::run_threads() {
     threads_[static_cast<std::size_t>(current_)].fiber.enter();
 }
 
-// Threads do not influence each other but at the choices, so any order of running them will do.
+// Threads influence each other only at the choices, so they may run in any order.
 bool Explorer::find_next() {
   current_ = std::exchange(next_, -1);
   if (current_ >= 0) return true;
@@ -135,7 +135,7 @@ bool Explorer::is_complete(const Scenario& scenario) {
   const Thread* stuck = nullptr;
   for (std::size_t i = 0; i < scenario.threads.size(); ++i) {
     const Thread& thread = threads_[i];
-    // What it was put off for did not come: the execution in which it was not put off shows all.
+    // The awaited store did not come: the execution without the wait shows all.
     if (thread.state == State::kAsleep) return false;
     if (thread.state == State::kEnded) continue;
     stuck = &thread;
@@ -174,7 +174,7 @@ void Explorer::rest(State state) {
   thread.fiber.leave();
 }
 
-// Until somebody else stores to the location, or fences.
+// Until another thread stores to the location, or fences.
 void Explorer::put_off(Thread& thread, std::size_t location) {
   thread.waits_for = location;
   rest(State::kAsleep);
@@ -192,7 +192,7 @@ void Explorer::wake(std::size_t location) {
   }
 }
 
-// A victim may be killed before each step that others can notice, and after its last.
+// A victim may be killed before each step that others can notice, and after its last one.
 void Explorer::may_die(Thread& thread) {
   find_plain_stores(thread);
   if (thread.steps_to_kill != 0 && --thread.steps_to_kill == 0) die(thread, true);
@@ -211,8 +211,8 @@ void Explorer::die(Thread& thread, bool killed) {
   rest(State::kEnded);
 }
 
-// Takes back stores that no fence kept before the kill: one of them and what a publish holds behind
-// it, or all from one on. False when this cannot have been.
+// Takes back stores that no fence kept before the kill: one of them with the stores that a publish
+// holds behind it, or all from one on. False if that is impossible.
 bool Explorer::lose(Thread& thread) {
   const std::size_t from = (kill_way_ - 1) / 2;
   const bool all = (kill_way_ - 1) % 2 == 1;
@@ -244,7 +244,7 @@ void Explorer::wait_for_death(int thread) {
     self().waits_for = kDeath;
     rest(State::kBlocked);
   }
-  // The kernel's proof of death comes after all that the dead has done.
+  // The kernel proves the death after all actions of the dead thread.
   const Thread& dead = threads_[static_cast<std::size_t>(thread)];
   self().now.join(dead.now);
   self().causes.join(dead.causes);

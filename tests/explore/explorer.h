@@ -1,14 +1,13 @@
 #pragma once
 // Runs a scenario through every execution that the memory model allows.
 //
-// A thread runs until it must wait. Where it loads, it may read any store that its view allows; and
-// where a store that comes later could have been read instead, the execution is repeated with the
-// load put off until that store is there. Two executions that differ only in the order of steps
-// which do not influence each other are one. There is no bound on preemptions: what a scenario can
-// do is explored whole, or the run says that it was not.
+// A thread runs until it must wait. A load may read any store that the thread's view allows. If it
+// could have read a later store instead, the execution is repeated with the load delayed until that
+// store exists. Two executions that differ only in the order of independent steps are one. There is
+// no bound on preemptions: a scenario is explored whole, or the run says that it was not.
 //
-// A victim is killed at each of its steps in turn. What it leaves is what its instruction stream
-// had retired: stores in program order, but such as no publish and no fence keeps apart in any
+// A victim is killed at each of its steps in turn. It leaves the stores that its instruction stream
+// had retired, in program order; stores that no publish and no fence keeps apart may come in any
 // order.
 
 #include <cstdint>
@@ -34,20 +33,20 @@ struct Scenario {
       : name(std::move(its_name)), bound(std::move(its_bound)), proves(what) {}
 
   std::string name;
-  std::string bound;  // how much meets; nothing else bounds what is explored
+  std::string bound;  // the number of things that meet; nothing else bounds the exploration
   const char* proves;
   std::function<void()> set_up;  // before each execution; nothing is explored in it
   std::vector<ModelThread> threads;
-  std::function<void()> judge;  // after each execution that ended; looks at what is there then
+  std::function<void()> judge;  // after each execution that ended; checks the final state
   int victim = -1;              // the thread that is killed at each of its steps
-  std::uint64_t least = 1;      // executions below which the scenario has lost its meaning
-  // Explored without reduction as well, in all orders with at most so many preemptions.
+  std::uint64_t least = 1;      // with fewer executions the scenario has lost its meaning
+  // Also explored without reduction, in all orders with at most this many preemptions.
   std::uint32_t preemptions = 0;
 };
 
 struct Result {
   std::uint64_t executions = 0;  // ended, judged, all different
-  std::uint64_t redundant = 0;   // given up, since another one shows the same
+  std::uint64_t redundant = 0;   // given up, because another one shows the same
   std::uint64_t kills = 0;       // different places and ways to be killed
   bool exhaustive = true;
   std::string failure;  // empty: none
@@ -60,13 +59,12 @@ class Explorer {
   [[nodiscard]] Result explore(const Scenario& scenario, std::uint64_t most);
 
   // The same without any reduction: each thread may go on after each step, but a running one is
-  // interrupted at most `preemptions` times. Slow; it is there to show that the reduction loses
-  // nothing.
+  // interrupted at most `preemptions` times. Slow; it shows that the reduction loses nothing.
   static constexpr std::uint32_t kNoBound = UINT32_MAX;
   [[nodiscard]] Result explore_all_orders(const Scenario& scenario, std::uint64_t most,
                                           std::uint32_t preemptions = kNoBound);
 
-  // What the words of shm/ and the model of the kernel do (atomic.h, kernel.h).
+  // The accesses of the words of shm/ and the model of the kernel (atomic.h, kernel.h).
   [[nodiscard]] std::uint64_t load(const void* at, std::size_t size, Order order, Place place);
   void store(void* at, std::size_t size, std::uint64_t bits, Order order, Place place);
   void full_fence(Place place);
@@ -76,9 +74,8 @@ class Explorer {
   // Waits until it is above `taken` and returns it.
   [[nodiscard]] std::uint64_t kernel_wait(std::uint64_t& word, std::uint64_t taken);
 
-  // What scenarios say.
-  // Plain memory that this thread alone writes: its stores are found by looking. `shared`: other
-  // threads read it with read_plain(), and a race on it is a failure.
+  // Calls of scenarios. Plain memory that only this thread writes: its stores are found by
+  // comparing. `shared`: other threads read it with read_plain(), and a race on it is a failure.
   void watch(int thread, void* at, std::size_t bytes, bool shared);
   void read_plain(const void* at, std::size_t bytes);
   void check(bool good, const char* text);
@@ -92,7 +89,7 @@ class Explorer {
   enum class State : std::uint8_t {
     kReady,
     kAsleep,   // put off until a later store or fence
-    kPolling,  // what it polled for was not there
+    kPolling,  // its poll found nothing
     kBlocked,  // in the kernel
     kEnded,
   };
@@ -108,9 +105,10 @@ class Explorer {
     Fiber fiber;
     std::function<void()> body;
     State state = State::kReady;
-    View now;                    // what it may no longer miss
-    View acquired;               // what its relaxed loads saw: known after its next full fence
-    std::uint32_t released = 0;  // kept view at its last full fence: what its relaxed stores carry
+    View now;                    // the stores that it can no longer miss
+    View acquired;               // the stores that its relaxed loads saw: known after its next full
+                                 // fence
+    std::uint32_t released = 0;  // its view at its last full fence: its relaxed stores carry it
     Causes causes;
     std::size_t waits_for = 0;  // location, or kFence
     bool polls = false;
@@ -129,9 +127,9 @@ class Explorer {
   void run_once(const Scenario& scenario);
   void start(const Scenario& scenario);
   void run_threads();
-  // Sets the thread that goes on; false when none can.
+  // Sets the thread that goes on; false if none can.
   [[nodiscard]] bool find_next();
-  // Whether an execution that has come to rest is one to judge.
+  // Whether an execution that has come to rest is to be judged.
   [[nodiscard]] bool is_complete(const Scenario& scenario);
   [[nodiscard]] Thread& self() { return threads_[static_cast<std::size_t>(current_)]; }
   void find_plain_stores(Thread& thread);
@@ -155,7 +153,7 @@ class Explorer {
   std::array<Thread, kMaxThreads> threads_;
   int current_ = -1;  // the thread that runs, -1 outside of executions
   Path path_;
-  View fenced_;  // what full fences have seen
+  View fenced_;  // the view of all full fences
   Causes fence_causes_;
   std::vector<Load> fences_;
   std::uint32_t kill_at_ = 0;
@@ -164,11 +162,11 @@ class Explorer {
   bool was_killed_ = false;
   bool was_killed_ever_ = false;  // in any execution with this place
   bool is_counted_ = false;
-  bool impossible_ = false;  // the way of the kill contradicts what others have seen
+  bool impossible_ = false;  // the way of the kill contradicts the loads of others
   bool all_orders_ = false;
   std::uint32_t most_preemptions_ = kNoBound;
   std::uint32_t preemptions_ = 0;
-  int next_ = -1;  // with all orders: who goes on
+  int next_ = -1;  // with all orders: the thread that goes on
   std::string failure_;
   bool tracing_ = false;
   std::string trace_;
@@ -176,9 +174,9 @@ class Explorer {
 
 [[nodiscard]] Explorer& explorer();
 
-// Waits until `satisfied()`: looks once, and where the answer is no, other executions show the look
-// that finds yes. (Without reduction it looks again when what it saw changes.) One that never comes
-// is a failure.
+// Waits until `satisfied()`. It looks once; if the answer is no, other executions show the look
+// that succeeds. (Without reduction it looks again when its view changes.) A condition that never
+// holds is a failure.
 template <typename Satisfied>
 void await(Satisfied&& satisfied) {
   do {

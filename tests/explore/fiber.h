@@ -1,6 +1,6 @@
 #pragma once
-// A model thread: a function on a stack of its own that runs until it says so. Abandoned where it
-// stands when an execution ends early, so it must own nothing that wants a destructor.
+// A model thread: a function on a stack of its own that runs until it leaves. It is abandoned at
+// its place if an execution ends early, so it must own nothing that needs a destructor.
 
 #include <ucontext.h>
 
@@ -16,7 +16,7 @@ class Fiber {
   void prepare(const std::function<void()>& body);
   // From outside: runs until the fiber leaves.
   void enter();
-  // From inside: back to whoever entered.
+  // From inside: back to the caller of enter().
   void leave();
 
  private:

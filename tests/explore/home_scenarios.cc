@@ -1,6 +1,6 @@
-// An agent is killed inside its inbox, and a successor looks at the home that it left: nothing that
-// was accepted is lost, nothing comes twice, the accounts agree. The victim's entries are watched,
-// since they are plain memory.
+// An agent is killed inside its inbox, and a successor looks at its home: no accepted message is
+// lost, none comes twice, the counts agree. The victim's entries are watched, because they are
+// plain memory.
 
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kEntries = 2;
 constexpr std::uint64_t kMessages = 3;  // 1 and 2 in the normal lane, 3 in the urgent one
 constexpr std::uint64_t kUrgentStart = 5;
-constexpr std::uint64_t kBefore = 90;  // a message of long ago
+constexpr std::uint64_t kBefore = 90;  // an old message
 constexpr std::uint64_t kGeneration = 4;
 
 enum class Fate { kKept, kEnding, kEnded };
@@ -75,7 +75,7 @@ void put_and_take(std::uint64_t number) {
 void done(std::uint64_t number, bool has_bank = true) {
   victim.fate[number] = Fate::kEnding;
   victim.inbox->done(victim.entry[number], has_bank ? stamp_of(number) : nullptr);
-  shm::crash_fence();  // its user goes on, and does what others see
+  shm::crash_fence();  // its user goes on, and makes changes that others see
   victim.fate[number] = Fate::kEnded;
 }
 void bury(std::uint64_t number) {
@@ -88,7 +88,7 @@ void purge(std::uint64_t number) {
   victim.fate[number] = Fate::kEnded;
 }
 
-// Three messages in the lanes, a home in which one was handled before, and `more`.
+// Three messages in the lanes, a home that has handled one before, and `more`.
 void fresh_victim(bool in_slab, const std::function<void()>& more) {
   const shm::Link a = fresh_link("link A>B", contract_of(8));
   const shm::Link b = fresh_link("link B>A", contract_of(8));
@@ -103,7 +103,7 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   shm::open_bank(b.bank(0), kLinkA, 0, 0);
   b.bank(0).stamps_ready.relaxed_store(1);
   victim.home.emplace(fresh_home("home B", kLifeB));
-  // What lay before the first message of long ago an earlier life has finished.
+  // An earlier life has finished all messages before the first old one.
   victim.home->control().counters.done.relaxed_store(kUrgentStart - 1);
   victim.inbox.emplace(*victim.home, victim.free);
   victim.inbox->grow_index(kEntries);
@@ -118,7 +118,7 @@ void fresh_victim(bool in_slab, const std::function<void()>& more) {
   explorer().watch(0, &victim.home->control().index, sizeof(shm::IndexControl), false);
 }
 
-// What shm-dump says of the home that is left.
+// The checks of shm-dump on the home that is left.
 void verify_left() {
   const std::span<const std::byte> left(segment("home B", 1), victim.home->layout().bytes);
   const auto finding = shm::verify_home(shm::ByteView(left), shm::Taken::kAfterDeath);
@@ -168,7 +168,7 @@ void look_at_entries(const shm::HomeView& old, const shm::InheritedLink& link, F
   }
 }
 
-// Returns how many wait in the lanes behind the cursors.
+// Returns how many messages wait in the lanes behind the cursors.
 std::uint64_t look_at_lanes(const shm::InheritedLink& link, Found& found) {
   std::uint64_t waiting = 0;
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
@@ -181,7 +181,7 @@ std::uint64_t look_at_lanes(const shm::InheritedLink& link, Found& found) {
   return waiting;
 }
 
-// What the successor sees, once the victim is dead.
+// The successor's view, once the victim is dead.
 void judge_home() {
   explorer().wait_for_death(0);
   const shm::LinkView receipts = view_of(stamps());
@@ -201,13 +201,13 @@ void judge_home() {
       check(fate != Fate::kEnded || there == 0, "a finished message comes back");
       check(fate != Fate::kKept || there == 1, "an accepted message is lost");
     }
-    // A sender whose bank was closed is gone, and its slabs with it.
+    // A sender with a closed bank is gone, and its slabs with it.
     const bool has_stamps = victim.in_slab && bank != shm::kBanks;
     if (has_stamps && found.live[1] + found.in_lane[1] == 0) {
       check(receipts.stamp(0, 0).relaxed_load() == kGeneration, "a slab is lost for ever");
     }
   }
-  // Of four messages those that are not in a lane were taken, the one of long ago among them.
+  // Those of the four messages that are in no lane were taken, also the old one.
   const std::uint64_t drained = shm::drained_total(old);
   const std::uint64_t taken = kUrgentStart + kMessages - waiting;
   check(drained == taken, "the count of what was ever taken is wrong");
@@ -217,7 +217,7 @@ void judge_home() {
         "a counter has run ahead of the entries that it counts");
 }
 
-// Rows that open and close: what was taken counts once.
+// Rows that open and close: taken messages count once.
 constexpr std::uint64_t kTaken = kUrgentStart + kMessages;
 constexpr shm::LinkKey kNextLink{kLifeA + 1, 2};
 
@@ -248,8 +248,8 @@ Scenario row(const char* name, std::function<void()> before, std::function<void(
   return scenario;
 }
 
-// A successor builds its home and is killed in it; the next one takes over from the newest that is
-// ready.
+// A successor builds its home and is killed meanwhile; the next one takes over from the newest
+// ready one.
 Scenario inherit() {
   Scenario scenario("inherit", "2 entries", "a home that says ready holds all that it inherited");
   scenario.set_up = [] {

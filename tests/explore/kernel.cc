@@ -58,7 +58,7 @@ bool wait_readable(int fd, std::chrono::nanoseconds /*timeout*/) noexcept {
 
 bool drain_event(int /*fd*/) noexcept { return true; }  // wait_readable() took the rings
 
-int usable_cpus() noexcept { return 1; }  // so that nobody spins
+int usable_cpus() noexcept { return 1; }  // so that no thread spins
 void yield() noexcept {}
 
 // Scenarios sleep on eventfds. The futex that forgets a ring is in tests/spin/wake.pml.

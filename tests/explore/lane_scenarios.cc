@@ -1,4 +1,4 @@
-// Messages on their way: lanes that wrap, slabs that are used again, interned strings.
+// Messages on their way: lanes that wrap, reused slabs, interned strings.
 
 #include "tests/explore/pair.h"
 #include "tests/explore/scenarios.h"
@@ -38,7 +38,7 @@ Scenario lane(const char* name, std::uint32_t slots, std::uint64_t count, std::u
   return scenario;
 }
 
-// The sender is killed anywhere; what it had published is taken, and nothing else is seen.
+// The sender is killed anywhere; its published messages are taken, and nothing else is seen.
 Scenario killed_sender() {
   Scenario scenario("lane-killed", ring(2, 3),
                     "of a killed sender all that it published arrives, and nothing half written");
@@ -98,7 +98,7 @@ Scenario two_lanes() {
   return scenario;
 }
 
-// Every message lies in the one slab that there is.
+// Every message lies in the only slab.
 Scenario slab(std::uint64_t count) {
   Scenario scenario("slab", "1 slab, " + ring(2, count),
                     "a slab is written again only after its reader has finished it");
@@ -107,7 +107,7 @@ Scenario slab(std::uint64_t count) {
     pair.sender->slabs.set_allocated(0, 1);
     std::byte* memory = pair.sender->own.slab(0);
     std::memset(memory, 0, 16);
-    // What the bank's row held for another life.
+    // The content of the bank's row for another life.
     pair.receiver->own.stamp(0, 0).relaxed_store(1);
     explorer().watch(0, memory, 16, true);
   };

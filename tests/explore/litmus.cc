@@ -1,5 +1,5 @@
 // The model itself: the small programs of the literature, with the outcomes that RC11 allows. Each
-// is explored whole, and the set of outcomes must be exactly the one given.
+// is explored whole, and its set of outcomes must be exactly the given one.
 
 #include "tests/explore/litmus.h"
 
@@ -188,8 +188,8 @@ bool known_programs() {
 struct Step {
   enum { kStore, kPublish, kLoad, kObserve, kFence } what;
   int word;
-  int value;   // that is stored
-  int result;  // place in `seen` of what is loaded
+  int value;   // the value that is stored
+  int result;  // the place in `seen` of the loaded value
 };
 constexpr int kSteps[] = {0, 0, 3, 2};  // of each thread, when there are so many threads
 
@@ -203,8 +203,8 @@ void run_steps(const std::vector<Step>& steps) {
   }
 }
 
-// The reduction loses nothing: for random programs the explorer finds the outcomes that all orders
-// of all steps have, and no more.
+// The reduction loses nothing: for random programs the explorer finds exactly the outcomes of all
+// orders of all steps.
 bool random_programs(int count) {
   std::minstd_rand random(1);
   const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };

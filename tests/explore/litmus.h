@@ -2,8 +2,8 @@
 
 namespace beeline::explore {
 
-// True when the memory model allows exactly what it should, and the explorer misses none of it:
-// known programs, and that many random ones.
+// True if the model allows exactly the right outcomes, and the explorer misses none: for known
+// programs, and for that many random ones.
 [[nodiscard]] bool litmus(int programs);
 
 }  // namespace beeline::explore

@@ -1,10 +1,10 @@
 // beeline-explore: runs the real headers of shm/ through every execution that the memory model
 // allows, then again with each order of the source weakened, which a scenario must notice.
 //
-//   beeline-explore ROOT [--long] [--site FILE:LINE]
+// beeline-explore ROOT [--long] [--site FILE:LINE]
 //
-// ROOT is the root of the repository, whose sources name the sites. --long explores deeper forms
-// too. --site weakens one site and shows what becomes of it.
+// ROOT is the root of the repository; its sources contain the sites. --long also explores deeper
+// forms. --site weakens one site and shows the effect.
 
 #include <cstdio>
 #include <string>

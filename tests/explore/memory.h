@@ -1,19 +1,19 @@
 #pragma once
 // The memory model: every word has a history of all stores to it, and every thread a view that says
-// how much of each history it may no longer miss.
+// which part of each history it can no longer miss.
 //
-//   store    appends to the history of the word. Each word has one writer for life (the rule of the
-//            engine; breaking it is an error here), so a history is in program order
-//   load     returns any store from the thread's view of the word on; the caller chooses which
-//   publish  the store carries the writer's view; an observe that reads it takes that view over
-//   fence    full fences are totally ordered; each takes over what all before it had seen
-//   early    a relaxed load that nothing keeps in its place may be overtaken by a later store of
-//   its
-//            thread. So whoever overwrites a word of a message (shm/words.h) because of what came
-//            after such a load must have happened after it; otherwise the load could return that
-//            very store, which is an error here
-//   plain    memory that is not atomic: one who reads it must have seen the last store to it, and
-//            one who writes it must have seen the last read of it; anything else is a data race
+// store    appends to the history of the word. Each word has one writer for life (the rule of the
+// engine; breaking it is an error here), so a history is in program order
+// load     returns any store from the thread's view of the word on; the caller chooses which
+// publish  the store carries the writer's view; an observe that reads it takes that view over
+// fence    full fences are totally ordered; each takes over the views of all before it
+// early    a relaxed load that nothing keeps in its place may be overtaken by a later store of
+// its
+// thread. So a thread that overwrites a word of a message (shm/words.h) because of a store
+// after such a load must happen after that load; otherwise the load could return that very
+// store, which is an error here
+// plain    memory that is not atomic: a reader must have seen the last store to it, and a writer
+// the last read of it; anything else is a data race
 //
 // This is release/acquire with sequentially consistent fences as RC11 has it. RC11 forbids that a
 // load returns a store which it caused; processors do not, hence the rule about early stores.
@@ -28,9 +28,9 @@ namespace beeline::explore {
 inline constexpr int kMaxThreads = 4;
 inline constexpr int kNobody = kMaxThreads;  // the state before the threads start
 
-// How much is known of each location: the number of the oldest store that may still be read. The
-// first places count the loads of each thread, so that they travel with everything else: they say
-// which loads happened before.
+// The knowledge of each location: the number of the oldest store that may still be read. The first
+// places count the loads of each thread, so that they travel with everything else: they say which
+// loads happened before.
 class View {
  public:
   [[nodiscard]] std::uint16_t of(std::size_t location) const {
@@ -56,8 +56,8 @@ class View {
   std::vector<std::uint16_t> known_;
 };
 
-// What happened before in any way, synchronised or not: for each thread its steps so far. An
-// execution is only worth exploring again with two steps swapped if neither is caused by the other.
+// Everything that happened before, synchronised or not: for each thread its steps so far. Swapping
+// two steps is only worth another execution if neither causes the other.
 struct Causes {
   std::array<std::uint32_t, kMaxThreads> steps{};
   void join(const Causes& other) {
@@ -69,7 +69,7 @@ struct Causes {
 
 struct Store {
   std::uint64_t bits = 0;
-  std::uint32_t view = 0;  // in Memory::views; what an acquiring reader takes over
+  std::uint32_t view = 0;  // in Memory::views; an acquiring reader takes it over
   Causes causes;
   std::uint8_t thread = kNobody;
   bool release = false;
@@ -77,13 +77,13 @@ struct Store {
   bool lost = false;  // its writer was killed before it took place
 };
 
-// A load that another schedule could have let read a later store.
+// A load that could have read a later store in another schedule.
 struct Load {
   std::uint32_t node;  // in the explorer's path
   std::uint32_t step;  // of its thread, in Causes
   std::uint32_t read;  // of its thread, in View
   std::uint8_t thread;
-  bool may_be_late;  // nothing keeps it before what follows it
+  bool may_be_late;  // nothing keeps it before later accesses
 };
 
 struct Location {
@@ -91,7 +91,7 @@ struct Location {
   std::uint8_t size = 8;
   std::uint8_t writer = kNobody;
   bool plain = false;
-  std::vector<Store> stores;  // the first is what lay there before the threads started
+  std::vector<Store> stores;  // the first one is the value before the threads started
   std::vector<Load> loads;
   std::array<std::uint16_t, kMaxThreads> plain_reads{};
 
@@ -102,7 +102,7 @@ struct Location {
   }
 };
 
-// Segments lie in one arena, so that a word is found by its offset.
+// Segments lie in one arena, so that the offset of a word finds it.
 inline constexpr std::size_t kArenaBytes = std::size_t{16} << 20;
 [[nodiscard]] std::byte* arena();
 
@@ -112,7 +112,7 @@ class Memory {
   // Forgets everything; the arena keeps its bytes.
   void clear();
 
-  // The location of an aligned word; made with what lies there now when it is new.
+  // The location of an aligned word; a new one starts with the present value.
   [[nodiscard]] std::size_t find(const void* at, std::size_t size);
   [[nodiscard]] Location& operator[](std::size_t location) { return locations_[location]; }
   [[nodiscard]] std::size_t end() const { return count_; }

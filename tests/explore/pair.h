@@ -1,5 +1,5 @@
 #pragma once
-// Two agents that talk: A sends, B receives. Most scenarios begin with them.
+// Two agents that talk: A sends, B receives. Most scenarios start with them.
 
 #include <optional>
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace beeline::explore {
 
-// A's link to B and B's link to A, with a bank for A's link in the first place.
+// A's link to B and B's link to A; the first bank of the latter is for A's link.
 struct Pair {
   std::optional<Sender> sender;
   std::optional<Receiver> receiver;
   std::uint64_t taken = 0;  // messages that B has
 };
 
-// How much meets in a lane.
+// The size of a lane, and the number of its messages.
 [[nodiscard]] inline std::string ring(std::uint32_t slots, std::uint64_t messages) {
   return "ring of " + std::to_string(slots) + ", " + std::to_string(messages) + " messages";
 }

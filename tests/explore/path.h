@@ -1,9 +1,10 @@
 #pragma once
 // The choices of one execution, and the way from it to the next one: depth first.
 //
-// A choice has some options now, and perhaps one more: to wait for what comes later. That one is
-// explored only when something in a later part of the execution showed that it makes a difference
-// (`defer`), which keeps executions that differ in nothing from being explored twice.
+// A choice has some options now, and perhaps one more: to wait for later stores. That one is
+// explored only if a later part of the execution showed that it makes a difference (`defer`), so
+// that
+// equal executions are not explored twice.
 
 #include <cstdint>
 #include <cstdio>
@@ -27,7 +28,7 @@ class Path {
 
   void restart() { depth_ = 0; }
   void clear() { nodes_.clear(); }
-  // Steps to the next execution; false when there is none.
+  // Steps to the next execution; false if there is none.
   [[nodiscard]] bool advance() {
     while (!nodes_.empty()) {
       Node& last = nodes_.back();

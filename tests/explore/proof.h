@@ -1,6 +1,6 @@
 #pragma once
-// The proof: every scenario holds as the source is, and for every order in the source there is one
-// that fails without it.
+// The proof: every scenario holds for the source as it is, and for every order in the source there
+// is one that fails without it.
 
 #include <string>
 #include <vector>
@@ -13,9 +13,9 @@ class Proof {
  public:
   explicit Proof(Depth depth);
 
-  // Prints what was explored and what was shown. True when all is proved.
+  // Prints the explored executions and the results. True if all is proved.
   [[nodiscard]] bool run();
-  // Weakens one site and prints how the scenarios take it. True when one fails.
+  // Weakens one site and prints the results of the scenarios. True if one fails.
   [[nodiscard]] bool show(const std::string& site) const;
 
  private:
@@ -26,7 +26,7 @@ class Proof {
   [[nodiscard]] int find_failure(std::size_t site, Result& result) const;
 
   Scenarios scenarios_;
-  std::vector<std::vector<bool>> reached_;  // by each scenario: the sites
+  std::vector<std::vector<bool>> reached_;  // by scenario: the sites that it reached
   std::uint64_t executions_ = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is explored. Each scenario is one meeting of two or three threads at the real headers.
+// The scenarios. Each is one meeting of two or three threads at the real headers.
 
 #include <vector>
 
@@ -17,6 +17,6 @@ void add_bank_scenarios(Scenarios& all, Depth depth);       // receipt banks
 void add_wake_scenarios(Scenarios& all, Depth depth);       // sleeping, space
 void add_directory_scenarios(Scenarios& all, Depth depth);  // directory, headers
 void add_home_scenarios(Scenarios& all, Depth depth);       // killed inside an inbox
-void add_takeover_scenarios(Scenarios& all, Depth depth);   // killed, and somebody goes on
+void add_takeover_scenarios(Scenarios& all, Depth depth);   // killed, while another thread goes on
 
 }  // namespace beeline::explore

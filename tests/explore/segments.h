@@ -28,7 +28,7 @@ inline constexpr shm::LinkKey kLinkA{kLifeA, 1};  // A's link to B
   return {slots, slots, shm::kMinMaxPayload};
 }
 
-// A link, cleared but for its slabs.
+// A link, cleared except for its slabs.
 [[nodiscard]] shm::Link fresh_link(const char* name, const shm::LinkContract& contract);
 [[nodiscard]] inline shm::LinkView view_of(const shm::Link& link) {
   return {link.base(), link.contract(), shm::WholeLink{}};

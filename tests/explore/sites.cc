@@ -11,8 +11,8 @@ namespace beeline::explore {
 
 namespace {
 
-// What runs here with its own orders. engine.h repeats, step by step, what src/ does around the
-// headers.
+// The folders with orders of their own. engine.h repeats, step by step, the accesses of src/ around
+// the headers.
 constexpr std::array<const char*, 2> kFolders = {"shm", "src/wake"};
 constexpr const char* kEngine = "tests/explore/engine.h";
 constexpr const char* kDoor = "shm/atomic.h";  // the one file that spells orders

@@ -1,8 +1,8 @@
 #pragma once
-// Every place in the source that asks for an order: a publish, an observe, a fence. Found in the
-// text, so that none can be forgotten; weakened one by one, so that each is shown necessary. A
-// place is a line, so a line holds one order at most. An order that runs and was not found is an
-// error.
+// Every place in the source that asks for an order: a publish, an observe, a fence. They are found
+// in the text, so that none can be forgotten, and weakened one by one, so that each is shown
+// necessary. A place is a line, so a line holds at most one order. An order that runs and was not
+// found is an error.
 
 #include <string>
 #include <vector>
@@ -19,18 +19,18 @@ struct Site {
 
 class Sites {
  public:
-  // Reads the sources below `root`. False, with a message, when there are none, or one of them
-  // spells an order in a way that cannot be weakened.
+  // Reads the sources below `root`. False, with a message, if there are none, or if one of them
+  // spells an order that cannot be weakened.
   [[nodiscard]] bool read(const std::string& root);
 
   [[nodiscard]] std::size_t count() const { return sites_.size(); }
   [[nodiscard]] const Site& operator[](std::size_t site) const { return sites_[site]; }
   [[nodiscard]] std::string name(std::size_t site) const;
-  // The site that stands there, or -1.
+  // The site at this place, or -1.
   [[nodiscard]] int find(Place place);
 
-  // Called at every strong access: notes that the site was reached, and says whether it is the one
-  // that is weakened now.
+  // Called at every strong access: notes that the site was reached, and returns whether it is
+  // weakened now.
   [[nodiscard]] bool is_weak(Place place) {
     const int site = find(place);
     if (site < 0) {
@@ -43,7 +43,7 @@ class Sites {
   void weaken(int site) { weak_ = site; }  // -1: none
   [[nodiscard]] const std::vector<bool>& reached() const { return reached_; }
   void forget_reached() { reached_.assign(sites_.size(), false); }
-  // Where an order was asked for in one of the files, and the text showed none.
+  // Places that asked for an order, without one in the text.
   [[nodiscard]] const std::vector<std::string>& unknown() const { return unknown_; }
 
  private:

@@ -1,6 +1,6 @@
-// A receiver is killed at each of its steps while its sender goes on, or was fenced and goes on
-// itself; and a successor takes over: its entries from the old home, its stamps and cursors from
-// the old link, the rest from the lane. Every message lies in a slab.
+// A receiver is killed at each of its steps while its sender goes on, or it was fenced and goes on
+// itself. A successor takes over its entries from the old home, its stamps and cursors from the old
+// link, the rest from the lane. Every message lies in a slab.
 
 #include "tests/explore/pair.h"
 #include "tests/explore/scenarios.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMostLetters = 3;
 constexpr std::uint64_t kLifeNext = kLifeB + 1;
 
-// How much meets.
+// The numbers of a scenario.
 struct Size {
   std::uint32_t slots = 1;
   std::uint32_t slabs = 1;
@@ -26,9 +26,9 @@ struct Succession : Pair {  // the receiver is the first life of B
   std::optional<shm::Home> home;
   std::optional<shm::Inbox> inbox;
   std::uint32_t free[shm::kMinInboxCapacity];
-  std::uint64_t begun = 0;  // messages that the first has begun to finish
+  std::uint64_t begun = 0;  // messages that the first life has begun to finish
   std::uint64_t finished = 0;
-  std::uint64_t again[kMostLetters + 1] = {};  // how often the second had each
+  std::uint64_t again[kMostLetters + 1] = {};  // how often the second life got each message
 };
 Succession succession;
 
@@ -54,7 +54,7 @@ void fresh_succession(const Size& size) {
   }
 }
 
-// What came before is done.
+// The earlier messages are done.
 void watch_succession() {
   for (std::uint32_t number = 0; number < succession.size.slabs; ++number) {
     explorer().watch(0, succession.sender->own.slab(number), 8, true);
@@ -63,8 +63,8 @@ void watch_succession() {
   explorer().watch(1, &succession.home->control().next_arrival, 8, false);
 }
 
-// SendPath::follow, SendPath::retarget and OutLink::find_receipts. The successor is the last: what
-// is read of it is heard.
+// SendPath::follow, SendPath::retarget and OutLink::find_receipts. The successor is the last life,
+// so its receipts count.
 void follow() {
   const shm::AgentWord word = succession.coordinator->view().agent(0);
   Sender& own = *succession.sender;
@@ -118,7 +118,7 @@ void read_letter(const shm::LinkView& in, std::uint32_t slab, std::uint64_t numb
   check(payload == payload_of(number), "a payload was overwritten before it was finished");
 }
 
-// The first receiver puts what it has copied from its lane into its real inbox. Returns the entry.
+// The first receiver puts a copied message from its lane into its real inbox. Returns the entry.
 std::uint32_t put_in_home(const shm::SlotCopy& copy) {
   Receiver& own = *succession.receiver;
   own.ensure_stamps();
@@ -143,7 +143,7 @@ void receive_letters() {
     read_letter(own.in, copy.header.slab, number);
     succession.begun = number;
     inbox.done(at, &own.own.stamp(own.bank, copy.header.slab));
-    shm::crash_fence();  // its user goes on, and does what others see
+    shm::crash_fence();  // its user goes on, and makes changes that others see
     succession.finished = number;
   }
 }
@@ -176,7 +176,7 @@ void take_over(bool is_fenced) {
   shm::open_bank(own.own.bank(0), kLinkA, link.cursors[0], 0);
   const shm::EntryCopy copy = shm::copy_entry(old.entry(0));
   const auto verdict = shm::judge_entry(copy, link, old.control().next_arrival);
-  // What one that was fenced takes beyond the cursors that were read is left to its lane.
+  // Messages that a fenced life takes beyond the cursors that were read stay in its lane.
   check(is_fenced || verdict != shm::Inherit::kBad, "an entry that its owner wrote is refused");
   if (verdict == shm::Inherit::kTake) link.held.set(copy.slot.header.slab);
   inherit_late_stamps(receipts, bank, link, succession.size.slabs, own);
@@ -223,7 +223,7 @@ Scenario takeover(const char* name, const Size& size) {
 }
 
 // The first receiver was fenced and still runs: it commits that it has taken the first message, or
-// finishes that, while its sender wants the place of it for the second one.
+// finishes that, while its sender wants its place for the second message.
 Scenario takeover_from_the_living(const char* name, const Size& size, bool is_taken) {
   Scenario scenario(name, bound_of(size),
                     "what a predecessor that still runs takes and finishes is not heard, and "
@@ -263,7 +263,7 @@ Scenario takeover_from_the_living(const char* name, const Size& size, bool is_ta
   return scenario;
 }
 
-// The receiver is finally dead: the coordinator stores the word and reads the lanes, while somebody
+// The receiver is finally dead: the coordinator stores the word and reads the lanes, while a sender
 // sends.
 Scenario take_over_from_the_dead() {
   Scenario scenario("final-death", ring(2, 1),

@@ -1,5 +1,5 @@
-// The real sleeper and the real ring. There is no time here, so whoever is not rung sleeps for
-// ever, and the explorer says so.
+// The real sleeper and the real ring. There is no time here, so a sleeper without a ring sleeps for
+// ever, and the explorer reports that.
 
 #include "tests/explore/kernel.h"
 #include "tests/explore/pair.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kEventA = 0;
 constexpr int kEventB = 1;
-constexpr std::int64_t kLongest = 1'000'000'000'000;  // of one block; it never passes here
+constexpr std::int64_t kLongest = 1'000'000'000'000;  // of one block; this time never passes here
 constexpr wake::WaitPolicy kNoSpin{.spin_ns = 0, .never_sleep = false, .short_first_wait = false};
 
 struct Meeting : Pair {
@@ -25,7 +25,7 @@ shm::StatusPage& status_a() {
 shm::StatusPage& status_b() {
   return *reinterpret_cast<shm::StatusPage*>(segment("status B", shm::kStatusBytes));
 }
-// What the coordinator has told B, as a message that waits in a socket.
+// An announcement of the coordinator to B, as a message that waits in a socket.
 shm::Atomic<std::uint64_t>& notice() {
   return *reinterpret_cast<shm::Atomic<std::uint64_t>*>(segment("socket of B", 8));
 }

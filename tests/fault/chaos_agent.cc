@@ -87,7 +87,8 @@ class ChaosAgent {
   }
 
  private:
-  // ---- Send ---- The link to another agent; this may take several coordinators.
+  // ---- Send ----
+  // The link to another agent; this may take several coordinators.
   [[nodiscard]] std::optional<Peer> open(std::uint32_t to) {
     if (peers_[to].valid()) return peers_[to];
     const auto peer = agent_.peer(player_name(to));

@@ -1,4 +1,4 @@
-// Work in a process of its own, and what comes back of it.
+// Runs work in a process of its own, and returns its result.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,11 +13,11 @@
 namespace beeline::killpoints {
 namespace {
 
-// Seconds; far more than anything takes.
+// Seconds; far more than any work takes.
 constexpr unsigned kJudgePatience = 60;
 constexpr unsigned kPartPatience = 900;
 
-// Empty when the child came to its end.
+// Empty if the child came to its end.
 template <typename Work>
 std::string run_apart(unsigned patience, Work&& work) {
   const pid_t child = ::fork();

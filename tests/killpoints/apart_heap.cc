@@ -23,7 +23,7 @@ bool is_apart(const void* memory) {
 
 std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1) / to * to; }
 
-// Null when there is none. REQUIRES: a power of two, at most kLargestAlignment.
+// Null if there is none. REQUIRES: a power of two, at most kLargestAlignment.
 void* allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t wanted = round_up(std::max<std::size_t>(bytes, 1), alignment);
   if (!g_is_on && alignment <= kAlignment) return std::malloc(wanted);

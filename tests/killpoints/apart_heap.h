@@ -1,10 +1,10 @@
 #pragma once
-// Memory for whoever runs inside of a handler: the code that was interrupted may stand in the
-// middle of an allocation, and the C library's allocator must not be entered a second time.
+// Memory for code that runs inside a handler. The interrupted code may stand in the middle of an
+// allocation, and the C library's allocator must not be entered a second time.
 
 namespace beeline::killpoints {
 
-// While one exists, `new` takes from a heap of its own and nothing is given back.
+// While an object exists, `new` takes from a heap of its own and nothing is given back.
 class ApartHeap {
  public:
   ApartHeap();

@@ -29,7 +29,7 @@ void half(Rig& rig) {
   rig.send(kHasty);
 }
 
-// Both lanes, as far as data may fill them.
+// Both lanes, as full as data may make them.
 void full(Rig& rig) {
   for (int i = 0; i < 4; ++i) {
     rig.send(kPlain);
@@ -50,7 +50,7 @@ void wrapped(Rig& rig) {
   rig.send(kLong);
 }
 
-// Every state that an entry can have, and more in the lanes.
+// Every state that an entry can have, and more messages in the lanes.
 void mixed(Rig& rig) {
   const auto leased = rig.send(kPlain);
   const auto leased_slab = rig.send(kLong);
@@ -69,7 +69,7 @@ void mixed(Rig& rig) {
   rig.send(kLong);
 }
 
-// No ordinary place is left in the table, and more waits in the lanes.
+// The table has no ordinary place left, and more messages wait in the lanes.
 void table_full(Rig& rig) {
   for (int i = 0; i < 14; ++i) {
     rig.send(i % 3 == 0 ? kLong : kPlain);

@@ -19,7 +19,7 @@ Book read_book(const shm::DirectoryView& directory) {
   book.records.resize(kBookPlaces);
   for (std::uint32_t i = 0; i < kBookPlaces; ++i) {
     book.words.push_back(directory.word(i).observe());
-    // It changes twice under nobody's eyes here.
+    // Without a writer the directory does not change twice during a read.
     if (!directory.read_record(i, book.records[i])) book.records[i].pid = UINT32_MAX;
   }
   return book;
@@ -38,7 +38,7 @@ std::string judge_book(const Book& found, const Book& before, const Book& after,
     if (found.words[i] == before.words[i] || found.words[i] == after.words[i]) continue;
     return fmt::format("directory: word {} is {:x}", i, found.words[i]);
   }
-  // Places that nobody has written a record for yet are never counted.
+  // The count never includes places without a record.
   if (found.count == before.count || (is_after && found.count == after.count)) return {};
   return fmt::format("directory: {} places are counted in round {}", found.count, found.epoch);
 }

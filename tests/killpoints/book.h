@@ -1,5 +1,5 @@
 #pragma once
-// What a reader of the directory sees: for the sweep of the coordinator.
+// The directory as a reader sees it, for the sweep of the coordinator.
 
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ inline constexpr std::uint32_t kBookPlaces = 24;  // no scenario has more agents
 
 [[nodiscard]] Book read_book(const shm::DirectoryView& directory);
 
-// Every record is of one round: the one before or the one after; every word is one of the two. Says
-// in `is_after` which round it is. Empty when all is well.
+// Every record is of one round, the one before or the one after, and every word is one of the two.
+// `is_after` tells the round. Returns an empty text if the book is right.
 [[nodiscard]] std::string judge_book(const Book& found, const Book& before, const Book& after,
                                      bool& is_after);
 

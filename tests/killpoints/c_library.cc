@@ -7,7 +7,7 @@
 namespace beeline::killpoints {
 namespace {
 
-// Where its code lies in this process.
+// The address range of its code in this process.
 struct Code {
   std::uintptr_t first = 0;
   std::uintptr_t end = 0;

@@ -1,12 +1,11 @@
 #pragma once
-// Which instructions are the C library's: what it copies, it copies in as many stores as the
-// processor likes best.
+// Tells the instructions of the C library: it copies in as many stores as suits the processor.
 
 #include <cstdint>
 
 namespace beeline::killpoints {
 
-// Whether the instruction at this address is one of the C library's. Needs no system call.
+// Whether the instruction at this address belongs to the C library. Makes no system call.
 [[nodiscard]] bool is_c_library(std::uintptr_t at);
 
 }  // namespace beeline::killpoints

@@ -7,8 +7,8 @@
 
 namespace beeline::killpoints {
 
-// Room for more than will be needed: nothing may be allocated while it records. What is not touched
-// costs nothing.
+// Has room for more than it needs, because it must not allocate while it records. Untouched pages
+// cost nothing.
 StateRecorder::StateRecorder(const Image& image) : image_(image) {
   void* memory = ::mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of shared memory that a sweep compares, keeps and puts back.
+// The bytes of shared memory that a sweep compares, keeps and restores.
 
 #include <sys/mman.h>
 
@@ -65,19 +65,19 @@ class Image {
 struct State {
   std::uint64_t first_step = 0;
   std::uint64_t steps = 0;  // how many
-  std::uintptr_t at = 0;    // where the first of them led to
-  // The C library has stored it, and the state before, in one call: how many states a copy passes
-  // through depends on the processor.
+  std::uintptr_t at = 0;    // the first of them led to this address
+  // The C library has stored it, and the state before, in one call: the processor decides how many
+  // states a copy has.
   bool same_copy = false;
 };
 
-// Looks after each instruction whether the image has changed, and keeps each state that it was in.
-// In memory that a child shares with its parent: either may record, and both can read.
+// Checks after each instruction whether the image has changed, and keeps each state. It lies in
+// memory that a child shares with its parent: either may record, and both can read.
 class StateRecorder : public StepObserver {
  public:
   static constexpr std::size_t kMostStates = 1024;
 
-  // With the state of now.
+  // Starts with the present state.
   explicit StateRecorder(const Image& image);
   ~StateRecorder() override;
   StateRecorder(const StateRecorder&) = delete;
@@ -87,7 +87,7 @@ class StateRecorder : public StepObserver {
   void finish(std::uint64_t steps) override;
 
   [[nodiscard]] std::size_t count() const { return book_->count; }
-  // The same, a copy by the C library counted as one.
+  // The same, with a copy by the C library counted as one.
   [[nodiscard]] std::size_t count_outside_copies() const;
   [[nodiscard]] std::uint64_t steps() const { return book_->steps; }
   [[nodiscard]] const State& state(std::size_t i) const { return book_->states[i]; }
@@ -111,7 +111,7 @@ class StateRecorder : public StepObserver {
   Image image_;
   Book* book_;
   std::byte* memory_;        // behind the book
-  std::uintptr_t next_ = 0;  // the instruction that will have been retired
+  std::uintptr_t next_ = 0;  // the next instruction to retire
   bool in_copy_ = false;     // the C library has stored, and has not returned
 };
 

@@ -10,7 +10,7 @@
 namespace beeline::killpoints {
 namespace {
 
-constexpr int kMostRounds = 100;  // of taking everything; far more than any scenario needs
+constexpr int kMostRounds = 100;  // rounds of taking everything; far more than any scenario needs
 constexpr std::size_t kExtra = 3;
 constexpr std::size_t kMeanwhile = 12;
 
@@ -26,7 +26,7 @@ std::string verify(const char* what, const std::byte* base, std::size_t bytes, s
   return finding ? describe(what, *finding) : std::string();
 }
 
-// What can be said of the segments of one life without anybody's help.
+// The checks on the segments of one life that need no other segment.
 std::string verify_life(const Life& life, shm::Taken taken) {
   const segment::Owned& home = life.receiver->home().memory();
   const std::string who = fmt::format("agent {} life {}", life.pid, life.incarnation);
@@ -36,8 +36,8 @@ std::string verify_life(const Life& life, shm::Taken taken) {
   return found;
 }
 
-// What a sender is told was taken is in the home, whenever its receiver is killed. A successor
-// would hide it: where a receipt is ahead, it goes by that.
+// If the sender is told that a message was taken, it is in the home, whenever the receiver is
+// killed. A takeover would hide a violation, because a successor follows a receipt that is ahead.
 std::string verify_receipts(const Life& life) {
   for (const auto& link : life.receiver->links().all()) {
     if (!link->sink.valid()) continue;
@@ -52,15 +52,15 @@ std::string verify_receipts(const Life& life) {
   return {};
 }
 
-// Takes everything that a receiver can find, and keeps book.
+// Takes every message that a receiver can find, and keeps count.
 class Taker {
  public:
   Taker(Ledger& ledger, Life& life) : ledger_(ledger), life_(life) {}
 
-  // Whatever is found goes into `finding`.
+  // Violations go into `finding`.
   void take_everything(Finding& finding);
   void take_dead_letters(Finding& finding);
-  // What its consumers hold, they finish.
+  // Finishes the messages that consumers hold.
   void finish_leases(Finding& finding);
 
  private:
@@ -77,7 +77,7 @@ void complain(Finding& finding, std::string text) {
   if (finding.text.empty()) finding.text = std::move(text);
 }
 
-// Every byte of it.
+// Checks every byte of it.
 std::string Taker::look_at(std::uint32_t at, Message*& message) const {
   const shm::MessageHeader& header = life_.receiver->entry(at).header;
   message = ledger_.find(header.id);
@@ -94,7 +94,7 @@ std::string Taker::look_at(std::uint32_t at, Message*& message) const {
   return {};
 }
 
-// Of one rank and lane a sender's messages are delivered as they were sent.
+// Messages of one sender, rank and lane are delivered in the order of their sends.
 std::string Taker::in_order(const Message& message, const shm::Entry& entry) {
   if ((entry.header.flags & shm::kUnindexedFlags) != 0) return {};
   std::uint64_t& last = last_[{message.rank, shm::lane_of(entry.header) == Lane::kUrgent}];
@@ -136,8 +136,8 @@ void Taker::take_everything(Finding& finding) {
   complain(finding, "I7: there is always something more to take");
 }
 
-// For whoever takes over a lease counts as a delivery, so it does here. What was taken back while
-// it was held becomes a dead letter.
+// A successor counts a lease as a delivery, and so does this. A held message that was cancelled
+// becomes a dead letter.
 void Taker::finish_leases(Finding& finding) {
   for (std::uint32_t at = 0; at < life_.home().entries_allocated(); ++at) {
     const shm::EntryWord word = life_.home().entry(at).word();
@@ -169,7 +169,7 @@ void Taker::take_dead_letters(Finding& finding) {
   }
 }
 
-// Nothing is left, and every message that was ever committed is accounted for.
+// No message is left, and every message that was ever committed is accounted for.
 std::string verify_balance(const Life& life, std::size_t committed) {
   const auto& inbox = life.receiver->home().inbox();
   if (!life.receiver->all_empty() || inbox.queued() + inbox.leased() + inbox.dead() != 0) {
@@ -184,7 +184,8 @@ std::string verify_balance(const Life& life, std::size_t committed) {
                      ended);
 }
 
-// Who was committed before and is found nowhere is gone. Returns how many were ever committed.
+// A message that was committed before and is nowhere now is gone. Returns how many were ever
+// committed.
 std::size_t settle_gone(const Ledger& ledger, const Fates& before, Finding& finding) {
   std::size_t committed = 0;
   for (std::size_t i = 0; i < ledger.size(); ++i) {
@@ -195,7 +196,7 @@ std::size_t settle_gone(const Ledger& ledger, const Fates& before, Finding& find
   return committed;
 }
 
-// What of a sender no kill of a receiver changes.
+// The part of a sender's state that no kill of a receiver changes.
 struct SenderState {
   explicit SenderState(const Life& life)
       : lanes{life.out->lanes[0], life.out->lanes[1]},
@@ -230,7 +231,7 @@ struct SenderState {
   send::SendPath path;
 };
 
-// All that the sender has given away has come back.
+// Every slot and slab that the sender has handed over has come back.
 std::string verify_given_back(Life& sender, const Life& receiver) {
   send::OutLink& link = *sender.out;
   sender.path.follow(link);
@@ -250,8 +251,8 @@ std::string verify_given_back(Life& sender, const Life& receiver) {
   return fmt::format("I4: {} slabs never come back", link.slabs.out());
 }
 
-// Nobody receives, and the sender goes on: it writes into every slot and every slab that it was
-// given back. Its messages join the ledger.
+// Nobody receives, and the sender goes on: it writes into every slot and slab that it got back. Its
+// messages join the ledger.
 void send_meanwhile(Life& sender, Ledger& ledger) {
   send::OutLink& link = *sender.out;
   sender.path.follow(link);
@@ -279,7 +280,7 @@ void send_meanwhile(Life& sender, Ledger& ledger) {
   }
 }
 
-// What somebody sleeps for happens: it has to be rung.
+// Does something that a sleeper waits for: the sleeper must be rung.
 template <typename Work>
 void expect_ring(World& world, const char* whom, Finding& finding, Work&& work) {
   world.fall_asleep();
@@ -348,7 +349,8 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
   const std::size_t known = rig.ledger.size();
   const auto judge = [&] {
     const bool goes_on = sender_lives && !rig.faded;
-    // A sender that was told a lie may write over what its liar has not taken, until it turns.
+    // A sender that believed a liar may overwrite messages that the liar has not taken, until it
+    // turns.
     if (goes_on && !old.takes_back) send_meanwhile(sender, rig.ledger);
     std::vector<Life*> peers;
     if (!rig.faded) peers.push_back(&sender);
@@ -391,7 +393,7 @@ Finding judge_next_receiver(Rig& rig, const Fates& before, bool sender_lives) {
   return finding;
 }
 
-// Takes all that the receiver, which lives, has or gets; returns how many were committed.
+// Takes all messages that the living receiver has or gets; returns how many were committed.
 std::size_t empty_living(Rig& rig, const Fates& before, Finding& finding) {
   Taker taker(rig.ledger, rig.world.receiver());
   taker.finish_leases(finding);
@@ -450,7 +452,7 @@ std::string judge_fates(const Ledger& ledger, const Course& course, const Fates&
     const std::uint64_t id = ledger.messages()[i].id;
     const Fate before = course.before[i];
     const Fate after = course.after[i];
-    // How far it has come; -1: where it never should be.
+    // Its progress; -1: an impossible state.
     const auto progress = [&](Fate fate) {
       if (fate == after) return 2;
       if (fate == before) return 0;

@@ -8,7 +8,7 @@
 
 namespace beeline::killpoints {
 
-// SIGKILL after one instruction, from within: no other one is retired. 0: never.
+// Sends SIGKILL to itself after one instruction: no later one is retired. 0: never.
 class Killer : public StepObserver {
  public:
   explicit Killer(std::uint64_t step) : step_(step) {}

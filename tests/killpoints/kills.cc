@@ -1,12 +1,14 @@
 // Real kills: processes that step through the operation on the real segments and send themselves
 // SIGKILL in the middle.
 //
-// One process, the walker, steps through the operation from its entry. Before each instruction that
-// is chosen it forks: the child, which has the same registers, stack, heap and segments, retires
-// that instruction and kills itself. What it leaves has to be, to the last byte, the state before
-// the instruction or the next one that the sweep has seen; the first kill that leaves a state is
-// judged as well. The walker then puts the bytes back and retires the instruction itself. So a kill
-// costs one fork, however long the way to it is.
+// One process, the walker, steps through the operation from its entry. Before each chosen
+// instruction
+// it forks. The child has the same registers, stack, heap and segments; it retires that instruction
+// and kills itself. To the last byte, it must leave the state before the instruction or the next
+// one
+// that the sweep has seen. The first kill that leaves a state is judged as well. Then the walker
+// restores the bytes and retires the instruction itself. So a kill costs one fork, however long the
+// way to it is.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,12 +27,12 @@ namespace {
 // Seconds; far more than any scenario takes.
 constexpr unsigned kWalkerPatience = 900;
 
-// What walker and judge tell each other. Whoever has sent a byte waits for one.
+// Messages between walker and judge. Each one that has sent a byte waits for one.
 struct Desk {
   std::uint64_t kills = 0;
   std::uint64_t steps = 0;  // of the walker, once it has come to its end
   std::uint64_t step = 0;   // of the kill that is to be judged
-  const char* wrong = "";   // a literal: both know it
+  const char* wrong = "";   // a literal that both processes have
   bool is_over = false;     // the walker has come to its end
   bool judged[StateRecorder::kMostStates] = {};
 };
@@ -51,7 +53,7 @@ class Pipe {
     const char byte = 0;
     static_cast<void>(::write(ends_[1], &byte, 1) == 1);
   }
-  // False when nobody is left who could send.
+  // False if no sender is left.
   [[nodiscard]] bool wait() const {
     char byte = 0;
     return ::read(ends_[0], &byte, 1) == 1;
@@ -97,13 +99,13 @@ class Walker : public StepObserver {
   [[nodiscard]] bool is_chosen(std::uint64_t step) const {
     return most_ >= recorder_.steps() || 1 + next_ * recorder_.steps() / most_ == step;
   }
-  // Forks a process that is killed after the instruction `step`, if it is one of the chosen, and
-  // returns in both. The walker has retired the ones before.
+  // Forks a process that is killed after instruction `step`, if that is chosen, and returns in
+  // both. The walker has retired the instructions before.
   void kill_after(std::uint64_t step) {
     if (!is_chosen(step)) return;
     ++next_;
-    // Found by its bytes: memory that the recorder's operation has allocated already takes a few
-    // instructions more or less.
+    // Found by its bytes, because an operation that finds the recorder's memory allocated takes a
+    // few instructions more or less.
     while (!own_.equals(recorder_.bytes(state_))) {
       if (++state_ == recorder_.count()) end("a state that the sweep has not seen", step);
     }
@@ -122,7 +124,7 @@ class Walker : public StepObserver {
     ++talk_.desk->kills;
     look_at_what_is_left(step);
   }
-  // It is the state before the instruction, or the next one of the sweep.
+  // It must be the state before the instruction, or the next one of the sweep.
   void look_at_what_is_left(std::uint64_t step) {
     std::size_t left = state_;
     if (!own_.equals(recorder_.bytes(left))) ++left;
@@ -152,14 +154,14 @@ class Walker : public StepObserver {
   std::uint64_t most_;
   Talk& talk_;
   std::uint64_t next_ = 0;  // of the kills
-  std::size_t state_ = 0;   // in which the walker is
+  std::size_t state_ = 0;   // the present state of the walker
   bool is_past_end_ = false;
   bool is_victim_ = false;
 };
 
-// A child steps through the operation. All children start alike, to the last byte of their stack
-// and heap and the last descriptor, so that they take the same steps: between two of them their
-// parent allocates nothing and opens nothing.
+// A child steps through the operation. All children start alike, to the last byte of stack and heap
+// and the last descriptor, so they take the same steps. Between two of them their parent allocates
+// and opens nothing.
 [[gnu::noinline]] pid_t step_in_child(Rig& rig, const Operation& operation,
                                       StepObserver& observer) {
   const pid_t child = ::fork();
@@ -169,7 +171,7 @@ class Walker : public StepObserver {
   ::_exit(0);
 }
 
-// A scenario, and all that is needed to judge what a kill in it leaves.
+// A scenario, and everything that is needed to judge the states after its kills.
 class Killing {
  public:
   explicit Killing(const Scenario& scenario)
@@ -184,7 +186,7 @@ class Killing {
   void kill(std::uint64_t most, Tally& tally);
 
  private:
-  // The walker has come to a state that no kill has left before.
+  // The walker has reached a state that no kill has left before.
   void judge(std::uint64_t step, Tally& tally);
   void violate(std::uint64_t step, const std::string& wrong, Tally& tally) const {
     const State& state = recorder_.state(recorder_.at_step(step));
@@ -209,8 +211,8 @@ void Killing::judge(std::uint64_t step, Tally& tally) {
   all_.load(initial_.data());
 }
 
-// SUBTLE: both children are made here, so that their stacks lie at the same addresses: how many
-// instructions a copy by the C library takes depends on them.
+// SUBTLE: both children are made here, so that their stacks lie at the same addresses: the number
+// of instructions of a copy by the C library depends on them.
 void Killing::kill(std::uint64_t most, Tally& tally) {
   const pid_t first = step_in_child(*rig_, *scenario_.operation, recorder_);
   if (first < 0) return violate(0, "no process can be made", tally);

@@ -1,6 +1,6 @@
 #pragma once
-// What a scenario knows of each message: what has become of it before the operation that is swept,
-// and after it. At every instruction in between it must be one of the two.
+// The fate of each message before the swept operation, and after it. At every instruction in
+// between it must be one of the two.
 
 #include <array>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace beeline::killpoints {
 
-// What the next life of the receiver makes of a message.
+// The fate of a message with the next life of the receiver.
 struct Fate {
   enum class Kind : std::uint8_t {
-    kUnsent,  // nobody ever sees it
-    kLive,    // it is delivered, once; detail: deliveries before that ended without done
-    kDead,    // it is a dead letter; detail: DeadReason
-    kGone,    // it was done, and is never seen again
+    kUnsent,  // never seen
+    kLive,    // delivered once; detail: earlier deliveries that ended without done
+    kDead,    // a dead letter; detail: DeadReason
+    kGone,    // done, and never seen again
   };
   Kind kind = Kind::kUnsent;
   std::uint8_t detail = 0;
@@ -33,7 +33,7 @@ inline constexpr Fate kGone{Fate::Kind::kGone, 0};
   return {Fate::Kind::kDead, static_cast<std::uint8_t>(reason)};
 }
 inline constexpr std::uint8_t kMostAttempts = 3;
-// What becomes of a message that is delivered and not done.
+// The fate of a message that is delivered and not done.
 [[nodiscard]] constexpr Fate leased(Fate fate) {
   if (fate.kind != Fate::Kind::kLive) return fate;
   const auto attempts = static_cast<std::uint8_t>(fate.detail + 1);
@@ -45,7 +45,7 @@ struct Message {
   std::uint64_t id = 0;
   std::uint32_t length = 0;
   std::int32_t rank = shm::kRankNormal;
-  std::uint16_t flags = 0;  // that it was sent with
+  std::uint16_t flags = 0;  // flags of its send
   Fate fate;
 };
 
@@ -58,7 +58,7 @@ class Ledger {
   [[nodiscard]] std::vector<Message>& messages() { return messages_; }
   [[nodiscard]] const std::vector<Message>& messages() const { return messages_; }
   [[nodiscard]] std::size_t size() const { return messages_.size(); }
-  // Null when no such message was ever thought of.
+  // Null if there is no such message.
   [[nodiscard]] Message* find(std::uint64_t id);
   [[nodiscard]] std::size_t place(const Message& message) const {
     return static_cast<std::size_t>(&message - messages_.data());
@@ -69,7 +69,7 @@ class Ledger {
   std::vector<Message> messages_;
 };
 
-// The payload of a message follows from its id, so that whoever sees it can tell every byte.
+// The id of a message determines its payload, so that every byte can be checked.
 void fill_payload(std::uint64_t id, std::byte* to, std::size_t length);
 [[nodiscard]] bool is_payload(std::uint64_t id, const std::byte* found, std::size_t length);
 

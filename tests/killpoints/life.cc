@@ -17,7 +17,8 @@ std::byte* writable(const void* address) {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address));
 }
 
-// The engine keeps its segments from its children; ours have to be killed on them.
+// The engine hides its segments from children; these children have to share them, because they are
+// killed on them.
 void share_with_children(const void* address, std::size_t bytes) {
   ::madvise(writable(address), bytes, MADV_DOFORK);
 }
@@ -45,7 +46,7 @@ void set_up(receive::InLink& link, const Life& owner) {
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
 }
 
-// As Inheritance::inherit_link() does, without what a coordinator says.
+// Does as Inheritance::inherit_link(), without a coordinator.
 Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
                           receive::Predecessor& predecessor) {
   auto mine = os::duplicate(before.out->memory().fd());
@@ -151,13 +152,14 @@ Life& World::add(std::uint32_t pid, std::uint32_t peer, std::uint64_t incarnatio
                       life->receiver->home().memory().size());
   const segment::Owned& link = life->out->memory();
   const shm::LinkLayout layout(kContract);
-  // Stamps and slabs are looked at before there are any.
+  // The area of stamps and slabs is compared before any exist.
   const std::uint64_t end = layout.slabs[1] + kWatchedLargeSlabs * layout.classes[1].slab_bytes;
   if (!link.allocate(layout.strings, end - layout.strings)) {
     throw RigError{"no memory for what is watched"};
   }
   life->whole = need(os::Mapping::map_part_readable(link.fd(), {0, layout.bytes}));
-  // With the first pages of its slabs behind it: windows that are mapped later are shared as these.
+  // With the first pages of its slabs behind it: windows that are mapped later are shared like
+  // these.
   share_with_children(link.data(), link.mapped_bytes());
   make_path(*life);
   lives_.push_back(std::move(life));

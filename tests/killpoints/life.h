@@ -1,6 +1,6 @@
 #pragma once
-// One life of an agent with one peer, as the agent composes it: home, receiver, send path, its own
-// link. Segments are the real ones: sealed memfds, mapped read-only by whoever reads them.
+// One life of an agent with one peer, composed as the agent does it: home, receiver, send path, its
+// own link. Segments are real: sealed memfds that readers map read-only.
 
 #include <cstdint>
 #include <memory>
@@ -15,11 +15,11 @@ namespace beeline::killpoints {
 
 inline constexpr char kHive[] = "killpoints";
 inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
-// Of these the bytes are compared; no scenario may use more.
+// The bytes of these slabs are compared; no scenario may use more.
 inline constexpr std::uint32_t kWatchedSlabs = 24;      // of 1 KiB
 inline constexpr std::uint32_t kWatchedLargeSlabs = 8;  // of 8 KiB
 
-// Ends a scenario that cannot even be set up.
+// Ends a scenario that cannot be set up.
 struct RigError {
   std::string text;
 };
@@ -43,11 +43,11 @@ struct Life {
   std::optional<shm::LinkView> shown;  // `out` as its reader sees it
   os::Mapping whole;                   // `out` from end to end, for the tools
   send::SendPath path;
-  bool lies = false;        // its segments are not what they should be
-  bool takes_back = false;  // and it has told its sender that it took what it says nothing of now
+  bool lies = false;        // its segments hold lies
+  bool takes_back = false;  // and it has sent its sender receipts that it has withdrawn since
 
   [[nodiscard]] const shm::Home& home() const { return receiver->home().home(); }
-  // What it can write of its home and its link.
+  // The memory of its home and its link that it can write.
   [[nodiscard]] Image image() const;
 };
 
@@ -60,30 +60,31 @@ class World {
   [[nodiscard]] Life& receiver() { return *receiver_; }
   [[nodiscard]] control::DirectorySegment& directory() { return directory_; }
   [[nodiscard]] Image directory_image(std::uint32_t records) const;
-  // All that any process can write.
+  // The memory that any process can write.
   [[nodiscard]] Image image() const;
 
   // The life of this agent that the directory names.
   [[nodiscard]] Life& life_that_counts(const Life& agent);
-  // Home and link of the next life, with nothing in them.
+  // An empty home and link for the next life.
   [[nodiscard]] Life& make_life(const Life& before);
-  // Builds the next life from `before` in the way of Inheritance::take_over(): up to the point at
-  // which the directory may name it. Errors: those of the functions that read the old segments.
+  // Builds the next life from `before` as Inheritance::take_over() does, up to the point at which
+  // the directory may name it. Errors: those of the functions that read the old segments.
   [[nodiscard]] static Result<void> inherit(Life& next, const Life& before,
                                             const std::vector<Life*>& peers);
-  // The directory names it from now on.
+  // The directory names this life from now on.
   void name(const Life& life);
-  // The last one that was made ends without a trace.
+  // The life that was made last ends without a trace.
   void forget(const Life& life);
-  // Somebody sleeps: all have one status page and one bell, so it does not matter who.
+  // An agent falls asleep: all share one status page and one bell, so any will do.
   void fall_asleep();
-  // And wakes up. True if it was rung.
+  // It wakes up. True if it was rung.
   [[nodiscard]] bool wake_up();
   void replace_receiver(Life& next) { receiver_ = &next; }
   void replace_sender(Life& next) { sender_ = &next; }
 
   [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
-  // `reader` learns of the link of `owner`: row, bank, and the sender's half knows it.
+  // `reader` learns of the link of `owner`: it gives the link a row and a bank, and the sender's
+  // half knows the bank.
   static void connect(Life& reader, Life& owner);
 
  private:
@@ -96,7 +97,7 @@ class World {
     return *reinterpret_cast<shm::StatusPage*>(status_.data());
   }
 
-  segment::Owned status_;  // nobody sleeps here while an operation is swept
+  segment::Owned status_;  // no agent sleeps here while an operation is swept
   os::UniqueFd bell_;
   std::vector<std::unique_ptr<Life>> lives_;
   Life* sender_ = nullptr;

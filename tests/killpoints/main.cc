@@ -1,17 +1,18 @@
-// beeline-killpoints: what is left when a process is killed after any instruction of an operation.
+// beeline-killpoints: the memory that a kill leaves after any instruction of an operation.
 //
-//   sweep   every instruction: the states of the segments are judged, each once (sweep.cc)
-//   kills   real processes that SIGKILL themselves in the middle; of each operation in one state at
-//           least at every instruction (kills.cc)
-//   pairs   a state of the sender's operation x an instruction of the receiver's, both killed
-//           (pair_sweep.cc)
-//   pauses  one stands still in the middle while the other runs (pauses.cc)
-//   races   the same, and what the one has stored since its last fence cannot be seen yet
-//           (store_buffer.cc)
+// sweep   every instruction: each state of the segments is judged once (sweep.cc)
+// kills   real processes that SIGKILL themselves in the middle; for each operation, from at least
+// one
+// state, at every instruction (kills.cc)
+// pairs   a state of the sender's operation x an instruction of the receiver's, both killed
+// (pair_sweep.cc)
+// pauses  one end stands still in the middle while the other runs (pauses.cc)
+// races   the same, and the stores of the one since its last fence cannot be seen yet
+// (store_buffer.cc)
 //
-// To read from the top: this file; scenario.h says what is swept, bases.cc and *_operations.cc
-// which states and operations there are; sweep.cc steps through them (stepper.cc) and keeps their
-// states (image.cc); judge.h says what must be true of each. rig.h and life.h are the two agents.
+// To read from the top: this file; scenario.h describes scenarios, bases.cc and *_operations.cc
+// list the states and operations; sweep.cc steps through them (stepper.cc) and keeps their states
+// (image.cc); judge.h lists the conditions on each state. rig.h and life.h are the two agents.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -50,7 +51,7 @@ Effort effort_of(const Options& options) {
   return effort;
 }
 
-// Does what there is to do for these rows.
+// Runs all tasks of these rows.
 void run_rows(const std::vector<Task>& tasks, std::vector<Row>& rows, int jobs) {
   const auto tallies = run_tasks(tasks, jobs);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].tally = tallies[i];
@@ -86,12 +87,13 @@ std::vector<Row> run_sweeps(const Options& options) {
   return rows;
 }
 
-// Scenarios first; the longest parts were begun first.
+// Scenarios come first; the longest parts were started first.
 void sort(std::vector<Row>& rows) {
   std::stable_partition(rows.begin(), rows.end(), [](const Row& row) { return !row.is_pair(); });
 }
 
-// How many instructions of it are killed for real: all, if no scenario of its operation is shorter.
+// How many of its instructions are killed for real: all, if no scenario of its operation is
+// shorter.
 std::uint64_t kills_of(const Row& row, const std::vector<Row>& swept, const Effort& effort) {
   if (row.tally.points <= effort.kill_all_below) return kEvery;
   const bool is_shortest = std::none_of(swept.begin(), swept.end(), [&](const Row& other) {
@@ -131,12 +133,12 @@ Summary summarize(std::vector<Row> rows, const Options& options) {
     prepared.insert(row.tally.prepared);
   }
   summary.prepared_states = prepared.size();
-  // The state after one instruction alone promises nothing.
+  // A run of a single instruction promises nothing.
   if (!options.at) check_promises(summary, {options.run_long, options.scenario.empty()});
   return summary;
 }
 
-// Numbers of a sweep that went wrong are worth nothing.
+// The numbers of a failed sweep are worth nothing.
 int print_states(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (row.tally.violations == 0) continue;

@@ -1,4 +1,4 @@
-// What a successor and the coordinator do, and how a link is forgotten; swept instruction by
+// Operations of a successor and the coordinator, and the forgetting of a link; swept instruction by
 // instruction.
 
 #include <utility>
@@ -8,7 +8,7 @@
 namespace beeline::killpoints {
 namespace {
 
-// The memory is there already; what is swept writes it.
+// The memory exists already; the swept operation writes it.
 Operation take_over() {
   return {"take-over",
           Actor::kSuccessor,
@@ -31,8 +31,7 @@ Operation take_over() {
           "empty one half full wrapped mixed table-full handed-over fifo strict"};
 }
 
-// A liar: it says that it has taken and finished all that lies in the lanes, and its sender has
-// heard it.
+// A liar claims to have taken and finished all messages in the lanes, and its sender has read that.
 void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
   const receive::InLink& in = *liar.receiver->links().all().front();
   if (!receive::ensure_stamps(in.sink)) throw RigError{"there is no memory for stamps"};
@@ -51,8 +50,8 @@ void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) link.collect_slabs(c);
 }
 
-// The same from a predecessor that has written into the cursors of its home, and into its receipts,
-// what cannot be.
+// The same from a predecessor with impossible values in the cursors of its home and in its
+// receipts.
 Operation take_over_from_liar(std::string name, std::uint64_t in_home,
                               std::optional<std::uint64_t> in_receipts, std::string from) {
   Operation operation = take_over();
@@ -75,7 +74,7 @@ Operation take_over_from_liar(std::string name, std::uint64_t in_home,
   return operation;
 }
 
-// The sender has ended, everything is done, and the coordinator has said that the link is gone.
+// The sender has ended, all messages are done, and the coordinator has said that the link is gone.
 Operation forget_link() {
   return {"forget-link",
           Actor::kReceiver,
@@ -140,7 +139,7 @@ std::vector<Operation> other_operations() {
   return {take_over(),
           take_over_from_liar("take-over-behind", 0, std::nullopt, "wrapped mixed handed-over"),
           take_over_from_liar("take-over-beyond", kBeyond, std::nullopt, "half wrapped mixed"),
-          // Nothing was taken, the sender was told that all was, and now nothing says how much.
+          // Nothing was taken, the sender was told that all was, and now no record of it is left.
           take_over_from_liar("take-over-nowhere", kBeyond, kBeyond, "one half full"),
           forget_link(), publish_records("publish-two", 0, 1),
           publish_records("publish-again", 1, 2), publish_records("publish-many", 12, 1),

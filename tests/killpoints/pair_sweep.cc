@@ -27,9 +27,9 @@ class PairSweep {
   [[nodiscard]] std::size_t sender_states_outside_copies() const {
     return recorder_.count_outside_copies();
   }
-  // Of a copy the first state counts, and it alone.
+  // Only the first state of a copy counts.
   [[nodiscard]] bool counts(std::size_t i) const { return !recorder_.state(i).same_copy; }
-  // All of the receiver's instructions from sender state `i`. In a process of its own.
+  // All instructions of the receiver from sender state `i`. Needs a process of its own.
   [[nodiscard]] Tally from(std::size_t i);
 
  private:
@@ -95,7 +95,7 @@ Tally sweep_pair(const Pair& pair, const Effort& effort) {
   tally.sender_states = sweep.sender_states_outside_copies();
   for (const Operation* const paused : {pair.sender, pair.receiver}) {
     Tally pauses = pause_in(pair, *paused, effort);
-    pauses.states = 0;  // those of the pair are counted
+    pauses.states = 0;  // the states of the pair are counted
     tally.add(pauses);
   }
   tally.seconds = cpu_seconds() - start;

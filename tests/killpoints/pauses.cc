@@ -1,5 +1,5 @@
 // One end is stopped, not killed: it stands still at an instruction while the other runs from start
-// to end, and then goes on. Both live, and nothing may be lost.
+// to end, and then goes on. Both live, and no message may be lost.
 
 #include "tests/killpoints/rig_clock.h"
 #include "tests/killpoints/stopper.h"
@@ -8,7 +8,8 @@
 namespace beeline::killpoints {
 namespace {
 
-// Where `paused` stands still, and what the other end does meanwhile. Counts the states as it goes.
+// The places where `paused` stands still, and the work of the other end meanwhile. Counts the
+// states as it goes.
 class Pauses : public Stopper {
  public:
   Pauses(const Pair& pair, const Operation& paused, std::uint64_t every, Rig& rig, Tally& tally)
@@ -40,7 +41,7 @@ std::string judge_pause(const Pair& pair, const Operation& paused, Rig& rig) {
   rig.is_contended = true;
   pair.sender->after(rig);
   pair.receiver->after(rig);
-  // Whoever waits for an answer takes it.
+  // An agent that waits for an answer takes it.
   if (rig.pending.entry != shm::kNoEntry) rig.note_leased(rig.receiver().take_reply(rig.pending));
   if (rig.next != nullptr) rig.world.replace_receiver(*rig.next);
   const Fates after = rig.ledger.fates();

@@ -22,7 +22,7 @@ void expect_states(const Row& row, Summary& summary) {
   const auto expected = std::find_if(
       all.begin(), all.end(), [&](const ExpectedStates& entry) { return row.name == entry.name; });
   const ExpectedStates wanted = expected == all.end() ? ExpectedStates{} : *expected;
-  // With a compiler whose numbers nobody has written down the others are about right.
+  // For a compiler without recorded numbers the others are about right.
   const auto enough = [](std::uint64_t found, std::uint64_t least) {
     return kCountsAreExact ? found == least : found >= (least + 1) / 2;
   };
@@ -36,7 +36,7 @@ void expect_states(const Row& row, Summary& summary) {
                   kCountsAreExact ? "" : "at least half of ", wanted.states, wanted.sender_states));
 }
 
-// Whatever has numbers was swept.
+// Every scenario with recorded numbers was swept.
 void expect_all_swept(Summary& summary) {
   for (const ExpectedStates& wanted : kExpectedStates) {
     const bool is_swept = std::any_of(summary.rows.begin(), summary.rows.end(),
@@ -47,7 +47,7 @@ void expect_all_swept(Summary& summary) {
   }
 }
 
-// Of each operation there is a scenario that was killed at every instruction.
+// Each operation has a scenario that was killed at every instruction.
 void expect_whole_kills(Summary& summary) {
   for (const Row& row : summary.rows) {
     if (row.is_pair()) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// What a run must have done: a sweep that sweeps nothing must not pass.
+// The minimum that a run must have done: a sweep that sweeps nothing must not pass.
 
 #include "tests/killpoints/report.h"
 
@@ -7,10 +7,10 @@ namespace beeline::killpoints {
 
 struct Extent {
   bool is_long = false;  // with --long
-  bool is_whole = true;  // all scenarios; else one alone
+  bool is_whole = true;  // all scenarios; otherwise a single one
 };
 
-// Adds to the summary what the run falls short of.
+// Adds the shortfalls of the run to the summary.
 void check_promises(Summary& summary, const Extent& extent);
 
 }  // namespace beeline::killpoints

@@ -52,7 +52,7 @@ shm::StatusPage& Meeting::page() {
   return *reinterpret_cast<shm::StatusPage*>(reinterpret_cast<std::uintptr_t>(known));
 }
 
-// Whoever brings something knows where the sleeper is rung, in all of its lives.
+// The other end knows the bell of the sleeper, in all of its lives.
 void Meeting::hang_bell() {
   const int bell = bell_.get();
   rig_->receiver().links().all().front()->bell = {&page(), bell};
@@ -69,8 +69,8 @@ void Meeting::hang_bell() {
   sender.path.set_place(*sender.out, receiver.index, receiver.incarnation);
 }
 
-// It has taken over, and its sender goes by its receipts and does not know yet where it is rung. (A
-// sender that turns to receipts has a fence behind that already.)
+// A successor has taken over. Its sender follows its receipts but does not know its bell yet. (A
+// sender that turns to receipts has passed a fence by then.)
 void Meeting::make_successor() {
   Life& before = rig_->world.receiver();
   sleeper_ = &rig_->world.make_life(before);
@@ -126,7 +126,7 @@ void Meeting::bring() {
       static_cast<void>(rig_->receiver().drain_turn());
       return;
     case Race::About::kTurn:
-      // A copy is the one message behind which there is neither a fence nor a ring.
+      // A copy is the only message that is followed by neither a fence nor a ring.
       path.send_copy(link, {.id = 1, .to = 1, .payload = rig_->planned.back()->payload}, {});
       unknown_life_ = 0;
       path.refresh(link);

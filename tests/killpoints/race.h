@@ -1,8 +1,9 @@
 #pragma once
-// Two ends that could miss each other: one goes to sleep, the other brings what it waits for.
-// Either the sleeper sees that in its last look, or it is rung. Nobody waits here: who sleeps and
-// is not rung would sleep until its longest sleep is over, and that does not count as found. So
-// neither does the belt of a successor (src/agent/sleeper.cc), which would hide a missing fence.
+// Two ends that could miss each other: one goes to sleep, and the other ends its wait.
+// Either the sleeper sees that in its last look, or it is rung. Nobody waits here: a sleeper
+// without a ring would sleep until its longest sleep is over, which does not count as found. The
+// safety net of a successor (src/agent/sleeper.cc) does not count either, because it would hide a
+// missing fence.
 
 #include <memory>
 #include <string>
@@ -20,7 +21,7 @@ struct Race {
     kSpace,    // the sender sleeps, the receiver makes room in its lane
     kTurn,     // the successor sleeps; the sender has sent without a ring, and learns of its bell
   };
-  std::string name;  // what is waited for/who stands still
+  std::string name;  // the event/the end that stands still
   About about = About::kMessage;
   bool sleeper_stands = false;
 };
@@ -34,14 +35,14 @@ class Meeting {
 
   void stand() { race_.sleeper_stands ? sleep() : bring(); }
   void run_other_end() { race_.sleeper_stands ? bring() : sleep(); }
-  // What the one that stands still can write.
+  // The memory that the standing end can write.
   [[nodiscard]] Image image();
-  // All that either of them can write.
+  // The memory that either of them can write.
   [[nodiscard]] Image whole_image();
   // The last look has found it, or the sleeper was rung for it.
   [[nodiscard]] bool is_known() const { return was_seen_ || was_rung(); }
 
-  // The bell is shared by all processes that stand still: each begins with what was rung before it.
+  // All processes that stand still share the bell: each starts from the rings before.
   [[nodiscard]] bool was_rung() const;
   void quiet(bool was_rung);
 
@@ -49,7 +50,7 @@ class Meeting {
   [[nodiscard]] shm::StatusPage& page();
   void hang_bell();
   void make_successor();
-  void sleep();  // says that it sleeps, and looks once more
+  void sleep();  // announces its sleep, and looks once more
   void bring();
 
   const Race& race_;
@@ -57,8 +58,8 @@ class Meeting {
   os::UniqueFd bell_;
   wake::BellSet no_bells_;
   wake::Waiter waiter_;
-  Life* sleeper_ = nullptr;         // that receives
-  std::uint64_t unknown_life_ = 0;  // of which the sender does not know yet where it is rung
+  Life* sleeper_ = nullptr;         // the one that receives
+  std::uint64_t unknown_life_ = 0;  // the life with a bell that the sender does not know yet
   bool was_seen_ = false;
 };
 

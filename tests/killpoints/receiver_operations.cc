@@ -1,4 +1,4 @@
-// What a receiver does, swept instruction by instruction.
+// Operations of a receiver, swept instruction by instruction.
 
 #include "src/os/clock.h"
 #include "tests/killpoints/rig_clock.h"
@@ -54,7 +54,7 @@ void note_taken(Rig& rig) {
   if (rig.at != shm::kNoEntry) rig.note_leased(rig.at);
 }
 
-// One that is planned, sent, and to be taken back by an order behind it.
+// A message that is planned and sent, and cancelled by an order behind it.
 std::uint64_t send_order(Rig& rig, std::uint64_t id) {
   const auto order = rig.send({.length = 0,
                                .rank = shm::kRankCritical,
@@ -211,7 +211,7 @@ std::vector<Operation> cancelling() {
       cancelled(rig);
     };
   };
-  // No place is left but that of control messages, which orders of somebody above may have.
+  // Only the place of control messages is left, for orders of a superior.
   const auto fill = [](Rig& rig) {
     for (std::uint32_t i = 2; i < kInboxCapacity; ++i) {
       rig.send(i == 2 ? kUrgent : kInline);
@@ -256,7 +256,7 @@ std::vector<Operation> answering() {
   const auto take_awaited = [](Rig& rig) {
     receive::Receiver& receiver = rig.receiver();
     rig.at = receiver.take_alone(rig.pending);
-    if (rig.at != shm::kNoEntry) return;  // else something has come beside it
+    if (rig.at != shm::kNoEntry) return;  // otherwise another message has come beside it
     static_cast<void>(receiver.drain_turn());
     rig.at = receiver.take_reply(rig.pending);
   };

@@ -1,5 +1,5 @@
 #pragma once
-// What a run has found, as a table or as one JSON object.
+// The findings of a run, as a table or as one JSON object.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@ namespace beeline::killpoints {
 
 struct Row {
   std::string name;                    // of a scenario, a pair, a standstill or a race
-  const Scenario* scenario = nullptr;  // null: two ends meet, that is one of the other three
+  const Scenario* scenario = nullptr;  // null: two ends meet, in a pair, standstill or race
   Tally tally;
 
   [[nodiscard]] bool is_pair() const { return scenario == nullptr; }
@@ -21,10 +21,11 @@ struct Summary {
   std::vector<Row> rows;
   Tally total;
   std::size_t scenarios = 0;
-  std::size_t prepared_states = 0;  // of the segments, that scenarios begin in
+  std::size_t prepared_states = 0;  // states of the segments at the start of scenarios
   double wall_seconds = 0;
   double cpu_seconds = 0;
-  std::vector<std::string> shortfalls;  // of what the run promises: a sweep that sweeps nothing
+  std::vector<std::string> shortfalls;  // promises of the run that it broke, as a sweep that sweeps
+                                        // nothing
 };
 
 void print_table(const Summary& summary);

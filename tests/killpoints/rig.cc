@@ -5,7 +5,7 @@
 namespace beeline::killpoints {
 
 Rig::Rig(const shm::HomeOptions& options) : world(options) {
-  // Interning and the first slab of a class allocate; to scenarios both are old acquaintances.
+  // Interning and the first slab of a class allocate; scenarios start after both.
   for (const std::string_view type : {std::string_view("note"), kCancelOrder}) {
     if (!sender().out->intern(type)) throw RigError{"a type cannot be interned"};
   }
@@ -40,7 +40,7 @@ Letter& Rig::plan(const Plan& plan) {
   return *planned.back();
 }
 
-// As an agent does: what is asked of most messages has a compilation of its own.
+// Chooses as an agent does: plain messages have a function of their own.
 send::Outcome Rig::post(const Letter& letter) {
   Life& from = sender();
   const std::uint64_t id = from.path.reserve_id();
@@ -146,7 +146,7 @@ void Rig::send_and_finish(const Plan& wanted) {
   finish_all();
 }
 
-// A successor counts what was leased as one delivery more; the ledger did when it was leased.
+// A successor counts a lease as one more delivery; the ledger did so at the lease.
 void Rig::hand_over() {
   tick();
   Life& before = world.receiver();

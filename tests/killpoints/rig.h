@@ -1,6 +1,6 @@
 #pragma once
-// A world with a ledger: what scenarios arrange, and what their operations work on. What an
-// operation itself calls is the engine's; everything that keeps the ledger stands outside of it.
+// A world with a ledger: scenarios arrange it, and their operations work on it. An operation calls
+// only the engine; the code that keeps the ledger stands outside of it.
 
 #include <optional>
 
@@ -10,7 +10,7 @@
 
 namespace beeline::killpoints {
 
-// A message that is to be sent.
+// A message to send.
 struct Plan {
   std::uint32_t length = 40;
   std::int32_t rank = shm::kRankNormal;
@@ -21,7 +21,7 @@ struct Plan {
   bool extended = false;
 };
 
-// A plan whose id and payload are known, in the ledger as unsent.
+// A plan with its id and payload; the ledger has it as unsent.
 struct Letter {
   std::uint64_t id = 0;
   std::vector<std::byte> payload;
@@ -41,36 +41,37 @@ class Rig {
   // ---- For operations: the results that `after` reads ----
   std::vector<std::unique_ptr<Letter>> planned;
   send::Outcome outcome = send::Outcome::kFull;
-  std::uint32_t at = shm::kNoEntry;  // of the table: what the operation works on, or has taken
-  std::uint64_t target = 0;          // id of the message that it is about
+  std::uint32_t at = shm::kNoEntry;  // of the table: the entry that the operation works on, or has
+                                     // taken
+  std::uint64_t target = 0;          // id of its message
   std::optional<shm::SlabPool::Loan> loan;
   std::vector<std::uint64_t> finished;  // ids
   receive::PendingReply pending;
   Life* next = nullptr;       // a life that is being built
   bool faded = false;         // the coordinator has forgotten the sender's link
-  bool is_contended = false;  // the other end runs meanwhile: what is full may have room
+  bool is_contended = false;  // the other end runs meanwhile: a full lane or table may get room
   std::vector<Book> books;    // the directory before the operation, and after it
 
   [[nodiscard]] Life& sender() { return world.sender(); }
   [[nodiscard]] receive::Receiver& receiver() { return *world.receiver().receiver; }
-  // One message by the engine's own calls, with the payload of its plan.
+  // Sends one message by the engine's own calls, with the payload of its plan.
   send::Outcome post(const Letter& letter);
   send::Outcome post_loan(const Letter& letter);
 
   // ---- To arrange states: the ledger follows ----
   Letter& plan(const Plan& plan);
-  void know_slabs(std::uint64_t bytes);  // that there is memory for slabs of this size
+  void know_slabs(std::uint64_t bytes);  // there is memory for slabs of this size
   std::uint64_t send(const Plan& plan);
   void drain();
-  // Leases the best message; its id.
+  // Leases the best message; returns its id.
   std::uint64_t take();
   // Leases this message. REQUIRES: it is queued and indexed.
   void take(std::uint64_t id);
   void done(std::uint64_t id);
   void requeue(std::uint64_t id);
   void bury(std::uint64_t id, shm::DeadReason reason);
-  void finish_all();    // takes and finishes everything that is there
-  void finish_lanes();  // the same, as long as the lanes or half of the table are not empty
+  void finish_all();    // takes and finishes all messages
+  void finish_lanes();  // the same, while the lanes or half of the table are not empty
   void hand_over();     // the receiver dies and has a successor
   void send_and_finish(const Plan& plan);
 
@@ -82,7 +83,7 @@ class Rig {
   void note_records() { books.push_back(read_book(world.directory().view())); }
   void set_fate(std::uint64_t id, Fate fate) { message(id).fate = fate; }
 
-  // Where a message lies in the table, or kNoEntry.
+  // The entry of a message in the table, or kNoEntry.
   [[nodiscard]] std::uint32_t entry_of(std::uint64_t id);
   [[nodiscard]] std::uint64_t id_at(std::uint32_t entry);
   [[nodiscard]] std::uint8_t attempts_at(std::uint32_t entry);

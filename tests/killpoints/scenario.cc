@@ -33,7 +33,7 @@ const Operation& operation_named(const std::string& name) {
   return *found;
 }
 
-// `knows_stamps`: slabs were finished before, so that no operation makes system calls for stamps.
+// `knows_stamps`: slabs were finished before, so no operation makes system calls for stamps.
 std::unique_ptr<Rig> prepare(const Base& base, bool knows_stamps) {
   reset_clock();
   auto rig = std::make_unique<Rig>(base.options);
@@ -106,8 +106,7 @@ const std::vector<Standstill>& standstills() {
 
 namespace {
 
-// What lies on the stack below us is copied here and there where a payload is short; it shall be
-// the same each time.
+// A copy of a short payload also copies stack bytes below us; they must be the same each time.
 [[gnu::noinline]] void clear_stack() {
   volatile std::byte below[16'384];
   for (volatile std::byte& byte : below) byte = std::byte{0};

@@ -1,5 +1,5 @@
 #pragma once
-// What is swept: an operation, from a prepared state.
+// A scenario: an operation, and a prepared state that it starts from.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@ enum class Actor : std::uint8_t {
   kCoordinator,  // the directory
 };
 
-// What both agents did before.
+// The actions of both agents before.
 struct Base {
   const char* name = "";
   shm::HomeOptions options{};
@@ -29,17 +29,17 @@ using Step = std::function<void(Rig&)>;
 struct Operation {
   std::string name;
   Actor actor = Actor::kSender;
-  Step arrange;         // what it needs beyond the base
-  Step operate;         // is stepped: the engine's calls and nothing else
+  Step arrange;         // its needs beyond the base
+  Step operate;         // stepped: only calls of the engine
   Step after;           // the ledger follows
-  std::string bases{};  // names of those that it is swept from, a space between two
-  bool leases = false;  // what it finishes it leases before
-  // The other end can run while this one stands still. Not so where it has ended, and where there
-  // is none: whoever reads a directory sees of a coordinator that stands still what the sweep
-  // reads.
+  std::string bases{};  // names of its bases, separated by spaces
+  bool leases = false;  // it leases the messages that it finishes
+  // The other end can run while this one stands still. False if the other end has ended, or if
+  // there is none: a reader of the directory of a standing coordinator sees the states that the
+  // sweep reads.
   bool meets_peer = true;
-  // That of which it runs the same code, after another past: real kills at every instruction of
-  // that one stand for both.
+  // The operation that runs the same code after a different past: real kills at every instruction
+  // of that one stand for both.
   std::string variant_of{};
 
   [[nodiscard]] const std::string& code() const { return variant_of.empty() ? name : variant_of; }
@@ -51,7 +51,7 @@ struct Scenario {
   const Operation* operation = nullptr;
 };
 
-// A sender's and a receiver's operation at the same time.
+// An operation of the sender and one of the receiver at the same time.
 struct Pair {
   std::string name;
   const Base* base = nullptr;
@@ -72,14 +72,14 @@ struct Standstill {
 
 [[nodiscard]] const std::vector<Scenario>& scenarios();
 [[nodiscard]] const std::vector<Pair>& pairs();
-// Of every operation with an end that can go on meanwhile.
+// For every operation with a peer that can go on meanwhile.
 [[nodiscard]] const std::vector<Standstill>& standstills();
 
 // A world in which everything is ready for the operation. Messages that it sends are planned.
 [[nodiscard]] std::unique_ptr<Rig> arrange(const Scenario& scenario);
 [[nodiscard]] std::unique_ptr<Rig> arrange(const Pair& pair);
 
-// Steps through the operation. The one place that does, so that each run takes the same steps.
+// Steps through the operation. Only this function does, so that each run takes the same steps.
 std::uint64_t step_through(const Operation& operation, Rig& rig, StepObserver& observer);
 
 }  // namespace beeline::killpoints

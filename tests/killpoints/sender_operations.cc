@@ -1,11 +1,11 @@
-// What a sender does, swept instruction by instruction.
+// Operations of a sender, swept instruction by instruction.
 
 #include "tests/killpoints/scenario.h"
 
 namespace beeline::killpoints {
 namespace {
 
-// Of the second class; longer ones are copied byte by byte, which takes long to step through.
+// In a slab of the second class. Longer payloads are copied byte by byte, and stepping takes long.
 constexpr std::uint32_t kLarge = 1100;
 constexpr char kAll[] = "empty one half wrapped mixed table-full handed-over fifo";
 constexpr char kSome[] = "empty wrapped mixed handed-over";
@@ -25,7 +25,7 @@ Operation send(std::string name, const Plan& plan, const char* from) {
           from};
 }
 
-// The lane is as full as it gets.
+// The lane is as full as it can be.
 Operation send_full(std::string name, const Plan& plan, const char* from) {
   Operation operation = send(std::move(name), plan, from);
   operation.arrange = [plan](Rig& rig) {
@@ -66,7 +66,7 @@ Operation send_used_slab(const char* from) {
   return operation;
 }
 
-// The table of types is full: the message carries its own, in a slab.
+// The table of types is full: the message carries its own type, in a slab.
 Operation send_carrying(const char* from) {
   Operation operation = send("send-carrying", {.length = 5, .type = "one too many"}, from);
   operation.arrange = [arrange = operation.arrange](Rig& rig) {

@@ -20,7 +20,7 @@ bool g_stop = false;
 constexpr greg_t kTrapFlag = 0x100;
 
 void on_trap(int /*signal*/, siginfo_t* /*info*/, void* context) {
-  const int sys_errno = errno;  // of a system call whose result the next instruction reads
+  const int sys_errno = errno;  // of a system call, because the next instruction may read it
   auto* machine = static_cast<ucontext_t*>(context);
   g_observer->after(++g_steps, static_cast<std::uintptr_t>(machine->uc_mcontext.gregs[REG_RIP]));
   if (g_stop) machine->uc_mcontext.gregs[REG_EFL] &= ~kTrapFlag;

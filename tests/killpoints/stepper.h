@@ -1,7 +1,7 @@
 #pragma once
-// Runs a piece of this program one instruction at a time: with the trap flag set the processor
-// raises SIGTRAP after each, and the handler runs on a stack of its own in this process. The code
-// that is stepped is the one that would run otherwise, bit for bit.
+// Runs a piece of this program one instruction at a time. With the trap flag set, the processor
+// raises SIGTRAP after each one, and the handler runs on a stack of its own in this process. The
+// stepped code is bit for bit the code that would run otherwise.
 
 #include <cstdint>
 
@@ -19,10 +19,10 @@ class StepObserver {
   virtual void finish(std::uint64_t /*steps*/) {}
 };
 
-// From within after(): the rest runs without a step.
+// From within after(): runs the rest without steps.
 void stop_stepping();
 
-// Installs handler and stack for this process and the children that it forks. Once.
+// Installs handler and stack for this process and the children that it forks. Call it once.
 void install_stepper();
 
 // Steps through `call(context)` and returns the number of instructions.

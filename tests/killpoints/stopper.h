@@ -1,11 +1,14 @@
 #pragma once
-// Stops an operation in the middle, at as many instructions as one likes, and lets it go on.
+// Stops an operation in the middle, at any number of instructions, and lets it go on.
 //
-// One process, the walker, steps through the operation. Wherever it is to stop, it forks: the
-// child, which has the same registers, stack, heap and segments, stands still there while the other
-// end runs from start to end, then goes on itself and says whether all is well. The walker waits
-// for it, puts the bytes of the segments back and retires the next instruction. So a stop costs one
-// fork, however long the way to it is, and no stop can miss its place.
+// One process, the walker, steps through the operation. At each place to stop it forks. The child
+// has
+// the same registers, stack, heap and segments. It stands still while the other end runs from start
+// to end, then goes on itself and reports whether all is well. The walker waits for it, restores
+// the
+// bytes of the segments and retires the next instruction. So a stop costs one fork, however long
+// the
+// way to it is, and no stop can miss its place.
 
 #include <string>
 #include <vector>
@@ -18,7 +21,8 @@ namespace beeline::killpoints {
 
 class Stopper : public StepObserver {
  public:
-  // `all`: what either end can write. Violations go into `tally`, under this name and kind.
+  // `all`: the memory that either end can write. Violations go into `tally`, under this name and
+  // kind.
   Stopper(const Image& all, std::string name, const char* kind, Tally& tally);
 
   void start() final;
@@ -27,18 +31,18 @@ class Stopper : public StepObserver {
 
   // Whether this process is a child, and its operation has come to its end.
   [[nodiscard]] bool was_stopped() const { return is_child_; }
-  // Of such a child: ends it, with what `judge` finds wrong.
+  // Ends such a child with the finding of `judge`.
   [[noreturn]] void end(const std::function<std::string()>& judge);
 
  protected:
-  // In the walker, after each instruction (0: before the first one): whether to stop there. In the
-  // handler: no allocation, no lock.
+  // In the walker, after each instruction (0: before the first one): whether to stop there. Runs in
+  // the handler: no allocation, no lock.
   virtual bool is_chosen(std::uint64_t step, std::uintptr_t at) = 0;
   // Outside of the handler, after the last one: whether to stop there once more.
   virtual bool is_chosen_at_end() { return false; }
-  // In the child, in the handler: the other end runs.
+  // In the child, in the handler: runs the other end.
   virtual void run_other_end() = 0;
-  // In the walker, around each child: what is shared and no segment.
+  // In the walker, before each child: saves shared state outside of segments.
   virtual void before_child() {}
   virtual void after_child() {}
 

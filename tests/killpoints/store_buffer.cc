@@ -14,7 +14,7 @@ bool is_fence(std::uintptr_t at) {
   return code[0] == 0x0f && code[1] == 0xae && code[2] == 0xf0;
 }
 
-// Follows what the end that is stepped has stored, and what of it others see.
+// Follows the stores of the stepped end, and the part of them that others see.
 class StoreBuffer : public Stopper {
  public:
   StoreBuffer(const Race& race, Meeting& meeting, const Effort& effort, Tally& tally)
@@ -65,7 +65,7 @@ class StoreBuffer : public Stopper {
   std::vector<std::byte> stored_;  // by its own
   bool is_fence_ = false;          // the next instruction
   bool was_rung_ = false;
-  std::uint64_t holding_ = 0;  // instructions behind which something was hidden
+  std::uint64_t holding_ = 0;  // instructions after which something was hidden
   std::uint64_t stops_with_hidden_ = 0;
 };
 

@@ -29,7 +29,7 @@ std::uint64_t fingerprint(const std::vector<std::byte>& bytes) {
   return std::hash<std::string_view>()({first, bytes.size()});
 }
 
-// One operation stepped to its end, with all that is needed to judge its states.
+// One operation, stepped to its end, and everything that is needed to judge its states.
 class Swept {
  public:
   Swept(const Scenario& scenario)
@@ -75,7 +75,7 @@ class Swept {
   StateRecorder recorder_;
 };
 
-// One writer for each byte: the operation has changed nothing but what is its actor's.
+// One writer for each byte: the operation has only changed bytes of its actor.
 bool Swept::wrote_elsewhere() const {
   all_.load(last_.data());
   own_.load(recorder_.bytes(0));

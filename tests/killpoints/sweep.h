@@ -1,5 +1,5 @@
 #pragma once
-// The sweeps. Each works on worlds of its own and says what it did and what it found.
+// The sweeps. Each works on worlds of its own and reports its work and its findings.
 
 #include <optional>
 
@@ -8,7 +8,7 @@
 
 namespace beeline::killpoints {
 
-// Something that must not be. Of fixed size: it crosses processes.
+// A violation. Its size is fixed, because it crosses processes.
 struct Violation {
   char scenario[96] = {};
   char kind[16] = {};       // kill, real kill, pair, pause
@@ -19,10 +19,10 @@ struct Violation {
 };
 
 struct Tally {
-  std::uint64_t prepared = 0;  // of a scenario: tells the state that it begins in from others
+  std::uint64_t prepared = 0;  // of a scenario: distinguishes the state that it begins in
   std::uint64_t points = 0;    // instructions after which the state was judged
-  // That differ, a copy by the C library counted as one; of a pair: the receiver's, from each of
-  // the sender's.
+  // Different ones, with a copy by the C library counted as one; for a pair: those of the receiver,
+  // from each of the sender's.
   std::uint64_t states = 0;
   std::uint64_t sender_states = 0;  // of a pair
   std::uint64_t kills = 0;
@@ -42,38 +42,39 @@ struct Tally {
 inline constexpr std::uint64_t kEvery = UINT64_MAX;
 
 struct Effort {
-  // Real kills: at every instruction of a scenario that is not longer than the first number, and in
-  // the shortest of each operation; elsewhere at so many, spread evenly.
+  // Real kills: at every instruction of a scenario that is at most this long, and of the shortest
+  // one of each operation; elsewhere at that many, spread evenly.
   std::uint64_t kill_all_below = 500;
   std::uint64_t kills = 24;
-  // One end stands still after each instruction that changed what the other sees, and after each
-  // one whose number can be divided by this. 0: nowhere.
+  // One end stands still after each instruction that changed memory which the other end sees, and
+  // after each one with a number that this divides. 0: nowhere.
   std::uint64_t pause_every = 500;
-  // In a race: after each so many of the instructions behind which something is hidden, and before
-  // each fence and at the end, where most is hidden and all was looked at.
+  // In a race: after every n-th instruction behind which something is hidden, before each fence,
+  // and at the end, where most is hidden.
   std::uint64_t race_every = 1;
 };
 inline constexpr Effort kLongEffort{kEvery, kEvery, 1, 1};
 
-// Every instruction of the operation: the state that it leaves is judged as if both were killed
-// there, or one of them.
+// Every instruction of the operation: its state is judged as if both were killed there, or one of
+// them.
 [[nodiscard]] Tally sweep_scenario(const Scenario& scenario, std::optional<std::uint64_t> only);
 // Processes that kill themselves at an instruction of the operation, by SIGKILL: at `most` of them.
 [[nodiscard]] Tally kill_in_scenario(const Scenario& scenario, std::uint64_t most);
-// Every state that the sender's operation leaves, and every instruction of the receiver's from it:
-// both are dead. Then both orders of one standing still while the other runs, and both live.
+// Every state that the sender's operation leaves, and every instruction of the receiver's from it,
+// with both dead. Then each stands still while the other runs, with both alive.
 [[nodiscard]] Tally sweep_pair(const Pair& pair, const Effort& effort);
-// One of the two stands still in the middle, wherever the effort says, while the other runs.
+// One of the two stands still in the middle, at the places that the effort chooses, while the other
+// runs.
 [[nodiscard]] Tally pause_in(const Pair& pair, const Operation& paused, const Effort& effort);
 [[nodiscard]] Tally sweep_standstill(const Standstill& standstill, const Effort& effort);
 
-// What is compared after each instruction of the scenario: all that its actor can write.
+// The memory that is compared after each instruction of the scenario: all that its actor can write.
 [[nodiscard]] Image image_of_actor(Rig& rig, Actor actor);
 // Runs `judge` in a process of its own, so that it may change private state, hang or crash.
 [[nodiscard]] Finding judge_apart(const std::function<Finding()>& judge);
 // The same for a part of a sweep.
 [[nodiscard]] Tally tally_apart(const std::function<Tally()>& part);
-// Empty, or what the exception says that came out of it.
+// Empty, or the text of an exception.
 [[nodiscard]] std::string try_to(const std::function<void()>& work);
 
 }  // namespace beeline::killpoints

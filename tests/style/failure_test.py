@@ -3,8 +3,8 @@ that does not exist.
 
     failure_test.py ROOT BEELINE_KILLPOINTS
 
-The name of an operation is `operation/*`, with a star for the common part of the names of
-some operations. A model is `name.pml`, and its mutants are in capitals. The name of a test is a sentence,
+The name of an operation is `operation/*`, with a star for the part in which several names
+differ. A model is `name.pml`, and its mutants are in capitals. The name of a test is a sentence,
 `Suite.Sentence` or `Suite.*`; that of a test of ctest, or of a source file of tests, ends in
 `_test`. The name of a seeded bug stands behind the word mutant or mutants. No cell of a table says
 that it is the same as the one above, because rows may come between.

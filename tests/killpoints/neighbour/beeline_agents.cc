@@ -1,4 +1,4 @@
-// Two agents of a real hive, by the public interface: a writer and a reader. The fresh process
+// Two agents of a real hive, through the public interface: a writer and a reader. The fresh process
 // attaches under their names.
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ class BeelineAgents : public Queue {
   explicit BeelineAgents(int worker)
       : writer_("writer-" + std::to_string(worker)), reader_("reader-" + std::to_string(worker)) {}
 
-  // Agents are made in processes that end: those that fork must not have any.
+  // Agents are made in processes that end, because a process that forks must have none.
   void prepare(Trial& trial) override {
     payload_.resize(trial.length);
     part_ = trial.part;
@@ -79,7 +79,7 @@ class BeelineAgents : public Queue {
       trial.note("it attaches to receive");
       Agent reader = attach(reader_);
       trial.note("it receives");
-      // Those of one sender come in order, so that nothing is left behind the last one.
+      // Messages of one sender come in order, so nothing is left behind the last one.
       while (trial.received[kFresh] == 0) {
         Message message = or_throw(reader.receive());
         trial.note_received(message.payload(), message.redelivered());
@@ -128,7 +128,7 @@ class BeelineAgents : public Queue {
 
 }  // namespace
 
-// Nobody waits as long where all is well, however busy the machine is.
+// No healthy process waits that long, however busy the machine is.
 const Neighbour kBeelineAgents{"Beeline", 2, 60'000, [](int worker) -> std::unique_ptr<Queue> {
                                  return std::make_unique<BeelineAgents>(worker);
                                }};

@@ -82,8 +82,8 @@ class BoostQueue : public Queue {
 
 }  // namespace
 
-// It needs no other process and takes less than 1 ms; nobody unlocks the mutex of the dead. Many at
-// once: whoever waits for it takes no CPU.
+// It needs no other process and takes less than 1 ms. Nobody unlocks the mutex of a dead process.
+// Many trials at once, because a process that waits for it takes no CPU.
 const Neighbour kBoostQueue{
     "Boost message_queue", 64, 1'000,
     [](int worker) -> std::unique_ptr<Queue> { return std::make_unique<BoostQueue>(worker); }};

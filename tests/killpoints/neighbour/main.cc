@@ -1,8 +1,8 @@
 // beeline-killpoints-boost: the same sweep for Beeline and for a neighbour, side by side. A process
-// is killed in the middle of a send or a receive; can another one go on, and with what?
+// is killed in the middle of a send or a receive; can another one go on, and with which messages?
 //
-// It fails when it has swept nothing, or when Beeline is unusable, loses or damages anything. What
-// the neighbour does is shown, not judged.
+// It fails if it has swept nothing, or if Beeline is unusable, loses or damages anything. The
+// neighbour's result is shown, not judged.
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::array<std::uint32_t, 2> kLengths{32, 1024};
 
-// Whether the sweep was one.
+// Whether the sweep was complete.
 bool sweep(const Neighbour& neighbour, std::uint64_t stride, bool must_be_clean) {
   bool is_good = true;
   for (const Part part : {Part::kSend, Part::kReceive}) {
@@ -36,7 +36,7 @@ bool sweep(const Neighbour& neighbour, std::uint64_t stride, bool must_be_clean)
       if (!outcome.first_error.empty()) fmt::print("  the first: {}\n", outcome.first_error);
       std::fflush(stdout);
       const bool is_clean = outcome.unusable() + outcome.lost + outcome.corrupt == 0;
-      // Some fall out: an operation is not equally long each time.
+      // Some kills fail, because an operation is not equally long each time.
       const bool is_swept = outcome.kills * 10 >= outcome.instructions / stride * 9;
       is_good = is_good && is_swept && (is_clean || !must_be_clean);
     }

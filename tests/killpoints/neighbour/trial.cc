@@ -21,7 +21,7 @@ namespace beeline::killpoints {
 namespace {
 
 constexpr int kExitError = 1;
-constexpr int kTries = 3;  // of a kill: the run may be over before
+constexpr int kTries = 3;  // for a kill, because the run may end before it
 
 // Memory that all processes share and that is zero.
 template <typename T>
@@ -50,7 +50,7 @@ pid_t start_child(Work&& work) {
 
 enum class VictimEnd : std::uint8_t { kKilled, kOver, kError };
 
-// A process that is killed after this instruction; with 0 it comes to its end.
+// A process that is killed after this instruction; with 0 it runs to its end.
 VictimEnd kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
   const pid_t victim = start_child([&] {
     try {
@@ -74,7 +74,7 @@ VictimEnd kill_victim(Queue& queue, Trial& trial, std::uint64_t step) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? VictimEnd::kOver : VictimEnd::kError;
 }
 
-// False when the fresh process has to be ended.
+// False if the fresh process had to be killed.
 bool let_use(Queue& queue, Trial& trial, int patience_ms) {
   const pid_t fresh = start_child([&] { queue.use(trial); });
   const auto pidfd = os::open_pidfd(fresh);
@@ -85,7 +85,7 @@ bool let_use(Queue& queue, Trial& trial, int patience_ms) {
   return has_ended;
 }
 
-// What a trial has shown.
+// The result of one trial.
 struct TrialResult {
   std::uint64_t step;
   bool killed;
@@ -101,11 +101,11 @@ void judge(const Trial& trial, bool has_ended, TrialResult& result) {
   result.errs = has_ended && !trial.complete;
   result.corrupt = trial.corrupt;
   std::copy(std::begin(trial.error), std::end(trial.error), result.error);
-  if (!trial.complete) return;  // what nobody can reach is not counted as lost as well
+  if (!trial.complete) return;  // messages that cannot be reached do not count as lost as well
   for (std::uint32_t message = 0; message < kMessages; ++message) {
     bool must_come = true;
     if (trial.part == Part::kSend && message == kSent) must_come = trial.returned;
-    // What a receive has returned, its caller has.
+    // The caller of a receive that returned has the message.
     if (trial.part == Part::kReceive) {
       must_come = message > kReceived || (message == kReceived && !trial.returned);
     }
@@ -117,15 +117,15 @@ void run_trial(Queue& queue, Trial& trial, int patience_ms, TrialResult& result)
   queue.prepare(trial);
   const VictimEnd end = kill_victim(queue, trial, result.step);
   const bool has_ended = let_use(queue, trial, patience_ms);
-  // An operation is not equally long each time: one that was over before is no trial. One that did
-  // not even begin found what an earlier kill has left.
+  // An operation is not equally long each time: if it ended before its kill, this was no trial. If
+  // it did not even begin, it found the leftovers of an earlier kill.
   result.killed = end != VictimEnd::kOver;
   if (result.killed) judge(trial, has_ended, result);
   if (end == VictimEnd::kError) result.errs = true;
 }
 
-// The shortest of a few runs: on a busy machine so much time passes while it is stepped through
-// that an agent looks after its connection too, and that is most of a longer one.
+// The shortest of a few runs. On a busy machine stepping takes so long that an agent also looks
+// after its connection, and that is most of a longer run.
 std::uint64_t count_instructions(const Neighbour& neighbour, Part part, std::uint32_t length) {
   constexpr std::size_t kRuns = 9;
   auto* const trials = share<Trial>(kRuns);

@@ -1,5 +1,5 @@
 #pragma once
-// Kills in the middle of one operation of a neighbour, and what they leave.
+// Kills in the middle of one operation of a neighbour, and their effects.
 
 #include <cstdint>
 #include <string>
@@ -9,13 +9,13 @@
 namespace beeline::killpoints {
 
 struct Outcome {
-  std::uint64_t instructions = 0;  // of the operation
+  std::uint64_t instructions = 0;  // in the operation
   std::uint64_t kills = 0;
-  std::uint64_t hangs = 0;    // the fresh process does not come to its end
-  std::uint64_t errors = 0;   // or is told that it cannot
-  std::uint64_t lost = 0;     // messages that were accepted and have reached nobody
-  std::uint64_t corrupt = 0;  // messages that were not sent like this, or come twice
-  // Of the instructions after which the queue cannot be used.
+  std::uint64_t hangs = 0;    // the fresh process never ends
+  std::uint64_t errors = 0;   // or it gets an error
+  std::uint64_t lost = 0;     // accepted messages that no process has received
+  std::uint64_t corrupt = 0;  // messages with wrong bytes, or that come twice
+  // The first instruction after which the queue cannot be used.
   std::uint64_t first_unusable = 0;
   std::uint64_t last_unusable = 0;
   std::string first_error;
