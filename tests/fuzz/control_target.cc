@@ -1,6 +1,6 @@
-// Packets of clients with descriptors of all kinds, to the parser and the operations of a
-// coordinator without a process: two clients say what the input has. Whatever they say, all that is
-// sent back can be parsed, and an agent that did nothing stays as it was.
+// Packets of clients with descriptors of all kinds, for the parser and the operations of a
+// coordinator without a process. Two clients send the packets of the input. All answers can be
+// parsed, and an agent that did nothing stays as it was.
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -28,7 +28,7 @@ class ParsingOutbox : public test::DeafOutbox {
 
 constexpr const char* kTexts[] = {"a", "b", "king", "", "queue:x", "3", "a/b", "\xff"};
 
-// The request of each kind, made of what the feed has.
+// The request of each kind, filled from the feed.
 Request make_request(Feed& feed, const Caller& caller) {
   const auto number = [&] { return feed.take<std::uint8_t>() % 8U; };
   const auto life = [&] {

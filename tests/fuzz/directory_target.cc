@@ -1,5 +1,5 @@
-// The readers of a directory that is damaged: tree, routes, names. They end, stay inside, and show
-// names that are no longer than the field.
+// The readers of a damaged directory: tree, routes, names. They end, stay inside, and show no name
+// that is longer than its field.
 
 #include "shm/directory.h"
 #include "src/agent/directory_tree.h"
@@ -15,7 +15,7 @@ BEELINE_FUZZ_TARGET(directory) {
   static const test::Sample sound = test::sample_directory();
   test::Sample sample = sound;
   Feed feed(input);
-  // Most of the segment is empty: write where something stands, or anywhere.
+  // Most of the segment is empty: write to a place in use, or anywhere.
   const bool near = feed.take<std::uint8_t>() % 4 != 0;
   const auto bytes = sample.bytes();
   if (near) {

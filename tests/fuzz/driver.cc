@@ -101,7 +101,7 @@ int run(const Options& options) {
   }
   for (std::uint64_t i = 0; i < options.runs; ++i) {
     if (options.only >= 0 && i != static_cast<std::uint64_t>(options.only)) continue;
-    // What runs now stands in the last line of a run that breaks off.
+    // The last line of a run that breaks off shows its present input.
     std::printf("\r--seed %llu --only %llu", static_cast<unsigned long long>(options.seed),
                 static_cast<unsigned long long>(i));
     std::fflush(stdout);

@@ -1,8 +1,7 @@
 #pragma once
-// Runs a target without libFuzzer: its corpus and what it is made to start from (seeds.cc), then
-// mutations that follow from a seed alone. Shows the seed; the same seed does the same again. What
-// it lacks against libFuzzer is the guidance by coverage, so it is for every run of the tests, and
-// libFuzzer (preset `fuzz`) for long ones.
+// Runs a target without libFuzzer: its corpus and its seeds (seeds.cc), then mutations that follow
+// from a seed alone. Shows the seed; the same seed repeats the run. It lacks libFuzzer's guidance
+// by coverage, so it is for every test run, and libFuzzer (preset `fuzz`) for long ones.
 
 #include <cstdint>
 #include <string>
@@ -14,11 +13,11 @@ struct Options {
   std::string target;
   std::uint64_t runs = 1000;
   std::uint64_t seed = 1;
-  std::int64_t only = -1;  // one mutation alone
+  std::int64_t only = -1;  // run this mutation only
   std::vector<std::string> files;
 };
 
-// Zero once all has been run; a finding ends the program.
+// Zero once all has run; a finding ends the program.
 [[nodiscard]] int run(const Options& options);
 
 }  // namespace beeline::fuzz

@@ -30,7 +30,7 @@ os::UniqueFd save(std::span<const std::byte> bytes, std::size_t size) {
 
 os::UniqueFd save(std::span<const std::byte> bytes) { return save(bytes, bytes.size()); }
 
-// As long as its header says that it is: the input holds the first pages, zeros follow.
+// As long as its header claims: the input has the first pages, zeros follow.
 os::UniqueFd save_pages(std::span<const std::byte> bytes) {
   constexpr std::uint64_t kLongest = 4 << 20;
   const std::uint64_t said = shm::ByteView(bytes).u64(offsetof(shm::SegmentHeader, size_bytes));

@@ -1,5 +1,5 @@
-// Slots and receipts of a hostile peer, while the victim drains, hands out, finishes and sends to
-// it: a script of steps of both, in any order.
+// Slots and receipts of a hostile peer while the victim drains, hands out, finishes and sends to
+// it: a script with steps of both, in any order.
 
 #include "src/os/clock.h"
 #include "tests/fuzz/room.h"
@@ -22,7 +22,7 @@ enum class Step : std::uint8_t {
 
 class Script {
  public:
-  // The last byte says what the victim is like.
+  // The last byte sets the options of the victim.
   explicit Script(Bytes input)
       : room_(input.empty() ? 0 : input.back()), feed_(input), link_(room_.accept_hostile()) {
     FUZZ_DEMAND(link_ != nullptr);
@@ -52,7 +52,7 @@ class Script {
   }
 
  private:
-  // As an agent does that waits for an answer.
+  // As an agent that waits for an answer.
   void drain() {
     const std::uint32_t at = room_.victim().take_alone(asked_);
     if (at != shm::kNoEntry) {
@@ -67,7 +67,7 @@ class Script {
     const shm::Link& own = room_.hostile().view();
     switch (step) {
       case Step::kScribble:
-        // Not beyond what is allocated in most cases: there a reader never looks.
+        // Mostly within the allocated memory, because a reader never looks beyond it.
         return scribble(feed_,
                         room_.hostile_bytes().subspan(
                             own.layout().control, own.layout().first_extent - own.layout().control),
@@ -97,7 +97,7 @@ class Script {
     }
   }
 
-  // A sound message, and some fields of it as the input has them.
+  // Publishes a sound message with some fields replaced by the input.
   void publish() {
     const shm::Lane lane =
         feed_.take<std::uint8_t>() % 4 == 0 ? shm::Lane::kUrgent : shm::Lane::kNormal;
@@ -131,7 +131,7 @@ class Script {
     ++position;
   }
 
-  // Memory that is there, and announced, perhaps more than is there.
+  // Allocates memory and announces it, perhaps more than there is.
   void allocate() {
     const auto& layout = own().layout();
     const auto what = feed_.take<std::uint8_t>();
@@ -153,7 +153,7 @@ class Script {
     own().control().slabs_allocated[c].publish(count);
   }
 
-  // The victim's sender asks its receipts, which lie in the hostile link.
+  // The victim's sender reads its receipts, which lie in the hostile link.
   void send() {
     send::OutLink& out = room_.to_hostile();
     out.find_receipts();

@@ -1,6 +1,5 @@
-// The same targets under libFuzzer: $BEELINE_FUZZ_TARGET says which one. Preset `fuzz`. What the
-// target is made to start from (seeds.cc) is written into $BEELINE_FUZZ_SEEDS first, if that names
-// a folder.
+// The same targets under libFuzzer: $BEELINE_FUZZ_TARGET names the target. Preset `fuzz`. Its seeds
+// (seeds.cc) are written into $BEELINE_FUZZ_SEEDS first, if that names a folder.
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// A whole link of a hostile peer, its header included: a sound one into which the input writes, or
-// the bytes of the input. It is refused, or everything that is taken from it is sound.
+// A whole link of a hostile peer, with its header: a sound one that the input writes into, or the
+// bytes of the input. It is refused, or everything that is taken from it is sound.
 
 #include "tests/fuzz/room.h"
 #include "tests/unit/verify_samples.h"
@@ -12,7 +12,7 @@ BEELINE_FUZZ_TARGET(link) {
   Feed feed(input);
   const auto bytes = room.hostile_bytes();
   const shm::LinkLayout layout(kContract);
-  // Memory for strings, stamps and the first slabs is there; the input says what is announced.
+  // Memory for strings, stamps and the first slabs exists; the input decides how much is announced.
   FUZZ_DEMAND(room.hostile().memory().allocate(layout.strings,
                                                layout.slabs[1] - layout.strings + 8 * 8192));
   if (feed.take<std::uint8_t>() % 8 == 0) {

@@ -1,5 +1,6 @@
-// An old home in hand-over, and the old link with its receipts: both as a hostile writer left them.
-// A successor refuses the home or builds a sound one of it; what an honest peer sends goes on.
+// An old home in a takeover, and the old link with its receipts, both as a hostile writer left
+// them. A successor refuses the home or builds a sound one from it; messages of an honest peer go
+// on.
 
 #include "src/receive/successor.h"
 #include "tests/fuzz/room.h"
@@ -11,7 +12,7 @@ namespace {
 static_assert(test::kReader == kVictimPid && test::kSender == kHostilePid &&
               test::kReaderLife < kVictimLife);
 
-constexpr std::uint64_t kTaken[] = {3, 1};  // by the sample home: cursors of its row
+constexpr std::uint64_t kTaken[] = {3, 1};  // according to the sample home: cursors of its row
 
 // A segment with the bytes of a sample.
 segment::Owned make_segment(test::Sample& sample) {
@@ -21,7 +22,7 @@ segment::Owned make_segment(test::Sample& sample) {
   return made;
 }
 
-// As many as the sample home has taken: where nothing was published, nothing was taken.
+// As many as the sample home has taken: without published messages none could have been taken.
 void publish_taken(const shm::Link& link) {
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
     for (std::uint64_t at = 0; at < kTaken[static_cast<std::size_t>(lane)]; ++at) {
@@ -48,7 +49,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   const segment::Owned old_memory = make_segment(sample);
 
   Room room;
-  // The predecessor's own link to the hostile peer: banks and stamps as the input has them.
+  // The predecessor's own link to the hostile peer; the input writes its banks and stamps.
   send::OutLink mine = need(
       send::OutLink::create("fuzz", kVictimPid, kHostilePid, {test::kReaderLife, 4}, kContract));
   const shm::LinkLayout link_layout(kContract);
@@ -89,7 +90,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   FUZZ_DEMAND(!link->quarantined());
   FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
   predecessor.links.push_back({inherited, std::move(*bank), link});
-  scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);  // it still runs
+  scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);  // the predecessor still runs
   const auto done = receive::inherit_home(room.victim(), predecessor);
   FUZZ_DEMAND(done || !done.error().text.empty());
   if (!done) return;

@@ -72,7 +72,7 @@ void Room::honest_sends() {
   lane.advance();
 }
 
-// Reads what a user reads of a message.
+// Reads all parts of a message that a user reads.
 void Room::look_at(std::uint32_t at) {
   const shm::Entry& entry = victim_->entry(at);
   const std::span<const std::byte> payload = victim_->payload(at);
@@ -92,7 +92,7 @@ void Room::look_at(std::uint32_t at) {
   FUZZ_DEMAND(victim_->entries().type(at).view().size() <= sizeof(receive::TypeText::text));
   FUZZ_DEMAND(victim_->entries().channel(at).view().size() <= shm::kMaxStringLength);
   static_cast<void>(receive::end_of_life(entry));
-  // Who sent it is whoever owns the link.
+  // The sender is the owner of the link.
   FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid);
   if (link->owner_pid != kHonestPid) return;
   std::uint64_t number = 0;
@@ -122,7 +122,7 @@ bool Room::finish_one(std::uint8_t how) {
 }
 
 void Room::drain_and_finish() {
-  // No more can lie there than this: both links full, and the table.
+  // No more messages than this can exist: both links full, and the table.
   constexpr int kMost = 4 * (8 + 4) + 2 * kCapacity;
   int taken = 0;
   bool more = true;
@@ -131,7 +131,7 @@ void Room::drain_and_finish() {
     more = victim_->drain_all();
     for (; finish_one(2); ++taken) FUZZ_DEMAND(taken <= kMost);
   }
-  // Answers to nothing are kept aside; they are fetched, not received.
+  // Answers to no question lie aside; they are fetched, not received.
   for (std::uint32_t at = victim_->take_stashed_answer(); at != shm::kNoEntry;
        at = victim_->take_stashed_answer()) {
     FUZZ_DEMAND(++taken <= 2 * kMost);

@@ -1,7 +1,7 @@
 #pragma once
-// A victim with two peers: a hostile one whose segments the input writes, and an honest one whose
-// messages must all arrive. The victim is what an agent is made of: home, receiver, links of its
-// own. Segments are real ones, sealed and mapped read-only.
+// A victim with two peers: a hostile one with segments that the input writes, and an honest one
+// with messages that must all arrive. The victim has the parts of an agent: home, receiver, links
+// of its own. Segments are real: sealed and mapped read-only.
 
 #include <memory>
 #include <optional>
@@ -16,13 +16,13 @@ inline constexpr std::uint32_t kVictimPid = 9;
 inline constexpr std::uint32_t kHostilePid = 7;
 inline constexpr std::uint32_t kHonestPid = 8;
 inline constexpr std::uint64_t kVictimLife =
-    6000;  // after test::kReaderLife, whose home it may inherit
+    6000;  // after test::kReaderLife; it may inherit the home of that life
 inline constexpr shm::LinkKey kHostileKey{1000, 1};
 inline constexpr shm::LinkKey kHonestKey{2000, 1};
 inline constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
 inline constexpr std::uint32_t kCapacity = 64;
 
-// Ends the program where the machine lacks something: that is no finding.
+// Ends the program if the machine lacks something, because that is no finding.
 template <typename T>
 [[nodiscard]] T need(Result<T> result) {
   if (result) return std::move(*result);
@@ -30,8 +30,8 @@ template <typename T>
   std::_Exit(77);
 }
 
-// What a victim may be like; bits.
-inline constexpr unsigned kFifo = 1;        // its inbox, else by rank and age
+// Options of a victim, as bits.
+inline constexpr unsigned kFifo = 1;        // order of its inbox; otherwise by rank and age
 inline constexpr unsigned kByRelation = 2;  // ranks are computed
 inline constexpr unsigned kRated = 4;       // it takes two messages at a time from the hostile peer
 inline constexpr unsigned kSuperior = 8;    // the hostile peer is above it
@@ -41,28 +41,27 @@ class Room {
   explicit Room(unsigned kind = 0);
 
   [[nodiscard]] receive::Receiver& victim() { return *victim_; }
-  // The hostile peer's link, all of which is its own.
+  // The hostile peer's link; the peer may write all of it.
   [[nodiscard]] send::OutLink& hostile() { return hostile_; }
   [[nodiscard]] std::span<std::byte> hostile_bytes() const;
   // The victim's links to the two.
   [[nodiscard]] send::OutLink& to_hostile() { return to_hostile_; }
   [[nodiscard]] send::OutLink& to_honest() { return to_honest_; }
 
-  // The victim maps a link that it is told of. Null when it refuses it.
+  // The victim maps an announced link. Null if it refuses the link.
   receive::InLink* accept(send::OutLink& theirs, std::uint32_t owner, send::OutLink& ours);
   receive::InLink* accept_hostile();
 
   // The honest peer sends the next message, if there is room.
   void honest_sends();
-  // Drains everything, takes everything and finishes it; demands that honest messages come in order
-  // and whole, that views lie inside of the links, and that it ends.
+  // Drains, takes and finishes everything. Demands that honest messages come in order and whole,
+  // that views lie inside of the links, and that this ends.
   void drain_and_finish();
-  // The same for one message of the order. False when there was none.
+  // The same for one message in order. False if there was none.
   bool finish_one(std::uint8_t how);
-  // Reads all there is to read of a message that was taken, and demands that views lie inside of
-  // its link.
+  // Reads all parts of a taken message, and demands that views lie inside of its link.
   void look_at(std::uint32_t entry);
-  // Nothing of the honest peer is left anywhere.
+  // No message of the honest peer is left anywhere.
   void demand_all_honest();
   // All invariants of the home of the victim hold.
   void demand_sound_home();

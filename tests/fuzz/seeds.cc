@@ -1,5 +1,5 @@
-// What the targets start from: packets of every kind and a session of two agents, the first pages
-// of real segments, and single lies into sound ones.
+// The seeds of the targets: packets of every kind and a session of two agents, the first pages of
+// real segments, and single lies in sound ones.
 
 #include <bit>
 #include <initializer_list>
@@ -27,7 +27,7 @@ class Tape {
     input_.insert(input_.end(), values);
     return *this;
   }
-  // As scribble() reads it.
+  // In the form that scribble() reads.
   template <typename T>
   Tape& write(std::uint64_t offset, T value) {
     static_assert(std::has_single_bit(sizeof(T)));
@@ -57,7 +57,7 @@ Input first_pages(test::Sample sample) {
 
 // ---- Control ------------------------------------------------------------------------------------
 
-// One packet for each alternative, with the values that it has by default.
+// One packet for each alternative, with its default values.
 template <typename Variant, std::size_t... kIndex>
 void add_packets(Seeds& seeds, const char* kind, std::index_sequence<kIndex...> /*all*/) {
   const auto add = [&](const Variant& value) {
@@ -76,20 +76,21 @@ void add_packets(Seeds& seeds, const char* kind) {
   add_packets<Variant>(seeds, kind, std::make_index_sequence<std::variant_size_v<Variant>>());
 }
 
-// Steps as the target reads them: who, how, descriptors, which request, its fields, its number.
+// Steps as the target reads them: client, kind of step, descriptors, request, its fields, its
+// number.
 class Session {
  public:
   Session& attach(std::uint32_t who, std::uint8_t name) {
     constexpr std::uint8_t kKing = 2;
     return step(who, {0}, 0, {name, kKing, 0, 1});
   }
-  // Home and status page as they should be, and ready.
+  // A sound home and status page, ready.
   Session& provide(std::uint32_t who) { return step(who, {1, 1, 1}, 1, {0}); }
   Session& open(std::uint32_t who, std::uint8_t to, std::uint8_t serial) {
     return step(who, {2, serial, to, 1}, 3, {to, serial, 1, 1});
   }
-  // One without descriptors, as the last step: of its fields the first two bytes are 1, those that
-  // step() ends with; the rest is zero.
+  // A step without descriptors, as the last one: its first two field bytes are 1, with which step()
+  // ends; the rest is zero.
   Session& ask(std::uint32_t who, std::uint32_t request) { return step(who, {0}, request, {}); }
   [[nodiscard]] const Input& input() const { return script_.input(); }
 
@@ -124,7 +125,7 @@ Seeds control_seeds() {
       Session().attach(0, 0).provide(0).open(0, kInnocent, 1).input();
   seeds["session_of_two"] =
       Session().attach(0, 0).attach(1, 1).provide(0).provide(1).open(0, 4, 1).open(1, 3, 1).input();
-  // One request of each kind, of which hardly a field is set.
+  // One request of each kind, with hardly a field set.
   for (std::uint32_t request = 4; request < std::variant_size_v<control::Request>; ++request) {
     seeds["session_then_request_" + std::to_string(request)] =
         Session().attach(0, 0).provide(0).ask(0, request).input();
@@ -139,7 +140,7 @@ Seeds directory_seeds() {
   using shm::AgentRecord;
   using shm::DirectoryControl;
   using Layout = shm::DirectoryLayout;
-  constexpr std::uint8_t kAnywhere = 0;  // the writes go wherever their offsets say
+  constexpr std::uint8_t kAnywhere = 0;  // the offsets of the writes may point anywhere
   constexpr std::uint64_t kCurrent = Layout::kControl + offsetof(DirectoryControl, current);
   constexpr std::uint64_t kCount = Layout::kControl + offsetof(DirectoryControl, agent_count);
   const auto record = [](std::uint64_t index, std::size_t field) {
@@ -194,8 +195,8 @@ Seeds old_home_seeds() {
 
 // ---- Take-over ----------------------------------------------------------------------------------
 
-// Single lies into what the target's agents leave. Its writes go in this order, each place with as
-// many as it takes (takeover_target.cc); what is not said writes zero into a reserved word.
+// Single lies in the leftovers of the target's agents. Its writes go in this order, each place with
+// as many as it takes (takeover_target.cc); all others write zero into a reserved word.
 Seeds takeover_seeds() {
   constexpr std::uint8_t kHome = 1;
   constexpr std::uint8_t kLanes = 2;
@@ -215,7 +216,7 @@ Seeds takeover_seeds() {
     return tape.input();
   };
   const auto header = [](std::size_t field) { return offsetof(shm::Entry, header) + field; };
-  // Of the normal lane.
+  // A field of a slot in the normal lane.
   const auto slot = [](std::uint64_t position, std::size_t field) {
     return position * sizeof(shm::Slot) + offsetof(shm::Slot, header) + field;
   };

@@ -1,7 +1,7 @@
-// What an agent leaves that ended for good, as the coordinator takes it over: its home, the links
-// of those who sent to it, and its receipts, written by a hostile agent and by a hostile sender.
-// The coordinator comes to its end, every letter is one that its sender can have sent, and where
-// the home was not touched all letters of an honest sender are there.
+// Leftovers of an agent that has ended for good, as the coordinator takes them over: its home, the
+// links of its senders, and its receipts, written by a hostile agent and by a hostile sender. The
+// coordinator ends, and its sender can have sent every letter. If the home was not touched, all
+// letters of an honest sender are there.
 
 #include "tests/fuzz/target.h"
 #include "tests/support/dead_agent.h"
@@ -15,7 +15,7 @@ using Sender = DeadAgent::Sender;
 constexpr std::uint32_t kHonestBefore = 4;  // sent while it lived
 constexpr std::uint32_t kHonestAfter = 2;   // lies in its lane when it ends
 
-// Where the input writes; bits of its first byte.
+// The places that the input writes to; bits of its first byte.
 enum Place : unsigned { kHome = 1, kLanes = 2, kReceipts = 4, kSlabs = 8, kAnywhere = 16 };
 
 std::span<std::byte> bytes_of(const send::OutLink& link) {
@@ -74,11 +74,12 @@ BEELINE_FUZZ_TARGET(takeover) {
     agent.emplace();
     hostile = &agent->join("hostile");
     honest = &agent->join("honest");
-  } catch (const std::runtime_error& missing) {  // of the machine: no finding
+  } catch (const std::runtime_error& missing) {  // a lack of the machine is no finding
     std::fprintf(stderr, "fuzz: %s\n", missing.what());
     std::_Exit(77);
   }
-  // One that it handles, one that it has finished, one that it has rejected; the rest waits.
+  // One message that it handles, one that it has finished, one that it has rejected; the others
+  // wait.
   for (std::uint32_t i = 0; i < kHonestBefore; ++i) DeadAgent::say(*honest, "from the honest one");
   for (const char filling : {'a', 'b', 'c'}) DeadAgent::say_large(*hostile, 500, filling);
   DeadAgent::say(*hostile, "urgent", shm::Lane::kUrgent);

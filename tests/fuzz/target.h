@@ -1,6 +1,6 @@
 #pragma once
-// A fuzz target: bytes in, and it must come to its end. What it demands beyond that it demands with
-// FUZZ_DEMAND, which ends the program in every build.
+// A fuzz target takes bytes and must end. It makes further demands with FUZZ_DEMAND, which ends the
+// program in every build.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,17 +20,17 @@ using Bytes = std::span<const std::uint8_t>;
 using Input = std::vector<std::uint8_t>;
 using TargetFunction = void (*)(Bytes);
 
-// Longest input: the first two pages of a segment, and a byte. What lies behind them in a longer
-// segment is reached by offset: scribble().
+// Longest input: the first two pages of a segment, and a byte. The input reaches later parts of a
+// longer segment by offset: scribble().
 inline constexpr std::size_t kMaxInput = 2 * 4096 + 1;
 
-// Null when there is none of that name.
+// Null if there is no target of that name.
 [[nodiscard]] TargetFunction find_target(std::string_view name);
-// Their names, one a line.
+// The names of all targets, one per line.
 void list_targets();
 
-// What a target starts from besides its corpus: sound inputs and single lies, by names that say
-// what they are. They are made, not stored, so that they follow the layout and the packets.
+// The seeds of a target besides its corpus: sound inputs and single lies, with descriptive names.
+// They are made, not stored, so that they follow the layout and the packets.
 [[nodiscard]] std::map<std::string, Input> seeds_of(std::string_view target);
 
 struct TargetRegistration {
@@ -51,7 +51,7 @@ struct TargetRegistration {
     }                                                                                      \
   } while (false)
 
-// Spends an input; where it is used up everything is zero.
+// Consumes an input; after its end everything is zero.
 class Feed {
  public:
   explicit Feed(Bytes input) : rest_(input) {}
@@ -72,8 +72,8 @@ class Feed {
   Bytes rest_;
 };
 
-// Writes where no owner would: as many writes as the feed has, `most` at most. `bytes` is a
-// segment.
+// Writes where no owner would: as many writes as the feed has, but not more than `most`. `bytes` is
+// a segment.
 void scribble(Feed& feed, std::span<std::byte> bytes, std::size_t most);
 
 }  // namespace beeline::fuzz

@@ -1,5 +1,5 @@
-// The invariant walkers over hostile segments: the input itself, and a sound segment into which the
-// input writes. A walk must stay inside and end; what it finds does not matter.
+// The invariant walkers over hostile segments: the input itself, and a sound segment that the input
+// writes into. A walk must stay inside and end; its findings do not matter.
 
 #include <array>
 

@@ -1,5 +1,5 @@
-// A peer that hands the coordinator files that are not what they should be. Each is refused with
-// what was found, named in the log, and changes nothing; the coordinator goes on serving.
+// A peer that hands the coordinator wrong files. Each is refused with a description of the file,
+// named in the log, and changes nothing; the coordinator goes on serving.
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -18,7 +18,7 @@ namespace {
 struct Found {
   const char* name;
   os::UniqueFd fd;
-  const char* reason = "";  // part of what the coordinator must say
+  const char* reason = "";  // part of the coordinator's error
 };
 
 os::UniqueFd memfd(std::uint64_t bytes, unsigned seals, unsigned flags = MFD_ALLOW_SEALING) {
@@ -35,7 +35,7 @@ os::UniqueFd memfd(std::uint64_t bytes, unsigned seals, unsigned flags = MFD_ALL
 
 constexpr unsigned kAllSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
 
-// A segment that nothing is wrong with, but whoever gets this descriptor cannot read it.
+// A sound segment, but the holder of this descriptor cannot read it.
 Found open_for_writing_alone(int segment) {
   const std::string path = "/proc/self/fd/" + std::to_string(segment);
   return {"memfd open for writing alone", os::UniqueFd(::open(path.c_str(), O_WRONLY | O_CLOEXEC)),
@@ -109,7 +109,7 @@ struct Newcomer {
 
 class HostileFile : public HostileTest {
  protected:
-  // Each is refused with this code, and the reason names what was found.
+  // Each is refused with this code, and the reason describes the file.
   void expect_refused(std::vector<Found> files, ErrorCode code,
                       const std::function<Result<void>(int fd)>& hand_in) {
     for (const Found& each : files) {
@@ -166,14 +166,14 @@ TEST_F(HostileFile, NoneIsTakenForAStatusPage) {
   expect_all_named(villain);
 }
 
-// Whoever rings must not block, nor get a SIGPIPE, nor write into a file.
+// A ring must not block, cause a SIGPIPE, or write into a file.
 TEST_F(HostileFile, NoneIsTakenForABell) {
   Newcomer villain(hive().client(), "villain");
   const segment::Owned home = villain.home();
   const segment::Owned status = villain.status();
   auto files = foreign_files(2 * shm::kPage);
   files.push_back({"an eventfd that blocks", os::UniqueFd(::eventfd(0, EFD_CLOEXEC))});
-  // No segment, so nothing is wrong with its layout: the sender breaks the rules of the protocol.
+  // No segment, so its layout is not wrong: the sender breaks the rules of the protocol.
   expect_refused(std::move(files), ErrorCode::kProtocol,
                  [&](int fd) { return villain.client.provide(home.fd(), status.fd(), fd, true); });
   expect_all_named(villain);
@@ -193,7 +193,7 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
   const shm::LinkLayout layout(request.contract);
   auto files = foreign_files(layout.first_extent);
   files.push_back({"a home", *os::duplicate(home.fd())});
-  // Sound, but somebody else's: the header names another owner, reader, life or serial.
+  // Sound, but another agent's: the header names another owner, reader, life or serial.
   const shm::LinkKey key{villain.attached.incarnation, 1};
   const Pid pid = villain.attached.pid;
   for (const auto& identity :
@@ -218,9 +218,10 @@ TEST_F(HostileFile, NoneIsTakenForALink) {
   EXPECT_EQ(hive().status().links, 0U) << "the victim was told of none";
 }
 
-// ---- Links that become bad after the coordinator has looked at them -----------------------------
+// ---- Links that go bad after the coordinator has checked them -----------------------------------
 
-// Sound but for the ready word: its owner may set that whenever it likes, so only the reader looks.
+// Sound except for the ready word: its owner may set that at any time, so only the reader checks
+// it.
 class HostileNewcomer : public HostileFile {
  protected:
   struct Liar {
@@ -289,8 +290,8 @@ TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterTheEndOfItsOwnerGoesAtOnce
   EXPECT_EQ(named_links(), 1U);
 }
 
-// It has read of the link twice: from the old coordinator, whose socket is broken by then, and from
-// the new one.
+// The reader has been told of the link twice: by the old coordinator, with a socket that is broken
+// by then, and by the new one.
 TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterARestartOfTheCoordinatorIsReportedOnce) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
@@ -304,7 +305,7 @@ TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterARestartOfTheCoordinatorIs
     ::sched_yield();
   }
   drain_until(*victim, [&] { return links() == 0; });
-  static_cast<void>(victim->siblings());  // the coordinator has read all that was said before
+  static_cast<void>(victim->siblings());  // the coordinator has read all earlier packets
   EXPECT_EQ(named_links(), 1U);
   EXPECT_EQ(hive().log().find("event=report_refused"), std::string::npos)
       << "the victim is named as one that blames others";
@@ -321,7 +322,7 @@ TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesGoesWithTheNextLifeOfItsOwner) 
   }
 }
 
-// It says of an honest link that it is none. The receipts for whoever comes after it lie in there.
+// The liar refuses an honest link, which holds the receipts for its successor.
 TEST_F(HostileNewcomer, ALinkThatALiarRefusedServesTheSuccessorOfTheLiar) {
   constexpr int kMessages = 400;  // more than a lane holds
   auto honest = attach("honest");

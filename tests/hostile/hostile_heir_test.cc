@@ -1,6 +1,6 @@
-// What a liar leaves behind: its next life is honest, inherits its receipts, and is neither blamed
-// for them nor held up by them. Without a next life, its home is read for dead letters. And what
-// the owner of a link is told that its reader has ended.
+// Leftovers of a liar: its next life is honest and inherits its receipts, and is neither blamed for
+// them nor blocked by them. Without a next life, the coordinator reads its home for dead letters.
+// Also the report to the owner of a link that its reader has ended.
 
 #include <cstring>
 
@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::size_t kHeirBytes = 1000;  // a payload of this size lies in a slab
 constexpr std::uint32_t kHeirMessages =
-    600;  // more than the link has slabs, and than its lane holds
+    600;  // more than the link has slabs, and more than its lane holds
 constexpr int kHeirs = 2;
-constexpr std::uint32_t kHeld = 100;  // messages that the first heir is killed with
+constexpr std::uint32_t kHeld = 100;  // the first heir is killed while it holds this many
 
 // ---- The heir of a liar -------------------------------------------------------------------------
 
-// Takes all that it is sent and finishes every slab with a number that was never lent.
+// Takes all its messages and finishes every slab with a generation that was never lent.
 BEELINE_ROLE(stamper) {
   auto& board = context.board<HostileBoard>();
   Villain villain("reader", "victim", Villain::Stay::kForGood);
@@ -30,7 +30,7 @@ BEELINE_ROLE(stamper) {
     villain.link().stamp(0, slab).publish(~0ULL - slab);
   }
   bank.stamps_ready.publish(1);
-  // Its home says truly how far it has taken the lane, so that nothing comes again.
+  // Its home tells the truth about the lane, so that no message comes again.
   const shm::Home home = villain.home();
   shm::open_row(home.row(0), villain.shown_key(), villain.victim(), 0, 0, 0);
   home.control().rows_allocated.publish(1);
@@ -50,7 +50,7 @@ std::vector<std::byte> numbered(std::uint32_t number) {
   return payload;
 }
 
-// The first heir is honest and finishes nothing: it is killed with all that it has taken.
+// The first heir is honest and finishes nothing: it is killed with all messages that it has taken.
 BEELINE_ROLE(first_heir) {
   auto& board = context.board<HostileBoard>();
   auto agent = attach("reader", "victim");
@@ -74,7 +74,7 @@ BEELINE_ROLE(first_heir) {
   static_cast<void>(board.left.await(1, patience()));
 }
 
-// An honest agent under the name of the liar: all that is sent to it comes, once and in order.
+// An honest agent under the name of the liar: all its messages come, once and in order.
 BEELINE_ROLE(heir) {
   auto& board = context.board<HostileBoard>();
   auto agent = attach("reader", "victim");
@@ -86,7 +86,7 @@ BEELINE_ROLE(heir) {
     std::uint32_t number = 0;
     ASSERT_EQ(message.payload().size(), kHeirBytes);
     std::memcpy(&number, message.payload().data(), sizeof(number));
-    if (number != 0) {  // else it was sent to the liar, who had not taken it
+    if (number != 0) {  // otherwise it was sent to the liar, which had not taken it
       ASSERT_EQ(number, next);
       ++next;
     }
@@ -118,14 +118,14 @@ TEST_F(HostileHeir, TheSuccessorOfALiarIsServedAndNotBlamed) {
       ASSERT_TRUE(sent) << "message " << number << ": " << to_string(sent.status);
     }
   };
-  // The stamps of the liar say of all that lies in a slab that it is finished: its first heir has
-  // them, and the second must not believe them.
+  // The liar's stamps claim that all messages in slabs are finished. Its first heir inherits the
+  // stamps, and the second must not believe them.
   const std::size_t first = troupe().start("first_heir");
   drain_until(*victim, [&] { return scene().honest.count() == 1; });
   send(1, kHeld);
   drain_until(*victim, [&] { return scene().arrived.count() == 1; });
   troupe().kill(first);
-  // Each heir has its receipts from the one before.
+  // Each heir inherits its receipts from the one before.
   for (std::uint32_t life = 1; life <= kHeirs; ++life) {
     const std::size_t heir = troupe().start("heir");
     drain_until(*victim, [&] { return scene().honest.count() == life + 1; });
@@ -138,9 +138,9 @@ TEST_F(HostileHeir, TheSuccessorOfALiarIsServedAndNotBlamed) {
   expect_balance(*victim);
 }
 
-// ---- A liar whose reader has an heir -----------------------------------------------------------
+// ---- A liar and the heir of its reader ----------------------------------------------------------
 
-// Damages its link once its reader has mapped it: only the next life of that can see it.
+// Damages its link after its reader has mapped it: only the reader's next life can see that.
 BEELINE_ROLE(vandal) {
   auto& board = context.board<HostileBoard>();
   Villain villain("vandal", "victim");
@@ -168,8 +168,8 @@ TEST_F(HostileHeir, ALinkThatNoHeirCanReadIsReported) {
 
 // ---- The home of a dead liar --------------------------------------------------------------------
 
-// Two messages are sent to it. Its home says that it has taken the first from the lane, and that it
-// handled the second, which it has not; and ends.
+// Two messages are sent to it. Its home claims that it has taken the first from the lane and
+// handled the second, which it has not; then it ends.
 BEELINE_ROLE(hoarder) {
   auto& board = context.board<HostileBoard>();
   Villain villain("hoarder", "victim");
@@ -223,7 +223,7 @@ TEST_F(HostileHeir, AMessageInTheHomeOfADeadLiarAndInItsLaneIsOneDeadLetter) {
 
 // ---- The owner of an ended link -----------------------------------------------------------------
 
-// Takes nothing, and says of the victim's link what is not true: it may, of a link that it reads.
+// Takes nothing, and reports lies about the victim's link: it may, because it reads that link.
 BEELINE_ROLE(accuser) {
   auto& board = context.board<HostileBoard>();
   Villain villain("accuser", "victim");
@@ -248,7 +248,7 @@ TEST_F(HostileHeir, TheOwnerOfAnEndedLinkIsToldWhyAndDoesNotWaitForItsReader) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code, ErrorCode::kDenied);
   EXPECT_NE(again.error().text.find("a slot of straw"), std::string::npos) << again.error().text;
-  // The reader lives and will take nothing: a wait would last until the deadline.
+  // The reader lives and will take nothing, so a wait would last until the deadline.
   EXPECT_EQ(victim->detach(patience()), 0U);
   scene().is_over.raise();
   troupe().wait_all(patience());

@@ -1,6 +1,6 @@
-// A peer that writes into its own link what no sender may write, one lie after the other. The
-// victim loses nothing of what an honest agent sends at the same time, and goes on serving; where
-// the lie can be told from a slow peer, the coordinator names the liar and ends its link.
+// A peer that writes into its own link bytes that no sender may write, one lie after the other. The
+// victim loses no message of an honest agent meanwhile, and goes on serving. If the lie differs
+// from a slow peer, the coordinator names the liar and ends its link.
 
 #include <cstring>
 
@@ -16,8 +16,8 @@ using shm::MessageHeader;
 struct Attack {
   const char* name;
   void (*perform)(Villain&);
-  // What the coordinator's log says of it; null: the victim cannot tell it from a slow peer, or
-  // leaves out what it has no right to, and the link stays.
+  // The coordinator's log entry. Null: the victim takes the lie for a slow peer, or drops a message
+  // that the liar may not send, and the link stays.
   const char* fault;
 };
 
@@ -102,7 +102,7 @@ void exceed_slab(Villain& villain) {
   header.length = static_cast<std::uint32_t>(layout.classes[0].slab_bytes + 1);
   villain.publish(header, nullptr, 1);
 }
-// The string says that it is longer than its field: it is cut, and that is all.
+// The string claims to be longer than its field: it is cut, and nothing else happens.
 void lengthen_string(Villain& villain) {
   const auto done =
       villain.memory().allocate(villain.link().layout().strings, shm::LinkLayout::kStringsBytes);
@@ -126,9 +126,9 @@ void go_back(Villain& villain) {
   villain.link().slot(shm::Lane::kNormal, 1).commit.publish(1);
 }
 
-// ---- What it has no right to --------------------------------------------------------------------
+// ---- Messages that it may not send --------------------------------------------------------------
 
-// A copy of what somebody else is said to have sent: dropped, whatever it says.
+// A copy of an alleged message of another agent: dropped, whatever it contains.
 void forge_copy(Villain& villain) {
   MessageHeader header = villain.sound();
   header.flags = shm::kFlagCopy | shm::kFlagExtended;
@@ -147,7 +147,7 @@ void forge_control(Villain& villain) {
   header.rank = -1'000'000;
   villain.publish(header, nullptr, 0, shm::Lane::kUrgent);
 }
-// An answer and an acknowledgement to questions that were never asked of it.
+// An answer and an acknowledgement to questions that it was never asked.
 void answer_what_nobody_asked(Villain& villain) {
   MessageHeader header = villain.sound();
   header.reply_to = shm::make_message_id(villain.victim(), 1);
@@ -211,7 +211,7 @@ BEELINE_ROLE(liar) {
 
 class HostileLink : public HostileTest {};
 
-// All at once: what one does to its link must not help another.
+// All at once: a lie about one link must not help another.
 TEST_F(HostileLink, EveryLieIsNamedAndEndsItsOwnLinkAlone) {
   scene().attackers = kLiars;
   auto victim = attach("victim");

@@ -1,6 +1,6 @@
 // A peer that does harm without an obvious lie: it flips bytes at random, floods, reads nothing,
-// lies in its receipts, steals the wakes of others, blames others. The victim loses nothing of what
-// an honest agent sends at the same time.
+// lies in its receipts, steals the wakes of others, blames others. The victim loses no message of
+// an honest agent meanwhile.
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -20,7 +20,8 @@ namespace {
 
 class HostilePeer : public HostileTest {
  protected:
-  // The victim, an honest agent and one player of `villain`, until all honest messages have come.
+  // Runs the victim, an honest agent and one player of `villain`, until all honest messages have
+  // come.
   void run(Agent& victim, const std::string& villain) {
     scene().attackers = 1;
     troupe().start("honest");
@@ -36,11 +37,11 @@ class HostilePeer : public HostileTest {
 
 // ---- The byte flipper ---------------------------------------------------------------------------
 
-// Writes at random into everything that the victim reads of a link, while it reads, and sends in
-// between. Gives up once the link was ended, or after a while: then it has hit nothing that counts.
+// Writes at random into all parts of a link that the victim reads, while it reads, and sends in
+// between. Gives up once the link was ended, or after a while: then it has hit nothing important.
 void flip_bytes(Villain& villain, std::mt19937_64& random) {
   const auto& layout = villain.link().layout();
-  // Memory that the victim may look at; the rest of the segment is not allocated.
+  // Memory that the victim may read; the rest of the segment is not allocated.
   const auto done = villain.memory().allocate(layout.strings, layout.slabs[1] - layout.strings);
   ASSERT_TRUE(done) << done.error().text;
   std::byte* const slabs = villain.map_slabs();
@@ -48,7 +49,8 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
   static_cast<void>(villain.open_receipts());
   for (std::uint32_t i = 0; i < 4000; ++i) {
     if (i % 64 == 0 && villain.has_ended()) return;
-    // Sections are chosen first, or all would go into the slabs. The header was checked before.
+    // Sections are chosen first, because otherwise all writes would go into the slabs. The header
+    // was checked before.
     const std::uint64_t sections[] = {layout.control, layout.urgent, layout.normal,
                                       layout.strings, layout.stamps, layout.slabs[0],
                                       layout.slabs[1]};
@@ -58,7 +60,7 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
         sections[section] == layout.slabs[0] ? slabs : villain.memory().data() + sections[section];
     auto* byte = reinterpret_cast<volatile std::uint8_t*>(start) + random() % length;
     *byte = static_cast<std::uint8_t>(random());
-    // A link that rings a later life of its reader is not read, and nothing in it would be hit.
+    // A link that rings a later life of its reader is not read, so nothing in it would be hit.
     villain.link().control().watching.relaxed_store(0);
     if (i % 16 != 0) continue;
     shm::MessageHeader header = villain.sound();
@@ -88,10 +90,10 @@ TEST_F(HostilePeer, BytesThatChangeWhileTheyAreReadHarmNobodyElse) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   run(*victim, "flipper");
-  // The victim goes on looking until the last life of the flipper is over.
+  // The victim keeps looking until the last life of the flipper is over.
   drain_until(*victim, [&] { return scene().left.count() != 0; });
   EXPECT_GT(hive().status().quarantined_links, 10U) << "the flipper hardly hit anything";
-  // Each is told, also when its owner is dead by then.
+  // Each owner is told, even if it is dead by then.
   drain_until(*victim, [&] {
     return hive().status().quarantined_links == victim->counters().quarantined_links;
   });
@@ -108,7 +110,7 @@ BEELINE_ROLE(flooder) {
   Villain villain("flooder", "victim");
   const std::uint64_t capacity = shm::kDefaultNormalSlots;
   std::uint64_t sent = 0;
-  for (; sent < capacity; ++sent) villain.say("flood");  // all that its lane holds
+  for (; sent < capacity; ++sent) villain.say("flood");  // as many as its lane holds
   board.attacked.raise();
   while (board.served.count() == 0 && !testing::Test::HasFailure()) {
     if (sent - villain.taken() >= capacity) continue;
@@ -127,7 +129,7 @@ TEST_F(HostilePeer, AFloodDelaysNobodyElseForEver) {
   end(*victim);
 }
 
-// Blames the honest agent for what it has not done, and itself for a link that is not there.
+// Blames the honest agent for lies that it did not tell, and itself for a link that does not exist.
 BEELINE_ROLE(slanderer) {
   auto& board = context.board<HostileBoard>();
   ASSERT_TRUE(board.honest.await(1, patience()));
@@ -139,12 +141,12 @@ BEELINE_ROLE(slanderer) {
       ASSERT_TRUE(villain.client().report({"slander", each.pid, each.incarnation, serial}));
     }
   }
-  ASSERT_TRUE(villain.client().status());  // what was posted before it has been handled
+  ASSERT_TRUE(villain.client().status());  // its earlier reports have been handled
   board.attacked.raise();
   ASSERT_TRUE(board.is_over.await(1, patience()));
 }
 
-// Says of the victim's link that it holds what cannot be.
+// Reports impossible contents of the victim's link.
 BEELINE_ROLE(refuser) {
   auto& board = context.board<HostileBoard>();
   Villain villain("refuser", "victim");
@@ -173,7 +175,7 @@ TEST_F(HostilePeer, NobodyCanEndALinkThatItDoesNotRead) {
   run(*victim, "slanderer");
   await_log({"event=report_refused", "what=\"slander\"",
              " owner=" + std::to_string(scene().honest_pid.load()) + " "});
-  // The one link that it reads is the victim's own.
+  // The only link that it reads is the victim's.
   EXPECT_EQ(hive().status().quarantined_links, 1U);
   await_log({"event=link_ended", "name=\"victim\"", "what=\"slander\""});
   end(*victim);
@@ -183,7 +185,7 @@ TEST_F(HostilePeer, NobodyCanEndALinkThatItDoesNotRead) {
 
 constexpr std::size_t kSlabBytes = 1000;
 
-// Numbers: what the reader does with its receipts.
+// The role's number: how the reader treats its receipts.
 enum class Receipts : std::uint32_t { kNone, kCursorsAlone, kAhead, kBack, kStampNeverLent };
 
 bool is_lie(Receipts how) { return how >= Receipts::kAhead; }
@@ -218,7 +220,7 @@ BEELINE_ROLE(reader) {
     bank.stamps_ready.publish(1);
   }
   board.attacked.raise();
-  // Room in the lane, so that slabs are asked for.
+  // Makes room in the lane, so that the victim needs slabs.
   if (how == Receipts::kCursorsAlone || how == Receipts::kStampNeverLent) {
     for (std::uint64_t at = 0; board.is_over.count() == 0 && !villain.has_ended();) {
       if (shm::is_published(villain.shown().slot(shm::Lane::kNormal, at), at)) ++at;
@@ -232,8 +234,8 @@ BEELINE_ROLE(reader) {
   ASSERT_TRUE(board.is_over.await(1, patience()));
 }
 
-// The victim is a sender here. What it sends to the reader is refused once there is no room, and
-// what it says to the honest agent, which waits for that, is not.
+// The victim is the sender here. Its sends to the reader are refused once there is no room; its
+// sends to the honest agent, which waits for them, are not.
 class HostileReader : public HostilePeer {
  protected:
   void run_reader(Receipts how, std::size_t bytes) {
@@ -273,8 +275,8 @@ TEST_F(HostileReader, AStampForASlabThatWasNeverLentIsNotBelieved) {
 
 // ---- Wakes --------------------------------------------------------------------------------------
 
-// Whoever sleeps on its status word is moved to a word of ours, where nobody wakes it. Returns how
-// many were.
+// Moves sleepers on the victim's status word to a word of ours, where nobody wakes them. Returns
+// how many.
 std::uint64_t steal_sleepers(const Villain& villain, std::uint32_t& our_word) {
   const long moved =
       ::syscall(SYS_futex, &villain.victim_status().sleep, FUTEX_REQUEUE, 0, INT_MAX, &our_word, 0);
@@ -285,12 +287,12 @@ BEELINE_ROLE(thief) {
   auto& board = context.board<HostileBoard>();
   ASSERT_TRUE(board.honest.await(1, patience()));
   Villain villain("thief", "victim");
-  // Shared memory: the kernel moves nobody from a shared word to a private one.
+  // Shared memory, because the kernel moves nobody from a shared word to a private one.
   SharedMemory ours(4096);
   auto& word = ours.as<std::uint32_t>();
-  // The victim begins each wait on its status word and goes on on its eventfd. A message of ours
-  // makes it begin one, another finds it going on, until we have caught it both ways: a theft of
-  // nothing would prove nothing.
+  // The victim begins each wait on its status word and goes on on its eventfd. One message of ours
+  // makes it begin a wait, another finds it further on, until we have caught it both ways: a theft
+  // of nothing would prove nothing.
   const Deadline deadline = patience();
   std::uint64_t stolen = 0;
   std::uint64_t drained = 0;
@@ -309,7 +311,7 @@ BEELINE_ROLE(thief) {
   board.attacked.raise();
   while (board.arrived.count() < kHonestMessages) {
     stolen += steal_sleepers(villain, word);
-    // And what others have put into its eventfd is taken out.
+    // Also drains the rings of others from its eventfd.
     static_cast<void>(os::drain_event(villain.victim_event()));
   }
   board.stolen.store(stolen);
@@ -318,7 +320,7 @@ BEELINE_ROLE(thief) {
 
 TEST_F(HostilePeer, StolenWakesDelayAndLoseNothing) {
   AttachOptions options = named("victim");
-  options.wait = WaitMode::kSleep;  // it sleeps whenever there is nothing
+  options.wait = WaitMode::kSleep;  // it sleeps whenever it has no message
   auto victim = attach(options);
   ASSERT_TRUE(victim);
   run(*victim, "thief");
@@ -339,7 +341,8 @@ BEELINE_ROLE(pickpocket) {
   board.arrived.raise();
 }
 
-// Whoever polls its fd makes no call that looks around by itself: the sender rings it again.
+// A receiver that polls its fd makes no call that looks around by itself, so the sender rings it
+// again.
 TEST_F(HostilePeer, AReceiverWithAStolenWakeIsRungAgainByALaterMessage) {
   auto victim = attach("victim");
   auto sender = attach("sender");
@@ -360,15 +363,15 @@ TEST_F(HostilePeer, AReceiverWithAStolenWakeIsRungAgainByALaterMessage) {
   ASSERT_TRUE(sender->send(to, "its wake is stolen"));
   scene().honest.raise();
   ASSERT_TRUE(scene().left.await(1, patience()));
-  // On a busy machine too the pickpocket has time to say that it was rung before the lane is full.
+  // Even on a busy machine the pickpocket has time to report the ring before the lane is full.
   while (!scene().arrived.await(1, after(std::chrono::milliseconds(20)))) {
     ASSERT_TRUE(sender->send(to, "later")) << "the lane is full, and nobody was rung for it";
   }
   troupe().wait_all(patience());
 }
 
-// A bell that blocks whoever rings it: the eventfd is full, and its owner has made it blocking,
-// which all holders share. And a status page that says "asleep" whatever happens.
+// A bell that blocks its ringer: the eventfd is full, and its owner has made it blocking, which all
+// holders share. And a status page that always says "asleep".
 BEELINE_ROLE(trapper) {
   auto& board = context.board<HostileBoard>();
   ASSERT_TRUE(board.honest.await(1, patience()));
@@ -385,7 +388,8 @@ BEELINE_ROLE(trapper) {
   villain.status().sleep.publish(~0ULL);
   ASSERT_TRUE(board.is_over.await(1, patience()));
   std::uint64_t count = 0;
-  ASSERT_EQ(::fcntl(villain.event(), F_SETFL, flags | O_NONBLOCK), 0);  // empty, it would hold us
+  ASSERT_EQ(::fcntl(villain.event(), F_SETFL, flags | O_NONBLOCK),
+            0);  // an empty one would block us
   ASSERT_EQ(::read(villain.event(), &count, sizeof(count)), 8);
   EXPECT_EQ(count, most) << "it was not full all the time, so it was no trap";
 }
@@ -404,7 +408,7 @@ TEST_F(HostilePeer, ABellThatIsATrapHoldsNobody) {
   end(*victim);
 }
 
-// ---- What outlives the coordinator --------------------------------------------------------------
+// ---- After the end of the coordinator -----------------------------------------------------------
 
 BEELINE_ROLE(repeater) {
   auto& board = context.board<HostileBoard>();

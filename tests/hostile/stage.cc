@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kAsk = "still there?";
 
-// Half of its messages before the attack, half after it has begun, and then a question.
+// Sends half of its messages before the attack, half after it has begun, and then a question.
 BEELINE_ROLE(honest) {
   auto& board = context.board<HostileBoard>();
   auto agent = attach("honest");

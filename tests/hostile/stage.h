@@ -1,5 +1,5 @@
 #pragma once
-// What all tests of hostile peers have in common: a victim, an honest agent whose messages must all
+// Common parts of all tests of hostile peers: a victim, an honest agent with messages that must all
 // arrive, and the proof that they did.
 
 #include <map>
@@ -11,14 +11,14 @@ namespace beeline::test {
 
 struct HostileBoard {
   Event honest;             // the honest agent has joined
-  Event attacked;           // what the villain does has been done, or goes on
-  Event served;             // the honest agent was answered after it
+  Event attacked;           // the villain's action is done, or goes on
+  Event served;             // the honest agent got an answer after it
   Event arrived;            // honest messages, counted by the victim
   Event is_over;            // nobody needs the villain any more
   Event left;               // the villain will do nothing more
-  std::uint32_t attackers;  // how many are to raise `attacked`, set before anybody starts
+  std::uint32_t attackers;  // how many raise `attacked`, set before any of them starts
   std::atomic<std::uint32_t> honest_pid;
-  std::atomic<std::uint64_t> stolen;  // sleepers that were taken away from whoever wakes them
+  std::atomic<std::uint64_t> stolen;  // sleepers that were moved away from their wakers
 };
 
 inline constexpr std::uint32_t kHonestMessages = 400;
@@ -29,9 +29,9 @@ class HostileTest : public HiveTest {
   void SetUp() override { start(World::kProcesses, 360s, sizeof(HostileBoard)); }
 
   // Receives until all messages of the honest agent have come, each once, in order and whole, and
-  // answers its request. Whatever the villain sends is taken and finished.
+  // answers its request. Takes and finishes all messages of the villain.
   void receive_all_honest(Agent& victim);
-  // Waits for a line of the log that holds all parts.
+  // Waits for a line of the log that contains all parts.
   void await_log(std::initializer_list<std::string> parts);
 
   [[nodiscard]] HostileBoard& scene() { return board<HostileBoard>(); }

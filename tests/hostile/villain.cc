@@ -13,7 +13,7 @@ namespace beeline::test {
 
 namespace {
 
-constexpr std::uint32_t kCapacity = 16;  // of its inbox, which nobody fills
+constexpr std::uint32_t kCapacity = 16;  // of its inbox, which stays empty
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
-// A villain: an agent of the hive that is attached by the rules and then does what it likes with
-// the memory that is its own. It uses no part of the engine that would stop it.
+// A villain: an agent of the hive that attaches by the rules and then writes anything into its own
+// memory. It uses no part of the engine that would stop it.
 
 #include <cstdint>
 #include <string>
@@ -20,23 +20,23 @@ class Villain {
   // Whether its name ends with it, or another life may follow.
   enum class Stay : std::uint8_t { kTemporary, kForGood };
   // Attaches as a child of `victim`, opens a link to it, and waits for the link back. Fails the
-  // test when that is not possible.
+  // test if that is not possible.
   Villain(const std::string& name, const std::string& victim, Stay stay = Stay::kTemporary);
 
   [[nodiscard]] Pid pid() const { return attached_.pid; }
   [[nodiscard]] Pid victim() const { return victim_; }
   [[nodiscard]] const shm::LinkKey& key() const { return key_; }
-  // Its link to the victim: all of it may be written.
+  // Its link to the victim; it may write all of it.
   [[nodiscard]] const shm::Link& link() const { return link_; }
   [[nodiscard]] const segment::Owned& memory() const { return memory_; }
   // Maps its slabs of the smallest class, which it must have allocated before it writes them.
   [[nodiscard]] std::byte* map_slabs();
-  // Its own home, which nobody but its next life reads.
+  // Its own home, which only its next life reads.
   [[nodiscard]] shm::Home home() const;
   // The victim's link to it.
   [[nodiscard]] const shm::LinkView& shown() const { return shown_; }
   [[nodiscard]] const shm::LinkKey& shown_key() const { return shown_key_; }
-  // Its own status page and eventfd, which the victim looks at and rings.
+  // Its own status page and eventfd, which the victim reads and rings.
   [[nodiscard]] shm::StatusPage& status() const {
     return *reinterpret_cast<shm::StatusPage*>(status_.data());
   }
@@ -48,7 +48,7 @@ class Villain {
   [[nodiscard]] int victim_event() const { return victim_event_.get(); }
   [[nodiscard]] control::Client& client() { return client_; }
 
-  // The header of a message that nothing is wrong with.
+  // The header of a sound message.
   [[nodiscard]] shm::MessageHeader sound() const;
   // Publishes at the next position of a lane, and rings.
   void publish(const shm::MessageHeader& header, const void* area = nullptr,
@@ -56,12 +56,12 @@ class Villain {
   // The same for a small sound message.
   void say(std::string_view text);
   [[nodiscard]] std::uint64_t next_position() const { return positions_[0]; }
-  // How many messages of the normal lane the victim says that it has taken.
+  // How many messages of the normal lane the victim has taken, by its receipts.
   [[nodiscard]] std::uint64_t taken() const;
   void ring_victim() const;
-  // A bank of receipts for the victim's link, as an honest reader opens it. Returns its number.
+  // Opens a bank of receipts for the victim's link, as an honest reader does. Returns its number.
   std::size_t open_receipts();
-  // What the coordinator says of the end of the link; fails the test when it says nothing.
+  // The coordinator's report of the end of the link; fails the test if there is none.
   [[nodiscard]] std::string await_end();
   // The same without waiting.
   [[nodiscard]] bool has_ended();

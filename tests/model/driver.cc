@@ -14,7 +14,7 @@ namespace beeline::test {
 
 namespace {
 
-// How many events the story of a failure tells.
+// How many events the report of a failure shows.
 std::size_t kept_events() {
   constexpr std::size_t kLast = 30;
   const char* text = std::getenv("BEELINE_EVENTS");
@@ -35,7 +35,7 @@ std::string Driver::story() const {
   return text;
 }
 
-// False when something is wrong.
+// False if something is wrong.
 bool Driver::settle() {
   for (const std::string& complaint : model_.take_complaints()) failure_ += "\n" + complaint;
   return failure_.empty() && !testing::Test::HasFailure();
@@ -94,7 +94,7 @@ void Driver::kill(Seat& seat) {
   await_ends();
 }
 
-// The coordinator learns of a death by itself; from then on others do what the rules say.
+// The coordinator learns of a death by itself; from then on others must act by the rules.
 void Driver::await_ends() {
   const auto count = [&](AgentLife state) {
     return static_cast<std::uint64_t>(
@@ -131,7 +131,7 @@ void Driver::set_up(std::mt19937_64& random) {
   for (std::uint32_t i = 0; i < permanent_; ++i) {
     Seat& seat = seats_[i];
     seat.agent.name = "puppet-" + std::to_string(i);
-    // Families of some size, so that siblings are many.
+    // Families of some size, so that there are many siblings.
     seat.agent.parent = i == 0 || random() % 8 == 0 ? kKing : seats_[random() % i / 2].pid;
     seat.agent.task = random() % 6 == 0;
     seat.agent.capacity = kCapacities[random() % kCapacities.size()];
@@ -145,7 +145,7 @@ void Driver::set_up(std::mt19937_64& random) {
 
 // ---- The end ------------------------------------------------------------------------------------
 
-// True when there was something.
+// True if there was something.
 bool Driver::gather_from(Seat& seat) {
   bool any = false;
   for (const MessageId id : model_of(seat).ids(LetterPlace::kLeased)) {
@@ -196,7 +196,7 @@ std::string Driver::missing_letters() const {
   return text;
 }
 
-// What was for the dead is the coordinator's, and nothing else is.
+// The coordinator has exactly the messages for the dead.
 void Driver::await_letters() {
   const auto [least, most] = model_.letters_of_the_dead();
   const Deadline deadline = patience();

@@ -1,6 +1,5 @@
 #pragma once
-// Tells puppets what to do, tells the model of it, and kills puppets between commands and inside
-// of them.
+// Gives puppets commands, tells the model, and kills puppets between commands and inside of them.
 
 #include <cstdint>
 #include <deque>
@@ -24,25 +23,25 @@ class Driver {
   Driver(ScratchHive& hive, Troupe& troupe, PuppetBoard& board)
       : hive_(hive), troupe_(troupe), board_(board) {}
 
-  // Puppets for all of the tree but the newcomers.
+  // Starts puppets for the whole tree except the newcomers.
   void set_up(std::mt19937_64& random);
-  // False when the rules were broken; told by the test.
+  // Takes a step. False if a rule was broken; the test reports it.
   bool take(const Step& step);
-  // Everybody comes back and takes all there is; then nothing is left anywhere.
+  // Every agent comes back and takes all messages; then nothing is left anywhere.
   bool gather();
-  // Everybody leaves.
+  // Every agent leaves.
   void close();
 
   [[nodiscard]] std::string story() const;
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
-  // How often each kind of step meant something.
+  // How often each kind of step had an effect.
   [[nodiscard]] std::uint64_t count(StepKind kind) const {
     return counts_[static_cast<std::size_t>(kind)];
   }
 
  private:
   struct Seat {
-    ModelAgent agent;  // as it joins
+    ModelAgent agent;  // as it attaches
     Pid pid = 0;       // 0: free
     bool started = false;
     std::size_t place = 0;  // in the troupe
@@ -100,8 +99,8 @@ class Driver {
   std::uint32_t newcomers_ = 0;
   std::uint64_t steps_ = 0;
   std::map<Pid, std::uint32_t> escalated_by_;  // to the coordinator
-  std::uint32_t escalated_ = 0;                // by all of them
-  std::vector<MessageId> sent_;                // what may be cancelled
+  std::uint32_t escalated_ = 0;                // by all agents
+  std::vector<MessageId> sent_;                // messages that may be cancelled
   std::vector<Pid> sent_to_;
   std::vector<std::uint64_t> counts_ =
       std::vector<std::uint64_t>(static_cast<std::size_t>(StepKind::kCount));

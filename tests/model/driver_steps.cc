@@ -1,4 +1,4 @@
-// The steps of a walk: what each means just now, and what the model is told of it.
+// The steps of a walk: their present meaning, and the report to the model.
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ namespace beeline::test {
 
 namespace {
 
-constexpr std::size_t kManyLetters = 40;  // dead ones; no more than 64 are kept
+constexpr std::size_t kManyLetters = 40;  // dead letters; an agent keeps at most 64
 
 constexpr std::array<std::string_view, 8> kTypes = {
     "", "", "note", kTaskRequest, kTaskResponse, kEscalation, kNotification, kCancelOrder};
@@ -49,7 +49,7 @@ Listing listing_of(const PuppetAnswer& answer) {
 
 }  // namespace
 
-// Mostly family; sometimes anybody, the dead and the coordinator among them.
+// Mostly family; sometimes any agent, also a dead one or the coordinator.
 Pid Driver::target(const Seat& seat, const Step& step) const {
   std::vector<Pid> family;
   for (const auto& [pid, other] : model_.agents()) {
@@ -72,7 +72,7 @@ Draft Driver::draft_of(const Seat& seat, const Step& step) {
   draft.rank = kRanks[step.what % kRanks.size()];
   draft.type = kTypes[step.what / 8 % kTypes.size()];
   draft.requires_ack = step.what / 64 % 6 == 0;
-  // Answers to what was or was not asked.
+  // Answers to questions that were asked, or were not.
   const auto& letters = model_.agent(seat.pid).letters;
   if (step.what / 512 % 8 == 0 && !letters.empty()) {
     draft.reply_to = letters[step.whom % letters.size()].id;
@@ -122,7 +122,7 @@ bool Driver::broadcast(Seat& seat, const Step& step) {
                                               Group::Kind::kSubtree, Group::Kind::kRole};
   const Group group{kKinds[step.whom % kKinds.size()], std::string(kWorkers)};
   Draft draft = draft_of(seat, step);
-  draft.requires_ack = false;  // the model knows an acknowledgement by the id alone
+  draft.requires_ack = false;  // the model knows an acknowledgement only by the id
   PuppetCommand made = send_command(Verb::kBroadcast, 0, draft, step);
   made.group = group.kind;
   const PuppetAnswer& answer = ask(seat, made);
@@ -143,7 +143,7 @@ bool Driver::broadcast(Seat& seat, const Step& step) {
   return !deliveries.empty();
 }
 
-// One of the last messages, mostly of its own.
+// One of the last messages, mostly one of its own.
 bool Driver::cancel(Seat& seat, const Step& step) {
   if (sent_.empty()) return false;
   std::size_t at = sent_.size() - 1 - step.what % std::min<std::size_t>(sent_.size(), 200);
@@ -178,7 +178,7 @@ bool Driver::reply(Seat& seat, const Step& step) {
   made.id = id;
   const PuppetAnswer& answer = ask(seat, made);
   model_.sent(seat.pid, to, draft, {answer.status, answer.id, 0});
-  // C-08: the answer is what the sender of a deferred one was told to wait for.
+  // C-08: the sender of a deferred message was told to wait for this answer.
   const bool ends = answer.status == SendStatus::kOk && model_of(seat).find(id)->deferred;
   if (ends) model_.done(seat.pid, id);
   note(seat.agent.name + " (" + std::to_string(seat.pid) + ") replies #" +
@@ -194,7 +194,7 @@ void Driver::look(Seat& seat) {
        ") looks: " + std::to_string(answer.items_count));
 }
 
-// False when there is nothing.
+// False if there is no message.
 bool Driver::receive(Seat& seat) {
   const PuppetAnswer& answer = ask(seat, command(Verb::kReceive));
   const Listing listing = listing_of(answer);
@@ -207,7 +207,8 @@ bool Driver::receive(Seat& seat) {
   return taken.has_value();
 }
 
-// The coordinator writes down what comes to it, as many in a burst as it allows, and refuses more.
+// The coordinator writes escalations to it into its log, as many in a burst as it allows, and
+// refuses more.
 bool Driver::may_escalate(const Seat& seat) {
   constexpr control::LogGate::Limit kMost = control::LogGate::kEscalations;
   if (model_.runs_above(seat.pid) != kKing) return true;
@@ -292,7 +293,8 @@ bool Driver::await_ack(Seat& seat, std::uint32_t what) {
 }
 
 bool Driver::revive(Seat& seat, std::uint32_t what) {
-  look(seat);  // a successor buries what was cancelled in its predecessor's hands when it looks
+  look(seat);  // a successor buries messages that were cancelled in its predecessor's hands when it
+               // looks
   const auto dead = model_of(seat).ids(LetterPlace::kDead);
   if (dead.empty()) return false;
   PuppetCommand made = command(Verb::kRevive);
@@ -305,7 +307,7 @@ bool Driver::revive(Seat& seat, std::uint32_t what) {
   return true;
 }
 
-// Kills it while it does something, or just before or after that.
+// Kills an agent during a call, or just before or after it.
 bool Driver::kill_inside(Seat& seat, const Step& step) {
   const auto leases = model_of(seat).ids(LetterPlace::kLeased);
   std::string doing = "it receives";

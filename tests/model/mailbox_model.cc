@@ -58,7 +58,7 @@ ModelAgent& MailboxModel::attach(ModelAgent agent) {
   }
   again.state = AgentLife::kRunning;
   ++again.life;
-  // Its next life says what became of what the last one held, when it gets to it.
+  // The next life reports the end of the last life's messages when it gets to them.
   for (const Letter& letter : std::exchange(again.untold, {})) {
     acknowledge(again.pid, letter, AckStatus::kRejected, "cancelled", false);
   }
@@ -103,7 +103,7 @@ std::int32_t MailboxModel::stored_rank(const Draft& draft, Relation relation) {
   return draft.type == kEscalation ? std::min(rank, kHigh) : rank;
 }
 
-// Orders whose messages lie in a lane wait in the table, where a successor finds them; but one may
+// Orders for messages in a lane wait in the table, where a successor finds them; but an order may
 // have given up its place to let a message in.
 void MailboxModel::leave_orders(ModelAgent& agent) {
   std::set<MessageId> open;
@@ -115,13 +115,13 @@ void MailboxModel::leave_orders(ModelAgent& agent) {
   agent.maybe_cancelled = std::move(open);
 }
 
-// The letters of one that is finally dead are the coordinator's. What it had in hand comes again.
+// The coordinator has the letters of a finally dead agent. Its messages in hand come again.
 void MailboxModel::end(Pid pid, bool left) {
   ModelAgent& agent = agents_.at(pid);
   if (left) {
     for (const MessageId id : agent.ids(LetterPlace::kLeased)) requeued(pid, id, 1);
   }
-  // No look has told yet which letters made room for others, nor whether there were more.
+  // No look has told yet which letters made room for others, or whether there were more.
   const std::uint64_t dead = agent.ids(LetterPlace::kDead).size();
   const auto failed = static_cast<std::uint64_t>(
       std::count_if(agent.letters.begin(), agent.letters.end(),
@@ -151,7 +151,7 @@ void MailboxModel::end(Pid pid, bool left) {
   agent.state = agent.temporary ? AgentLife::kDead : AgentLife::kAway;
   if (!agent.temporary) return;
   for (const Letter& letter : agent.letters) {
-    // Copies, acknowledgements and orders were for the dead alone.
+    // Copies, acknowledgements and orders were only for the dead agent.
     if (letter.kind != LetterKind::kData) continue;
     ++(letter.sure && !letter.may_be_gone ? dead_sure_ : dead_maybe_);
     if (letter.sure && !letter.may_be_gone) letters_left_.push_back({pid, letter});
@@ -211,7 +211,7 @@ bool MailboxModel::check_sent(Pid from, Pid to, const Draft& draft, const SendRe
     return false;
   };
   if (allowed != SendStatus::kOk) {
-    // The dead are forgotten after a minute.
+    // Dead agents are forgotten after a minute.
     const bool forgotten =
         allowed == SendStatus::kPeerDead && result.status == SendStatus::kNoAgent;
     if (result.status == allowed || forgotten) return false;
@@ -265,7 +265,7 @@ bool MailboxModel::is_target(const Group& group, Pid from, Pid to) const {
   return false;
 }
 
-// C-34: one id for all that get it. A parent that is no target is shown it once.
+// C-34: one id for all receivers. A parent that is no target gets one copy.
 void MailboxModel::broadcast(Pid from, const Group& group, const Draft& draft,
                              const std::vector<Delivery>& deliveries) {
   std::vector<Pid> expected;
@@ -302,12 +302,12 @@ void MailboxModel::may_have_sent(Pid from, Pid to, const Draft& draft) {
   post(to, std::move(letter));
 }
 
-// HK-032, HK-033, C-37: the parent sees what its children send to each other, as long as that takes
-// no more than half of the lane.
+// HK-032, HK-033, C-37: the parent sees messages between its children, as long as they take no more
+// than half of the lane.
 void MailboxModel::show_to_parent(Pid from, Pid to, const Letter& letter, bool sure) {
   const Pid parent = agents_.at(from).parent;
   if (parent == kKing || parent != agents_.at(to).parent) return;
-  if (letter.kind == LetterKind::kCancel) return;  // no word between siblings
+  if (letter.kind == LetterKind::kCancel) return;  // an order is no message between siblings
   Letter copy;
   copy.from = from;
   copy.number = letter.number;
@@ -321,7 +321,7 @@ void MailboxModel::show_to_parent(Pid from, Pid to, const Letter& letter, bool s
   if (now.sure < now.slots / 2 || now.fog) post(parent, std::move(copy));
 }
 
-// C-08. What finds no room now goes later, or never if its sender ends.
+// C-08. An acknowledgement without room goes later, or never if its sender ends.
 void MailboxModel::acknowledge(Pid by, const Letter& letter, AckStatus status,
                                const std::string& text, bool sure) {
   if (!letter.requires_ack || route(by, letter.from) != SendStatus::kOk) return;
@@ -338,7 +338,7 @@ void MailboxModel::acknowledge(Pid by, const Letter& letter, AckStatus status,
   post(letter.from, std::move(ack));
 }
 
-// ---- What becomes of a message ------------------------------------------------------------------
+// ---- Ends of a message --------------------------------------------------------------------------
 
 void MailboxModel::end_lease(Pid by, const Letter& letter, AckStatus status,
                              const std::string& text) {
@@ -369,7 +369,7 @@ void MailboxModel::bury(Pid pid, Letter& letter, const std::string& reason) {
   letter.deferred = false;
   agent.cancelled.erase(letter.id);
   agent.maybe_cancelled.erase(letter.id);
-  // The one that is to be told may be this agent, whose letters move then.
+  // The sender may be this agent; its letters move then.
   if (reason != "rejected") acknowledge(pid, Letter(letter), AckStatus::kRejected, reason);
 }
 
@@ -382,7 +382,7 @@ void MailboxModel::requeued(Pid pid, MessageId id, std::uint32_t attempts) {
   (maybe_cancelled ? letter.more_attempts : letter.attempts) += attempts;
   letter.place = LetterPlace::kQueued;
   letter.fog |= maybe_cancelled;
-  // Whom it tells may be this agent, whose letters move then.
+  // The sender may be this agent; its letters move then.
   if (maybe_cancelled) acknowledge(pid, Letter(letter), AckStatus::kRejected, "cancelled", false);
 }
 
@@ -431,7 +431,7 @@ void MailboxModel::revived(Pid pid, MessageId id) {
 void MailboxModel::purged(Pid pid) {
   std::vector<Letter>& letters = agents_.at(pid).letters;
   std::erase_if(letters, [](const Letter& each) { return each.place == LetterPlace::kDead; });
-  // A call that was cut off may have let them die.
+  // An interrupted call may have let them die.
   for (Letter& each : letters) each.may_be_gone |= each.fog;
 }
 
@@ -470,9 +470,9 @@ void MailboxModel::may_have_received(Pid pid) {
   }
 }
 
-// An order is obeyed by this life or by the next, which finds it in the lane or in the table; but
-// not always if it has to wait there for its message. What is leased may have been marked: then it
-// ends with this life, and is not tried once more.
+// This life or the next obeys an order, which the next finds in the lane or in the table; but not
+// always if the order has to wait there for its message. A leased message may have been marked:
+// then it ends with this life, and is not tried again.
 void MailboxModel::may_have_obeyed(ModelAgent& agent, Letter& order) {
   if (order.from != sender_of(order.reply_to)) return;
   const Letter* target = agent.find(order.reply_to);

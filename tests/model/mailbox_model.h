@@ -1,11 +1,13 @@
 #pragma once
-// What a hive's mailboxes must do, in plain words of C++: who may send to whom, what lies in which
-// inbox, and what may come next. It is told of each call that an agent made and of what came of it,
-// and complains of what the rules do not allow. It knows nothing of lanes in shared memory, of
+// The rules for a hive's mailboxes in plain C++: which agent may send to which, the contents of
+// each
+// inbox, and the messages that may come next. The model is told of each call of an agent and of its
+// result, and complains if the rules do not allow it. It knows nothing of lanes in shared memory,
+// of
 // slots, or of how anything is done.
 //
-// A call that was cut off by a kill has two outcomes. What it may have done is kept as a doubt
-// until a look into the inbox settles it: Letter::sure and Letter::fog.
+// A call that a kill interrupted has two possible outcomes. The model keeps the doubt until a look
+// into the inbox settles it: Letter::sure and Letter::fog.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,28 +24,28 @@
 
 namespace beeline::test {
 
-inline constexpr Pid kKing = 1;                         // the coordinator, above all
-inline constexpr std::string_view kWorkers = "worker";  // the role of all that are no tasks
+inline constexpr Pid kKing = 1;                         // the coordinator, above all agents
+inline constexpr std::string_view kWorkers = "worker";  // the role of all agents that are no tasks
 
 enum class LetterKind : std::uint8_t { kData, kCopy, kAck, kCancel };
 enum class LetterPlace : std::uint8_t { kLane, kQueued, kStashed, kLeased, kDead };
 enum class AgentLife : std::uint8_t { kRunning, kAway, kDead };
 
-// A message on its way to an inbox, or in it. Those that are done are not kept.
+// A message on its way to an inbox, or in it. Done messages are not kept.
 struct Letter {
-  MessageId id = 0;  // 0: not known, as of copies until they are seen
+  MessageId id = 0;  // 0: unknown, as for copies until they are seen
   Pid from = 0;
-  std::uint32_t number = 0;  // that its payload begins with; 0 of acknowledgements
+  std::uint32_t number = 0;  // at the start of its payload; 0 for acknowledgements
   LetterKind kind = LetterKind::kData;
   LetterPlace place = LetterPlace::kLane;
   std::string type{};
   MessageId reply_to = 0;
   std::int32_t rank = kNormal;          // as it is stored
-  std::int32_t rank_of_dead = kNormal;  // the same, if its sender is dead before it is seen
+  std::int32_t rank_of_dead = kNormal;  // the same, if its sender dies before it is seen
   bool control = false;
   bool urgent = false;  // it goes through the urgent lane
   bool requires_ack = false;
-  AckStatus ack = AckStatus::kAccepted;  // what an acknowledgement says
+  AckStatus ack = AckStatus::kAccepted;  // the status of an acknowledgement
   std::string text{};                    // the same
   std::uint64_t life = 0;                // of its sender
   std::uint64_t round = 0;               // the look that saw it first
@@ -53,10 +55,10 @@ struct Letter {
   std::string reason{};  // why it is dead
 
   bool sure = true;                 // false: it may not exist
-  bool fog = false;                 // a call that was cut off may have moved it
-  std::uint32_t more_attempts = 0;  // so many more may it have had
-  bool may_be_gone = false;         // or have finished it
-  bool for_ever = false;            // of one that is not sure: it may come later
+  bool fog = false;                 // an interrupted call may have moved it
+  std::uint32_t more_attempts = 0;  // attempts that it may have had beyond these
+  bool may_be_gone = false;         // or an interrupted call may have finished it
+  bool for_ever = false;            // for an unsure one: it may come later
 };
 
 struct ModelAgent {
@@ -75,12 +77,13 @@ struct ModelAgent {
   MessageId last_id = 0;
   std::vector<Letter> letters{};                // in the order in which each sender sent them
   std::set<std::pair<MessageId, Pid>> asked{};  // answers to these go to the stash
-  std::set<MessageId> cancelled{};              // taken back, and not queued when it was
+  std::set<MessageId> cancelled{};              // cancelled while they were not queued
   std::set<MessageId> maybe_cancelled{};
-  std::vector<Letter> untold{};  // cancelled ones that its last life held and said nothing of
+  std::vector<Letter> untold{};  // cancelled messages that its last life held and reported nothing
+                                 // of
   std::map<Pid, std::uint64_t> sent{};        // in this life, copies among them
   std::map<Pid, std::uint64_t> maybe_sent{};  // beyond those
-  std::uint64_t copies_gone = 0;              // from its inbox without having been finished
+  std::uint64_t copies_gone = 0;              // that left its inbox unfinished
 
   [[nodiscard]] Letter* find(MessageId id);
   void erase(MessageId id);
@@ -88,12 +91,12 @@ struct ModelAgent {
   [[nodiscard]] bool may_be_cancelled(const Letter& letter) const {
     return cancelled.contains(letter.id) || maybe_cancelled.contains(letter.id);
   }
-  // A receive that was cut off may have found that it had failed too often.
+  // An interrupted receive may have found that it had failed too often.
   [[nodiscard]] bool may_be_exhausted(const Letter& letter) const {
     return letter.fog && letter.place == LetterPlace::kQueued &&
            letter.attempts + letter.more_attempts > max_attempts;
   }
-  // A table keeps a quarter of its places for dead letters, and the oldest of more go.
+  // A table keeps a quarter of its places for dead letters; if there are more, the oldest go.
   [[nodiscard]] std::uint64_t most_letters() const { return std::min(64U, capacity / 4); }
 };
 
@@ -114,14 +117,14 @@ struct Taken {
   bool requires_ack = false;
 };
 
-// What an inbox says of itself.
+// The contents of an inbox as its agent lists them.
 struct Listing {
   std::vector<InboxItem> items{};
   InboxCounters counters{};
   std::vector<LinkCounters> links{};
 };
 
-// What somebody wants to send.
+// A message that an agent wants to send.
 struct Draft {
   std::uint32_t number = 0;
   std::int32_t rank = kNormal;
@@ -138,8 +141,8 @@ class MailboxModel {
   // ---- The tree ----
   ModelAgent& attach(ModelAgent agent);
   [[nodiscard]] ModelAgent& agent(Pid pid) { return agents_.at(pid); }
-  // Who takes what it escalates: the nearest above that has a process, of a task its parent alone;
-  // the coordinator in the end.
+  // The agent that takes its escalations: the nearest one above with a process, for a task only its
+  // parent; in the end the coordinator.
   [[nodiscard]] Pid runs_above(Pid pid) const {
     const bool task = agents_.at(pid).task;
     Pid above = agents_.at(pid).parent;
@@ -150,14 +153,14 @@ class MailboxModel {
   }
   [[nodiscard]] const std::map<Pid, ModelAgent>& agents() const { return agents_; }
   [[nodiscard]] SendStatus route(Pid from, Pid to) const;
-  // The process has ended; `left`: with a word.
+  // The process has ended; `left`: after a detach.
   void end(Pid pid, bool left);
 
   // ---- Calls ----
   void sent(Pid from, Pid to, const Draft& draft, const SendResult& result);
   void broadcast(Pid from, const Group& group, const Draft& draft,
                  const std::vector<Delivery>& deliveries);
-  // The same, cut off: nobody knows.
+  // The same, interrupted: the outcome is unknown.
   void may_have_sent(Pid from, Pid to, const Draft& draft);
   void looked(Pid pid, const Listing& listing);
   // After a look.
@@ -174,14 +177,14 @@ class MailboxModel {
   void revived(Pid pid, MessageId id);
   void purged(Pid pid);
 
-  // Nothing that surely was accepted is left anywhere.
+  // No message that was surely accepted is left anywhere.
   void expect_empty();
   // How many letters of the dead the coordinator holds: at least and at most.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> letters_of_the_dead() const {
     return {dead_sure_, dead_sure_ + dead_maybe_};
   }
-  // Those that it surely got, but for dead letters that had made room for others, and for whom they
-  // were.
+  // The letters that the coordinator surely got, except those that made room for others, with their
+  // receivers.
   [[nodiscard]] const std::vector<std::pair<Pid, Letter>>& letters_left() const {
     return letters_left_;
   }
@@ -191,8 +194,8 @@ class MailboxModel {
  private:
   struct Room {
     std::uint32_t sure = 0;   // messages that lie in the lane
-    std::uint32_t most = 0;   // and those that may
-    std::uint32_t slots = 0;  // that there are for such a message
+    std::uint32_t most = 0;   // messages that may lie in the lane
+    std::uint32_t slots = 0;  // slots for such a message
     bool fog = false;
   };
   void complain(Pid pid, const std::string& text);
@@ -204,7 +207,7 @@ class MailboxModel {
   [[nodiscard]] Room room(Pid from, Pid to, bool urgent, bool control) const;
   [[nodiscard]] Letter letter_of(Pid from, Pid to, const Draft& draft) const;
   [[nodiscard]] bool is_target(const Group& group, Pid from, Pid to) const;
-  // False when it is not there: nothing was sent, or that is wrong.
+  // False if it is not there: nothing was sent, or the result is wrong.
   bool check_sent(Pid from, Pid to, const Draft& draft, const SendResult& result);
   void check_id(Pid from, const Draft& draft, MessageId id);
   void post(Pid to, Letter letter);

@@ -1,4 +1,4 @@
-// What an agent sees of its inbox, against what the model holds of it.
+// An agent's view of its inbox, compared with the model.
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,13 +7,13 @@
 
 namespace beeline::test {
 
-// One look. The letters of the agent stay where they are while it lasts: what is to be sent because
-// of it is sent at its end.
+// One look. The letters of the agent stay in place while it lasts: acknowledgements because of it
+// are sent at its end.
 struct MailboxModel::Look {
   Pid pid;
   ModelAgent& agent;
   const Listing& listing;
-  std::vector<const InboxItem*> items{};  // by letter, null where it is not listed
+  std::vector<const InboxItem*> items{};  // by letter, null if it is not listed
   std::set<std::size_t> erased{};
   struct Refused {
     Letter letter;
@@ -22,10 +22,10 @@ struct MailboxModel::Look {
   };
   std::vector<Refused> refused{};
   bool full = false;               // the table, for ordinary messages
-  bool urgent_full = false;        // the same, for all
-  std::size_t too_many_aside = 0;  // so many of what nobody fetches may go
+  bool urgent_full = false;        // the same, for all messages
+  std::size_t too_many_aside = 0;  // how many unfetched messages may go
 
-  // Whether an earlier life of its sender has left something in a lane.
+  // Whether an earlier life of its sender has left a message in a lane.
   [[nodiscard]] bool follows(const Letter& letter) const {
     const auto& all = agent.letters;
     return std::any_of(all.begin(), all.end(), [&](const Letter& each) {
@@ -53,12 +53,12 @@ struct MailboxModel::Look {
   [[nodiscard]] bool has_most_letters() const {
     return listing.counters.dead == agent.most_letters();
   }
-  // Whether it was asked for, or says that it is an answer: that goes to the stash.
+  // Whether it was asked for, or claims to be an answer: then it goes to the stash.
   [[nodiscard]] bool is_answer(const Letter& letter) const {
     if (letter.kind != LetterKind::kData || letter.reply_to == 0 || letter.control) return false;
     return letter.type == kTaskResponse || agent.asked.contains({letter.reply_to, letter.from});
   }
-  // The same, or it was so in a life that was cut off.
+  // The same, or it was so in an interrupted life.
   [[nodiscard]] bool may_come_aside(const Letter& letter) const {
     if (letter.kind == LetterKind::kAck || is_answer(letter)) return true;
     const InboxItem* item = item_of(letter);
@@ -91,7 +91,7 @@ LetterPlace place_of(const InboxItem& item) {
 
 bool is_copy(const InboxItem& item) { return item.type.starts_with(kSiblingTraffic); }
 
-// Whether a letter whose id nobody told us may be this one.
+// Whether a letter with an unknown id may be this one.
 bool looks_like(const Letter& letter, const InboxItem& item) {
   if (letter.id != 0 || letter.from != item.from || letter.reply_to != item.reply_to) return false;
   if (letter.kind == LetterKind::kAck) {
@@ -152,7 +152,7 @@ void MailboxModel::pair_up(Look& look) {
   }
 }
 
-// Orders to cancel go before what they mean, and are never seen.
+// Orders to cancel go before their messages, and are never seen.
 void MailboxModel::obey_orders(Look& look) {
   for (Letter& order : look.agent.letters) {
     if (order.kind != LetterKind::kCancel) continue;
@@ -170,7 +170,7 @@ void MailboxModel::obey_orders(Look& look) {
 void MailboxModel::cancel(Look& look, const Letter& order) {
   Letter* target = look.agent.find(order.reply_to);
   if (target != nullptr && target->place == LetterPlace::kDead) {
-    // There is nothing to take back, should it be put back later.
+    // No message is left to cancel, should it be put back later.
     look.agent.maybe_cancelled.erase(order.reply_to);
     return;
   }
@@ -185,7 +185,7 @@ void MailboxModel::cancel(Look& look, const Letter& order) {
   look.agent.cancelled.insert(order.reply_to);
 }
 
-// What lies in lanes comes in, in the order of each lane, unless the table is full.
+// Messages in lanes come in, in the order of each lane, unless the table is full.
 void MailboxModel::drain(Look& look) {
   struct Lane {
     Pid from;
@@ -208,11 +208,11 @@ void MailboxModel::drain(Look& look) {
   }
 }
 
-// `behind`: something of an earlier life of its sender may stay.
+// `behind`: a message of an earlier life of its sender may stay.
 void MailboxModel::stay(Look& look, Letter& letter, bool behind) {
   const bool full = behind || (letter.urgent ? look.urgent_full : look.full);
   if (letter.kind == LetterKind::kCopy) {
-    // Copies are the first to go when room is short; the counter says how many.
+    // Copies go first if room is short; the counter says how many.
     if (letter.sure && !letter.may_be_gone && !full) ++look.agent.copies_gone;
     letter.sure = false;
     if (!full) look.erase(letter);
@@ -227,8 +227,8 @@ void MailboxModel::stay(Look& look, Letter& letter, bool behind) {
   look.erase(letter);
 }
 
-// It may have come in and gone at once: taken back, or one too many aside. It became a dead letter
-// then, and gave way to others. `full`: it may as well lie in its lane still.
+// It may have come in and gone at once: cancelled, or one too many aside. Then it became a dead
+// letter, and gave way to others. `full`: it may also still lie in its lane.
 void MailboxModel::pass(Look& look, Letter& letter, bool full) {
   const bool taken_back = look.agent.may_be_cancelled(letter) && look.has_most_letters();
   if (!taken_back && !may_lose_aside(look, letter)) return;
@@ -238,8 +238,8 @@ void MailboxModel::pass(Look& look, Letter& letter, bool full) {
   letter.sure = false;
 }
 
-// Whether it may have gone because too much lies aside. An answer becomes a dead letter, and is the
-// first of them to go.
+// Whether it may have gone because too many messages lie aside. An answer becomes a dead letter,
+// and goes first.
 bool MailboxModel::may_lose_aside(const Look& look, const Letter& letter) {
   if (look.too_many_aside == 0) return false;
   if (letter.place == LetterPlace::kLane && !look.may_come_aside(letter)) return false;
@@ -249,10 +249,10 @@ bool MailboxModel::may_lose_aside(const Look& look, const Letter& letter) {
 void MailboxModel::arrive(Look& look, Letter& letter) {
   letter.sure = true;
   letter.round = round_;
-  // The dead have no place in the directory any more.
+  // A dead agent has no place in the directory any more.
   const bool dead = agents_.at(letter.from).state == AgentLife::kDead;
   if (dead && look.item_of(letter)->rank == letter.rank_of_dead) letter.rank = letter.rank_of_dead;
-  // Of questions that have ended the newest 1,024 are known.
+  // An agent remembers the newest 1,024 questions that have ended.
   letter.fog |= look.is_answer(letter) && look.agent.asked.size() > 1024;
   const bool stashed = letter.kind == LetterKind::kAck || look.is_answer(letter);
   letter.place = stashed ? LetterPlace::kStashed : LetterPlace::kQueued;
@@ -276,7 +276,7 @@ void MailboxModel::compare_all(Look& look) {
 
 void MailboxModel::miss(Look& look, Letter& letter) {
   const bool dropped = letter.kind == LetterKind::kCopy && letter.place == LetterPlace::kQueued;
-  // A call that was cut off may have let it die.
+  // An interrupted call may have let it die.
   const bool taken_back = letter.fog && look.agent.may_be_cancelled(letter);
   const bool dead =
       letter.place == LetterPlace::kDead || taken_back || look.agent.may_be_exhausted(letter);
@@ -286,7 +286,7 @@ void MailboxModel::miss(Look& look, Letter& letter) {
   if (lost_aside) {
     --look.too_many_aside;
     look.refuse(letter, "unclaimed", !letter.fog);
-    // A call that was cut off may have taken it back instead.
+    // An interrupted call may have cancelled it instead.
     if (letter.fog) look.refuse(letter, "cancelled", false);
   }
   if (dropped && !letter.may_be_gone) ++look.agent.copies_gone;
@@ -319,7 +319,7 @@ void MailboxModel::compare(Look& look, Letter& letter, const InboxItem& item) {
   }
 }
 
-// A call that was cut off had one of two outcomes; here is which.
+// An interrupted call had one of two outcomes; the item shows which.
 void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
   const LetterPlace place = place_of(item);
   if (item.attempts < letter.attempts || item.attempts > letter.attempts + letter.more_attempts) {
@@ -335,7 +335,7 @@ void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
   if (waits && look.agent.cancelled.contains(letter.id)) {
     complain(look.pid, letter, "was taken back and still waits");
   }
-  // It meets what takes it back when it comes, or when that comes, and nothing has.
+  // An order meets its message when one of the two comes, and neither has.
   if (waits) look.agent.maybe_cancelled.erase(letter.id);
   letter.place = place;
   letter.attempts = item.attempts;
@@ -343,9 +343,9 @@ void MailboxModel::adopt(Look& look, Letter& letter, const InboxItem& item) {
   letter.fog = false;
 }
 
-// Control first, then by rank, then by the time of sending, as far as the table tells it apart,
-// then by arrival: those that were seen earlier, and those of one sender in the order in which they
-// were sent (HK-010, C-03, C-15).
+// Control first, then by rank, then by the time of sending, as far as the table distinguishes it,
+// then by arrival: messages that were seen earlier, and those of one sender in the order of their
+// sends (HK-010, C-03, C-15).
 void MailboxModel::check_order(Look& look) {
   struct Key {
     bool data;
@@ -388,7 +388,7 @@ void MailboxModel::check_counters(Look& look) {
   const std::uint64_t queued = count(LetterPlace::kQueued) + count(LetterPlace::kStashed);
   const std::uint64_t leased = count(LetterPlace::kLeased);
   const std::uint64_t dead = count(LetterPlace::kDead);
-  // An order to cancel whose message is still in a lane waits in the table, and is not listed.
+  // An order to cancel a message that is still in a lane waits in the table, and is not listed.
   const std::uint64_t hidden = look.full ? now.queued - std::min(now.queued, queued) : 0;
   if (now.queued != queued + hidden || now.leased != leased || now.dead != dead) {
     complain(look.pid, "it lists " + std::to_string(queued) + " queued, " + std::to_string(leased) +
@@ -403,12 +403,12 @@ void MailboxModel::check_counters(Look& look) {
   }
 }
 
-// C-37: what a parent was not shown is counted.
+// C-37: copies that a parent did not get are counted.
 void MailboxModel::check_links(Look& look) {
   for (const LinkCounters& link : look.listing.links) {
     if (!agents_.contains(link.peer) || agents_.at(link.peer).state == AgentLife::kDead) continue;
     const std::uint64_t sure = look.agent.sent[link.peer];
-    // What came in and was taken back after the last look, its sender knows by now.
+    // A message that came in and was cancelled after the last look: its sender knows by now.
     const auto told = static_cast<std::uint64_t>(
         std::count_if(look.refused.begin(), look.refused.end(),
                       [&](const auto& each) { return each.letter.from == link.peer; }));

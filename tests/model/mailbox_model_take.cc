@@ -1,4 +1,4 @@
-// What an agent got, against what the model has next for it.
+// An agent's message, compared with the next one of the model.
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace beeline::test {
 
-// What is next in the listing, and what of it must not be handed out.
+// The next message of the listing, and those that must not be handed out.
 void MailboxModel::received(Pid pid, const Listing& listing, const std::optional<Taken>& taken) {
   ModelAgent& agent = agents_.at(pid);
   const bool late = taken && comes_late(agent, *taken);
@@ -35,8 +35,8 @@ void MailboxModel::received(Pid pid, const Listing& listing, const std::optional
   if (late) take_late(pid, *taken);
 }
 
-// Whether it lay in a lane when the others were seen, for want of a place. An order to cancel that
-// the look had seen for the first time may have given up its own since.
+// Whether it lay in a lane when the others were seen, for lack of a place. An order to cancel that
+// the look had seen for the first time may have given up its own place since.
 bool MailboxModel::comes_late(ModelAgent& agent, const Taken& taken) {
   const Letter* letter = agent.find(taken.id);
   return letter != nullptr && letter->place == LetterPlace::kLane;
@@ -77,7 +77,7 @@ void MailboxModel::compare_taken(Pid pid, const Letter& letter, const Taken& tak
   check(taken.is_control == letter.control, "flag of a control message");
   check(taken.requires_ack == letter.requires_ack, "flag requires_ack");
   const bool stranger = agents_.at(letter.from).state == AgentLife::kDead &&
-                        taken.relation == Relation::kOther;  // nobody knows the dead any more
+                        taken.relation == Relation::kOther;  // dead agents are not known any more
   check(stranger || taken.relation == relation(letter.from, pid), "relation");
   if (letter.kind != LetterKind::kCopy) return check(taken.to == pid, "addressee");
   check(static_cast<Pid>(taken.cause >> 40) == letter.from, "cause");

@@ -1,10 +1,14 @@
-// Random trees, sends, answers, acknowledgements, deaths and restarts against a small model of what
-// a mailbox must do.
+// Random trees, sends, answers, acknowledgements, deaths and restarts, compared with a small model
+// of
+// the rules for a mailbox.
 //
-// BEELINE_SEED sets the seed that is printed. The short form always tells the same story, so that
-// whoever breaks something sees it; BEELINE_SOAK=1 takes a new one, and twenty times as many steps.
-// Where in a call a kill falls no seed decides: what came of one may take some runs to come again.
-// BEELINE_EVENTS says how much of the story a failure tells.
+// BEELINE_SEED sets the seed that is printed. The short form always runs the same story, so that
+// the
+// author of a mistake sees it. BEELINE_SOAK=1 takes a new one, and twenty times as many steps. No
+// seed
+// decides where in a call a kill falls, so a failure may take some runs to come again.
+// BEELINE_EVENTS
+// sets how much of the story a failure shows.
 
 #include <cstdio>
 #include <cstdlib>

@@ -11,7 +11,7 @@
 namespace beeline::test {
 namespace {
 
-// What a payload begins with: '#' and a number. 0: nothing of that kind.
+// The start of a payload: '#' and a number. 0: it has none.
 std::uint32_t number_in(const std::string& text) {
   if (text.empty() || text[0] != '#') return 0;
   return static_cast<std::uint32_t>(std::strtoul(text.c_str() + 1, nullptr, 10));
@@ -21,7 +21,7 @@ class Puppet {
  public:
   Puppet(const PuppetCommand& command, PuppetAnswer& answer) : command_(command), answer_(answer) {}
 
-  // False when it has left.
+  // False if it has left.
   bool obey() {
     answer_.good = true;
     answer_.status = SendStatus::kOk;
@@ -35,7 +35,7 @@ class Puppet {
     listen();
     act();
     if (command_.verb == Verb::kLeave) return false;
-    listen();  // what is owed to others goes out here
+    listen();  // this call also sends owed acknowledgements
     return true;
   }
 
@@ -64,7 +64,7 @@ class Puppet {
     answer_.parent = agent_->parent();
   }
 
-  // Takes what the coordinator has to say.
+  // Reads the coordinator's announcements.
   void listen() {
     while (agent_->next_notice()) {
     }
@@ -199,7 +199,7 @@ class Puppet {
     std::erase_if(leases_, [](const Message& each) { return !each.valid(); });
   }
 
-  // Everything that was sent is in the inbox afterwards, unless it is full.
+  // Afterwards all sent messages are in the inbox, unless it is full.
   void look() {
     for (const InboxItem& from : agent_->inbox(kMostItems)) {
       PuppetItem& item = answer_.items[answer_.items_count++];
@@ -257,7 +257,7 @@ class Puppet {
 
   void await_ack() {
     const auto to = agent_->peer(command_.to);
-    // What the dead have said counts too.
+    // Messages of the dead count too.
     const Peer whose = to ? *to : Peer{.pid = command_.to};
     const auto ack = agent_->await_ack(whose, command_.id, after(1ms));
     if (!ack) return fail_with(ack.error().text);

@@ -1,6 +1,6 @@
 #pragma once
-// A puppet: an agent in a process of its own that does what the driver tells it, one command after
-// the other, and answers each.
+// A puppet: an agent in a process of its own that obeys the driver's commands, one after the other,
+// and answers each.
 
 #include <array>
 #include <cstdint>
@@ -66,7 +66,7 @@ struct PuppetItem {
 
 inline constexpr std::size_t kMostPuppets = 30;
 
-// What became of a broadcast for one of its targets.
+// The outcome of a broadcast for one of its targets.
 struct PuppetDelivery {
   Pid pid;
   SendStatus status;
@@ -93,7 +93,7 @@ struct PuppetCommand {
   SharedText<31> type;
   MessageId reply_to;
   bool requires_ack;
-  // The message that is meant.
+  // The message that the command is about.
   MessageId id;
 };
 

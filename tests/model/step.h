@@ -1,6 +1,7 @@
 #pragma once
-// A random walk through the calls of agents, as data: one seed always gives the same steps. What a
-// step means depends on what is there when it is taken: its numbers choose among that.
+// A random walk through the calls of agents, as data: one seed always gives the same steps. The
+// meaning of a step depends on the state when it is taken: its numbers choose among the
+// possibilities.
 
 #include <cstdint>
 #include <random>
