@@ -1,4 +1,4 @@
-# Short names for what one does every day; the presets of CMakePresets.json hold the details.
+# Short names for daily work; the presets of CMakePresets.json hold the details.
 
 JOBS ?= $(shell nproc)
 # Most tests wait more than they compute: for processes, for deadlines.

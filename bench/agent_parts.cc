@@ -13,7 +13,7 @@
 namespace beeline::bench {
 namespace {
 
-constexpr std::size_t kBatch = 100;  // as many as a lane holds, and a few less
+constexpr std::size_t kBatch = 100;  // nearly as many as a lane holds
 constexpr std::size_t kBytes = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -52,7 +52,7 @@ class Pair {
     for (auto message = taken_.rbegin(); message != taken_.rend(); ++message) message->done();
     return true;
   }
-  /// Each is read and finished before the next is received.
+  /// Reads and finishes each message before it receives the next.
   bool receive_and_finish() {
     for (std::size_t i = 0; i < kBatch; ++i) {
       auto next = to_.receive();
@@ -84,7 +84,7 @@ class Pair {
   std::array<Message, kBatch> taken_;
 };
 
-/// Times one of the steps, which are taken in turn, each for a whole batch.
+/// Times one of the steps. The steps run in turn, each for a whole batch.
 template <std::size_t kSteps>
 void time_step(benchmark::State& state, Pair& pair,
                const std::array<bool (Pair::*)(), kSteps>& steps, std::size_t timed) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a message of 64 bytes costs each side where no line moves: two agents of one process that
+// The cost of a 64-byte message for each side if no cache line moves: two agents of one process
 // take turns, a batch at a time.
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace beeline::bench {
 
-/// They share a hive, which lives as long as they do. Errors: those of starting it.
+/// They share a hive, which lives as long as they do. Errors: those of its start.
 [[nodiscard]] Result<std::vector<Part>> agent_parts();
 
 }  // namespace beeline::bench

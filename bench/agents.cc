@@ -35,7 +35,7 @@ Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options)
 Result<Player> Player::join(Board& board, Side side, const Case& what) {
   auto agent = attach_side(board, side, options_of(side, what));
   if (!agent) return tl::unexpected(agent.error());
-  // Either side opens its link: what it has taken, it says in its own.
+  // Each side opens its link, because its receipts go into it.
   auto peer = agent->peer(name_of(side == Side::kPing ? Side::kPong : Side::kPing));
   if (!peer) return tl::unexpected(peer.error());
   Player player(std::move(*agent), *peer, what);
@@ -88,7 +88,7 @@ bool Player::ask(std::uint64_t number) {
   return whole || note("an answer is not what was sent");
 }
 
-// As whoever must not lose a question does it: it is finished once it is answered.
+// Answers like a receiver that must not lose a question: it finishes the question after the answer.
 bool Player::answer(std::uint64_t number) {
   Result<Message> question = next();
   if (!question) return note(question.error().text);

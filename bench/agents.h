@@ -18,15 +18,15 @@ namespace beeline::bench {
 /// Payloads up to this size travel in the lane, see Agent::send(); larger ones are loans.
 inline constexpr std::size_t kLanePayload = 64;
 
-/// The clock is read once for so many messages of a stream.
+/// A stream reads the clock once for this many messages.
 inline constexpr std::uint64_t kMessagesPerClock = 64;
 
-/// Of so many messages of a stream one is a sample, see sample_look().
-/// A prime, so that it meets every place of a batch.
+/// One of this many messages of a stream is a sample, see sample_look(). A prime, so that samples
+/// fall on every place of a batch.
 inline constexpr std::uint64_t kMessagesPerSample = 509;
 
-/// Calls `receive()`, which takes message `number` of a stream, and returns what it does. Of a
-/// sample it is noted how many messages were taken out of the lanes for it, see Board::looks.
+/// Calls `receive()`, which takes message `number` of a stream, and returns its result. For a
+/// sample it notes how many messages the call took out of the lanes, see Board::looks.
 template <typename Receive>
 auto sample_look(Board& board, Agent& agent, std::uint64_t number, const Receive& receive) {
   if (number % kMessagesPerSample != 0) return receive();
@@ -41,11 +41,11 @@ auto sample_look(Board& board, Agent& agent, std::uint64_t number, const Receive
 /// The name of a side as an agent: "ping", "pong", "pong-2" and so on.
 [[nodiscard]] std::string name_of(Side side);
 
-/// Attaches, and waits until all sides have. Errors: those of Agent::attach().
+/// Attaches, and waits until all sides have attached. Errors: those of Agent::attach().
 [[nodiscard]] Result<Agent> attach_side(Board& board, Side side, const AttachOptions& options);
 [[nodiscard]] AttachOptions options_of(Side side, const Case& what);
 
-/// Lets `fill` write a loan of `size` bytes and sends it, waiting while there is no room for it.
+/// Lets `fill` write a loan of `size` bytes and sends it; waits while there is no room for it.
 /// Errors: those of Agent::loan(); kSystem.
 template <typename Fill>
 [[nodiscard]] Result<void> send_loan(Agent& agent, Peer to, std::size_t size, Fill&& fill) {
@@ -56,7 +56,7 @@ template <typename Fill>
   if (!loan) return tl::unexpected(loan.error());
   fill(loan->bytes());
   SendResult sent = agent.send(*loan);
-  // The lane is full: waits as the agent waits for anything, awake or asleep.
+  // The lane is full: waits awake or asleep, as the agent does for messages.
   if (sent.status == SendStatus::kFull) sent = agent.send_until(*loan, Deadline::max());
   if (sent) return {};
   return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
@@ -71,8 +71,8 @@ class Player {
   [[nodiscard]] Agent& agent() { return agent_; }
   [[nodiscard]] Peer peer() const { return peer_; }
 
-  /// Writes the payload of `number` as the case says and sends it, waiting while there is no space.
-  /// False: it could not be sent, error() says why.
+  /// Writes the payload of `number` as the case says and sends it; waits while there is no space.
+  /// False: it could not be sent, error() has the reason.
   [[nodiscard]] bool send(std::uint64_t number) {
     if (what_.carry != Carry::kLane) return lend(number);
     const std::span<std::byte> payload(buffer_.data(), what_.size);
@@ -81,19 +81,19 @@ class Player {
     return note(agent_.send_until(peer_, payload, Deadline::max()));
   }
 
-  /// The same, without waiting for space. False: there was none, or error() says why.
+  /// The same without waiting for space. False: there was none, or error() has the reason.
   [[nodiscard]] bool try_send(std::uint64_t number);
 
   /// Asks with the payload of `number`, waits for the answer, reads it whole and finishes it.
-  /// False: none came, or not the one that was expected; error() says why.
+  /// False: no answer came, or a wrong one; error() has the reason.
   [[nodiscard]] bool ask(std::uint64_t number);
 
-  /// Waits for the question of `number`, reads it whole, answers with the same and finishes it.
-  /// False: as of receive().
+  /// Waits for the question of `number`, reads it whole, answers with the same payload and finishes
+  /// it. False: as in receive().
   [[nodiscard]] bool answer(std::uint64_t number);
 
   /// Waits for the payload of `number`, reads it as the case says and finishes it. False: it was
-  /// the end, or something else than expected; error() tells.
+  /// the end, or not as expected; error() tells.
   [[nodiscard]] bool receive(std::uint64_t number) {
     Result<Message> message = next();
     if (!message) return note(message.error().text);
@@ -102,7 +102,7 @@ class Player {
     message->done();
     return whole || (!end && note("a payload is not what was sent"));
   }
-  /// Reads the payload as the case says. True when it is that of `number`.
+  /// Reads the payload as the case says. True if it is that of `number`.
   [[nodiscard]] bool is_whole(const Message& message, std::uint64_t number) const {
     const auto payload = message.payload();
     return payload.size() == what_.size &&
@@ -119,10 +119,10 @@ class Player {
     return note(agent_.send_until(peer_, std::span<const std::byte>(), Deadline::max()));
   }
 
-  /// Waits for the end. False: something else went wrong.
+  /// Waits for the end. False: it failed.
   [[nodiscard]] bool receive_end();
 
-  /// What went wrong; nothing if it was only the end.
+  /// The error; nothing if it was only the end.
   [[nodiscard]] Result<void> error() const {
     if (error_.empty()) return {};
     return fail(ErrorCode::kSystem, error_);
@@ -155,7 +155,7 @@ class Player {
   Intake intake_;
   std::string error_;
   alignas(64) std::array<std::byte, kLanePayload> buffer_{};
-  std::vector<std::byte> spoken_;  // of questions and answers, which are copied whatever their size
+  std::vector<std::byte> spoken_;  // for questions and answers, which are copied at any size
 };
 
 }  // namespace beeline::bench

@@ -1,6 +1,5 @@
 #pragma once
-// A sub-command of beeline-bench: what it measures, what its rows hold, how people see them. The
-// table, the page and the plots are made from this description alone.
+// A sub-command of beeline-bench: its measurement, the fields of its rows, and their columns.
 
 #include <memory>
 #include <string>
@@ -48,7 +47,7 @@ class Benchmark {
   [[nodiscard]] const Flags& flags() const { return flags_; }
 
   virtual void add_flags(CLI::App& command) = 0;
-  /// Measures, and hands out each row when it is there.
+  /// Measures, and hands out each row at once.
   [[nodiscard]] virtual Result<void> run(Sink& out) = 0;
 
  protected:

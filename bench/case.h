@@ -1,5 +1,5 @@
 #pragma once
-// What is measured and what came out: one row of a report.
+// A case to measure, and its outcome: one row of a report.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,29 +15,29 @@
 
 namespace beeline::bench {
 
-/// How the payload travels.
+/// The way of the payload.
 enum class Carry : std::uint8_t {
   kLane,       ///< written whole, sent by send(), read whole
   kLoan,       ///< written whole in a loan, read whole in place
-  kUntouched,  ///< a loan that neither side looks into
+  kUntouched,  ///< a loan that neither side reads
   kRequest,    ///< written whole, copied by request() and by reply(), read whole
 };
 
-/// What the machine's own limit is measured with.
+/// The means of measuring the machine's own limit.
 enum class LimitKind : std::uint8_t { kCacheLine, kFutex, kEventFd };
 
-/// Who plays in a run. One process plays ping and one pong; in a run of more, those from number 2
+/// The players of a run. One process plays ping and one pong; in a larger run, those from number 2
 /// on play with pong.
 enum class Side : std::uint8_t { kPing = 0, kPong = 1 };
 
 [[nodiscard]] constexpr std::size_t number_of(Side side) { return static_cast<std::size_t>(side); }
 [[nodiscard]] constexpr Side side_of(std::size_t number) { return static_cast<Side>(number); }
 
-/// The CPUs of a run. Sides that have none of their own share that of pong.
+/// The CPUs of a run. Sides without a CPU of their own share that of pong.
 struct Cpus {
   int ping = 0;
   int pong = 0;
-  std::vector<int> more{};  ///< of the sides from number 2 on
+  std::vector<int> more{};  ///< for the sides from number 2 on
 
   [[nodiscard]] int of(Side side) const {
     if (side == Side::kPing) return ping;
@@ -56,7 +56,8 @@ struct Case {
   Carry carry = Carry::kLane;
   double seconds = 0.3;
   int most_attempts = kMostAttempts;
-  double rate = 0.0;        ///< round trips that are due in a second; 0: the next after the last
+  double rate = 0.0;        ///< round trips that are due in a second; 0: each one right after the
+                            ///< last
   bool events = false;      ///< the agents wait on Agent::fd()
   bool broadcast = false;   ///< fan-out by Agent::broadcast()
   std::size_t depth = 0;    ///< of the inbox
@@ -64,7 +65,7 @@ struct Case {
   std::size_t members = 2;  ///< processes
   Cpus cpus{};
 
-  /// Who sleeps is limited by what it sleeps on, who spins by the cache line.
+  /// A sleeping side is limited by the object that it sleeps on, a spinning one by the cache line.
   [[nodiscard]] LimitKind limit() const {
     if (events) return LimitKind::kEventFd;
     return mode == WaitMode::kSleep ? LimitKind::kFutex : LimitKind::kCacheLine;
@@ -78,19 +79,19 @@ struct Percentiles {
   std::uint64_t max = 0;
 };
 
-/// Two limits that a figure may be compared across: the machine was the same, they differ by 30 %
-/// at most.
+/// Whether figures at two limits may be compared: the machine was the same, because they differ by
+/// at most 30 %.
 [[nodiscard]] inline bool limits_agree(double one, double other) {
   const auto [low, high] = std::minmax(one, other);
   return high <= 1.3 * low;
 }
 
-/// Nanoseconds of a round trip, p50, before and after what was measured between them.
+/// Nanoseconds of a round trip, p50, before and after the measurement.
 struct LimitPair {
   std::uint64_t before = 0;
   std::uint64_t after = 0;
 
-  /// The one figure to compare with.
+  /// The one limit to compare with.
   [[nodiscard]] double middle() const { return static_cast<double>(before + after) / 2.0; }
   /// The machine was the same before and after.
   [[nodiscard]] bool stable() const {
@@ -99,19 +100,19 @@ struct LimitPair {
 };
 
 struct Outcome {
-  /// Fewer rounds or messages than this say nothing: others use the CPUs.
+  /// With fewer rounds or messages a figure means nothing: other programs use the CPUs.
   static constexpr std::uint64_t kFewest = 100;
 
-  Percentiles rtt_ns;                    // of what was timed one by one
-  Percentiles late_ns;                   // how late what was due was sent
-  double messages_per_s = 0.0;           // of what was timed together
-  Windows::Rates window_messages_per_s;  // of its windows
-  double messages_per_look = 0.0;  // that the receiver took from its lanes, where it found any
+  Percentiles rtt_ns;                    // for rounds that were timed one by one
+  Percentiles late_ns;                   // how late due messages were sent
+  double messages_per_s = 0.0;           // for messages that were timed together
+  Windows::Rates window_messages_per_s;  // for its windows
+  double messages_per_look = 0.0;  // that the receiver took from its lanes in a look that found any
   std::uint64_t copy_ns = 0;       // bare copies of the payload, see copied_per_clock(), p50
-  std::uint64_t clock_ns = 0;      // what the clock reads of one round take, p50
+  std::uint64_t clock_ns = 0;      // the clock reads of one round, p50
   LimitPair limit;
   std::uint64_t count = 0;  // rounds or messages
-  int attempts = 1;         // more than one: the earlier ones were not stable
+  int attempts = 1;         // if more than one, the earlier ones were not stable
 
   [[nodiscard]] bool stable() const { return limit.stable() && count >= kFewest; }
 };

@@ -28,7 +28,7 @@ constexpr unsigned kMostSeconds = 3600;                // of a process
 
 [[noreturn]] void run_process(CrowdPage& page, pid_t parent, const Crowd::Play& play) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it ended before we asked
+  if (::getppid() != parent) ::_exit(1);  // the parent ended before we asked
   ::signal(SIGALRM, SIG_DFL);
   ::alarm(kMostSeconds);
   Result<void> done = play(page);
@@ -40,7 +40,7 @@ constexpr unsigned kMostSeconds = 3600;                // of a process
   ::_exit(1);
 }
 
-/// The next message for the lead must be this one. Errors: kSystem (it is another).
+/// Waits for this message to the lead. Errors: kSystem (another one came).
 Result<void> await_word(Agent& agent, std::string_view due, Pid* from = nullptr) {
   const auto text = hear_one(agent, from);
   if (!text) return tl::unexpected(text.error());
@@ -81,7 +81,7 @@ Result<pid_t> Crowd::start(const Play& play) {
 
 void Crowd::await_end(pid_t process) {
   siginfo_t end{};
-  // finish() still asks how it ended.
+  // finish() still needs the exit status.
   while (::waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT) < 0 &&
          errno == EINTR) {
   }
@@ -113,7 +113,7 @@ Result<void> Crowd::await_steps(std::uint32_t steps) {
                   fmt::format("{} steps of {} were made in time, with {} processes", made, steps,
                               processes_.size()));
     }
-    // Who was killed makes no step: look now and then.
+    // A killed process makes no step, so look now and then.
     const auto nap = std::chrono::nanoseconds(std::min<std::int64_t>(left, 1'000'000'000));
     if (os::futex_wait(&page_->steps, made, nap) == os::WaitOutcome::kTimeout && has_casualty()) {
       return fail(ErrorCode::kSystem, "a process of the crowd was killed");

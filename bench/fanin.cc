@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kStop = 1;
 
-/// What ping has seen of each sender.
+/// Ping's record of each sender.
 class Sorter {
  public:
   Sorter(Hub& hub, const Case& what)
@@ -54,7 +54,7 @@ class Sorter {
   std::size_t ended_ = 0;
 };
 
-/// Takes messages until `over` says so, between the 64ths of them.
+/// Takes messages until `over` is true, which it checks after every 64 messages.
 template <typename Over>
 Result<void> take_until(Board& board, Hub& hub, Sorter& sorter, const Over& over) {
   while (!over()) {

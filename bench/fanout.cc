@@ -35,7 +35,7 @@ class Sower {
     if (sent) return {};
     return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
   }
-  /// Whose lane is full gets a message of its own: a broadcast does not wait.
+  /// A peer with a full lane gets a message of its own, because a broadcast does not wait.
   [[nodiscard]] Result<void> broadcast() {
     const std::span<const std::byte> payload(buffer_);
     for (const Delivery& delivery : hub_.agent().broadcast(Group::all(), payload)) {
@@ -55,7 +55,7 @@ class Sower {
   std::vector<std::byte> buffer_;
 };
 
-/// From the first message until every receiver has said that it has read the last one.
+/// From the first message until every receiver has reported the last one.
 Result<void> sow(Board& board, Hub& hub, const Case& what) {
   constexpr std::uint64_t kSendsPerClock = 16;
   Sower sower(hub, what);

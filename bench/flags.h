@@ -1,5 +1,5 @@
 #pragma once
-// The flags that sub-commands have in common, and the rows that they ask for.
+// The flags that sub-commands share, and the rows that they ask for.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace beeline::bench {
 
-/// A line, or several, below the options of a sub-command.
+/// One or several lines below the options of a sub-command.
 void add_footer(CLI::App& command, const std::string& text);
 
 class Flags {
@@ -21,11 +21,11 @@ class Flags {
 
   /// --pin, --seconds (by default `seconds`), --json.
   Flags& add_run(CLI::App& command, double seconds);
-  /// --attempts, of a test whose rows have a limit before and one after.
+  /// --attempts, for a test with a limit before and after each row.
   Flags& add_attempts(CLI::App& command);
-  /// --mode. `modes`: by default.
+  /// --mode. `modes`: the default.
   Flags& add_modes(CLI::App& command, std::vector<WaitMode> modes);
-  /// --size. `sizes`: by default; empty: the test says which.
+  /// --size. `sizes`: the default; empty: the test describes it.
   Flags& add_sizes(CLI::App& command, std::vector<std::uint64_t> sizes);
   /// --untouched.
   Flags& add_carry(CLI::App& command);
@@ -35,7 +35,8 @@ class Flags {
   Flags& add_hist(CLI::App& command);
 
   [[nodiscard]] bool json() const { return json_; }
-  /// File for a histogram of row `row` (from 1) of so many; empty: none. `what` goes into its name.
+  /// File for a histogram of row `row` (from 1) of `rows`; empty: none. The last argument goes into
+  /// its name.
   [[nodiscard]] std::string hist_of(std::size_t row, std::size_t rows, std::string_view what) const;
   [[nodiscard]] double rate() const { return rate_; }
   [[nodiscard]] double seconds() const { return seconds_; }
@@ -44,12 +45,12 @@ class Flags {
   /// A case for each batch of each size, with the measuring time; lane, loan or untouched.
   [[nodiscard]] std::vector<Case> sized() const { return sized(sizes_); }
   [[nodiscard]] std::vector<Case> sized(const std::vector<std::uint64_t>& sizes) const;
-  /// True where --size says what to measure.
+  /// True if --size was given.
   [[nodiscard]] bool has_sizes() const { return has_sizes_ != nullptr && has_sizes_->count() > 0; }
-  /// True where --mode does.
+  /// True if --mode was given.
   [[nodiscard]] bool has_modes() const { return has_modes_ != nullptr && has_modes_->count() > 0; }
-  /// Each of the rows in each mode, with attempts and CPUs. On one CPU nobody can spin: every mode
-  /// becomes sleep.
+  /// Each of the rows in each mode, with attempts and CPUs. On one CPU nobody can spin, so every
+  /// mode becomes sleep.
   [[nodiscard]] std::vector<Case> cases(const std::vector<Case>& rows) const {
     return cases(rows, modes_);
   }

@@ -8,7 +8,7 @@
 
 namespace beeline::bench {
 
-/// The processes of a hive that are no agents of ours.
+/// The processes of a hive that are not our agents.
 struct Keepers {
   pid_t keeper = 0;
   pid_t coordinator = 0;
@@ -16,21 +16,21 @@ struct Keepers {
 
 class Gathering {
  public:
-  /// What the lead does once it has its members: it is given the page, its agent and their peers.
+  /// The work of the lead once it has its members; it gets the page, its agent and their peers.
   using Lead = std::function<Result<void>(CrowdPage&, Agent&, const std::vector<Peer>&)>;
 
-  /// Starts a hive and the lead, which runs `first` when it has its first member, and `then` when
+  /// Starts a hive and the lead, which runs `first` once it has its first member, and `then` once
   /// it has `members`. Errors: kSystem, those of Agent.
   [[nodiscard]] static Result<Gathering> start(const Case& what, std::size_t members,
                                                const Lead& first, const Lead& then);
 
   /// Starts the next member and waits until the lead knows it.
   [[nodiscard]] Result<void> add(const Hear& hear);
-  /// All members after those that are there.
+  /// Adds all missing members.
   [[nodiscard]] Result<void> add_all(const Hear& hear);
   /// An agent that is no member says hello to the lead, and leaves; waits for the lead's next step.
   [[nodiscard]] Result<void> say_hello();
-  /// Waits for everybody's end, and takes the hive down.
+  /// Waits for all ends, and takes the hive down.
   [[nodiscard]] Result<void> close();
 
   [[nodiscard]] Crowd& crowd() { return crowd_; }

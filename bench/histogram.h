@@ -44,7 +44,7 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
 
-  /// The smallest value that at least `percent` of all recorded ones do not exceed; 0 when there is
+  /// The smallest value that at least `percent` of all recorded values do not exceed; 0 if there is
   /// none. REQUIRES: 0 <= percent <= 100.
   [[nodiscard]] std::uint64_t percentile(double percent) const {
     const double share = percent / 100.0 * static_cast<double>(count_);
@@ -65,7 +65,7 @@ class Histogram {
     return static_cast<std::size_t>((shift << kHalfBits) + (value >> shift));
   }
 
-  /// How many values lie in a counter. REQUIRES: index < kCounters.
+  /// How many values a counter holds. REQUIRES: index < kCounters.
   [[nodiscard]] std::uint64_t count_at(std::size_t index) const { return counters_[index]; }
 
   /// The lowest value that shares the counter.

@@ -32,7 +32,7 @@ struct Spread {
   double deviation = 0.0;
 };
 
-/// Of the middles of the counters.
+/// From the middle value of each counter.
 Spread spread_of(const Histogram& histogram) {
   if (histogram.count() == 0) return {};
   const auto count = static_cast<double>(histogram.count());

@@ -12,7 +12,7 @@
 namespace beeline::bench {
 namespace {
 
-/// From the last message to the long sleeps: what an agent does in between is not idling.
+/// The time from the last message to the long sleeps; until then an agent is not idle.
 constexpr auto kSettle = std::chrono::milliseconds(1500);
 
 struct CpuTimes {
@@ -45,7 +45,7 @@ double per_10s(std::int64_t cpu_ns, std::int64_t elapsed_ns) {
   return rounded(static_cast<double>(cpu_ns) / static_cast<double>(elapsed_ns) * 1e4);
 }
 
-/// The lead is asleep as an agent is: in receive(), until somebody says hello.
+/// The lead sleeps as an agent does: in receive(), until a member says hello.
 Result<void> sleep_until_hello(CrowdPage& page, Agent& agent, const std::vector<Peer>&) {
   if (auto hello = await_hello(agent); !hello) return tl::unexpected(hello.error());
   make_step(page);
@@ -72,7 +72,7 @@ Result<Row> measure(const Case& what, std::size_t members) {
   Row row;
   row["agents"] = members + 1;
   row["cpu_ms_per_10s"] = per_10s(members_ns + lead_ns + coordinator_ns + keeper_ns, elapsed);
-  // That something was measured at all: what they had run until then, mostly to attach.
+  // Shows that something was measured: the CPU time until then, mostly for attaching.
   row["cpu_ms_before"] = rounded(static_cast<double>(before->members_ns + before->lead_ns +
                                                      before->coordinator_ns + before->keeper_ns) /
                                  1e6);

@@ -17,15 +17,15 @@ namespace beeline::bench {
 namespace {
 
 constexpr std::uint32_t kNoMore = std::numeric_limits<std::uint32_t>::max();
-// One of them in turn: few are critical, as in real traffic.
+// One of these in turn: few are critical, as in real traffic.
 constexpr std::array<std::int32_t, 16> kRanks{kCritical, kHigh,   kNormal, kLow,   kNormal, kHigh,
                                               kNormal,   kLow,    kNormal, kHigh,  kNormal, kLow,
                                               kNormal,   kNormal, kHigh,   kNormal};
 
-/// Has the sender fill the inbox until `total` messages in all have come.
+/// Lets the sender fill the inbox until `total` messages in all have come.
 void fill_up(Board& board, Agent& agent, std::uint32_t total) {
   board.order.value.store(total, std::memory_order_release);
-  // A look takes what lies in the lanes, and hands one message out, which goes back to its place.
+  // A look takes all messages from the lanes, and hands one out, which goes back to its place.
   std::vector<Message> held;
   for (std::uint64_t drained = agent.counters().drained; drained < total;) {
     if (auto message = agent.try_receive()) held.push_back(std::move(*message));
@@ -89,7 +89,7 @@ Result<Measure> prepare_receiver(Board& board, const Case& what) {
   return [owned, &what](Board& own, Side) { return take(own, *owned, what); };
 }
 
-/// A child of the receiver: of others it would raise the low ranks.
+/// A child of the receiver, because the receiver would raise low ranks of other senders.
 Result<Measure> prepare_sender(Board& board, const Case& what) {
   meet(board, Side::kPong, kAttached);
   AttachOptions options = options_of(Side::kPong, what);

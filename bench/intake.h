@@ -1,5 +1,5 @@
 #pragma once
-// Where the receiver of a stream takes its messages from.
+// The source of messages for the receiver of a stream.
 
 #include <cstddef>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace beeline::bench {
 
-/// One by one, or up to `batch` of them for one call. Lives no longer than the agent.
+/// One by one, or up to `batch` of them for one call. Must not outlive the agent.
 class Intake {
  public:
   explicit Intake(std::size_t batch) : batch_(batch > 1 ? batch : 0) {}

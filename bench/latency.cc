@@ -42,7 +42,7 @@ Result<void> pong(Player& player, const Case& what) {
   return player.error();
 }
 
-/// What rows have in common that belong on one line of a picture.
+/// Rows with this common text form one line of a picture.
 std::string how_text(const Case& what) {
   std::string text(to_string(what.mode));
   if (what.carry == Carry::kUntouched) text += ", untouched";

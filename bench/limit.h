@@ -1,9 +1,9 @@
 #pragma once
 // The machine's own limit: a word that goes to the other process and comes back, and nothing else.
 //
-//   cache line  both sides spin on a line that only the other side writes
-//   futex       both sides sleep on a word that only the other side writes
-//   eventfd     both sides sleep in poll() on an eventfd that only the other side writes
+// cache line  both sides spin on a line that only the other side writes
+// futex       both sides sleep on a word that only the other side writes
+// eventfd     both sides sleep in poll() on an eventfd that only the other side writes
 
 #include <memory>
 
@@ -21,10 +21,10 @@ void play_limit_pong(Board& board, LimitKind kind);
 void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
                 std::uint32_t point);
 
-/// Nothing but the limit, into Board::rounds.
+/// Only the limit, into Board::rounds.
 [[nodiscard]] Result<Outcome> run_limit(SharedBoard& board, const Case& what);
 
-/// The sub-command: nothing but the limit, and what the machine is.
+/// The sub-command: only the limit, and a description of the machine.
 [[nodiscard]] std::unique_ptr<Benchmark> make_limit();
 
 }  // namespace beeline::bench

@@ -4,8 +4,9 @@
 
 namespace beeline::bench {
 
-/// What the figures were measured on: model and number of CPUs, how far apart the system says that
-/// they are, kernel, governor, memory, compiler. What the system does not say is "unknown".
+/// The machine that the figures were measured on: model and number of CPUs, their distances as the
+/// system gives them, kernel, governor, memory, compiler. A value that the system does not give is
+/// "unknown".
 [[nodiscard]] Row machine_json();
 
 }  // namespace beeline::bench

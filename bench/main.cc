@@ -1,4 +1,4 @@
-// beeline-bench: how fast Beeline is here, next to what this machine can do at all.
+// beeline-bench: the speed of Beeline here, next to the limit of this machine.
 
 #include <cstdio>
 #include <exception>
@@ -9,7 +9,7 @@
 
 #include "bench/benchmarks.h"
 
-// After beeline/result.h, whose enumerator kVersion would shadow the constant.
+// This follows beeline/result.h, because its enumerator kVersion would shadow the constant.
 #include <beeline/version.h>
 
 namespace beeline::bench {
@@ -39,7 +39,7 @@ int run(int argc, char** argv) {
     const Description& about = benchmark->description();
     benchmark->add_flags(*app.add_subcommand(about.name, about.help));
   }
-  app.footer(kFooter);  // sub-commands that come later would have it too
+  app.footer(kFooter);  // later sub-commands would inherit it
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

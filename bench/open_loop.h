@@ -1,9 +1,11 @@
 #pragma once
-// Messages that are due at fixed times, whatever became of those before.
+// Messages that are due at fixed times, whatever happens to earlier ones.
 //
-// Message k is due at start + k / rate and its answer is counted from then on, not from when it was
-// sent: one slow answer is not an excuse for all messages that had to wait behind it ("coordinated
-// omission"). How late messages were sent is recorded by itself. Reads no clock.
+// Message k is due at start + k / rate. Its answer counts from that time, not from its send: one
+// slow
+// answer is no excuse for all messages that had to wait behind it ("coordinated omission"). The
+// delay
+// of sends is recorded separately. Reads no clock.
 
 #include <cstdint>
 
@@ -11,7 +13,7 @@ namespace beeline::bench {
 
 class OpenLoop {
  public:
-  /// `rate`: messages a second, of which so many are `wanted`.
+  /// `rate`: messages a second, `wanted` in all.
   OpenLoop(std::int64_t start_ns, double rate, std::uint64_t wanted)
       : start_ns_(start_ns), period_ns_(1e9 / rate), wanted_(wanted) {}
 
@@ -20,7 +22,7 @@ class OpenLoop {
   [[nodiscard]] bool all_sent() const { return sent_ == wanted_; }
   [[nodiscard]] bool all_answered() const { return answered_ == wanted_; }
 
-  /// When the next message is due that was not sent. REQUIRES: !all_sent().
+  /// When the next unsent message is due. REQUIRES: !all_sent().
   [[nodiscard]] std::int64_t next_due_ns() const { return due_ns(sent_); }
   [[nodiscard]] bool is_due(std::int64_t now_ns) const {
     return !all_sent() && now_ns >= next_due_ns();
@@ -28,7 +30,7 @@ class OpenLoop {
 
   /// The next message was sent. Returns how late.
   std::int64_t note_sent(std::int64_t now_ns) { return now_ns - due_ns(sent_++); }
-  /// The answer to the next message came. Returns how long after that was due.
+  /// The answer to the next message came. Returns the time since that was due.
   std::int64_t note_answer(std::int64_t now_ns) { return now_ns - due_ns(answered_++); }
 
  private:

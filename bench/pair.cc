@@ -30,9 +30,10 @@
 namespace beeline::bench {
 namespace {
 
-constexpr unsigned kGraceSeconds = 60;  // of a side beyond its measuring time: attach, limits, load
+constexpr unsigned kGraceSeconds = 60;  // for a side beyond its measuring time: attach, limits,
+                                        // load
 
-/// Which core of the machine a CPU is a thread of; the CPU itself where the system does not say.
+/// The core of the machine that a CPU is a thread of; the CPU itself if the system does not say.
 std::string core_of(int cpu) {
   const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
   std::string core;
@@ -45,7 +46,7 @@ std::string core_of(int cpu) {
 [[noreturn]] void run_side(Board& board, Side side, pid_t parent, unsigned seconds,
                            const std::function<Result<void>(Side)>& play) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it ended before we asked
+  if (::getppid() != parent) ::_exit(1);  // the parent ended before we asked
   ::signal(SIGALRM, SIG_DFL);
   ::alarm(seconds);
   const Result<void> done = play(side);
@@ -165,7 +166,7 @@ Result<void> run_pair(Board& board, double seconds, const std::function<Result<v
       break;
     }
     children.push_back(child);
-    // A group of their own: we wait for these, and not for the guard of the hive.
+    // A group of their own, because we wait for these and not for the guard of the hive.
     ::setpgid(child, children[0]);
   }
   for (std::size_t left = children.size(); left > 0; --left) {

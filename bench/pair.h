@@ -1,7 +1,7 @@
 #pragma once
 // The processes of a run, each on its CPU, and the memory that they share for the measurement
-// itself: the words of the limit, their meeting points, and what they found out. Mostly two; more
-// where many send to one.
+// itself: the words of the limit, their meeting points, and their results. Mostly two; more if many
+// send to one.
 
 #include <array>
 #include <atomic>
@@ -20,7 +20,7 @@ namespace beeline::bench {
 
 inline constexpr std::size_t kMostMembers = 64;
 
-/// A word that shares its cache lines with nothing.
+/// A word with cache lines of its own.
 struct alignas(256) LoneWord {
   std::atomic<std::uint32_t> value{0};
 };
@@ -29,25 +29,26 @@ struct alignas(256) LoneWord {
 struct Board {
   LoneWord ping;  // written by the ping side, read by the pong side
   LoneWord pong;
-  LoneWord order;     // written by the ping side: what the others are to do next
-  LoneWord arrivals;  // rises with each arrival at a meeting point, where more than two meet
+  LoneWord order;     // written by the ping side: the next order to the others
+  LoneWord arrivals;  // rises with each arrival at a meeting point, if more than two meet
   std::array<LoneWord, kMostMembers> reached;  // the last meeting point of each side
   std::array<std::array<char, 512>, kMostMembers> failure{};
 
   std::size_t members = 2;            // processes of this run
   std::array<int, 2> events{-1, -1};  // eventfds, read by ping and by pong; the same in all
+                                      // processes
 
   Histogram limit_before;
   Histogram limit_after;
   Histogram rounds;
-  Histogram late;    // of what was due at a fixed time
-  Histogram copies;  // bare ones, where the limit is memory: see time_copies()
+  Histogram late;    // for messages that were due at a fixed time
+  Histogram copies;  // bare copies, if the limit is memory: see time_copies()
   std::uint64_t messages = 0;
   std::int64_t elapsed_ns = 0;
-  Windows windows;  // of what was timed together
+  Windows windows;  // for messages that were timed together
   std::uint64_t clock_ns = 0;
-  std::uint64_t looks = 0;      // a sample of those that found messages in a lane
-  std::uint64_t looked_at = 0;  // messages that they took
+  std::uint64_t looks = 0;      // a sample of the looks that found messages in a lane
+  std::uint64_t looked_at = 0;  // messages that these looks took
 };
 
 /// Owns the shared memory of the runs, and the eventfds of their limit.
@@ -59,7 +60,7 @@ class SharedBoard {
   SharedBoard& operator=(SharedBoard&&) = delete;
   ~SharedBoard();
 
-  /// Makes all of it anew, for a run of so many processes. REQUIRES: no run, 2 <= members <=
+  /// Makes all of it anew, for a run of this many processes. REQUIRES: no run, 2 <= members <=
   /// kMostMembers.
   void clear(std::size_t members = 2);
   [[nodiscard]] Board& operator*() const { return *board_; }
@@ -79,8 +80,7 @@ class SharedBoard {
 /// Keeps the calling process on the CPU. Errors: kInvalid (not usable).
 [[nodiscard]] Result<void> pin(int cpu);
 
-/// Where the sides of a run wait for each other, in this order. After a limit point comes one
-/// more, at its end.
+/// The meeting points of a run, in this order. A limit point is followed by one more, at its end.
 inline constexpr std::uint32_t kAttached = 1;
 inline constexpr std::uint32_t kLimitBefore = 2;
 inline constexpr std::uint32_t kStart = 4;
@@ -88,13 +88,13 @@ inline constexpr std::uint32_t kLimitItself = 5;
 inline constexpr std::uint32_t kDone = 7;
 inline constexpr std::uint32_t kLimitAfter = 8;
 
-/// Waits until all others have come to this meeting point too. Two wait awake; more of them sleep,
-/// since they may share a CPU.
+/// Waits until all others have reached this meeting point too. Two wait awake; more of them sleep,
+/// because they may share a CPU.
 void meet(Board& board, Side side, std::uint32_t point);
 
-/// Runs `play` in new processes, as many as Board::members says, and waits for all. If one fails,
-/// the others are killed; none outlives this process, nor `seconds` by much. Errors: what a side
-/// returned, kSystem.
+/// Runs `play` in new processes, as many as Board::members, and waits for all. If one fails, the
+/// others are killed. None outlives this process, nor `seconds` by much. Errors: that of a side,
+/// kSystem.
 [[nodiscard]] Result<void> run_pair(Board& board, double seconds,
                                     const std::function<Result<void>(Side)>& play);
 

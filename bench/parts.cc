@@ -60,7 +60,7 @@ struct LinkSegment {
   LinkSegment() { shm::init_link(link, shm::link_identity(kContract, kOwner, kReader, kKey)); }
 };
 
-/// An inbox of its own, with room for twice what is to lie in it.
+/// An inbox of its own, with room for twice its messages.
 struct InboxSegment {
   std::uint32_t capacity;
   Segment memory;
@@ -91,7 +91,7 @@ shm::MessageHeader header_of(std::uint64_t number) {
   return header;
 }
 
-// ---- What the others are made of ----------------------------------------------------------------
+// ---- The basic operations -----------------------------------------------------------------------
 
 void copy_slot_bytes(benchmark::State& state) {
   alignas(128) std::array<unsigned char, 128> from{};
@@ -145,7 +145,7 @@ void pass_lane(benchmark::State& state) {
   }
 }
 
-/// What a send does when its receiver is awake, besides the slot.
+/// The work of a send to an awake receiver, besides the slot.
 void ring_awake(benchmark::State& state) {
   const Segment page(shm::kPage);
   wake::Bell bell{reinterpret_cast<const shm::StatusPage*>(page.base()), -1};
@@ -155,7 +155,8 @@ void ring_awake(benchmark::State& state) {
   }
 }
 
-/// A slab taken, sent, stamped by its receiver, and found free again once no other one is.
+/// Takes a slab, sends it, lets the receiver stamp it, and finds it free again once no other one
+/// is.
 void pass_slab(benchmark::State& state) {
   const LinkSegment receiver;
   const shm::LinkLayout layout(kContract);
@@ -204,7 +205,7 @@ void pass_index(benchmark::State& state, std::size_t depth) {
   shm::OrderIndex index(control, run.data(), heap.data());
   std::minstd_rand random;
   std::uint64_t number = 0;
-  // Keys rise as those of messages do, and jump by ranks.
+  // Keys rise like those of messages, and jump by ranks.
   const auto push = [&] {
     const auto key = static_cast<std::int64_t>(number + random() % (2 * depth));
     index.push(shm::make_node(key, number, static_cast<std::uint32_t>(number % size)));
@@ -218,7 +219,7 @@ void pass_index(benchmark::State& state, std::size_t depth) {
   }
 }
 
-// ---- Who is there, and is it sound --------------------------------------------------------------
+// ---- Directory and checks -----------------------------------------------------------------------
 
 class Directory {
  public:

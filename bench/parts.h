@@ -1,5 +1,5 @@
 #pragma once
-// The parts that `beeline-bench primitives` measures, each as Google Benchmark calls it.
+// The parts that `beeline-bench primitives` measures, as Google Benchmark calls them.
 
 #include <cstddef>
 #include <functional>
@@ -14,10 +14,10 @@ struct Part {
   std::string what;
   std::size_t depth = 0;  // elements in the structure; 0: it has none
   std::function<void(benchmark::State&)> run;
-  std::size_t batch = 0;  // calls that one turn of it times by itself; 0: a turn is a call
+  std::size_t batch = 0;  // calls that one turn of it times by itself; 0: a turn is one call
 };
 
-/// What the machine takes for a copy, a fence and a clock comes first.
+/// The cost of a copy, a fence and a clock read on this machine comes first.
 [[nodiscard]] std::vector<Part> all_parts();
 
 }  // namespace beeline::bench

@@ -1,6 +1,6 @@
 #pragma once
-// What the parts of a message cost in one process, where no line moves between CPUs: measured by
-// Google Benchmark.
+// The cost of the parts of a message in one process, without cache lines that move between CPUs,
+// measured with Google Benchmark.
 
 #include <memory>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel says of a process: time on CPUs, memory, descriptors. All read from outside.
+// The kernel's figures for a process: time on CPUs, memory, descriptors, all read from outside.
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The one loop that times round trips, those of the limit and those of messages alike: two reads of
-// the clock for each round, both inside.
+// The one loop that times round trips, both of the limit and of messages: two reads of the clock
+// for each round, both inside.
 
 #include <cstdint>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace beeline::bench {
 
 /// Calls `round(n)` with n = 1, 2, ... until `seconds` are over or it returns false, and records
-/// how long each took. Returns the number of rounds.
+/// the duration of each. Returns the number of rounds.
 template <typename Round>
 std::uint32_t time_rounds(double seconds, Histogram& histogram, Round&& round) {
   std::int64_t begin = os::monotonic_ns();

@@ -60,7 +60,7 @@ Result<void> save(const Histogram& histogram, const std::string& file) {
   return os::system_failure(fmt::format("cannot write the histogram to {}", file));
 }
 
-/// The histogram of a row and that of its limit, if files are named; the row says their names.
+/// Saves the histograms of a row and of its limit, if files are named; the row gets their names.
 Result<void> save_both(Row& row, const Board& board, const std::string& file,
                        const std::string& limit_file) {
   if (file.empty()) return {};
@@ -107,7 +107,7 @@ Result<void> run_rows(const Sink& out, const Flags& flags, const std::vector<Cas
 
 Result<void> run_rows_in_hive(const Sink& out, const Flags& flags, const std::vector<Case>& cases,
                               const RunCase& run, const Fill& fill) {
-  // Ends with us, however we end.
+  // The hive ends with us in any case.
   auto hive = cli::ScratchHive::start("bench");
   if (!hive) return tl::unexpected(hive.error());
   if (auto done = run_rows(out, flags, cases, run, fill); !done) return done;

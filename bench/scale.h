@@ -6,7 +6,7 @@
 
 namespace beeline::bench {
 
-/// What agents, their links and their attaching cost while there are more and more of them.
+/// The cost of agents, their links and their attaching as their number grows.
 [[nodiscard]] std::unique_ptr<Benchmark> make_scale();
 
 }  // namespace beeline::bench

@@ -109,7 +109,7 @@ Result<void> send_words(Agent& agent, std::size_t members) {
   return {};
 }
 
-/// What a member has heard of the others.
+/// A member's record of messages from the others.
 class Talker {
  public:
   Result<bool> hear(Agent& agent, Peer lead, std::string_view text) {
@@ -177,7 +177,7 @@ Result<void> play_lives(CrowdPage& page, std::size_t lives) {
     if (!agent) return tl::unexpected(agent.error());
     const auto lead = agent->peer(kLeadName);
     if (!lead) return tl::unexpected(lead.error());
-    // The lead hears of the last one when the result is there.
+    // The lead hears of the last life once the result is there.
     if (life == lives) result_of(page, LeadResult::kLife) = durations->percentile(50.0);
     if (auto said = say(*agent, *lead, life < lives ? kEcho : kLast); !said) return said;
     if (life < lives) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the agents of a hive do while its size is measured.
+// The work of a hive's agents while its size is measured.
 
 #include <cstdint>
 #include <vector>
@@ -8,39 +8,39 @@
 
 namespace beeline::bench {
 
-/// What the lead is told to do.
+/// The orders to the lead.
 enum class LeadTask : std::uint32_t {
   kRoundTrips,  ///< with the first and with the last member
   kTalk,        ///< let every member open a link to every other and send it a message
-  kLives,       ///< answer an agent that comes and goes
+  kLives,       ///< answer an agent that attaches and leaves
   kEnd,
 };
 
-/// Where CrowdPage::results holds what, in nanoseconds.
+/// The places of values in CrowdPage::results, in nanoseconds.
 enum class LeadResult : std::size_t {
   kAlone,
   kFirst,
   kLast,
   kTalk,
   kLife,
-  kRounds,  ///< a number: with the first or with the last member, whichever had fewer
+  kRounds,  ///< a number: for the first or the last member, the smaller one
 };
 [[nodiscard]] std::uint64_t& result_of(CrowdPage& page, LeadResult which);
 
-/// Round trips with the only member that there is. As in all of them both sides poll, while the
-/// other members sleep; in mode sleep both sleep. Who waits in receive() in mode adaptive is awake
-/// or asleep as it happens, which is a factor of a hundred.
+/// Round trips with the only member. As always both sides poll, while the other members sleep; in
+/// mode sleep both sleep. In mode adaptive a wait in receive() would be awake or asleep by chance,
+/// which is a factor of a hundred.
 [[nodiscard]] Result<void> measure_alone(CrowdPage& page, Agent& agent,
                                          const std::vector<Peer>& members, const Case& what);
-/// Does what it is told until the end.
+/// Obeys the orders until the end.
 [[nodiscard]] Result<void> obey(CrowdPage& page, Agent& agent, const std::vector<Peer>& members,
                                 const Case& what);
 
 /// For play_member(): talks to all other members when it is told to.
 [[nodiscard]] Hear make_talker();
 
-/// An agent that attaches under the same name again and again; each life opens its link to the
-/// lead, has a message answered, and ends, by which both links are closed.
+/// An agent that attaches under the same name repeatedly. Each life opens its link to the lead, has
+/// a message answered, and ends, which closes both links.
 [[nodiscard]] Result<void> play_lives(CrowdPage& page, std::size_t lives);
 
 }  // namespace beeline::bench

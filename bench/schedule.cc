@@ -27,7 +27,7 @@ std::optional<Message> answer_until(Agent& agent, const Case& what, std::int64_t
 
 Result<void> time_schedule(Board& board, Player& player, const Case& what, std::uint64_t number) {
   constexpr std::int64_t kPatience_ns = 10'000'000'000;  // for answers, after the last was due
-  // A sleep must not end late by more than the system needs.
+  // A sleep must not end later than the system needs.
   ::prctl(PR_SET_TIMERSLACK, 1UL);
   const auto length = static_cast<std::int64_t>(what.seconds * 1e9);
   const std::int64_t start = os::monotonic_ns();

@@ -5,7 +5,7 @@
 
 namespace beeline::bench {
 
-/// For `what.seconds`, at `what.rate`; numbers go on after `number`, the last one that was sent.
+/// At the rate of the case, for its time. Numbers continue after `number`, the last one sent.
 /// Records into Board::rounds and Board::late. Errors: those of Agent.
 [[nodiscard]] Result<void> time_schedule(Board& board, Player& player, const Case& what,
                                          std::uint64_t number);

@@ -1,6 +1,6 @@
 #pragma once
-// Where rows go: to people a table, to programs one JSON object a line. Each is printed when it is
-// there.
+// The output of rows: a table for people, one JSON object a line for programs. Each row is printed
+// at once.
 
 #include <string>
 
@@ -15,12 +15,12 @@ class Sink {
  public:
   Sink(const Description& about, bool json) : about_(about), json_(json) {}
 
-  /// Says who runs where; for programs each row says it.
+  /// Prints the CPU of each side for people; programs find it in each row.
   void open(const Cpus& cpus) const;
   void open(const std::string& where) const;
   /// REQUIRES: open() was called.
   void add(Row row) const;
-  /// For people, on stderr: something else to know.
+  /// For people, on stderr: a further fact.
   void remark(const std::string& text) const;
 
  private:

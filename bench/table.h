@@ -28,7 +28,7 @@ struct Column {
 /// To six significant digits, so that nothing above zero becomes zero.
 [[nodiscard]] double rounded(double value);
 
-/// What is at the place that a JSON pointer names; null if nothing is.
+/// The value at the place that a JSON pointer names; null if there is none.
 [[nodiscard]] Row value_at(const Row& row, const std::string& pointer);
 
 /// The text of one cell; "-" for nothing.
@@ -36,8 +36,8 @@ struct Column {
 [[nodiscard]] std::string head_line(const std::vector<Column>& columns);
 [[nodiscard]] std::string row_line(const std::vector<Column>& columns, const Row& row);
 
-/// What is to be said of a row besides its cells: why it has no figure, that somebody else is
-/// better, how well it was measured. Mostly nothing.
+/// A remark on a row besides its cells: why it has no figure, that a neighbour is better, how well
+/// it was measured. Mostly empty.
 [[nodiscard]] std::string note_of(const Row& row);
 
 }  // namespace beeline::bench

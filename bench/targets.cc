@@ -47,12 +47,12 @@ Value minus(Value one, Value other) {
 const Value kNone = [](const Row&) { return std::optional<double>(); };
 const Value kLimit = at("/limit_rtt_ns/p50");
 
-/// How many times a neighbour's figure ours is; nothing where the machine changed between them.
+/// How many times a neighbour's figure ours is; nothing if the machine changed between them.
 const Value kTimes = over([](const Row&) { return std::optional(1.0); }, at("/ratio_to_beeline"));
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-/// Which rows are of one measurement: those of a test with these values; null: with none there.
+/// The rows of one measurement: those of a test with these values; null: without a value there.
 struct Measurement {
   std::string test;
   Row values;
@@ -73,9 +73,9 @@ struct Target {
   Value limit = kLimit;
   std::string limit_unit = " ns";
   int limit_digits = 0;
-  /// The target is asked for where the limit is this or less.
+  /// The target applies if the limit is this or less.
   double where_limit = std::numeric_limits<double>::infinity();
-  /// Another measurement, over whose figure this one's is taken, where their limits agree.
+  /// Another measurement as the base of a ratio, if their limits agree.
   std::optional<Measurement> base = std::nullopt;
 };
 
@@ -126,7 +126,8 @@ Measurement awake(std::size_t size, const char* payload) {
 
 Measurement deep(std::size_t depth) { return {"inbox", {{"depth", depth}, {"size", 64}}}; }
 
-// Judged is what is received up to 32 at a time; what is received one by one stands beside it.
+// Streams that are received up to 32 at a time are judged; those received one by one stand beside
+// them.
 void add_streams(std::vector<Target>& all) {
   constexpr std::size_t kBatch = 32;
   const auto one_way = [](std::size_t batch) {
@@ -237,7 +238,8 @@ std::vector<Row> rows_of(const RowsByTest& rows, const Measurement& measurement)
   return found;
 }
 
-/// Those that count, the lowest first: with a figure, and stable ones alone if there are any.
+/// The rows that count, the lowest first: those with a figure, and only stable ones if there are
+/// any.
 std::vector<Row> that_count(std::vector<Row> found, const Value& value) {
   std::erase_if(found, [&](const Row& row) { return !value(row); });
   const auto is_stable = [](const Row& row) { return row.value("stable", true); };
@@ -248,17 +250,17 @@ std::vector<Row> that_count(std::vector<Row> found, const Value& value) {
   return found;
 }
 
-/// The row in the middle; of two there the higher one or the lower. REQUIRES: there are rows, the
-/// lowest first.
+/// The row in the middle; of two the higher or the lower one. REQUIRES: there are rows, the lowest
+/// first.
 const Row& middle_of(const std::vector<Row>& rows, bool higher) {
   return rows[(rows.size() - (higher ? 0 : 1)) / 2];
 }
 
-/// The figure over that of the row in the middle of another measurement.
+/// The figure, divided by that of the middle row of another measurement.
 Value over_base(const RowsByTest& rows, const Target& target) {
   const auto bases = that_count(rows_of(rows, *target.base), target.value);
   if (bases.empty()) return kNone;
-  // What is less favourable below the line is so above it.
+  // The less favourable base is the higher one if the ratio has to be high.
   const Row& base = middle_of(bases, target.bound == Bound::kAtLeast);
   if (*target.value(base) <= 0.0) return kNone;
   return [value = target.value, base](const Row& row) -> std::optional<double> {
@@ -267,7 +269,7 @@ Value over_base(const RowsByTest& rows, const Target& target) {
   };
 }
 
-/// The limit of the row is one that the target is asked for at.
+/// Whether the target applies at the limit of the row.
 bool is_asked(const Target& target, const Row& row) {
   return target.limit(row).value_or(0.0) <= target.where_limit;
 }
@@ -320,7 +322,7 @@ Row row_of(const RowsByTest& rows, const Target& target) {
   if (low < high)
     row["spread"] = fmt::format("{:.{}f} to {:.{}f}", low, target.digits, high, target.digits);
   row["reached"] = reached_text(target, middle, result);
-  // What note_of() tells of a row that was not stable.
+  // The fields that note_of() reads in a row that was not stable.
   for (const char* const key :
        {"stable", "attempts", "count", "limit_before_ns", "limit_after_ns"}) {
     if (middle.contains(key)) row[key] = middle.at(key);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kWarmUp = 100'000;
 
-/// From the first message until the receiver has said that it has read the last one.
+/// From the first message until the receiver has reported the last one.
 Result<void> stream(Board& board, Player& player, double seconds) {
   std::uint64_t number = 0;
   const auto send_until = [&](auto&& over) {
@@ -24,7 +24,7 @@ Result<void> stream(Board& board, Player& player, double seconds) {
   };
   const std::int64_t cold = os::monotonic_ns();
   const auto length = static_cast<std::int64_t>(seconds * 1e9);
-  // The warm-up ends with the messages or, where everybody sleeps, with the time.
+  // The warm-up ends with the messages or, if all sides sleep, with the time.
   send_until([&] { return number >= kWarmUp || os::monotonic_ns() - cold > length / 10; });
   const std::uint64_t warm = number;
   const std::int64_t start = os::monotonic_ns();

@@ -7,9 +7,9 @@
 
 namespace beeline::bench {
 
-/// A stream in five windows of one length, which say how much it varied. A window lasts from the
-/// first look after the one before it until the first one after its own time; those that no look
-/// parts are as fast as each other. Reads no clock.
+/// A stream in five windows of equal length, which show how much it varied. A window lasts from the
+/// first look after the previous one until the first look after its own time; windows without a
+/// look between them are equally fast. Reads no clock.
 class Windows {
  public:
   static constexpr std::size_t kCount = 5;
@@ -27,7 +27,7 @@ class Windows {
         window_ns_(std::max<std::int64_t>(1, length_ns / static_cast<std::int64_t>(kCount))),
         since_ns_(start_ns) {}
 
-  /// So many messages have passed since the start.
+  /// This many messages have passed since the start.
   void look(std::int64_t now_ns, std::uint64_t messages) {
     const auto over = static_cast<std::size_t>((now_ns - start_ns_) / window_ns_);
     if (over <= closed_ || closed_ == kCount) return;

@@ -1,4 +1,4 @@
-# What the library needs; tools, bench and tests find their own. All from Debian 12.
+# The dependencies of the library; tools, bench and tests find their own. All from Debian 12.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

@@ -1,5 +1,5 @@
 # The installed package: headers, library, licence, and the files for find_package and pkg-config.
-# Programs, with what shells and man know of them, are installed by their own folders.
+# The folders of programs install these, with their completions and manual pages.
 
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/beeline)
@@ -25,7 +25,7 @@ if(BUILD_SHARED_LIBS)
 else()
   set(pc_requires "fmt >= 9")
 endif()
-# The package may be moved as a whole: its prefix is found from where beeline.pc lies.
+# The package may be moved as a whole: the place of beeline.pc tells its prefix.
 file(RELATIVE_PATH pc_prefix
   ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/beeline.pc.in beeline.pc @ONLY)

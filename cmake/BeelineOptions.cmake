@@ -1,6 +1,6 @@
-# How our own code is compiled: the warnings, and the sanitizers of the asan and tsan presets.
+# Compiler options for our own code: the warnings, and the sanitizers of the asan and tsan presets.
 
-# The bytes of a segment are read as words and as the structs that lie in them.
+# The bytes of a segment are read as words and as structs.
 add_compile_options(-fno-strict-aliasing)
 
 add_library(beeline_warnings INTERFACE)
@@ -15,9 +15,9 @@ if(BEELINE_SANITIZE)
   add_compile_options(-fsanitize=${BEELINE_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BEELINE_SANITIZE})
-  # The checks that go into every access to a member, and twice into the time of a build: what they
-  # would find shows as a fault of address, or in the Clang builds that `make soak` fuzzes, which
-  # have them all.
+  # These checks add code to every access to a member, and take twice the time of a build. Their
+  # faults also show as address errors, or in the Clang builds that `make soak` fuzzes, which have
+  # all checks.
   if(BEELINE_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-fno-sanitize=null,alignment,object-size,pointer-overflow,vptr)
   endif()
@@ -29,8 +29,8 @@ if(BEELINE_SANITIZE)
   target_compile_options(beeline_warnings INTERFACE "$<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>")
 endif()
 
-# For folders whose sources are mostly templates of others: GCC takes three times as long for them
-# with the checks for undefined behaviour. The library and its unit tests have the checks.
+# For folders with many templates of other libraries: GCC takes three times as long for them with
+# the checks for undefined behaviour. The library and its unit tests have the checks.
 macro(beeline_skip_undefined)
   if(BEELINE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=undefined)

@@ -1,5 +1,5 @@
-// Beeline itself, as `latency` and `throughput` measure it, but for the payload: like that of the
-// peers it is written and read at its ends alone.
+// Beeline itself, measured like in `latency` and `throughput`, except for the payload: it is
+// written and read only at its ends, like that of the peers.
 
 #include <beeline/agent.h>
 #include <beeline/version.h>
@@ -17,7 +17,7 @@ namespace {
 
 class Agents {
  public:
-  /// An agent that is born on one CPU does not spin.
+  /// An agent that starts on one CPU does not spin.
   static constexpr bool kPinnedFirst = false;
   class Port;
 
@@ -41,7 +41,7 @@ class Agents::Port : public PortBase {
   }
 
   bool connect() {
-    // Where only the ping side sends, the engine opens the link back by itself.
+    // If only the ping side sends, the engine opens the link back by itself.
     if (!place().sends()) return true;
     const bool pings = place().side == Side::kPing;
     const auto peer = agent_->peer(name_of(pings ? Side::kPong : Side::kPing, 0));

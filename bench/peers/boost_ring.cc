@@ -1,6 +1,6 @@
 // The floor: Boost.Lockfree's spsc_queue in shared memory, one for each sender and direction. It
 // has no sleep, no order, no access rights and no memory management. Payloads of up to 64 bytes lie
-// in the ring; of larger ones it carries the number of a buffer, which the reader reads in place.
+// in the ring. For larger ones it carries the number of a buffer, which the reader reads in place.
 
 #include <boost/lockfree/spsc_queue.hpp>
 #include <boost/version.hpp>
@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kRingCell = 64;
 constexpr std::size_t kRingPlaces = 1024;
 constexpr std::size_t kBufferPlaces = 64;
-/// All in the ring and the one that is being written; spsc_queue::consume_one() frees a place only
-/// after it was read.
+/// All buffers in the ring and the one that is being written; spsc_queue::consume_one() frees a
+/// place only after it was read.
 constexpr std::size_t kBuffers = kBufferPlaces + 1;
 
 struct Cell {

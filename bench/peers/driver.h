@@ -1,6 +1,6 @@
 #pragma once
-// The loops that every peer is measured with: the same clock reads, the same numbers in the
-// payload, the same checks. One template for each peer's port, see port.h.
+// The loops that measure every peer: the same clock reads, the same numbers in the payload, the
+// same checks. One template for each peer's port, see port.h.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace beeline::bench::peers {
 
 inline constexpr double kPeerWarmUpSeconds = 0.02;
 inline constexpr std::uint64_t kMostPerClock = 64;
-/// Messages that come more slowly than this are worth a look at the clock each.
+/// If messages come more slowly than this, each gets a look at the clock.
 inline constexpr std::int64_t kSlowMessageNs = 10'000;
 inline constexpr std::uint64_t kTakenPerCredit = 16;
 inline constexpr double kCopySeconds = 0.1;
@@ -70,7 +70,7 @@ Result<void> play_stream_sender(Stage& stage, Port& port, std::uint32_t sender) 
   return port.error();
 }
 
-/// Counts what comes in a window of time that begins when the stream is warm, as the receiver sees
+/// Counts messages in a window of time that begins once the stream is warm, as the receiver sees
 /// it; then lets the senders end.
 class StreamWatch {
  public:
@@ -169,14 +169,14 @@ Result<void> play_further_sender(const System& system, const PeerCase& what, Sta
   return play_stream_sender(stage, port, sender);
 }
 
-/// Either side: makes its port, meets the other side, and returns what to measure.
+/// Each side: makes its port, meets the other side, and returns its measurement.
 template <typename System>
 Result<Measure> prepare_peer(const System& system, const PeerCase& what, Stage& stage, Board& board,
                              Side side) {
   auto others = std::make_shared<FurtherSenders>();
   if (side == Side::kPing) {
     stage.reset_gates();
-    // Before a library has threads, which a fork would not copy.
+    // Fork before a library starts threads, because a fork would not copy them.
     auto started = FurtherSenders::start(board, what, [&](std::uint32_t sender) {
       return play_further_sender(system, what, stage, sender);
     });
@@ -213,7 +213,7 @@ Result<Measure> prepare_peer(const System& system, const PeerCase& what, Stage& 
   };
 }
 
-/// Runs one row of a peer. Errors: kTooBig (it cannot carry this), what its ports said, kSystem.
+/// Runs one row of a peer. Errors: kTooBig (it cannot carry this), those of its ports, kSystem.
 template <typename System>
 Result<Outcome> measure_peer(SharedBoard& board, const PeerCase& what) {
   const auto system = System::create(what);

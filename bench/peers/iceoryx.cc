@@ -1,6 +1,6 @@
 // iceoryx: one untyped publisher and subscriber for each direction, payloads in loans, a publisher
-// that waits for its subscriber. Polling takes again and again; sleeping waits in a WaitSet. Its
-// daemon is ours, with memory pools for these tests.
+// that waits for its subscriber. Polling takes repeatedly; sleeping waits in a WaitSet. The bench
+// starts its daemon, with memory pools for these tests.
 
 #include <iceoryx_hoofs/log/logmanager.hpp>
 #include <iceoryx_posh/internal/runtime/posh_runtime_impl.hpp>
@@ -23,11 +23,11 @@ namespace beeline::bench::peers {
 namespace {
 
 constexpr std::size_t kLargestChunk = 1 << 20;
-/// What waits for a subscriber, where the default of 256 would take hundreds of megabytes.
+/// Messages that wait for a subscriber; the default of 256 would take hundreds of megabytes.
 constexpr std::uint64_t kFewLargeChunks = 16;
 
-/// The runtime of this process. That of the library ends with exit(), which the processes of a run
-/// do not call; the daemon would take such a process for a dead one.
+/// The runtime of this process. The library's own runtime ends in exit(), which the processes of a
+/// run do not call; the daemon would then take the process for dead.
 class Runtime : public iox::runtime::PoshRuntimeImpl {
  public:
   static void start(const std::string& name) {
@@ -88,7 +88,7 @@ class Topics::Port : public PortBase {
       iox::popo::PublisherOptions options;
       options.subscriberTooSlowPolicy = iox::popo::ConsumerTooSlowPolicy::WAIT_FOR_CONSUMER;
       out_.emplace(topic(place().out()), options);
-      // The daemon tells nobody when it has brought the two together.
+      // The daemon does not report that it has connected the two.
       while (!out_->hasSubscribers()) os::yield();
     }
     return true;
@@ -130,7 +130,7 @@ class Topics::Port : public PortBase {
   std::optional<iox::popo::WaitSet<>> bells_;
 };
 
-/// One pool for each size that is measured by default, larger than three senders and a queue need.
+/// One pool for each default size, larger than three senders and a queue need.
 constexpr auto kPools = R"([general]
 version = 1
 [[segment]]

@@ -1,6 +1,6 @@
-// NATS (its core, without JetStream): publish and synchronous subscription by the C client over
-// TCP on the loopback interface, the only transport that the server has. In round trips the client
-// sends at once; in a stream its own thread writes what has gathered.
+// NATS (its core, without JetStream): publish and synchronous subscription with the C client over
+// TCP on the loopback interface, the only transport of the server. In round trips the client sends
+// at once; in a stream its own thread writes collected messages.
 
 #include <nats/nats.h>
 
@@ -91,7 +91,7 @@ class Nats::Port : public PortBase {
 };
 
 Result<Server> start_nats() {
-  // Any free port: its output says which.
+  // Any free port; the output names it.
   auto server = Server::start(
       "nats-server",
       [](const std::string&) {

@@ -37,7 +37,7 @@ class Nng::Port : public PortBase {
     nng_socket socket;
     if (const int error = ::nng_pull0_open(&socket)) return fail_by_library("pull0_open", error);
     in_ = socket;
-    // The default refuses what has one byte more than a megabyte.
+    // The default refuses messages of more than a megabyte.
     (void)::nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, 0);
     const int error = ::nng_listen(socket, address(place().in()).c_str(), nullptr, 0);
     return error == 0 || fail_by_library("listen", error);

@@ -11,11 +11,11 @@
 
 namespace beeline::bench::peers {
 
-/// What is compared.
+/// The figure that is compared.
 [[nodiscard]] Figure figure_of(const PeerCase& what, const Outcome& outcome);
 
-/// What was measured. `ours`: Beeline's figure for the same, nothing if there is none. `version`:
-/// of the peer, and of its server if it has one.
+/// A measured row. `ours`: Beeline's figure for the same, nothing if there is none. `version`: of
+/// the peer, and of its server if it has one.
 [[nodiscard]] Row measured_row(const PeerEntry& peer, const PeerCase& what, const Outcome& outcome,
                                const std::optional<Figure>& ours, const std::string& version);
 

@@ -42,14 +42,14 @@ std::vector<std::string> all_tests() {
   return names;
 }
 
-/// Whether a list of --only or --test means this one; an empty list means all.
+/// Whether a list of --only or --test contains this name; an empty list means all.
 bool is_chosen(const std::vector<std::string>& list, std::string_view name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
 std::vector<WaitMode> modes_of(PeerTest test) {
-  // Filled payloads are large: neighbours with a server, none of which polls, would let it queue
-  // more of them than there is memory.
+  // Filled payloads are large: neighbours with a server, of which none polls, would let it queue
+  // more than the memory holds.
   if (test == PeerTest::kFill) return {WaitMode::kSpin};
   if (test == PeerTest::kLatency) return {WaitMode::kSpin};
   if (test == PeerTest::kWake) return {WaitMode::kSleep};
@@ -101,7 +101,7 @@ class Company {
   std::map<std::string_view, Server> servers_;
 };
 
-/// One test of one size and mode for everybody. False: somebody failed.
+/// One test in one size and mode for all peers. False: a peer failed.
 bool measure_all(SharedBoard& board, const Company& company, PeerCase what, const Sink& out) {
   bool all_good = true;
   const PeerEntry& beeline = *company.members().front();
@@ -178,7 +178,7 @@ class Peers final : public Benchmark {
     auto board = SharedBoard::create();
     if (!board) return tl::unexpected(board.error());
     out.open(flags_.cpus());
-    // The hive and the servers end with us, however we end.
+    // The hive and the servers end with us in any case.
     auto hive = cli::ScratchHive::start("bench");
     if (!hive) return tl::unexpected(hive.error());
     bool all_good = true;
@@ -194,7 +194,7 @@ class Peers final : public Benchmark {
   }
 
  private:
-  /// The rows that are asked for; what cannot be measured here, `out` is told.
+  /// The requested rows; `out` is told of those that cannot be measured here.
   [[nodiscard]] std::vector<PeerCase> cases(const Sink& out) const {
     std::vector<PeerCase> rows;
     for (const PeerTest test : kPeerTests) {

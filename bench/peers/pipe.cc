@@ -1,5 +1,5 @@
-// Pipes, one for each direction; several senders share one, as a write of up to PIPE_BUF bytes is
-// never mixed with another. The reader takes as much as there is and cuts it into messages.
+// Pipes, one for each direction. Several senders share one, because a write of up to PIPE_BUF bytes
+// is never mixed with another. The reader takes all that is there and cuts it into messages.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace beeline::bench::peers {
 namespace {
 
-/// What an unprivileged user may ask for.
+/// The most that an unprivileged user may ask for.
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kReadBytes = 64 << 10;
 
@@ -30,7 +30,7 @@ class Pipes {
       if (::pipe2(ends, what.sleeps() ? 0 : O_NONBLOCK) != 0) return os::system_failure("pipe2");
       pipes.read_[i].reset(ends[0]);
       pipes.write_[i].reset(ends[1]);
-      // Where the system refuses it, the pipe keeps its 64 KiB.
+      // If the system refuses it, the pipe keeps its 64 KiB.
       (void)::fcntl(ends[1], F_SETPIPE_SZ, kPipeBytes);
     }
     return pipes;

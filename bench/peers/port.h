@@ -12,15 +12,15 @@
 //     static constexpr std::uint64_t kWindow = 0;  // most messages on the way; 0: the peer itself
 //                                                  // makes a sender wait
 //     Port(const Somebody&, const PeerCase&, const Place&);
-//     bool listen();   // opens what it receives on
-//     bool connect();  // opens what it sends on; all have listened
+//     bool listen();   // opens its receiving end
+//     bool connect();  // opens its sending end; all have listened
 //     bool send(std::uint64_t number, bool more);  // more: another follows at once
 //     bool receive(std::uint64_t& number);         // waits, reads, finishes
-//     void flush();                                // sends what `more` kept back
+//     void flush();                                // sends messages that `more` held back
 //   };
 //
 // All return false after fail(). Payloads have PeerCase::size bytes; write_payload() and
-// read_payload() touch the first and the last 8 of them or, where a test is about filling, all.
+// read_payload() touch the first and the last 8 of them or, in a test of filling, all.
 
 #include <cerrno>
 #include <cstddef>

@@ -28,7 +28,7 @@ std::optional<Figure> Ours::beside(const Figure& theirs) {
                                return apart(one, theirs) < apart(other, theirs);
                              });
   };
-  // The first attempt was the one that is there.
+  // The present figure is the first attempt.
   for (int attempt = 1; attempt < most_attempts_; ++attempt) {
     if (may_be_compared(nearest(), theirs)) break;
     if (const auto figure = again_()) add(*figure);

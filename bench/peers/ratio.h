@@ -1,5 +1,5 @@
 #pragma once
-// A peer beside Beeline: the ratio of their figures, where the machine allows one.
+// A peer beside Beeline: the ratio of their figures, if the machine allows one.
 
 #include <functional>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace beeline::bench::peers {
 
-/// What a row is compared by, and the limit of the machine while it was measured.
+/// The figure that a row is compared by, and the limit of the machine at that time.
 struct Figure {
   double value = 0.0;  // p50 of a round trip in ns, or messages a second
   double limit_rtt_ns = 0.0;
@@ -28,8 +28,8 @@ class Ours {
 
   void add(const Figure& figure) { figures_.push_back(figure); }
 
-  /// The figure that was measured at the limit nearest to theirs, measured again where the machine
-  /// is another one than it ever was. Nothing if there is none.
+  /// The figure at the limit nearest to theirs. Measures again if the machine is another one than
+  /// ever before. Nothing if there is none.
   [[nodiscard]] std::optional<Figure> beside(const Figure& theirs);
 
  private:
@@ -38,10 +38,10 @@ class Ours {
   std::vector<Figure> figures_;
 };
 
-/// Writes `ratio_to_beeline`, our figure (`beeline_rtt_ns` or
-/// `beeline_messages_per_s`), its limit (`beeline_limit_rtt_ns`) and, if there is a ratio,
-/// `better`. Where the limits of the two rows differ by more than 30 %, the machine was another one
-/// and the ratio is null. `lower_is_better`: a time, not a rate. REQUIRES: `ours` was measured.
+/// Writes `ratio_to_beeline`, our figure (`beeline_rtt_ns` or `beeline_messages_per_s`), its limit
+/// (`beeline_limit_rtt_ns`) and, if there is a ratio, `better`. If the limits of the two rows
+/// differ by more than 30 %, the machine was another one and the ratio is null. `lower_is_better`:
+/// a time, not a rate. REQUIRES: `ours` was measured.
 void add_ratio(Row& row, bool lower_is_better, const Figure& theirs, const Figure& ours);
 
 }  // namespace beeline::bench::peers

@@ -1,5 +1,5 @@
-// Redis: PUBLISH and SUBSCRIBE by hiredis over a Unix socket, nothing written to disk. In a stream
-// 64 commands go in one write and their answers are read together, as pipelining is meant.
+// Redis: PUBLISH and SUBSCRIBE with hiredis over a Unix socket, without writes to disk. In a stream
+// 64 commands go in one write and their answers are read together (pipelining).
 
 #include <hiredis/hiredis.h>
 
@@ -54,7 +54,7 @@ class Redis::Port : public PortBase {
   bool connect() { return !place().sends() || open(out_); }
 
   bool send(std::uint64_t number, bool more) {
-    // The answers to what was sent before: they have long come.
+    // The answers to earlier commands have come long ago.
     if (!more && !read_answers()) return false;
     write_payload(own_.data(), number);
     std::array<const char*, 3> words{"PUBLISH", channel_.c_str(), own_.data()};

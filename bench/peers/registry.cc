@@ -15,7 +15,7 @@ namespace {
   return peer;
 }
 
-// Each is 1 or 0, as CMake found the library.
+// Each is 1 or 0: whether CMake found the library.
 #if BEELINE_PEER_ICEORYX
 PeerEntry make_iceoryx() { return iceoryx_entry(); }
 #else

@@ -1,5 +1,5 @@
 #pragma once
-// The peers, by name. Those whose library was not there at build time are listed as missing.
+// The peers, by name. A peer without its library at build time is listed as missing.
 
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@ namespace beeline::bench::peers {
 
 struct PeerEntry {
   std::string_view name;
-  std::string_view packages;  // that it needs here, with blanks between them; empty: none
+  std::string_view packages;  // needed packages, separated by blanks; empty: none
   bool polls = false;         // has a way to wait without sleeping
   bool sleeps = false;
   Result<Outcome> (*measure)(SharedBoard&, const PeerCase&) = nullptr;  // null: not built in
@@ -27,7 +27,7 @@ struct PeerEntry {
 /// Null: there is none of that name.
 [[nodiscard]] const PeerEntry* find_peer(std::string_view name);
 
-// One for each file. Those of libraries exist if they were found.
+// One for each file. Entries of libraries exist if the libraries were found.
 [[nodiscard]] PeerEntry beeline_entry();
 [[nodiscard]] PeerEntry boost_queue_entry();
 [[nodiscard]] PeerEntry boost_ring_entry();
@@ -40,7 +40,7 @@ struct PeerEntry {
 [[nodiscard]] PeerEntry redis_entry();
 [[nodiscard]] PeerEntry zeromq_entry();
 
-/// The version of the running kernel, for what it provides.
+/// The version of the running kernel, for peers that the kernel provides.
 [[nodiscard]] std::string kernel_version();
 
 }  // namespace beeline::bench::peers

@@ -1,5 +1,5 @@
 #pragma once
-// What `beeline-bench peers` measures: one test of one peer, and who plays which part in it.
+// The measurement of one test of one peer, and the parts of its processes.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kFaninSenders = 3;
 struct PeerCase : Case {
   PeerTest test = PeerTest::kLatency;
   std::uint32_t senders = 1;
-  std::string server;  // where the peer's server listens, if it has one
+  std::string server;  // the address of the peer's server, if it has one
   std::string scope;   // a name on this machine that no other row has
 
   [[nodiscard]] bool is_round_trip() const {

@@ -37,7 +37,7 @@ Result<Pipe> make_pipe() {
   return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
-/// Where a program of this name lies; servers may lie where an ordinary $PATH does not lead.
+/// The path of a program; servers may lie outside of an ordinary $PATH.
 std::string find_program(const std::string& name) {
   const char* const path = ::getenv("PATH");
   const std::string folders = fmt::format("{}:/usr/local/sbin:/usr/sbin", path ? path : "/usr/bin");
@@ -88,7 +88,8 @@ class Guard {
   void leave_terminal() const {
     ::setsid();
     for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
-    // Whoever reads our output, or waits for the end of another guard's pipe, must not wait for us.
+    // Let go of these, because readers of our output or of another guard's pipe must not wait for
+    // us.
     const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) (void)::dup2(null, fd);
     const auto most = static_cast<int>(::sysconf(_SC_OPEN_MAX));
@@ -97,7 +98,7 @@ class Guard {
     }
   }
 
-  /// Until the bench has gone; then ends the server, gently at first.
+  /// Waits until the bench has gone; then ends the server, gently at first.
   void watch() {
     while (wait(-1) && !read_output()) {
     }
@@ -149,7 +150,7 @@ class Guard {
   bool ended_ = false;
 };
 
-/// What the guard has reported: 'y' or 'n' and the output of the server; empty: nothing in time.
+/// The guard's report: 'y' or 'n' and the output of the server; empty: nothing in time.
 std::string read_report(int fd) {
   std::string text;
   pollfd one{fd, POLLIN, 0};

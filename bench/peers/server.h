@@ -15,14 +15,15 @@ namespace beeline::bench::peers {
 
 /// A peer's server, in a temporary directory of its own.
 ///
-/// A guard, a child of ours that no signal of the terminal reaches, ends the server and removes the
-/// directory as soon as we close it or end, however we end. Single-threaded programs only.
+/// A guard ends the server and removes the directory as soon as we close it or end in any way. The
+/// guard is a child of ours that no signal of the terminal reaches. For single-threaded programs
+/// only.
 class Server {
  public:
-  /// The words to start it with, once its directory is there; it may write files into that.
+  /// The words that start it, once its directory exists; it may write files into that.
   using Command = std::function<std::vector<std::string>(const std::string& place)>;
 
-  /// Starts it and waits until its output holds `ready`. Errors: kInvalid (the program is not
+  /// Starts it and waits until its output contains `ready`. Errors: kInvalid (the program is not
   /// installed), kSystem (it ended, with the end of its output), kTimeout.
   [[nodiscard]] static Result<Server> start(const std::string& program, const Command& command,
                                             std::string_view ready);
@@ -31,14 +32,14 @@ class Server {
   ~Server();
 
   [[nodiscard]] const std::string& place() const { return place_; }
-  /// What it had written when it was ready.
+  /// Its output until it was ready.
   [[nodiscard]] const std::string& output() const { return output_; }
 
   /// The word behind `text` in that output, up to a comma, a blank or the end of the line; empty if
-  /// the text is not there.
+  /// the text is missing.
   [[nodiscard]] std::string word_behind(std::string_view text) const;
 
-  /// Where clients find it, and what it is; set by the peer.
+  /// The address for clients, and the version; the peer sets both.
   std::string address;
   std::string version;
 

@@ -25,7 +25,7 @@ class SharedMemory {
   std::size_t bytes_;
 };
 
-/// An object in such memory, never destroyed.
+/// An object in such memory; never destroyed.
 template <typename T>
 class Shared {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// What the processes of a stream share beside the peer itself, and the senders beyond the first.
+// State that the processes of a stream share beside the peer itself, and the further senders.
 
 #include <array>
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace beeline::bench::peers {
 
-/// A word that processes sleep on until it has grown to a value.
+/// A word that processes sleep on until it has reached a value.
 class Gate {
  public:
   void reset() { word_.value.store(0, std::memory_order_relaxed); }
@@ -33,14 +33,15 @@ struct Stage {
   struct alignas(256) Taken {
     std::atomic<std::uint64_t> count{0};
   };
-  /// Written by the receiver: how far it has taken each sender's messages, for peers with a window.
+  /// Written by the receiver: how many messages of each sender it has taken, for peers with a
+  /// window.
   std::array<Taken, kFaninSenders> taken;
 
-  /// The sender's half, before any other sender is there.
+  /// The sender's half, before any other sender has started.
   void reset_gates() {
     for (Gate* gate : {&listening, &connected, &start, &finished}) gate->reset();
   }
-  /// The receiver's half, before it says that it listens.
+  /// The receiver's half, before it announces that it listens.
   void reset_counts() {
     stop.value.store(0, std::memory_order_relaxed);
     for (Taken& one : taken) one.count.store(0, std::memory_order_relaxed);
