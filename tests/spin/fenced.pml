@@ -6,15 +6,15 @@
 
    Modelled    one sender, one link with SLOTS slots and one slab; message 2 lies inline, all others
                in the slab. The first life of the receiver is fenced at any step and goes on as if
-               it were not, to the end: it never looks at the directory. The second one copies what
-               the first has while that writes it: receipts and stamps, the cursor, entry by entry,
-               the stamps once more. Then it is committed.
+               it were not, to the end: it never looks at the directory. The second life copies the
+               state of the first while that writes it: receipts and stamps, the cursor, entry by
+               entry, the stamps once more. Then it is committed.
    Abstracted  memory is sequentially consistent: weak memory is in living-lane, living-slab,
                inherit-living, inherit-stamps (docs/memory-orders.md). Kills are in handover.pml. A
                slot is read whole, an entry copied whole. The fenced life sees by the number of a
                slot that it holds another message, and takes nothing from it.
-   Invariants  what the successor takes from lane and slab is the message that was sent there; it
-               has nothing that was finished before the fence; at the end all is sent and finished.
+   Invariants  the successor takes from lane and slab the message that was sent there; it has no
+               message that was finished before the fence; at the end all is sent and finished.
 
    Exhaustive: 50,661 states. */
 
@@ -51,7 +51,7 @@ life lives[2];
 #define F lives[0]
 #define N lives[1]
 
-/* What only the model knows. */
+/* Only the model has these. */
 byte finished;          /* bit: by either life */
 byte finished_in_time;  /* bit: its entry was free before the fence */
 bool sent_all;
@@ -87,7 +87,7 @@ active proctype sender() {
        fi;
        x = 0; r = 0; s = 0
      }
-     /* A slab is free if its message was taken, too: of one that was not, the stamp is void. */
+     /* A slab is free if its message was taken, too; otherwise its stamp is void. */
   :: atomic {
        next <= MESSAGES && tail - receipt < SLOTS &&
        (!IN_SLAB(next) || generation == 0 ||
@@ -163,7 +163,7 @@ end:
 #ifdef MUTANT_CURSOR_LAST
   N.cursor = F.cursor;
 #endif
-  /* inherit_late_stamps(): not of what it holds itself. */
+  /* inherit_late_stamps(): not for a message that it holds itself. */
   atomic {
     N.stamp = copied;
 #ifndef MUTANT_LATE_STAMP_MISSED

@@ -10,25 +10,25 @@
                slab. Each life of the receiver has a home (cursors and entries) and a link of its own
                with receipts and stamps. After the last kill a successor goes on, or the coordinator
                takes home and lanes over into its dead letters.
-   Abstracted  memory is sequentially consistent: a successor reads what a dead process left, and
-               what the living read of each other is a release and an acquire. An entry is known by
-               its message, so its place in the table and the index are not there. Waking is in
+   Abstracted  memory is sequentially consistent: a successor reads the memory of a dead process, and
+               living processes read each other by release and acquire. An entry is known by its
+               message, so its place in the table and the index are not there. Waking is in
                wake.pml, the coordinator's death in open.pml and successor.pml. It does not die while it
                takes home and lanes over: its letters would end with it, and the next one would read
                all of it anew, which the keeper has to the end (RestartTest.ADeathIsTakenOver...;
                killed before calls and stores, over an agent that leaves letters, in KillCoordinatorTest.
-               ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft). A successor's copy is one step: what
-               it reads is frozen, and until the commit nobody reads what it writes. A life that was
-               fenced and still runs is in fenced.pml, so here it does no harm that the sender hears the
-               old receipts until the commit: the engine hears nobody while a successor reads.
+               ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft). A successor's copy is one step:
+               its source is frozen, and until the commit nobody reads its result. A life that was
+               fenced and still runs is in fenced.pml. So here the sender may use the old receipts
+               until the commit; the engine uses none while a successor reads.
    Faults      kill of the sender's first life and two kills of the receiver's lives, a successor
                before its commit among them, each at any step.
    Invariants  whenever a receiver has died: each committed message is in exactly one of lane, inbox
                and done, and its slot and slab still hold it. A message is handed out twice only with
                an attempt counted, never after done. The first life's messages are taken first. At
                the end all is sent, and each message is done or one dead letter; the sender may have
-               been told that it is orphaned too. The one exception: what a sender publishes to a
-               receiver that is finally dead already, and is killed before it looks, is nowhere.
+               been told that it is orphaned too. The one exception: a message is nowhere if the sender
+               publishes it to a finally dead receiver, and is killed before it looks.
 
    Exhaustive: 4,805,320 states; with -DSLOTS=1 -DKILLS=1 489,112. */
 
@@ -49,7 +49,7 @@
 
 #define LIVES 3
 #define IN_SLAB(m) ((m) != 2)
-/* Of the link of message m, and its position there. */
+/* The link of message m, and its position there. */
 #define LINK(m) ((m) >= first_of_second -> 1 : 0)
 #define POSITION(m) ((m) >= first_of_second -> (m) - first_of_second : (m) - 1)
 #define MESSAGE_AT(s, p) ((s) == 1 -> first_of_second + (p) : (p) + 1)
@@ -57,7 +57,7 @@
 /* Links of the sender's lives. */
 byte tail[2];              /* messages published */
 byte slot[4];              /* slot p of link s at 2 * s + p: the message that it holds */
-byte slab[2];              /* the message whose payload it holds */
+byte slab[2];              /* the message with its payload in the slab */
 byte generation[2];        /* of the slab; private to the sender */
 byte generation_of[5];     /* in the slot and the entry of a message */
 byte first_of_second = 9;  /* first message of the second life */
@@ -81,7 +81,7 @@ bool kill_sender, kill_receiver;
 byte kills;
 bool sender_done, taken_over;
 
-/* What only the model knows. */
+/* Only the model has these. */
 byte published;     /* messages */
 byte given;         /* bit: handed out at least once */
 byte finished;      /* bit: done or purged */
@@ -98,7 +98,7 @@ byte orphaned;      /* bit: the sender was told that the receiver is dead */
 #define IGNORED(b, m) (lives[b].entry[m] == FREE || UNCOMMITTED(b, m))
 #endif
 
-/* Every committed message in one place, for whoever comes next. */
+/* Every committed message is in one place, for the next life. */
 inline check_all() {
   d_step {
     m = 1;
@@ -130,7 +130,7 @@ inline check_all() {
 #define HAS_SLOT(s) (tail[s] - lives[seen].receipt[s] < SLOTS)
 #define HAS_SLAB(s) (generation[s] == 0 || lives[seen].stamp[s] == generation[s])
 
-/* What nobody will read again is set to zero, so that states differ only where it matters. */
+/* Sets to zero all that nobody will read again, so that states differ only if it matters. */
 inline forget_link(b) {
   lives[b].receipt[0] = 0;
   lives[b].receipt[1] = 0;
@@ -171,7 +171,7 @@ again:
       s = 1;
       next = published + 1;
       first_of_second = next;
-      /* Published to the dead, and nobody is left who could be told. */
+      /* Published to a dead receiver, and no sender is left to be told. */
       if :: in_flight && dead_word -> orphaned = orphaned | BIT(published) :: else fi;
       in_flight = false
     }

@@ -5,7 +5,7 @@
 
    Modelled    agent 0 opens a link to agent 1 and sends MESSAGES messages in it, one slot wide. Agent
                1 opens a link back, in which its receipts lie; only they let agent 0 send on. The
-               coordinator answers, announces and rings; the keeper has what it was given. Both
+               coordinator answers, announces and rings; the keeper has all records that it got. Both
                agents sleep when there is nothing to do. After a restart they find their connection
                closed, resume, and open their links again.
    Abstracted  memory is sequentially consistent (the races are in wake.pml and space.pml); routing
@@ -14,9 +14,9 @@
    No time     nothing else ends a block but a ring.
    Faults      kill of the coordinator at any step, RESTARTS times, with its unread packets lost or
                not; kill of agent 0 at any step.
-   Invariants  the keeper has each link whose opener was answered. A link has one segment, one row at
+   Invariants  the keeper has each link if its opener was answered. A link has one segment, one row at
                its reader, and each message in it is taken once. At the end a living sender has sent
-               everything, and whatever was published is taken.
+               everything, and all published messages are taken.
 
    Exhaustive: 3,218,019 states. */
 
@@ -227,7 +227,7 @@ end_serve:
        ring(1)
     od
   } unless { kill_king };
-  /* What it had queued may be lost with the connection, or not. */
+  /* Its queued packets may be lost with the connection, or not. */
   atomic { who = 0; what = 0; was_known = false; kill_king = false };
   do :: announced[0] ? _ :: announced[1] ? _ :: answers[0] ? _ :: answers[1] ? _ :: break od;
   /* restore() */

@@ -7,9 +7,9 @@
                the store buffer of x86-TSO: slots, receipts, space word and status word leave it in
                order. Between two sends an agent may take from its inbox or not; after the last one
                it receives for ever. The end of a wait for space that found it is a send, with all
-               that belongs to it. With -DSLABS slabs are what is short: given back by done(), not
+               that belongs to it. With -DSLABS slabs are scarce: given back by done(), not
                by the drain, so an agent that waits gives none back.
-   Abstracted  what messages hold; urgent lanes; the spin before a block; blocks on the futex
+   Abstracted  contents of messages; urgent lanes; the spin before a block; blocks on the futex
                (wake.pml). Receipts, stamps and slots are counts.
                With -DREMEMBER each bell remembers the sleep that it has ended, as in the code;
                without it, every ring is made, and more messages can be searched.
@@ -19,7 +19,7 @@
                that nothing else can: both agents wait, and neither can drain or give back any more.
    Faults      kill of agent 1 at any step.
    Invariants  when nothing can move any more, each living agent has sent everything or was told that
-               its peer is dead, and has taken whatever its peer has published.
+               its peer is dead, and has taken all that its peer has published.
 
    Exhaustive: 992,793 states; with -DSLABS 311,687; with -DTABLE=1 -DMESSAGES=3, where tables fill
    up, 2,606,038; with -DUNFENCED=3 -DMESSAGES=5 -DANSWERS=1 2,722,042; with -DREMEMBER and -DSLABS
@@ -42,7 +42,7 @@
 #endif
 #endif
 #ifdef UNFENCED
-#define ALONE 1 /* messages in a lane, for which there is a way of their own */
+#define ALONE 1 /* messages alone in their lane, which take the short way */
 #else
 #define ALONE 0
 #endif
@@ -52,7 +52,7 @@
 
 mtype = { SLOT, RECEIPT, SPACE, SLEEP };
 
-/* What the machine shows to everybody; [i] is written by agent i alone. */
+/* Visible to everybody; only agent i writes [i]. */
 byte lane[2];     /* messages published */
 byte receipt[2];  /* how far i has taken the lane of its peer; with SLABS how many it has finished */
 bool space[2];    /* LinkControl::space */
@@ -94,7 +94,7 @@ end:
 #define PEER (1 - me)
 #define TO_SEND (me == 0 -> MESSAGES : ANSWERS)
 
-/* wake::ring() of somebody who sleeps on the eventfd. A sleep that can be seen no more is as good as
+/* wake::ring() of a sleeper on the eventfd. A sleep that can be seen no more is as good as
    none, and the states are fewer (wake.pml). */
 inline ring_peer(rung) {
   atomic {
@@ -311,7 +311,7 @@ end_receive:
        fi
     od
   } unless { me == 1 && kill_one };
-  /* What has retired becomes visible before the pidfd is readable. */
+  /* Retired stores become visible before the pidfd is readable. */
   FENCE;
   one_is_dead = true
 }

@@ -9,13 +9,13 @@
                where its predecessor's home says, and takes nothing before it is committed. The
                keeper has the link, and the life that was last ready.
    Abstracted  memory is sequentially consistent; the lane never is full and nobody sleeps (space.pml,
-               wake.pml); routing says yes; what a successor copies besides the cursor is in
-               handover.pml. A connection that is known to be closed is tried again until it is
+               wake.pml); routing says yes; handover.pml has the other parts of a successor's copy
+               besides the cursor. A connection that is known to be closed is tried again until it is
                answered.
    Faults      kill of agent 1 at any step, KILLS times; kill of the coordinator at any step, RESTARTS
                times, with its unread packets lost or not.
    Invariants  the link of an opener that was answered is in the keeper. Each message is taken once,
-               in its order, whoever takes it. At the end everything is sent and taken.
+               in its order, by any life. At the end everything is sent and taken.
 
    Exhaustive: 2,852,253 states; with -DKILLS=2 -DRESTARTS=0 171,360. */
 
@@ -35,7 +35,7 @@
 mtype = { OPEN, AGAIN, ATTACH, READY, RESUME };
 
 byte king;                 /* the life of the coordinator, also of its directory */
-chan requests[RESTARTS + 1] = [KILLS + 2] of { byte, mtype, byte, byte };  /* who, what, connection, life */
+chan requests[RESTARTS + 1] = [KILLS + 2] of { byte, mtype, byte, byte };  /* agent, request, connection, life */
 chan answers[2] = [1] of { byte, byte, bit };                      /* life, its predecessor, links */
 chan announced[LIVES] = [3] of { bit };
 
@@ -54,7 +54,7 @@ byte published;
 
 bool row[LIVES];           /* the life knows the link */
 byte cursor[LIVES];        /* in its home */
-byte taken;                /* what only the model knows */
+byte taken;                /* only the model has this */
 
 bool kill_reader, kill_king;
 
@@ -156,7 +156,7 @@ end_serve:
   goto again
 }
 
-/* To the life that has a session; of a process that has ended nobody reads it. */
+/* To the life that has a session; nobody reads it for a process that has ended. */
 inline announce(life) {
   if
   :: atomic { life != 0 && nfull(announced[life]) -> announced[life] ! 1 }
@@ -196,7 +196,7 @@ end_wait:
     :: requests[king] ? who, what, which, life ->
        if
        :: what == ATTACH ->
-          /* Whoever asks from a connection that was closed meanwhile is not there any more. */
+          /* If the connection of a request was closed meanwhile, its agent is not there any more. */
           if
           :: atomic { which == connection -> last_life++; heard[1] = last_life };
 #ifdef MUTANT_UNREADY_PREDECESSOR
@@ -248,7 +248,7 @@ end_wait:
        atomic { who = 0; which = 0; life = 0; what = 0; was_known = false }
     od
   } unless { kill_king };
-  /* What it had queued may be lost with the connection, or not. */
+  /* Its queued packets may be lost with the connection, or not. */
   atomic { who = 0; which = 0; life = 0; what = 0; was_known = false; kill_king = false };
   do
   :: answers[0] ? _, _, _

@@ -6,8 +6,8 @@
                buffer of x86-TSO: first in, first out, emptied by a full fence and by the system
                calls that wake or block. The sleeper waits inside of the library (first block on the
                futex, later ones on the eventfd) or outside of it on its fd.
-   Abstracted  a lane is a count of published messages; what a message holds, the spin before a
-               block and the life that the directory word names are not there (see handover.pml).
+   Abstracted  a lane is a count of published messages; the contents of messages, the spin before
+               a block and the life in the directory word are not there (see handover.pml).
                A sleep that a waker has ended is not rung again by it; the code rings one on the
                eventfd again after 10 ms, which only adds rings.
    No time     nothing ends a block but a ring. So the tries of ring() on the futex have no bound.
@@ -33,7 +33,7 @@
 #define LOOK_AT_SOCKET true
 #endif
 
-/* What the machine shows to everybody. */
+/* Visible to everybody. */
 byte lane;         /* slots published */
 bool gone;         /* directory word of the sender: its life has ended */
 byte sleep_word;   /* StatusPage::sleep of the sleeper: how, and the number of the sleep times 4 */
@@ -41,7 +41,7 @@ byte packets;      /* unread on the control socket of the sleeper; the kernel's,
 bool token;        /* in its eventfd */
 bool in_futex;     /* it is queued in FUTEX_WAIT */
 
-/* Store buffers: what a process has stored and nobody else sees yet. */
+/* Store buffers: stores of a process that nobody else sees yet. */
 chan of_sender = [2] of { byte };
 chan of_sleeper = [2] of { byte };
 chan of_king = [1] of { bool };
@@ -143,7 +143,7 @@ active proctype sender() {
     :: else -> break
     od
   } unless { kill_sender };
-  /* What has retired becomes visible before the pidfd is readable. */
+  /* Retired stores become visible before the pidfd is readable. */
   if
   :: atomic { kill_sender && empty(of_sender) -> dead = true }
   :: !kill_sender
@@ -279,7 +279,7 @@ end_serve:
   :: packets = 0
   :: skip
   fi;
-  /* restore(): words anew from what the keeper has, then everybody is rung. */
+  /* restore(): words anew from the records of the keeper, then everybody is rung. */
   atomic {
     empty(of_king) ->
     gone = ended_in_keeper
