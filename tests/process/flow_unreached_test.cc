@@ -46,7 +46,7 @@ TEST_P(FlowUnreached, C_08_AnEscalationThatTheCoordinatorDoesNotLogIsADeadLetter
   EXPECT_GE(counts.dead, 1U) << "more than the coordinator writes down at once";
   EXPECT_EQ(counts.done + counts.dead, kAll);
   EXPECT_NE(hive().log().find("issue " + std::to_string(kLogged - 1)), std::string::npos);
-  // Which ones is open: the coordinator allows a further line now and then, also between two of
+  // It is open which ones: the coordinator allows a further line now and then, also between two of
   // them.
   std::size_t refused = 0;
   for (const SendResult& each : sent) {

@@ -181,7 +181,7 @@ TEST_F(CancelTest, TheOldestOrderThatHasFoundNothingGivesWayToTheSeventeenth) {
 TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
   ASSERT_NO_FATAL_FAILURE(hold_back());
   Peer& other = join(101);
-  other.link->rate = peer_->link->rate;  // the lane has no token left
+  other.link->rate = peer_->link->rate;  // the bucket is empty
   const std::uint64_t doomed = other.say();
   other.order(other.intern(kCancelOrder), doomed);  // the oldest of all
   receiver_->drain_all();
