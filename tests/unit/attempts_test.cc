@@ -28,11 +28,11 @@ Outcome measure(int most, const std::vector<Outcome>& outcomes) {
   return *last;
 }
 
-TEST(Attempts, what_is_stable_is_measured_once) {
+TEST(Attempts, a_stable_outcome_is_measured_once) {
   EXPECT_EQ(measure(5, {kStable, kStable}).attempts, 1);
 }
 
-TEST(Attempts, what_is_not_is_measured_until_it_is) {
+TEST(Attempts, an_unstable_outcome_is_measured_until_it_is_stable) {
   const Outcome last = measure(5, {kUnstable, outcome_of({131, 100}), kStable, kUnstable});
   EXPECT_EQ(last.attempts, 3);
   EXPECT_TRUE(last.stable());

@@ -71,7 +71,7 @@ TEST(Histogram, the_highest_value_is_kept_exactly) {
   EXPECT_EQ(histogram->percentile(100.0), 1'000'001U);
 }
 
-TEST(Histogram, what_is_out_of_range_counts_at_the_edge) {
+TEST(Histogram, a_value_out_of_range_counts_at_the_edge) {
   const auto histogram = std::make_unique<Histogram>();
   histogram->record(-5);
   EXPECT_EQ(histogram->percentile(100.0), 0U);

@@ -81,7 +81,7 @@ TEST(Ratio, there_is_none_without_our_figure) {
   EXPECT_FALSE(ours.beside({50.0, 100.0}));
 }
 
-TEST(Ratio, what_is_above_zero_stays_above_zero) {
+TEST(Ratio, a_figure_above_zero_stays_above_zero) {
   EXPECT_EQ(row_of({1.0, 100.0}, {4e6, 100.0}, false).at("ratio_to_beeline"), 2.5e-7);
   EXPECT_EQ(rounded(64 * 15.0 / 1e9), 9.6e-7) << "GB/s of 15 messages a second";
   EXPECT_EQ(rounded(1234567.89), 1234570.0);

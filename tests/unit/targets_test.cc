@@ -72,7 +72,7 @@ TEST(Targets, rows_of_another_kind_do_not_count) {
   EXPECT_EQ(cell(target(rows, "round trip, 64 B"), "result"), "not measured");
 }
 
-TEST(Targets, of_several_rows_the_middle_one_counts_and_all_are_in_the_spread) {
+TEST(Targets, the_middle_one_of_several_rows_counts_and_all_are_in_the_spread) {
   Row unstable = latency(64, "lane", 900, 100);
   unstable["stable"] = false;
   RowsByTest rows{{"latency",
@@ -88,7 +88,7 @@ TEST(Targets, of_several_rows_the_middle_one_counts_and_all_are_in_the_spread) {
   EXPECT_TRUE(note_of(target(rows, "round trip, 64 B")).starts_with("UNSTABLE"));
 }
 
-TEST(Targets, of_two_rows_the_less_favourable_one_counts) {
+TEST(Targets, the_less_favourable_of_two_rows_counts) {
   const RowsByTest round_trips{
       {"latency", {latency(64, "lane", 120, 100), latency(64, "lane", 180, 100)}}};
   EXPECT_EQ(cell(target(round_trips, "round trip, 64 B"), "result"), "1.80") << "at most";
@@ -157,7 +157,7 @@ TEST(Targets, iceoryx_is_compared_where_there_is_a_ratio) {
   EXPECT_EQ(cell(times(nullptr), "result"), "no figure");
 }
 
-TEST(Targets, what_is_filled_stands_beside_a_copy) {
+TEST(Targets, a_filled_payload_stands_beside_a_copy) {
   const Row row{{"peer", "beeline"}, {"kind", "fill"}, {"size", 1 << 20},
                 {"gb_per_s", 5.5},   {"mode", "spin"}, {"limit_gb_per_s", 11.0}};
   const Row found = target({{"peers", {row}}}, "1 MiB filled and read; limit");
@@ -205,7 +205,7 @@ TEST(Targets, a_hive_of_1000_is_judged_by_its_own_rows_alone) {
   EXPECT_EQ(cell(target(rows, "1,000 agents: segments"), "result"), "no figure");
 }
 
-TEST(Targets, who_sleeps_otherwise_or_carries_nothing_is_another_measurement) {
+TEST(Targets, a_row_with_another_sleep_or_without_payload_is_another_measurement) {
   const Row wake{{"size", 64},
                  {"by", "futex"},
                  {"payload", "untouched"},
@@ -271,7 +271,7 @@ TEST(Targets, each_has_a_row_that_it_is_read_from) {
   }
 }
 
-TEST(Targets, who_is_better_is_listed) {
+TEST(Targets, better_neighbours_are_listed) {
   const Row pipe{{"peer", "pipe"}, {"better", true}};
   const Row queue{{"peer", "posix-queue"}, {"better", false}};
   EXPECT_EQ(better_rows({{"peers", {queue, pipe, {{"peer", "nng"}, {"skipped", "it"}}}}}),

@@ -52,7 +52,7 @@ TEST(Windows, a_late_look_counts_the_time_that_it_took) {
   expect_spread(windows, 100.0, 100.0, 100.0);
 }
 
-TEST(Windows, what_comes_after_the_end_changes_nothing) {
+TEST(Windows, messages_after_the_end_change_nothing) {
   Windows windows(0, 5 * kSecond);
   windows.look(5 * kSecond, 500);
   windows.look(50 * kSecond, 501);
