@@ -38,7 +38,7 @@ TEST_F(InterruptedTest, AProcessAttachesAgainAfterItBrokeOffAnAttach) {
 }
 
 // The short life took all and left before the sender was registered with the new coordinator.
-TEST_F(InterruptedTest, ASenderThatComesBackLateLearnsWhatAShortLifeHasTaken) {
+TEST_F(InterruptedTest, ASenderThatComesBackLateGetsTheReceiptsOfAShortLife) {
   auto sender = attach("sender");
   auto taker = attach("taker");
   ASSERT_TRUE(sender && taker);

@@ -283,7 +283,7 @@ TEST_F(KillCoordinatorTest, ACoordinatorThatServes) {
   finish_sweep(50);
 }
 
-TEST_F(KillCoordinatorTest, ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft) {
+TEST_F(KillCoordinatorTest, ACoordinatorThatReadsTheHomeOfAFinallyDeadAgent) {
   sweep(
       "coordinator: letters of the dead", 40, 1, [this](std::uint64_t at) { last_reading(at); },
       [this] { expect_letters(); });

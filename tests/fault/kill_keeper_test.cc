@@ -112,7 +112,7 @@ class KillKeeperTest : public KillHiveFixture {
   const KillAim::Setting trapped_;
 };
 
-TEST_F(KillKeeperTest, AKeeperThatStartsACoordinatorAndKeepsWhatItRecords) {
+TEST_F(KillKeeperTest, AKeeperThatStartsACoordinatorAndKeepsItsRecords) {
   sweep_.run({.name = "keeper: restart, records",
               .least_calls = 60,
               .least_stores = 0,  // it maps no segment

@@ -14,7 +14,7 @@ namespace {
 
 // The packet with its descriptors did not arrive whole; later packets about it did. Its process
 // resumes and shows its segments again.
-TEST_F(RestoreTest, ALifeWhoseHomeTheKeeperHasNotGotWasNotReady) {
+TEST_F(RestoreTest, ALifeWasNotReadyIfTheKeeperHasNotReceivedItsHome) {
   keep_living(5, 10);
   LifeRecord next = life_of(5, 20);
   next.ended = false;
@@ -220,7 +220,7 @@ TEST_F(RestoreTest, TheResourcesOfEachUserAreKnownAgain) {
   EXPECT_EQ(shares.used(Resource::kPlaces), 3U);
 }
 
-TEST_F(RestoreTest, LettersAreCountedThoughTheLastCoordinatorOnlySaidWhoseTheyWere) {
+TEST_F(RestoreTest, LettersAreCountedThoughTheLastCoordinatorOnlyRecordedTheirReceiver) {
   LifeRecord dead = life_of(5, 10);
   dead.temporary = true;
   dead.dead = true;

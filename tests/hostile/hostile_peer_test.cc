@@ -156,7 +156,7 @@ BEELINE_ROLE(refuser) {
   ASSERT_TRUE(board.is_over.await(1, patience()));
 }
 
-TEST_F(HostilePeer, ABroadcastToAllNamesWhoeverHasEndedItsLink) {
+TEST_F(HostilePeer, ABroadcastToAllNamesTheAgentThatEndedItsLink) {
   auto victim = attach("victim");
   ASSERT_TRUE(victim);
   troupe().start("refuser");
@@ -267,7 +267,7 @@ TEST_F(HostileReader, OneThatTakesNothingFillsItsOwnLinkAlone) { run_reader(Rece
 TEST_F(HostileReader, OneThatFinishesNoPayloadFillsItsOwnSlabsAlone) {
   run_reader(Receipts::kCursorsAlone, kSlabBytes);
 }
-TEST_F(HostileReader, AReceiptForWhatWasNeverSentIsNotBelieved) { run_reader(Receipts::kAhead, 8); }
+TEST_F(HostileReader, AReceiptForAnUnsentMessageIsNotBelieved) { run_reader(Receipts::kAhead, 8); }
 TEST_F(HostileReader, AReceiptThatGoesBackIsNotBelieved) { run_reader(Receipts::kBack, 8); }
 TEST_F(HostileReader, AStampForASlabThatWasNeverLentIsNotBelieved) {
   run_reader(Receipts::kStampNeverLent, kSlabBytes);

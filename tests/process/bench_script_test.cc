@@ -24,7 +24,7 @@ class BenchScript : public CliTest {
   }
 };
 
-TEST_F(BenchScript, measures_what_each_target_asks_for) {
+TEST_F(BenchScript, makes_the_measurements_of_each_target) {
   if (os::usable_cpus() == 1) GTEST_SKIP() << "on one CPU nobody polls, as most targets ask for";
   std::filesystem::create_directory_symlink(::getenv("BEELINE_BIN"), folder_ + "/bin");
   const std::string script = std::string(::getenv("BEELINE_SOURCE")) + "/scripts/bench";

@@ -256,7 +256,7 @@ TEST_F(BenchTest, PrimitivesHaveARowForEachPart) {
   EXPECT_EQ(parts, expected);
 }
 
-TEST_F(BenchTest, ScaleCountsWhatAgentsCost) {
+TEST_F(BenchTest, ScaleCountsTheCostOfAgents) {
   const json found =
       row({"scale", "--agents", "5", "--all-to-all", "--lives", "3", "--seconds", "0.02"});
   expect_all(found, kConditions);
@@ -369,7 +369,7 @@ TEST_F(BenchTest, ReportSaysWhichPictureItCouldNotDraw) {
   EXPECT_NE(page_text().find("<td>64 B"), std::string::npos) << "the page goes on";
 }
 
-TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
+TEST_F(BenchTest, ReportBeginsWithTheTargetsAndTheBetterNeighbours) {
   std::ofstream(in_folder("a.jsonl"))
       << R"({"test":"latency","size":64,"mode":"spin","payload":"lane","rtt_ns":{"p50":150,)"
       << R"("p99":300},"limit_rtt_ns":{"p50":100},"stable":true})"
@@ -400,7 +400,7 @@ TEST_F(BenchTest, ReportBeginsWithTheTargetsAndWhoIsBetter) {
   EXPECT_NE(page.find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page;
 }
 
-TEST_F(BenchTest, ReportHasTargetsAndWhoIsBetterAsMarkdown) {
+TEST_F(BenchTest, ReportHasTargetsAndBetterNeighboursAsMarkdown) {
   std::ofstream(in_folder("a.jsonl"))
       << R"({"test":"limit","machine":{"cpu":"one|two"}})"
       << "\n"

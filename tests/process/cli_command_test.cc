@@ -229,7 +229,7 @@ TEST_F(CliCommand, CommandsEndWithTheHive) {
   EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
 }
 
-TEST_F(CliCommand, OneWhoseAskerWantsNoAnswerAnyMoreIsEnded) {
+TEST_F(CliCommand, ACommandIsEndedOnceItsAskerWantsNoAnswer) {
   Program worker(
       reply("trap 'touch $TMPDIR/told; exit 0' TERM; touch $TMPDIR/runs; "
             "sleep 1000 & wait"));

@@ -164,7 +164,7 @@ TEST_F(CliDoctor, AHiveIsRefusedWithWhatIsMissing) {
 }
 
 // close_range() is younger than the oldest kernel that a hive runs on.
-TEST_F(CliDoctor, AHiveHoldsNothingOfWhoeverStartedItAlsoWhereTheKernelClosesNoRanges) {
+TEST_F(CliDoctor, AHiveHoldsNoDescriptorOfItsStarterEvenIfTheKernelClosesNoRanges) {
   for (const bool is_old : {false, true}) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe(ends.data()), 0);  // every program that we start inherits it

@@ -73,7 +73,7 @@ TEST_F(CliHive, OtherVerbsStartOneUnlessToldNotTo) {
   EXPECT_TRUE(is_up());
 }
 
-TEST_F(CliHive, UpSaysWhereItListensAndTheSecondOneSaysWhoRuns) {
+TEST_F(CliHive, UpNamesItsSocketAndASecondUpNamesTheRunningProcesses) {
   EXPECT_TRUE(contains(good({"up"}), directory_ + "/socket"));
   const std::string refusal = bad(3, {"up"});
   const json status = good_json({"status"});
@@ -212,7 +212,7 @@ TEST_F(CliHive, TreeShowsParentsRolesAndStates) {
   EXPECT_TRUE(contains(good({"tree"}), "worker"));
 }
 
-TEST_F(CliHive, HK_102_TreeShowsWhatAnAgentIsAt) {
+TEST_F(CliHive, HK_102_TreeShowsTheStateOfAnAgent) {
   const std::string hold = "touch $TMPDIR/held; exec sleep 1000";
   Program holder(with_program({"reply", "holder", "--command", hold}));
   wait_for_agent("holder");

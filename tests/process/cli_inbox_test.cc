@@ -77,7 +77,7 @@ TEST_F(CliInbox, ALinkThatTheKeeperHasNotTakenYetIsLookedForAgain) {
   EXPECT_EQ(inbox.at(0).at("preview"), "news");
 }
 
-TEST_F(CliInbox, AnOrderToCancelWhatHasNotComeIsListedAsOne) {
+TEST_F(CliInbox, AnOrderToCancelAMissingMessageIsListedAsOne) {
   constexpr Filter kNobody{.reply_to = ~0ULL};
   auto boss = Agent::attach({.name = "boss"});
   auto worker = Agent::attach({.name = "worker", .inbox_capacity = 64});

@@ -59,7 +59,7 @@ TEST_F(CliNames, AnEmptyNameIsRefused) {
 }
 
 // A10
-TEST_F(CliNames, NoAgentIsNamedLikeAPidOrWithWhatCannotBeSeen) {
+TEST_F(CliNames, NoAgentIsNamedLikeAPidOrWithInvisibleCharacters) {
   (void)good({"up"});
   for (const char* name : {"2", "02", "+2", " 2", "2 ", "4294967296", "que\u200ben", "a\u202eb",
                            "a\u00a0b", "\ufefflead", "a\ufe0f", "\ue000"}) {

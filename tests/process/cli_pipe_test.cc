@@ -149,7 +149,7 @@ TEST_F(CliPipe, ManyCommandsAreUnderWayAtOnce) {
   EXPECT_EQ(told_last(worker.end()).at("put_back"), 2);
 }
 
-TEST_F(CliPipe, SendCarriesWhatItIsTold) {
+TEST_F(CliPipe, SendCarriesTheFieldsOfItsOptions) {
   PipeProgram sender("sender");
   PipeProgram taker("taker");
   const json sent = sender.good({{"do", "send"},
@@ -429,7 +429,7 @@ long switches(const Program& program) {
   return std::stol(text.substr(text.find(mark) + mark.size()));
 }
 
-TEST_F(CliPipe, ItSleepsWhileWhatWaitsIsAskedForByNobody) {
+TEST_F(CliPipe, ItSleepsWhileNobodyAsksForTheWaitingMessages) {
   PipeProgram worker("worker");
   for (const char* type : {"none", "other"}) {
     for (int i = 0; i < 5; ++i) (void)good({"send", "worker", "x", "--type", "job"});

@@ -62,7 +62,7 @@ TEST_F(CliRequest, OneWithoutAProcessDoesNotGetItInItsNextLife) {
   EXPECT_EQ(next.counters().dead, 1U);
 }
 
-TEST_F(CliRequest, AfterASignalWhoeverHasItIsTold) {
+TEST_F(CliRequest, AfterASignalTheHolderOfTheMessageIsTold) {
   (void)good({"up"});
   Agent agent = worker();
   Program asking(with_program(request("60s")));

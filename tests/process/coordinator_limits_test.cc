@@ -246,7 +246,7 @@ TEST_F(LimitsTest, AChildThatSpeaksForItsDeadParentHoldsNobodyUp) {
   ::kill(heir, SIGKILL);
 }
 
-TEST_F(LimitsTest, ALogThatHasGrownIsBegunAnewForAllWhoWriteToIt) {
+TEST_F(LimitsTest, ALogThatHasGrownIsBegunAnewForAllItsWriters) {
   const std::string path = root_ + "/log";
   const auto open = [&] {
     return os::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));

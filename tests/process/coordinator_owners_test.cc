@@ -144,7 +144,7 @@ TEST_F(OwnersTest, ALinkThatTheLastLifeHadForgottenIsNotTakenAgain) {
       << "the link is kept though its reader has forgotten it";
 }
 
-TEST_F(OwnersTest, ALinkGoesWhoseOwnerDiedForGoodWhileNobodyLooked) {
+TEST_F(OwnersTest, ALinkGoesIfItsOwnerDiedForGoodWhileNobodyLooked) {
   start();
   beeline::Agent reader = reader_named("reader");
   AttachRequest request = named("once");

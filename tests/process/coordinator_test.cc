@@ -51,7 +51,7 @@ TEST_F(CoordinatorTest, AgentsAttachAreListedAndRouted) {
   EXPECT_EQ(record.parent_pid, lead.pid());
 }
 
-TEST_F(CoordinatorTest, HK_102_TheListTellsWhatAnAgentSaysOfItself) {
+TEST_F(CoordinatorTest, HK_102_TheListShowsTheStateThatAnAgentReports) {
   start();
   TestAgent lead = agent(named("lead"));
   auto& page = *reinterpret_cast<shm::StatusPage*>(lead.status.data());
@@ -168,7 +168,7 @@ TEST_F(CoordinatorTest, OpenFollowsTheRoutingRules) {
   EXPECT_FALSE(announced->may_send);
 }
 
-TEST_F(CoordinatorTest, SegmentsThatAreNotWhatWasSaidAreRefused) {
+TEST_F(CoordinatorTest, SegmentsThatDifferFromTheirDescriptionAreRefused) {
   start();
   TestAgent a = agent(named("a"));
   TestAgent b;
@@ -192,7 +192,7 @@ TEST_F(CoordinatorTest, SegmentsThatAreNotWhatWasSaidAreRefused) {
   EXPECT_TRUE(has_error(b.client.open(wrong, b.home.fd()), ErrorCode::kTooBig));
 }
 
-TEST_F(CoordinatorTest, DeathIsSeenByThePidfdAndTheSuccessorGetsWhatIsLeft) {
+TEST_F(CoordinatorTest, DeathIsSeenByThePidfdAndTheSuccessorGetsTheOtherMessages) {
   start();
   TestAgent lead = agent(named("lead"));
   const pid_t child = spawn([&](TestAgent& worker) {

@@ -99,7 +99,7 @@ void stop(Agent& agent, Peer servant, Troupe& troupe) {
   expect_balance(agent);
 }
 
-TEST_P(FlowAck, HK_053_TheSenderLearnsWhatWasMadeOfItsMessage) {
+TEST_P(FlowAck, HK_053_TheSenderLearnsTheEndOfItsMessage) {
   auto agent = queen_of(board<AckBoard>(), troupe());
   ASSERT_TRUE(agent);
   const Peer servant = peer_of(*agent, "servant");

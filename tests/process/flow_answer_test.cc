@@ -149,7 +149,7 @@ TEST_P(FlowAnswer, AWordDoesNotWaitForAFullInbox) {
   expect_balance(*boss);
 }
 
-TEST_P(FlowAnswer, ARequestThatIsNotAnsweredSaysAtOnceWhatBecameOfIt) {
+TEST_P(FlowAnswer, ARequestWithoutAnAnswerReportsTheEndOfItsMessageAtOnce) {
   Boss boss(board<AnswerBoard>(), troupe());
   const std::string finished = boss.ask("nothing");
   EXPECT_EQ(finished.find("unanswered: message "), 0U) << finished;
@@ -208,7 +208,7 @@ TEST_P(FlowAnswer, NoTextIsLostHoweverManyAreOwed) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowAnswer, AnAgentThatLeavesPutsBackWhatItsTextsFindNoRoomForAtNoAttempt) {
+TEST_P(FlowAnswer, AnAgentThatLeavesPutsMessagesBackAtNoAttemptIfTheirTextsFindNoRoom) {
   auto boss = attach("boss");
   AttachOptions options = named("clerk");
   options.max_attempts = 1;

@@ -68,7 +68,7 @@ BEELINE_ROLE(batch_sender) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowBatch, HoldsWhatIsNextInDeliveryOrderAndNoMoreThanThereIs) {
+TEST_P(FlowBatch, HoldsTheNextMessagesInDeliveryOrderAndNoMoreThanThereAre) {
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);
   const std::size_t sender = troupe().start("batch_sender");
@@ -148,7 +148,7 @@ TEST_P(FlowBatch, TakesWhatAFilterMatches) {
   EXPECT_EQ(texts_of(std::span(batch).first(2)), (Texts{"a", "c"}));
 }
 
-TEST_P(FlowBatch, GoesBeforeWhatWasHandedOutBefore) {
+TEST_P(FlowBatch, GoesBeforeMessagesThatWereHandedOutBefore) {
   Pair pair;
   ASSERT_NO_FATAL_FAILURE(attach_pair(pair));
   auto& [agent, other, to] = pair;

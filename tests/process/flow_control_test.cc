@@ -49,7 +49,7 @@ BEELINE_ROLE(worker) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowControl, ACancelReachesTheHandlerAndWhatStillWaits) {
+TEST_P(FlowControl, ACancelReachesTheHandlerAndWaitingMessages) {
   auto& shared = board<ControlBoard>();
   auto agent = attach("boss");
   ASSERT_TRUE(agent);
@@ -94,7 +94,7 @@ BEELINE_ROLE(meddler) {
   EXPECT_EQ(agent->detach(), 10U) << "the boss looks later";
 }
 
-TEST_P(FlowControl, NobodyTakesBackTheWordsOfOthersOrSteersWhoStandsAbove) {
+TEST_P(FlowControl, NobodyCancelsMessagesOfOthersOrSteersASuperior) {
   auto& shared = board<ControlBoard>();
   auto agent = attach("boss");
   ASSERT_TRUE(agent);

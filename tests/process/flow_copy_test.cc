@@ -99,7 +99,7 @@ BEELINE_ROLE(talker) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowCopy, HK_032_HK_033_TheParentSeesWhatItsChildrenSayToEachOther) {
+TEST_P(FlowCopy, HK_032_HK_033_TheParentSeesMessagesBetweenItsChildren) {
   auto& shared = board<CopyBoard>();
   auto agent = attach("queen");
   ASSERT_TRUE(agent);

@@ -229,7 +229,7 @@ BEELINE_ROLE(two_leases) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowEnvelope, AnAnswerBelongsToItsQuestionAndTheRestToWhatIsHandled) {
+TEST_P(FlowEnvelope, AnAnswerBelongsToItsQuestionAndOtherSendsToTheHandledMessage) {
   auto& shared = board<EnvelopeBoard>();
   auto agent = attach("asker");
   ASSERT_TRUE(agent);

@@ -188,7 +188,7 @@ BEELINE_ROLE(escalating_bottom) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastWhoEscalatesItHimself) {
+TEST_P(FlowEscalate, C_02_AnEscalationClimbsPastAnAgentThatEscalatesItItself) {
   auto top = attach("top");
   ASSERT_TRUE(top);
   troupe().start("escalating_middle");

@@ -185,7 +185,7 @@ BEELINE_ROLE(alarmist) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowFair, AnOrderOfWhoStandsAboveGetsThePlaceOfOneThatWaits) {
+TEST_P(FlowFair, AnOrderOfASuperiorGetsThePlaceOfAWaitingOne) {
   auto& shared = board<FairBoard>();
   auto agent = attach("boss");
   ASSERT_TRUE(agent);

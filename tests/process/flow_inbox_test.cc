@@ -309,7 +309,7 @@ BEELINE_ROLE(stranger) {
   EXPECT_FALSE(agent->try_receive());
 }
 
-TEST_P(FlowInbox, ATaskSendsToItsParentAloneAndAllWhoSendToItGetReceipts) {
+TEST_P(FlowInbox, ATaskSendsToItsParentAloneAndAllItsSendersGetReceipts) {
   auto boss = attach("boss");
   ASSERT_TRUE(boss);
   troupe().start("stranger");

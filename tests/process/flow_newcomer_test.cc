@@ -105,7 +105,7 @@ TEST_P(FlowNewcomer, TheCallAfterItsSendReturnsTheMessageWhateverTheFilter) {
   dismiss();
 }
 
-TEST_P(FlowNewcomer, AnUrgentOneComesBeforeWhatTheInboxHolds) {
+TEST_P(FlowNewcomer, AnUrgentMessageComesBeforeTheMessagesInTheInbox) {
   auto& shared = board<NewcomerBoard>();
   auto agent = attach("receiver");
   ASSERT_TRUE(agent);

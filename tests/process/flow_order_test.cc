@@ -289,7 +289,7 @@ TEST_P(FlowOrder, C_03_AFifoInboxMergesBothLanesAsTheyWereSent) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowOrder, C_03_AFifoInboxDeliversAsWasSentWhoeverSends) {
+TEST_P(FlowOrder, C_03_AFifoInboxDeliversInTheOrderOfSendsOfAllSenders) {
   auto agent = attach(fifo());
   ASSERT_TRUE(agent);
   for (const std::uint32_t sender : {1U, 2U}) {

@@ -95,7 +95,7 @@ TEST_P(FlowRank, HK_006_HK_007_TheReceiverStoresTheRankThatTheRelationGives) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowRank, C_01_AStrictInboxStoresWhatWasAskedFor) {
+TEST_P(FlowRank, C_01_AStrictInboxStoresTheRequestedRank) {
   AttachOptions options = named("center");
   options.order = Order::kStrict;
   auto agent = attach(options);

@@ -172,7 +172,7 @@ TEST_P(FlowRate, TheReceiverTakesAtItsRateAndTheSenderFindsTheLinkFull) {
   troupe().wait_all(patience());
 }
 
-TEST_P(FlowRate, AFifoInboxLetsCriticalMessagesOvertakeWhatIsHeldBack) {
+TEST_P(FlowRate, AFifoInboxLetsCriticalMessagesOvertakeHeldBackOnes) {
   troupe().start("flooder");
   auto& shared = board<RateBoard>();
   expect_guard(Order::kFifo, shared.attached, shared.stop);

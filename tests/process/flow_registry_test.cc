@@ -260,7 +260,7 @@ BEELINE_ROLE(actor) {
   next();                                                           // idle
 }
 
-TEST_P(FlowRegistry, HK_102_StatesFollowWhatAnAgentDoes) {
+TEST_P(FlowRegistry, HK_102_StatesFollowTheActionsOfAnAgent) {
   auto& shared = board<RegistryBoard>();
   auto watcher = attach("watcher");
   ASSERT_TRUE(watcher);

@@ -197,7 +197,7 @@ void let_be_adopted(Agent& parent, const std::string& child) {
   FAIL() << child << " was not adopted";
 }
 
-TEST_P(FlowRoute, HK_031_HK_036_ATaskWritesToWhoeverHasAdoptedIt) {
+TEST_P(FlowRoute, HK_031_HK_036_ATaskWritesToItsNewParent) {
   auto& shared = board<AdoptionBoard>();
   auto agent = attach("grand");
   ASSERT_TRUE(agent);
@@ -339,7 +339,7 @@ BEELINE_ROLE(addressee) {
   EXPECT_EQ(agent->detach(patience()), 0U);
 }
 
-TEST_P(FlowRoute, HK_041_NoCallDeliversToAnybodyWhoWasNotNamed) {
+TEST_P(FlowRoute, HK_041_NoCallDeliversToAnAgentThatWasNotNamed) {
   auto& shared = board<RouteBoard>();
   auto lead = attach("lead");
   ASSERT_TRUE(lead);

@@ -242,7 +242,7 @@ BEELINE_ROLE(two_lives) {
   expect_balance(*agent);
 }
 
-TEST_P(FlowWake, ASuccessorGetsWhatItsPredecessorDidNotFinish) {
+TEST_P(FlowWake, ASuccessorGetsTheUnfinishedMessagesOfItsPredecessor) {
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
   troupe().start("two_lives", 0);

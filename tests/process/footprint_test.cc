@@ -188,7 +188,7 @@ TEST(FootprintTest, ACoreDumpTakesNoMemoryOfTheHive) {
 }
 
 // SIGXFSZ would end a process that opens a link, and the receiver of a message.
-TEST(FootprintTest, ALimitOnTheSizeOfFilesIsNoMemoryForWhatExceedsIt) {
+TEST(FootprintTest, ASegmentBeyondTheLimitOfFileSizesIsNoMemory) {
   ScratchHive hive;
   const int status = status_of_process([] {
     ::signal(SIGXFSZ, SIG_DFL);

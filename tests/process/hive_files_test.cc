@@ -209,7 +209,7 @@ TEST_F(HiveFilesTest, ANewSocketIsListenedToThoughTheCoordinatorHadNoDescriptorF
   }
 }
 
-TEST_F(HiveFilesTest, ThoseWhoHaveConnectedToTheOldSocketAreServed) {
+TEST_F(HiveFilesTest, ClientsOfTheOldSocketAreServed) {
   constexpr int kMany = 80;  // more than are accepted at once
   start();
   const pid_t coordinator = status().coordinator_pid;

@@ -475,12 +475,12 @@ TEST_F(OtherUserTest, AUserOutsideTheGroupIsNotAdmitted) {
   troupe().wait(troupe().start("stranger"), patience());
 }
 
-TEST_F(OtherUserTest, AMemberIsToldWhatItMayNotReadAndOrdersItsOwnLetters) {
+TEST_F(OtherUserTest, AMemberLearnsThatItMayNotReadAndOrdersItsOwnLetters) {
   troupe().wait(troupe().start("member"), patience());
 }
 
 // The uid of an agent is known after the death of the coordinator that saw it.
-TEST_F(OtherUserTest, HK_108_ANewCoordinatorKnowsWhoseTheNamesAre) {
+TEST_F(OtherUserTest, HK_108_ANewCoordinatorKnowsTheUserOfEachName) {
   EXPECT_EQ(queen_->find("victim")->uid, kVictimUser);
   replace_coordinator();
   EXPECT_EQ(queen_->find("victim")->uid, kVictimUser);

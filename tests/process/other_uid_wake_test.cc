@@ -60,7 +60,7 @@ class VictimOnFdTest : public OtherUserWakeTest {
   VictimOnFdTest() : OtherUserWakeTest() { victim_kind_ = kVictimOnFd; }
 };
 
-TEST_F(VictimOnFdTest, APeerOfAnotherUserWakesWhoHadTakenItsFdBeforeThePeerCame) {
+TEST_F(VictimOnFdTest, APeerOfAnotherUserWakesAnAgentThatTookItsFdBeforeThePeerCame) {
   ASSERT_NO_FATAL_FAILURE(wake_victim_as_guest());
 }
 

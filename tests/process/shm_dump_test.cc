@@ -175,7 +175,7 @@ TEST_F(ShmDump, ANamedSegmentOrAgentIsShownInDetail) {
   EXPECT_EQ(of_hive("nobody").code, 4);
 }
 
-TEST_F(ShmDump, ListsWhatWasNotTakenAndWithAllTheRest) {
+TEST_F(ShmDump, ListsUntakenMessagesAndWithAllTheOthersToo) {
   hold_hive();
   const auto messages = [&](const std::string& arguments) {
     return json::parse(of_hive("link-7-1000-1-9 --json" + arguments).out).front().at("messages");

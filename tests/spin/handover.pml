@@ -17,7 +17,7 @@
                takes home and lanes over: its letters would end with it, and the next one would read
                all of it anew, which the keeper has to the end (RestartTest.ADeathIsTakenOver...;
                killed before calls and stores, over an agent that leaves letters, in KillCoordinatorTest.
-               ACoordinatorThatReadsWhatAFinallyDeadAgentHasLeft). A successor's copy is one step:
+               ACoordinatorThatReadsTheHomeOfAFinallyDeadAgent). A successor's copy is one step:
                its source is frozen, and until the commit nobody reads its result. A life that was
                fenced and still runs is in fenced.pml. So here the sender may use the old receipts
                until the commit; the engine uses none while a successor reads.

@@ -209,7 +209,7 @@ struct Left {
   friend bool operator==(const Left&, const Left&) = default;
 };
 
-TEST_F(AloneTest, LeavesWhatTheUsualWayLeaves) {
+TEST_F(AloneTest, LeavesTheSameTracesAsTheUsualWay) {
   const auto take = [this](bool usual) {
     shm::HomeOptions options;
     options.rank_rule = shm::RankRule::kByRelation;

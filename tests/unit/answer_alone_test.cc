@@ -41,7 +41,7 @@ class AnswerAloneTest : public test::ReceiverTest {
   std::vector<std::unique_ptr<PendingReply>> pending_;
 };
 
-TEST_F(AnswerAloneTest, GoesToWhoeverWaitsForItWhateverIsQueued) {
+TEST_F(AnswerAloneTest, GoesToTheWaitingRequestWhateverIsQueued) {
   Peer& peer = join(100);
   peer.say_often(3);
   receiver_->drain_all();
@@ -94,7 +94,7 @@ TEST_F(AnswerAloneTest, ComesAloneThoughOthersLieAside) {
   EXPECT_NE(receiver_->take_stashed_answer(), shm::kNoEntry);
 }
 
-TEST_F(AnswerAloneTest, MayLieInASlabAndSayWhatLedToIt) {
+TEST_F(AnswerAloneTest, MayLieInASlabAndCarryItsCause) {
   constexpr char kText[] = "an answer";
   Peer& peer = join(100);
   shm::Extension extension{};
@@ -214,7 +214,7 @@ TEST_F(AnswerAloneTest, BesideOthersOrWithATimeToLiveItGoesTheUsualWay) {
   expect_the_usual_way(next);
 }
 
-TEST_F(AnswerAloneTest, ToWhatNobodyAskedItIsAMessageLikeAnyOther) {
+TEST_F(AnswerAloneTest, ToNoQuestionItIsAMessageLikeAnyOther) {
   Peer& peer = join(100);
   const std::uint64_t id = answer(peer);
   const std::uint32_t at = receiver_->take_alone();

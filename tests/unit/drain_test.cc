@@ -56,7 +56,7 @@ TEST_F(DrainTest, OneTurnLooksAtEightActiveLinksAndAtThirtyTwoOthers) {
   EXPECT_FALSE(receiver_->drain_all());
 }
 
-TEST_F(DrainTest, ATurnIsCalledForByWhatALaneHoldsAndByLinksThatAreSeenInSomeTurnsAlone) {
+TEST_F(DrainTest, ATurnIsDueForMessagesInALaneAndForLinksThatOnlySomeTurnsSee) {
   for (std::uint32_t pid = 101; pid < 108; ++pid) join(pid);
   Peer& peer = join(100);
   for (const Lane lane : {Lane::kNormal, Lane::kUrgent}) {
@@ -384,7 +384,7 @@ TEST_F(DrainTest, AFullLaneWithoutTheAnswerIsNotLetIn) {
   receiver_->forget(pending);
 }
 
-TEST_F(DrainTest, AnAnswerThatSomebodyWaitsForIsLetInWithWhatLiesBeforeIt) {
+TEST_F(DrainTest, AnAwaitedAnswerIsLetInWithTheMessagesBeforeIt) {
   fill_table();
   Peer& peer = join(100);
   PendingReply pending{.request_id = shm::make_message_id(test::kReaderPid, 1), .from = 100};

@@ -23,7 +23,7 @@ shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
 
 // ---- Sound slots --------------------------------------------------------------------------------
 
-TEST_F(SlotTest, OnlyWhoeverIsAboveGivesOrders) {
+TEST_F(SlotTest, OnlyASuperiorGivesOrders) {
   Peer& above = join(100);
   Peer& other = join(101);
   above.link->is_superior = true;

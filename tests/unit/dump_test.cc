@@ -163,7 +163,7 @@ TEST_F(DumpTest, AFileWithoutALegalSizeIsRefused) {
 
 // The file of a link ends where its memory ends: the link is shown as long as it may become. A file
 // that was cut is shown as it is.
-TEST_F(DumpTest, TheFileOfALinkMayBeShorterThanTheLinkButNotThanWhatItAnnounces) {
+TEST_F(DumpTest, TheFileOfALinkMayBeShorterThanTheLinkButNotThanItsAnnouncedMemory) {
   Sample sample = test::sample_link();
   const shm::LinkLayout layout(test::kSmallContract);
   const std::uint64_t announced = layout.slabs[0] + 2 * layout.classes[0].slab_bytes;

@@ -92,7 +92,7 @@ TEST_F(ForeignTest, WhateverTheHeaderSaysOtherwiseIsRefused) {
 }
 
 // A caller that was short of memory tries again.
-TEST_F(ForeignTest, TheDescriptorOfWhatIsRefusedStaysWithTheCaller) {
+TEST_F(ForeignTest, TheDescriptorOfARefusedSegmentStaysWithTheCaller) {
   os::UniqueFd fd = must(os::duplicate(memory_.fd()));
   const auto accept_it = [&] {
     return Foreign::accept_link(std::move(fd), kContract, kOwner, test::kReaderPid, kKey);

@@ -159,14 +159,14 @@ class HeirLaneTest : public HeirTest {
   }
 };
 
-TEST_F(HeirLaneTest, AnOwnerThatMayHearAFencedLifeWritesOverWhatThatHasTaken) {
+TEST_F(HeirLaneTest, AnOwnerThatMayHearAFencedLifeOverwritesMessagesThatThisLifeTook) {
   EXPECT_FALSE(is_blamed(1 + kContract.normal_slots));
   EXPECT_FALSE(is_blamed(1 + 1'000'000ULL * kContract.normal_slots)) << "it may hear it for long";
   EXPECT_TRUE(is_blamed(1 + kContract.normal_slots + (1ULL << 40))) << "it has not so many ids";
 }
 
 // Before it turned, the owner can have learned that its one message was taken, and no more.
-TEST_F(HeirLaneTest, AnOwnerThatHasTurnedToUsWritesOverWhatItHadSentBeforeAlone) {
+TEST_F(HeirLaneTest, AnOwnerThatHasTurnedToUsOverwritesOnlyMessagesThatItSentBefore) {
   EXPECT_FALSE(is_blamed(1 + kContract.normal_slots, true));
   EXPECT_TRUE(is_blamed(1 + 2 * kContract.normal_slots, true));
 }

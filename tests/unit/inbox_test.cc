@@ -100,7 +100,7 @@ TEST(HomeLayout, SectionsFollowEachOtherWithoutOverlap) {
   }
 }
 
-TEST(Home, AFreshOneIsNotReadyAndSaysWhatItIs) {
+TEST(Home, AFreshHomeIsNotReadyAndStatesItsProperties) {
   const test::HomeMemory memory;
   const SegmentHeader& header = memory.view.header();
   EXPECT_EQ(check_header(header, memory.memory.bytes(),
@@ -157,7 +157,7 @@ TEST_F(InboxTest, AMessageGoesThroughEveryStateOfAnHonestLife) {
   expect_balance();
 }
 
-TEST_F(InboxTest, TheEntryHoldsWhatWasSentAndWhereItCameFrom) {
+TEST_F(InboxTest, TheEntryHoldsTheMessageAndItsOrigin) {
   SlotCopy copy = inline_message(5, "the payload");
   copy.header.flags = kFlagRequiresAck;
   copy.header.type = 3;
@@ -195,7 +195,7 @@ TEST_F(InboxTest, LowerRanksComeFirstAndEqualOnesInOrderOfArrival) {
   EXPECT_EQ(take_best(), kNoEntry);
 }
 
-TEST_F(InboxTest, TheNextOneIsWhatIsTakenNextAndStaysQueued) {
+TEST_F(InboxTest, TheNextEntryIsTheOneThatIsTakenNextAndStaysQueued) {
   EXPECT_EQ(inbox_.next(), kNoEntry);
   for (const std::int32_t rank : {3, 2, 1, 3}) receive(rank);
   while (inbox_.next() != kNoEntry) {
@@ -233,7 +233,7 @@ TEST_F(InboxTest, ARequeuedMessageHasOneAttemptMoreAndItsOldPlace) {
   EXPECT_EQ(take_best(), second);
 }
 
-TEST_F(InboxTest, AttemptsStopAtWhatTheFieldHolds) {
+TEST_F(InboxTest, AttemptsStopAtTheLargestValueOfTheField) {
   const std::uint32_t at = receive();
   for (int i = 0; i < 300; ++i) {
     ASSERT_EQ(take_best(), at);
@@ -287,7 +287,7 @@ TEST_F(InboxTest, C_07_ARevivedLetterIsQueuedAtItsOldPlaceWithAllItsAttempts) {
   expect_balance();
 }
 
-TEST_F(InboxTest, ARevivedLetterOfAnAnswerJoinsTheOrderWhoeverWasToTakeIt) {
+TEST_F(InboxTest, ARevivedLetterOfAnAnswerJoinsTheOrderInEveryCase) {
   for (const std::uint16_t mark : {kFlagMatched, kFlagStashed}) {
     const std::uint32_t reply = receive(kRankCritical, mark);
     inbox_.take_unindexed(reply);

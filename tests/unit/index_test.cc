@@ -115,7 +115,7 @@ TEST_F(Index, NodesAreRemovedFromEveryPlaceOfTheHeap) {
   }
 }
 
-TEST_F(Index, RemovingWhatIsNotThereSaysSo) {
+TEST_F(Index, RemovingAMissingItemReturnsFalse) {
   EXPECT_FALSE(remove(1, 1));
   push(1, 1);
   push(0, 0);

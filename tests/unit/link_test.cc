@@ -134,7 +134,7 @@ TEST(LinkLayout, StampsOfABankFollowThoseOfTheBankBefore) {
   }
 }
 
-TEST(Link, AFreshOneIsReadyAndWhatTheContractSays) {
+TEST(Link, AFreshLinkIsReadyAndMatchesItsContract) {
   test::LinkMemory memory;
   const SegmentIdentity promised = link_identity(kSmallContract, 7, 9, kInKey);
   init_link(memory.link, promised);

@@ -43,7 +43,7 @@ TEST(MemfdTest, RefusesBadSizesAndNames) {
   EXPECT_TRUE(is_ok(create_memfd(std::string(249, 'x'), kSize)));
 }
 
-TEST(MemfdTest, AllocationGoesOnAfterSealingAndKeepsWhatWasWritten) {
+TEST(MemfdTest, AllocationGoesOnAfterSealingAndKeepsTheContents) {
   auto segment = make_segment();
   ASSERT_TRUE(is_ok(segment));
   segment->mapping.data()[0] = std::byte{7};
@@ -106,7 +106,7 @@ TEST(SealTest, TheOwnersMappingStaysWritableAndReadersSeeIt) {
   EXPECT_EQ(reader->data()[100], std::byte{42});
 }
 
-TEST(CheckForeignTest, AcceptsASegmentAndNamesWhatIsWrongWithOthers) {
+TEST(CheckForeignTest, AcceptsASegmentAndNamesTheFaultOfOthers) {
   auto segment = make_segment();
   ASSERT_TRUE(is_ok(segment));
   const int fd = segment->fd.get();
@@ -202,7 +202,7 @@ TEST(MappingTest, MovesWithoutChangingItsAddress) {
   EXPECT_EQ(assigned.data(), address);
 }
 
-TEST(MappingTest, PopulateAllocatesARangeAndRefusesWhatWouldFault) {
+TEST(MappingTest, PopulateAllocatesARangeAndRefusesOneThatWouldFault) {
   auto fd = create_memfd("populate", kSize);
   ASSERT_TRUE(is_ok(fd));
   auto mapping = Mapping::map_readable(fd->get(), kSize);
@@ -341,7 +341,7 @@ TEST(FutexTest, AnotherProcessWakesThroughAReadOnlyMapping) {
 }
 
 // Both are known to wait once both were moved from their word to another.
-TEST(FutexTest, WakesAllWhoWait) {
+TEST(FutexTest, WakesAllWaiters) {
   alignas(4) static std::uint32_t word = 0;
   alignas(4) static std::uint32_t other = 0;
   const auto wait = [] {

@@ -56,7 +56,7 @@ TEST(EventFdTest, ASaturatedOneThatAPeerMadeBlockingDoesNotBlockUs) {
   EXPECT_TRUE(drain_event(fd->get()));
 }
 
-TEST(EventFdTest, CheckRefusesWhatCouldBlock) {
+TEST(EventFdTest, CheckRefusesADescriptorThatCouldBlock) {
   auto fd = create_event_fd();
   ASSERT_TRUE(is_ok(fd));
   EXPECT_TRUE(is_ok(check_event_fd(fd->get())));

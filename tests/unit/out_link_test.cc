@@ -154,7 +154,7 @@ TEST_F(OutLinkTest, StringsAreInternedOnceAndSurplusOnesAreCarried) {
 
 // ---- Receipts -----------------------------------------------------------------------------------
 
-TEST_F(OutLinkTest, ReceiptsSayWhatIsNotTakenYet) {
+TEST_F(OutLinkTest, ReceiptsTellTheNumberOfUntakenMessages) {
   for (int i = 0; i < 3; ++i) send();
   link_->awaited[0] = 2;  // the third is a copy
   EXPECT_EQ(link_->not_taken(), 3U);

@@ -103,7 +103,7 @@ TEST(Routing, TheDeadNeitherSendNorReceive_C16) {
   expect_denied(tree, 4, 3, Rule::kDeadSender, "sender PID 4 is dead");
 }
 
-TEST(Routing, ThoseWhoAreAwayOrNotReadyReceive_C16) {
+TEST(Routing, AgentsThatAreAwayOrNotReadyReceive_C16) {
   Tree tree = hive();
   tree.set_state(4, AgentState::kAway);
   expect_allowed(tree, 3, 4, Rule::kSibling, 2);

@@ -13,7 +13,7 @@ struct FilledHeader : SegmentHeader {
   FilledHeader() : SegmentHeader{} { init_header(*this, kPromised); }
 };
 
-TEST(SegmentHeader, AFreshHeaderIsWhatWasPromisedAndNotReady) {
+TEST(SegmentHeader, AFreshHeaderHasThePromisedFieldsAndIsNotReady) {
   const FilledHeader header;
   EXPECT_EQ(check_header(header, 8192, kPromised), HeaderVerdict::kOk);
   EXPECT_EQ(header.ready.observe(), 0U);

@@ -30,7 +30,7 @@ class SharesTest : public testing::Test {
 
 TEST_F(SharesTest, TheUserOfTheHiveMayTakeAll) { EXPECT_EQ(take_all(kOwner), 100U); }
 
-TEST_F(SharesTest, EachNewcomerGetsHalfOfWhatTheOthersHaveLeft) {
+TEST_F(SharesTest, EachNewcomerGetsHalfOfTheRest) {
   EXPECT_EQ(take_all(1), 50U);
   EXPECT_EQ(take_all(2), 25U);
   EXPECT_EQ(take_all(3), 12U);
@@ -52,7 +52,7 @@ TEST_F(SharesTest, AUserThatHoldsMoreThanItsShareKeepsIt) {
   EXPECT_EQ(take_all(1), 90U);
 }
 
-TEST_F(SharesTest, APartIsKeptBackForTheUserOfTheHiveAndForThoseWhoComeBack) {
+TEST_F(SharesTest, APartIsKeptBackForTheUserOfTheHiveAndForReturningAgents) {
   stock_.for_returning = 10;
   stock_.for_owner = 20;
   EXPECT_EQ(take_all(1), 35U) << "half of seventy";

@@ -52,7 +52,7 @@ TEST(Slot, PositionsGoOnBeyond32Bits) {
   EXPECT_FALSE(is_published(slot, 0));
 }
 
-TEST(Slot, TheCopyIsWhatWasPublished) {
+TEST(Slot, TheCopyEqualsThePublishedMessage) {
   unsigned char payload[kInlineBytes];
   for (std::size_t i = 0; i < sizeof(payload); ++i) payload[i] = static_cast<unsigned char>(i);
   for (std::uint32_t length = 0; length <= kInlineBytes; ++length) {

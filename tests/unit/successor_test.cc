@@ -168,7 +168,7 @@ TEST_F(SuccessorTest, WithoutALinkWithoutABankAndFromALiarThereAreNoReceipts) {
   expect_none(unknown, old_receipts(), "no bank bears this name");
 }
 
-TEST_F(SuccessorTest, ReceiptsOfWhoAnnouncesStampsWithoutMemoryAreNone) {
+TEST_F(SuccessorTest, ReceiptsThatAnnounceStampsWithoutMemoryAreIgnored) {
   peer_->say();
   receiver_->drain_all();
   shm::InheritedLink link = inherited();

@@ -70,7 +70,7 @@ TEST(TokenBucket, AClockThatGoesBackFindsNoTokens) {
   EXPECT_EQ(bucket.available(0), 0U);
 }
 
-TEST(TokenBucket, WithoutABurstItHoldsWhatComesInASecond) {
+TEST(TokenBucket, WithoutABurstItHoldsTheTokensOfASecond) {
   EXPECT_EQ(TokenBucket(25, 0).available(kNow), 25U);
   EXPECT_EQ(TokenBucket(0.1, 0).available(kNow), 1U);
 }

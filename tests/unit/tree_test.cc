@@ -38,7 +38,7 @@ TEST(Tree, KnowsChildrenSiblingsAndAncestors) {
   EXPECT_EQ(tree.ancestors(99), Pids{});
 }
 
-TEST(Tree, RefusesWhatWouldMakeACircleOrTwoOfOne) {
+TEST(Tree, RefusesARecordThatWouldMakeACircleOrADuplicate) {
   Tree tree = two_branches();
   EXPECT_FALSE(tree.add(node(0, 0)));
   EXPECT_FALSE(tree.add(node(2, 1)));

@@ -139,7 +139,7 @@ TEST(Verify, TheLargestAndTheOddestThatIsSoundPasses) {
   });
 }
 
-TEST(ByteView, APartIsCutToWhatLiesInside) {
+TEST(ByteView, APartIsCutToTheInside) {
   const std::array<std::byte, 10> bytes{};
   const shm::ByteView view{std::span(bytes)};
   EXPECT_EQ(view.part(2, 3).size(), 3U);
@@ -156,7 +156,7 @@ TEST(Verify, AHomeThatIsNotReadyIsJudgedByItsHeaderAlone) {
   EXPECT_EQ(name_of(shm::verify_segment(sample.bytes())), "nothing");
 }
 
-TEST(Verify, AFindingSaysWhereWhatAndTheLimit) {
+TEST(Verify, AFindingNamesThePlaceTheValueAndTheLimit) {
   Sample sample = test::sample_link();
   const std::uint64_t at = kLink.control + offsetof(shm::LinkControl, string_count);
   sample.poke<std::uint32_t>(at, 256);

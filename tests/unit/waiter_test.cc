@@ -106,7 +106,7 @@ TEST_F(WaiterTest, ARingThatCameEarlyIsRememberedByTheEvent) {
 
 // ---- Rings --------------------------------------------------------------------------------------
 
-TEST_F(WaiterTest, ASleepIsEndedOnceByEachWhoRings) {
+TEST_F(WaiterTest, ASleepIsEndedOnceByEachRinger) {
   Bell first{&page_, bells_.own()};
   Bell second{&page_, bells_.own()};
   const auto was_rung = [&] { return os::drain_event(bells_.own()); };

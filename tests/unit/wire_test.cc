@@ -200,7 +200,7 @@ TEST(Wire, TooLongIsRefusedWithTheLimitAndTheLength) {
   EXPECT_NE(text.find("65536"), std::string::npos) << text;
 }
 
-TEST(Wire, AWrongFieldIsNamedWithWhatWasFound) {
+TEST(Wire, AWrongFieldIsNamedWithItsValue) {
   EXPECT_EQ(wrong_text(R"({"op":"open","seq":1,"serial":1})"), "open: field \"to\" is missing");
   EXPECT_EQ(wrong_text(R"({"op":"fade","seq":1,"incarnation":1,"serial":-3})"),
             "fade: field \"serial\" must be a whole number from 0 to 4294967295, found -3");
