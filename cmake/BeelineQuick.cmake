@@ -1,5 +1,5 @@
-# The preset `quick`: everything that makes the time between an edit and its result shorter, and
-# that no other build needs. What is not installed is left out.
+# The preset `quick`: options that shorten the time between an edit and its result, and that no
+# other build needs. A tool that is not installed is left out.
 option(BEELINE_QUICK "Use ccache, a fast linker and precompiled headers for the library" OFF)
 if(NOT BEELINE_QUICK)
   return()

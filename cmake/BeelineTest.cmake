@@ -9,7 +9,7 @@
 #           sanitizer; soak: has a longer form when BEELINE_SOAK=1 is in the environment.
 # TIMEOUT   the watchdog, 120 by default; the slow presets scale it.
 # PROGRAMS  targets that the test starts; it finds them in the directory $BEELINE_BIN.
-# PARTS     what takes longest: the tests that match <filter> become a ctest test of their own,
+# PARTS     for the longest tests: those that match <filter> become a ctest test of their own,
 #           <part>_test, which runs beside the rest of the program.
 
 set(BEELINE_TEST_TIMEOUT_SCALE 1 CACHE STRING "Factor on the timeout of every test")

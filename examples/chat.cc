@@ -1,4 +1,4 @@
-// An agent in an event loop of one's own: `chat ME YOU` sends what is typed and prints what comes.
+// An agent in a program's own event loop: `chat ME YOU` sends typed lines and prints messages.
 #include <beeline/agent.h>
 
 #include <sys/epoll.h>
@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kTyped = STDIN_FILENO;
 
-// Takes all that has come, since only then do peers signal the descriptor again. False at the end
+// Takes all messages, because peers signal the descriptor again only after that. False at the end
 // of the hive.
 bool print_all(beeline::Agent& agent) {
   while (auto message = agent.try_receive()) {
     std::cout << message->from_name() << ": " << message->text() << std::endl;
-    message->done("read");  // the answer to those who have asked
+    message->done("read");  // the answer, if it was a request
   }
   while (const auto notice = agent.next_notice()) {
     if (notice->kind == beeline::Notice::Kind::kShutdown) return false;
@@ -25,7 +25,7 @@ bool print_all(beeline::Agent& agent) {
   return true;
 }
 
-// False at the end of what is typed.
+// False at the end of the input.
 bool send_typed(beeline::Agent& agent, const std::string& to) {
   std::array<char, 1024> text{};
   const ssize_t count = ::read(kTyped, text.data(), text.size());

@@ -10,7 +10,7 @@
 
 namespace {
 
-// Handles messages until the hive goes down. What a killed worker held comes to its successor.
+// Handles messages until the hive goes down. Messages of a killed worker come to its successor.
 int work(const std::string& name) {
   auto worker = beeline::Agent::attach({.name = name, .parent = "supervisor"});
   if (!worker) return 1;

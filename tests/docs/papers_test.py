@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a user reads cites no paper that is not shipped. Usage: papers_test.py SOURCE"""
+"""Texts for users cite no paper that is not shipped. Usage: papers_test.py SOURCE"""
 
 import pathlib
 import re

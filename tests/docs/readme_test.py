@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs what README.md shows, and compares. Usage: readme_test.py SOURCE BUILD
+"""Runs the commands of README.md and compares their output. Usage: readme_test.py SOURCE BUILD
 
-Of its fenced blocks
-- `console` is a session: what follows `$ ` is run, all blocks in one hive and each in one shell, and
-  what was printed must be what stands there. Numbers, times and widths of columns are masked; a line
-  `...` stands for any lines.
-- `sh` is commands for the reader's own machine: a `make` must name a target of the Makefile.
-- `cpp` and `python` are lines of a file in examples/, letter by letter; the tests build and run those.
-- `text` is a picture. There are no others."""
+The kinds of its fenced blocks:
+- `console` is a session. The commands after `$ ` are run, all blocks in one hive and each in one
+  shell, and the output must be the one in the block. Numbers, times and widths of columns are
+  masked; a line `...` stands for any lines.
+- `sh` has commands for the reader's own machine: a `make` must name a target of the Makefile.
+- `cpp` and `python` are lines of a file in examples/, letter by letter; the tests build and run it.
+- `text` is a picture. There are no other kinds."""
 
 import pathlib
 import re
@@ -45,7 +45,7 @@ def fits(expected, found):
 
 
 def run_session(block, tree, environment):
-    """What is wrong with a `console` block, or nothing."""
+    """The fault of a `console` block, or nothing."""
     lines = block.splitlines()
     script = "\n".join(line[2:] for line in lines if line.startswith("$ "))
     # A job that is killed is mentioned on the shell's own stderr, here and in no other words there.
