@@ -23,6 +23,7 @@
 #include "src/control/hive_paths.h"
 #include "src/control/keeper.h"
 #include "src/control/ready_pipe.h"
+#include "src/control/service_manager.h"
 #include "src/os/error.h"
 #include "src/os/inheritance.h"
 #include "src/os/kernel.h"
@@ -110,7 +111,8 @@ Result<os::UniqueFd> open_log(const std::string& path) {
 
 /// Runs the hive with files that are ours until it ends.
 Result<void> keep_files(const Options& options, const control::HivePaths& paths,
-                        control::HiveFiles& files, Reporter& reporter) {
+                        control::HiveFiles& files, control::ServiceManager& manager,
+                        Reporter& reporter) {
   const std::string path = log_path(options, paths);
   const auto log = open_log(path);
   if (!log) return tl::unexpected(log.error());
@@ -123,6 +125,7 @@ Result<void> keep_files(const Options& options, const control::HivePaths& paths,
   keeper_options.max_payload_bytes = options.max_payload;
   keeper_options.on_ready = [&] { reporter.ready(); };
   keeper_options.on_fork = [&] { reporter.forget(); };
+  keeper_options.manager = &manager;
   auto keeper = control::Keeper::open(std::move(keeper_options), files);
   if (!keeper) return tl::unexpected(std::move(keeper.error()));
   return keeper->run();
@@ -141,7 +144,9 @@ Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
   }
   auto files = control::HiveFiles::acquire(paths, group);
   if (!files) return tl::unexpected(std::move(files.error()));
-  auto kept = keep_files(options, paths, *files, reporter);
+  auto manager = control::ServiceManager::from_environment();
+  files->adopt(manager.take_listener(paths.socket));
+  auto kept = keep_files(options, paths, *files, manager, reporter);
   if (!kept) files->leave_as_found();
   return kept;
 }

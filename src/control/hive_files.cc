@@ -108,6 +108,16 @@ Result<void> HiveFiles::write_holder() {
 }
 
 Result<void> HiveFiles::listen() {
+  listener_is_given_ = given_.valid();
+  if (listener_is_given_) {
+    auto listener = os::PacketSocket::from_fd(std::move(given_));
+    if (!listener) return tl::unexpected(std::move(listener.error()));
+    // Once more: a client takes the process that has called this last for the keeper.
+    if (auto listening = listener->start_listening(); !listening) return listening;
+    socket_ = os::FileIdentity::at(paths_.socket);
+    listener_ = std::move(*listener);
+    return {};
+  }
   // A hive that was killed has left its socket behind.
   struct stat found {};
   if (::lstat(paths_.socket.c_str(), &found) == 0) {
@@ -243,7 +253,7 @@ Result<void> HiveFiles::restore_access() const {
 // ---- The end ------------------------------------------------------------------------------------
 
 void HiveFiles::unlink_socket() const {
-  if (socket_ && os::FileIdentity::at(paths_.socket) == socket_) {
+  if (socket_ && !listener_is_given_ && os::FileIdentity::at(paths_.socket) == socket_) {
     (void)::unlink(paths_.socket.c_str());
   }
 }

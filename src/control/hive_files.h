@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <beeline/result.h>
@@ -31,6 +32,9 @@ class HiveFiles {
   /// Takes the lock and notes which files exist. Errors as acquire_hive().
   [[nodiscard]] static Result<HiveFiles> acquire(HivePaths paths, std::optional<gid_t> group);
 
+  /// Takes a socket that a service manager has bound and listens on: occupy() then makes none, and
+  /// the file of that socket is never removed.
+  void adopt(os::UniqueFd listener) { given_ = std::move(listener); }
   /// Gives the directory back as it was before a killed hive opened it, writes the lock file and
   /// listens. `since` is when this hive started; `log` is the keeper's, of the file `log_path`.
   /// Errors: kSystem, kInvalid (path of the socket).
@@ -89,6 +93,8 @@ class HiveFiles {
   std::vector<os::UniqueFd> directories_;    // those that we may make, each with a flock
   std::optional<os::FileIdentity> socket_;
   os::PacketSocket listener_;
+  os::UniqueFd given_;  // a listener that was not used yet
+  bool listener_is_given_ = false;
   os::DirectoryWatch watch_;
   bool watches_above_ = false;  // the directory is gone: the nearest one above it is watched
   std::int64_t next_look_ns_ = 0;

@@ -67,6 +67,7 @@ Result<void> Keeper::start_coordinator() {
     signals_.reset();
     child_pidfd_.reset();
     files_->release();
+    if (store_) store_->forget();
     if (options_.on_fork) options_.on_fork();
     ::_exit(run_coordinator(facts_, options_.coordinator, std::move(files_->listener()),
                             std::move(ends->second), std::move(table_)));
@@ -105,6 +106,11 @@ void Keeper::restart_coordinator() {
 }
 
 Result<void> Keeper::run() {
+  if (ServiceManager* const manager = options_.manager; manager != nullptr && manager->listens()) {
+    store_.emplace(*manager, log_);
+    table_ = store_->restore(*manager, facts_.since_boot_us);
+    if (!table_.empty()) log_.info("table_restored", "records={}", table_.size());
+  }
   if (auto started = start_coordinator(); !started) return started;
   while (!quit_) {
     wait_for_events();
@@ -185,14 +191,21 @@ void Keeper::obey(std::string_view text, std::vector<os::UniqueFd> fds) {
     return std::string(text.substr(verb.size(), line - verb.size()));
   };
   if (text.starts_with(kKeepVerb)) {
-    table_[key_after(kKeepVerb)] = KeptRecord{std::string(value), std::move(fds)};
+    const std::string key = key_after(kKeepVerb);
+    table_[key] = KeptRecord{std::string(value), std::move(fds)};
+    if (store_) store_->keep(table_, key);
   } else if (text.starts_with(kNoteVerb)) {
     // A record is made here if its keep packet was lost: a life that has ended may own links.
-    table_[key_after(kNoteVerb)].value = value;
+    const std::string key = key_after(kNoteVerb);
+    table_[key].value = value;
+    if (store_) store_->note(table_, key);
   } else if (text.starts_with(kDropVerb)) {
-    table_.erase(key_after(kDropVerb));
+    const std::string key = key_after(kDropVerb);
+    table_.erase(key);
+    if (store_) store_->drop(table_, key);
   } else if (text == kServingVerb) {
     if (!std::exchange(ready_, true) && options_.on_ready) options_.on_ready();
+    if (store_) (void)options_.manager->say("READY=1");
   } else if (text == kServedVerb) {
     served_ = true;
   } else if (text.starts_with(kFailedVerb)) {
@@ -248,6 +261,10 @@ Error Keeper::early_end(int status) const {
 }
 
 void Keeper::finish() {
+  if (store_) {
+    (void)options_.manager->say("STOPPING=1");
+    store_->clear();
+  }
   files_->remove(log_);
   socket_.close();  // the coordinator ends when it sees this
   files_->listener().close();

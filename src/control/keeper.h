@@ -9,15 +9,18 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <beeline/result.h>
 
 #include "src/control/coordinator.h"
+#include "src/control/fd_store.h"
 #include "src/control/hive_files.h"
 #include "src/control/keeper_table.h"
 #include "src/control/log.h"
+#include "src/control/service_manager.h"
 #include "src/os/fd.h"
 #include "src/os/packet_socket.h"
 
@@ -29,6 +32,7 @@ struct KeeperOptions {
   std::uint64_t max_payload_bytes = 0;
   std::function<void()> on_ready;  ///< called once, when the first coordinator serves
   std::function<void()> on_fork;   ///< called in each coordinator: closes the keeper's descriptors
+  ServiceManager* manager = nullptr;  ///< is told when the hive serves, and keeps the table, too
 };
 
 /// One thread, and the process must have no other: it forks without exec.
@@ -77,6 +81,7 @@ class Keeper {
   os::UniqueFd child_pidfd_;
   pid_t child_ = 0;
   KeptTable table_;
+  std::optional<FdStore> store_;        // if a service manager keeps descriptors
   std::string last_words_;              // of the first coordinator, if it could not serve
   std::deque<std::int64_t> deaths_ns_;  // when coordinators died that served no client
   bool ready_ = false;                  // some coordinator has served
