@@ -18,6 +18,22 @@ install(FILES
   DESTINATION ${package_dir})
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
+
+# What belongs to the programs: manual pages, units of systemd, and on request (`cmake --install
+# build --component debug`) what debuggers need, as the programs themselves are stripped.
+if(TARGET beeline-cli)
+  install(FILES man/shm-dump.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES man/beelined.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+  configure_file(cmake/BeelineUnits.cmake.in units.cmake @ONLY)
+  install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/units.cmake COMPONENT units)
+  set(debug_programs "")
+  foreach(program beeline beelined shm-dump beeline-bench)
+    string(APPEND debug_programs " \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program}\"")
+  endforeach()
+  configure_file(cmake/BeelineDebug.cmake.in debug.cmake @ONLY)
+  install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/debug.cmake COMPONENT debug EXCLUDE_FROM_ALL)
+endif()
 
 # A static library leaves its own dependencies to the program that links it.
 if(BUILD_SHARED_LIBS)
