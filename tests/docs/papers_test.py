@@ -6,7 +6,9 @@ import re
 import sys
 
 # Ids of lists of demands, faults and ideas. Tests may cite them.
-PAPER = re.compile(r"\b(HK|KO|TW|RT|MB)-\d+|\b[CF]-\d{1,3}\b|\bidea \d+\b|\b[AD]\d{1,2}\b(?!\w)|HiveKernel")
+PAPER = re.compile(
+    r"\b(HK|KO|TW|RT|MB)-\d+|\b[CF]-\d{1,3}\b|\bidea \d+\b|\b[AD]\d{1,2}\b|HiveKernel"
+)
 READ_BY_USERS = ("*.md", "docs/**/*", "include/**/*", "tools/**/*", "examples/*", "systemd/*")
 
 
