@@ -3,31 +3,25 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
 
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/target.h"
 
 namespace beeline::fuzz {
 namespace {
 
-// Files, and those in folders, sorted: the same order everywhere.
-std::vector<Input> read_corpus(const std::vector<std::string>& names) {
-  std::vector<std::string> files;
-  for (const std::string& name : names) {
-    if (!std::filesystem::is_directory(name)) {
-      files.push_back(name);
-      continue;
-    }
-    for (const auto& each : std::filesystem::directory_iterator(name)) {
-      files.push_back(each.path().string());
-    }
-  }
-  std::sort(files.begin(), files.end());
+// The inputs of packed files, and other files as they are.
+std::vector<Input> read_corpus(const std::vector<std::string>& files) {
   std::vector<Input> inputs;
   for (const std::string& file : files) {
+    if (file.ends_with(kPacked)) {
+      const std::vector<Input> packed = read_packed(file);
+      inputs.insert(inputs.end(), packed.begin(), packed.end());
+      continue;
+    }
     std::ifstream stream(file, std::ios::binary);
     if (!stream) {
       std::fprintf(stderr, "beeline-fuzz: cannot read %s\n", file.c_str());

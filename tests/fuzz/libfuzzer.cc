@@ -1,9 +1,11 @@
-// The same targets under libFuzzer: $BEELINE_FUZZ_TARGET names the target. Preset `fuzz`. Its seeds
-// (seeds.cc) are written into $BEELINE_FUZZ_SEEDS first, if that names a folder.
+// The same targets under libFuzzer: $BEELINE_FUZZ_TARGET says which one. Preset `fuzz`. If
+// $BEELINE_FUZZ_SEEDS names a folder, the program first writes there the inputs to start from:
+// those of seeds.cc, and those of the packed file that $BEELINE_FUZZ_CORPUS names.
 
 #include <filesystem>
 #include <fstream>
 
+#include "tests/fuzz/corpus.h"
 #include "tests/fuzz/target.h"
 
 namespace {
@@ -18,7 +20,13 @@ std::string variable(const char* name) {
 extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
   const std::filesystem::path folder = variable("BEELINE_FUZZ_SEEDS");
   if (folder.empty()) return 0;
-  for (const auto& [name, input] : beeline::fuzz::seeds_of(variable("BEELINE_FUZZ_TARGET"))) {
+  auto inputs = beeline::fuzz::seeds_of(variable("BEELINE_FUZZ_TARGET"));
+  if (const std::string corpus = variable("BEELINE_FUZZ_CORPUS"); !corpus.empty()) {
+    for (auto& input : beeline::fuzz::read_packed(corpus)) {
+      inputs.emplace("corpus-" + std::to_string(inputs.size()), std::move(input));
+    }
+  }
+  for (const auto& [name, input] : inputs) {
     std::ofstream file(folder / name, std::ios::binary);
     file.write(reinterpret_cast<const char*>(input.data()),
                static_cast<std::streamsize>(input.size()));

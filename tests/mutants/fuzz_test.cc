@@ -25,7 +25,7 @@ std::string run_apart(const std::string& target, std::uint64_t runs) {
     Options options;
     options.target = target;
     options.runs = runs;
-    options.files = {std::string(BEELINE_FUZZ_CORPUS) + "/" + target};
+    options.files = {std::string(BEELINE_FUZZ_CORPUS) + "/" + target + ".hex"};
     ::_exit(run(options));
   }
   int status = 0;
