@@ -3,9 +3,9 @@
     llvm-cov export ... | coverage_sum.py ROOT LIMIT LIMIT_OF_EACH FILE[=LIMIT]...
 
 A branch is one outcome of a condition of the source: each operand of && and || counts by itself.
-What the compiler knows beforehand is no condition: if constexpr, and whether a seeded bug is there
-(is_mutant). Nor is what is asked only where that bug is, nor are the edges of exceptions. A branch
-is known by file, line and column, and taken if any program took it, in any instance of a template.
+What the compiler knows beforehand is no condition (if constexpr), nor are the edges of exceptions.
+A branch is known by file, line and column, and taken if any program took it, in any instance of a
+template.
 
 A branch that only a fault elsewhere in the engine could take is a second defence. It stands on a
 line that says so, with the reason:
@@ -26,8 +26,7 @@ from collections import defaultdict
 
 MARK = re.compile(r"// NEVER: (\S.*)")
 # What the compiler knows beforehand: it reports such conditions as never asked.
-KNOWN = re.compile(r"!?(shm::)?is_mutant\(|std::is_\w+_v<")
-WITH_A_BUG = re.compile(r"(?<!!)(shm::)?is_mutant\([^)]*\) && $")
+KNOWN = re.compile(r"!?std::is_\w+_v<")
 
 
 def read(root, wanted):
@@ -42,8 +41,6 @@ def read(root, wanted):
         text = lines_of(root, name)
         for line, column, _, _, true, false, *_ in source["branches"]:
             if KNOWN.match(text[line - 1], column - 1) or "if constexpr" in text[line - 1]:
-                continue
-            if WITH_A_BUG.search(text[line - 1][:column - 1]):
                 continue
             taken[name][(line, column, "true")] += true
             taken[name][(line, column, "false")] += false

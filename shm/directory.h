@@ -16,7 +16,6 @@
 
 #include "shm/check.h"
 #include "shm/identity.h"
-#include "shm/mutant.h"
 #include "shm/segment.h"
 
 namespace beeline::shm {
@@ -184,7 +183,6 @@ class DirectoryWriter {
     const std::uint64_t offset =
         (now & 1) != 0 ? DirectoryLayout::kRecords0 : DirectoryLayout::kRecords1;
     const std::uint64_t next = ((now >> 1) + 1) << 1 | ((now & 1) ^ 1);
-    if (is_mutant(Mutant::kRoundBeforeRecords)) control().current.publish(next);
     auto* words = reinterpret_cast<Atomic<std::uint64_t>*>(base_ + offset);
     const auto* source = reinterpret_cast<const unsigned char*>(records);
     for (std::size_t w = 0; w < count * sizeof(AgentRecord) / 8; ++w) {

@@ -107,14 +107,12 @@ inline void copy_stamps(const LinkView& old, std::size_t bank, InheritedLink& li
 // free, and the predecessor freed it after the stamp and after all work on the message.
 [[nodiscard]] inline std::uint64_t late_stamp(const LinkView& old, std::size_t bank,
                                               std::uint32_t slab, const InheritedLink& link) {
-  if (is_mutant(Mutant::kLateStampMissed)) return 0;
   const std::uint64_t now = old.stamp(bank, slab).relaxed_load();
   return now > link.stamps[slab] && !link.held[slab] ? now : 0;
 }
 
 // True if the old stamps say that this slab message was finished.
 [[nodiscard]] inline bool was_stamped(const InheritedLink& link, const SlotCopy& slot) {
-  if (is_mutant(Mutant::kStampOverlooked)) return false;
   return link.has_stamps && link.stamps[slot.header.slab] >= slot.generation;
 }
 
@@ -160,7 +158,6 @@ inline void make_cursors_sound(InheritedLink& link, const LinkView& in) {
     std::uint64_t& cursor = link.cursors[static_cast<std::size_t>(lane)];
     cursor = sound_cursor(cursor, link.receipts[static_cast<std::size_t>(lane)], in.capacity(lane),
                           [&] { return published_ever(in, lane); });
-    if (is_mutant(Mutant::kCursorNotInherited)) cursor = 0;
   }
 }
 
@@ -182,7 +179,7 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
                                          std::uint64_t next_arrival) {
   const EntryState state = copy.word.state;
   if (state == EntryState::kFree) return Inherit::kNothing;
-  if (state > EntryState::kDead && !is_mutant(Mutant::kStateUnchecked)) return Inherit::kBad;
+  if (state > EntryState::kDead) return Inherit::kBad;
   // An entry that is not dead may bear a reason: its owner was killed while burying it.
   const auto reason = static_cast<DeadReason>(copy.slot.header.flags >> kReasonShift);
   if (reason > kLastReason || (state == EntryState::kDead && reason == DeadReason::kNone)) {
@@ -194,15 +191,12 @@ inline constexpr std::uint64_t kMaxInheritedArrivals = 3ULL << 38;
   // An owner leases or buries no entry before it is committed; such an entry may lie in its lane as
   // well.
   if (state != EntryState::kQueued) return Inherit::kBad;
-  return is_mutant(Mutant::kUncommittedInherited) ? Inherit::kTake : Inherit::kNothing;
+  return Inherit::kNothing;
 }
 
 // Decides what to do with an old entry whose row led to `link`; `next_arrival` is the old home's.
 [[nodiscard]] inline Inherit judge_entry(const EntryCopy& copy, const InheritedLink& link,
                                          std::uint64_t next_arrival) {
-  if (copy.word.state == EntryState::kLeased && is_mutant(Mutant::kLeaseDropped)) {
-    return Inherit::kNothing;
-  }
   const auto lane = static_cast<std::size_t>(lane_of(copy.slot.header));
   const Inherit verdict = judge_words(copy, link.cursors[lane], next_arrival);
   if (verdict != Inherit::kTake) return verdict;
@@ -229,7 +223,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
     word.state = EntryState::kDead;
   } else if (word.state == EntryState::kLeased) {
     word.state = EntryState::kQueued;
-    if (word.attempts != 255 && !is_mutant(Mutant::kRedeliveryUnflagged)) ++word.attempts;
+    if (word.attempts != 255) ++word.attempts;
   }
   entry.arrival = copy.arrival;
   entry.header = copy.slot.header;
@@ -249,7 +243,7 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 // Starts the receipt bank of a new link from the old stamps. REQUIRES: the new bank's stamps are
 // allocated if there are old ones. relaxed: published by its name (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
-  if (is_mutant(Mutant::kStampsNotInherited) || !link.has_stamps) return;
+  if (!link.has_stamps) return;
   BEELINE_DCHECK(own.bank(bank).incarnation.relaxed_load() == 0, bank);
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
     own.stamp(bank, slab).relaxed_store(link.stamps[slab]);

@@ -270,7 +270,6 @@ inline void open_row(InRow& row, const LinkKey& key, std::uint32_t owner_pid,
 // drained_total(). REQUIRES: no entry refers to it.
 inline void close_row(HomeControl& control, InRow& row) {
   const std::uint64_t total = control.retired.relaxed_load() + taken_from(row);
-  if (is_mutant(Mutant::kRetiredBeforeRow)) control.retired.publish(total);
   // relaxed: readers use it only when control.retired says the same, and that publish keeps this
   // store and the cursors before it.
   row.retired.relaxed_store(total);

@@ -73,7 +73,7 @@ class Inbox {
   // that keeps it out of the delivery order, and kFlagUnasked.
   std::uint32_t put(const SlotCopy& copy, std::uint16_t row, Lane lane, std::uint64_t position,
                     std::int64_t sent_ns, std::uint16_t mark) {
-    const std::uint32_t at = claim(row, lane, position);
+    const std::uint32_t at = claim();
     Entry& entry = home_.entry(at);
     entry.header = copy.header;
     entry.header.sent_ns = sent_ns;
@@ -105,7 +105,7 @@ class Inbox {
                                                  std::uint16_t row, Lane lane,
                                                  std::uint64_t position, std::int64_t sent_ns,
                                                  std::int32_t rank, std::uint16_t mark) {
-    const std::uint32_t at = claim(row, lane, position);
+    const std::uint32_t at = claim();
     Entry& entry = home_.entry(at);
     words.store(entry.header, sent_ns, rank, static_cast<std::uint16_t>(flag_of(lane) | mark));
     if (words.is_extended()) [[unlikely]] {
@@ -224,7 +224,6 @@ class Inbox {
     Entry& entry = home_.entry(at);
     EntryWord word = entry.word();
     word.state = EntryState::kDead;
-    if (is_mutant(Mutant::kDeadBeforeReason)) entry.state.publish(word.pack());
     set_reason(at, reason);
     entry.state.publish(word.pack());
     --leased_;
@@ -245,7 +244,6 @@ class Inbox {
     Entry& entry = home_.entry(at);
     std::uint16_t& flags = entry.header.flags;
     flags = static_cast<std::uint16_t>((flags & ~(kUnindexedFlags | kFlagUnasked)) | kFlagRevived);
-    if (is_mutant(Mutant::kReasonOutFirst)) set_reason(at, DeadReason::kNone);
     EntryWord word = entry.word();
     BEELINE_CHECK(word.state == EntryState::kDead, at, word.state);
     word.state = EntryState::kQueued;
@@ -340,14 +338,11 @@ class Inbox {
     return lane == Lane::kUrgent ? kFlagUrgentLane : std::uint16_t{0};
   }
 
-  // A free entry for the message of this position. The caller fills it and then calls say_queued().
-  [[gnu::always_inline]] std::uint32_t claim(std::uint16_t row, Lane lane, std::uint64_t position) {
-    BEELINE_DCHECK(free_count_ != 0, row, position);
+  // A free entry for a message. The caller fills it and then calls say_queued().
+  [[gnu::always_inline]] std::uint32_t claim() {
+    BEELINE_DCHECK(free_count_ != 0, free_count_);
     const std::uint32_t at = free_[--free_count_];
-    Entry& entry = home_.entry(at);
-    if (is_mutant(Mutant::kCursorBeforePut)) commit(row, lane, position + 1);
-    if (is_mutant(Mutant::kQueuedBeforeFields)) say_queued(entry, row, position);
-    entry.arrival = next_arrival();
+    home_.entry(at).arrival = next_arrival();
     return at;
   }
   // Copies the payload area of a message with an extension.
@@ -415,8 +410,6 @@ class Inbox {
     BEELINE_DCHECK(
         entry.word().state == EntryState::kLeased || entry.word().state == EntryState::kDead, at,
         entry.word().state);
-    if (is_mutant(Mutant::kFreeBeforeStamp)) entry.state.publish(EntryWord{}.pack());
-    if (is_mutant(Mutant::kStampForgotten)) stamp_word = nullptr;
     if (stamp_word != nullptr) stamp(*stamp_word, entry.generation);
     entry.state.publish(EntryWord{}.pack());
     free_[free_count_++] = at;

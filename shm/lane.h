@@ -23,7 +23,6 @@ class LaneWriter {
   template <typename Counts = Always>
   [[nodiscard]] bool has_space(std::uint32_t capacity, const Atomic<std::uint64_t>* receipt,
                                const Counts& counts = {}) {
-    if (is_mutant(Mutant::kLaneOverrun)) ++capacity;
     if (tail_ - cursor_ < capacity) return true;
     refresh(receipt, counts);
     return tail_ - cursor_ < capacity;
@@ -41,7 +40,7 @@ class LaneWriter {
     const std::uint64_t taken = receipt->observe();
     if (taken == heard_ || !counts()) return true;
     const bool is_possible = heard_ <= taken && taken <= tail_;
-    if (!is_possible && !is_mutant(Mutant::kReceiptBelieved)) {
+    if (!is_possible) {
       lied_to_ = true;
       return false;
     }
@@ -57,7 +56,7 @@ class LaneWriter {
   void listen_to(const Atomic<std::uint64_t>* receipt, std::uint32_t capacity) {
     heard_ = 0;
     lied_to_ = false;
-    if (receipt == nullptr || !refresh(receipt) || is_mutant(Mutant::kOldReceiptKept)) return;
+    if (receipt == nullptr || !refresh(receipt)) return;
     const std::uint64_t oldest = tail_ - std::min<std::uint64_t>(tail_, capacity);
     cursor_ = std::max(heard_, oldest);
   }
@@ -176,8 +175,7 @@ struct VerifiedExtents {
 [[nodiscard]] inline SlotFault check_head(const MessageHeader& header, std::uint64_t generation,
                                           std::uint32_t owner_pid, const LinkLayout& layout,
                                           const VerifiedExtents& verified) {
-  if (!is_id_of(header.id, owner_pid) && !is_mutant(Mutant::kForeignIdAccepted))
-    return SlotFault::kForeignId;
+  if (!is_id_of(header.id, owner_pid)) return SlotFault::kForeignId;
   if ((header.flags & ~kWireFlags) != 0) return SlotFault::kBadFlags;
   if ((header.flags & kExtendedFlags) != 0 && extension_bytes(header) == 0) {
     return SlotFault::kBadFlags;
@@ -190,14 +188,10 @@ struct VerifiedExtents {
     }
   }
   if (is_inline) {
-    if (is_mutant(Mutant::kLengthUnchecked)) return SlotFault::kNone;
     return header.length <= inline_room(header) && header.slab == kNoSlab ? SlotFault::kNone
                                                                           : SlotFault::kBadLength;
   }
-  if (is_mutant(Mutant::kSlabUnchecked)) return SlotFault::kNone;
-  const std::uint64_t bytes =
-      is_mutant(Mutant::kTextsUnchecked) ? header.length : bytes_in_slab(header);
-  return check_slab(header.slab, bytes, generation, layout, verified);
+  return check_slab(header.slab, bytes_in_slab(header), generation, layout, verified);
 }
 // The fast check of a simple message. True: its words are sound. False: check_head() decides.
 [[nodiscard]] inline bool is_sound_simple(const HeaderWords& words, std::uint32_t owner_pid,

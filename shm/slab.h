@@ -73,7 +73,6 @@ class SlabPool {
   // stamped it as finished. Does nothing if the slab was given to another message since.
   void take_back(const Loan& loan) {
     if (state_[loan.slab] != State::kFree || generation_[loan.slab] != loan.generation) return;
-    if (is_mutant(Mutant::kSlabNotTakenBack)) return;
     state_[loan.slab] = State::kOut;
     ++out_;
   }
@@ -99,14 +98,11 @@ class SlabPool {
     std::bitset<kMaxSlabs> finished;
     for (std::uint32_t slab = first; slab < first + allocated_[slab_class]; ++slab) {
       if (state_[slab] != State::kOut) continue;
-      if (unread[slab] && !is_mutant(Mutant::kUnreadCollected)) continue;
+      if (unread[slab]) continue;
       const std::uint64_t stamped = opposite.stamp(bank, slab).observe();
       if (is_void(slab, stamped)) continue;
-      const bool above = stamped > generation_[slab];
-      if (above) lied_to_ = true;
-      if (stamped != generation_[slab] && !(above && is_mutant(Mutant::kStampAboveBelieved))) {
-        continue;
-      }
+      if (stamped > generation_[slab]) lied_to_ = true;
+      if (stamped != generation_[slab]) continue;
       finished.set(slab);
     }
     if (finished.none() || !counts()) return 0;
@@ -203,7 +199,6 @@ inline void stamp(Atomic<std::uint64_t>& word, std::uint64_t generation) {
 // keeps this store before the entry that the stamp would contradict; the sender takes neither value
 // for finished.
 inline void withdraw_stamp(Atomic<std::uint64_t>& stamp, std::uint64_t generation) {
-  if (is_mutant(Mutant::kFalseStampKept)) return;
   if (stamp.relaxed_load() >= generation) stamp.relaxed_store(generation - 1);
 }
 

@@ -16,7 +16,6 @@
 
 #include "shm/extension.h"
 #include "shm/identity.h"
-#include "shm/mutant.h"
 #include "shm/segment.h"
 #include "shm/words.h"
 
@@ -224,7 +223,6 @@ class HeaderWords {
 [[gnu::always_inline]] inline void publish_slot(Slot& slot, std::uint64_t position,
                                                 const MessageHeader& header,
                                                 std::uint64_t generation, const void* area) {
-  if (is_mutant(Mutant::kCommitBeforeFill)) slot.commit.publish(position + 1);
   // SUBTLE: no store of the new message may come before the caller's last load of the receipt. That
   // load was an acquire, which keeps these stores behind it. The payload is written first and the
   // line of `commit` in one go after it, because a receiver that looks meanwhile takes that line
@@ -238,7 +236,6 @@ class HeaderWords {
 
 // SYNC(lane.commit): acquire, pairs with publish_slot().
 [[nodiscard]] inline bool is_published(const Slot& slot, std::uint64_t position) {
-  if (is_mutant(Mutant::kStaleSlotTaken)) return slot.commit.observe() != 0;
   return slot.commit.observe() == position + 1;
 }
 

@@ -81,11 +81,9 @@ class Intake {
 };
 
 // ---- Every message passes these: taken into what calls them
-// --------------------------------------
 
 inline std::uint32_t Intake::take_alone(const Filter& filter) {
-  const bool is_empty =
-      receiver_.home().inbox().queued() == 0 || shm::is_mutant(shm::Mutant::kQueuedOverlooked);
+  const bool is_empty = receiver_.home().inbox().queued() == 0;
   const bool may = is_empty && filter.empty() && life_.still_counts();
   return may ? receiver_.take_alone() : shm::kNoEntry;
 }
@@ -96,7 +94,7 @@ inline std::uint32_t Intake::take_alone(const Filter& filter) {
   if (life_.has_ended()) return shm::kNoEntry;
   announcements_.hear();
   if (receiver_.home().inbox().queued() != 0 && filter.empty() &&
-      (has_just_looked(LookPace::kNoLimit) || shm::is_mutant(shm::Mutant::kLookSkipped))) {
+      has_just_looked(LookPace::kNoLimit)) {
     if (const std::uint32_t at = receiver_.take(); at != shm::kNoEntry) return at;
   }
   return look_now(filter);
@@ -110,8 +108,7 @@ template <typename Stop>
 std::uint32_t Intake::wait_for(const Filter& filter, std::int64_t deadline_ns, Stop&& stop) {
   std::uint32_t at = shm::kNoEntry;
   const auto is_over = [&] {
-    const bool has_some =
-        receiver_.home().inbox().queued() != 0 && !shm::is_mutant(shm::Mutant::kLookSkipped);
+    const bool has_some = receiver_.home().inbox().queued() != 0;
     if (has_some && look_pace_.is_whole_due(os::ticks())) look_at_all();
     if (!life_.has_ended()) at = take(filter);
     return at != shm::kNoEntry || life_.is_down() || stop();

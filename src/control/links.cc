@@ -7,7 +7,6 @@
 
 #include "shm/check.h"
 #include "shm/home.h"
-#include "shm/mutant.h"
 #include "src/control/admission.h"
 #include "src/control/bells.h"
 #include "src/control/foreign_check.h"
@@ -254,7 +253,6 @@ Result<void> open_link(Hive& hive, const Caller& caller, std::uint64_t seq,
 }
 
 bool needed_as_mine(Hive& hive, const LinkEntry& link) {
-  if (shm::is_mutant(shm::Mutant::kReceiptsDropped)) return false;
   const Agent* owner = hive.registry.agent(link.owner);
   return owner != nullptr && !owner->taken_over && owner->committed() == link.key.incarnation;
 }

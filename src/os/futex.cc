@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <limits>
 
-#include "shm/mutant.h"
 #include "src/os/time_spec.h"
 
 namespace beeline::os {
@@ -41,8 +40,7 @@ WaitOutcome futex_wait(const void* word, std::uint32_t expected,
 }
 
 int futex_wake_all(const void* word) noexcept {
-  const int most = shm::is_mutant(shm::Mutant::kWakeOne) ? 1 : std::numeric_limits<int>::max();
-  return std::max(wake(word, most), 0);
+  return std::max(wake(word, std::numeric_limits<int>::max()), 0);
 }
 
 bool can_wake(const void* word) noexcept { return wake(word, 0) == 0; }

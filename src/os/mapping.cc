@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "shm/mutant.h"
 #include "src/os/error.h"
 
 namespace beeline::os {
@@ -104,10 +103,8 @@ Result<Mapping> Mapping::map_parts_writable(int fd, std::span<const Extent> part
     done += part.length_bytes;
   }
   // A child must not be able to write in its parent's name.
-  if (!shm::is_mutant(shm::Mutant::kForkInherits)) {
-    if (auto advised = mapping.advise(MADV_DONTFORK, "DONTFORK"); !advised) {
-      return tl::unexpected(std::move(advised.error()));
-    }
+  if (auto advised = mapping.advise(MADV_DONTFORK, "DONTFORK"); !advised) {
+    return tl::unexpected(std::move(advised.error()));
   }
   if (auto advised = mapping.advise(MADV_DONTDUMP, "DONTDUMP"); !advised) {
     return tl::unexpected(std::move(advised.error()));

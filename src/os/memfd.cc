@@ -11,7 +11,6 @@
 #include <limits>
 #include <string_view>
 
-#include "shm/mutant.h"
 #include "src/os/error.h"
 #include "src/os/memory_limit.h"
 #include "src/os/uninterrupted.h"
@@ -89,7 +88,7 @@ Result<void> check_status(int fd, const struct stat& status, std::uint64_t size_
     const std::string least = growth == Growth::kAllowed ? "at least " : "";
     return bad_segment(fd, least + std::to_string(size_bytes) + " bytes", std::to_string(length));
   }
-  if (bytes_in(status) < least_allocated_bytes && !shm::is_mutant(shm::Mutant::kHolesAccepted)) {
+  if (bytes_in(status) < least_allocated_bytes) {
     return bad_segment(fd, "at least " + std::to_string(least_allocated_bytes) + " bytes allocated",
                        std::to_string(bytes_in(status)));
   }
@@ -157,9 +156,7 @@ Result<void> allocate(int fd, Extent extent, Growth growth) {
 }
 
 Result<void> seal(int fd, Growth growth) {
-  const bool open = shm::is_mutant(shm::Mutant::kSealMissing);
-  const int seals = seals_of(growth);
-  if (::fcntl(fd, F_ADD_SEALS, open ? seals & ~F_SEAL_FUTURE_WRITE : seals) == 0) return {};
+  if (::fcntl(fd, F_ADD_SEALS, seals_of(growth)) == 0) return {};
   return system_failure("seal segment, fd " + std::to_string(fd));
 }
 
@@ -170,7 +167,7 @@ Result<void> check_foreign(int fd, std::uint64_t size_bytes, std::uint64_t alloc
   // Seals before sizes: once they are on, the values of fstat stay true or grow.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   const int wanted = seals_of(growth);
-  if ((seals < 0 || (seals & wanted) != wanted) && !shm::is_mutant(shm::Mutant::kSealsUnchecked)) {
+  if (seals < 0 || (seals & wanted) != wanted) {
     const char* const names = growth == Growth::kAllowed ? " (shrink, future write, seal)"
                                                          : " (shrink, grow, future write, seal)";
     return bad_segment(fd, "seals " + hex(static_cast<std::uint64_t>(wanted)) + names,

@@ -116,7 +116,7 @@ std::bitset<shm::kMaxSlabs> OutLink::slabs_to_keep() {
 // reads (OldHome::accept). Either it sees what we have read, or we see that word. The dead have no
 // successor. relaxed: a number alone.
 bool OutLink::still_counts() const {
-  if (place == nullptr || dead || shm::is_mutant(shm::Mutant::kSecondLookSkipped)) return true;
+  if (place == nullptr || dead) return true;
   shm::full_fence();
   return place->relaxed_load() == known_word;
 }

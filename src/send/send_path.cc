@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "shm/check.h"
-#include "shm/mutant.h"
 #include "shm/strings.h"
 #include "src/os/clock.h"
 
@@ -99,7 +98,7 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   link.awaited[index] = link.lanes[index].tail();
   next_slot_of_thread = &link.view().slot(lane, link.lanes[index].tail());
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
-  if (!shm::is_mutant(shm::Mutant::kSendFenceMissing)) shm::full_fence();
+  shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
   // messages: the successor may have gone to sleep in between.
   follow_place(link);
@@ -316,8 +315,7 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   // The receipts of a life count, whether it has a process or not: what it took is taken. Until its
   // successor reads them: if it was fenced and still runs, that one knows nothing of what it takes
   // and finishes from then on, and has it as well. The last one of all has no successor.
-  const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting &&
-                           !shm::is_mutant(shm::Mutant::kFollowedHeard);
+  const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting;
   if (is_followed || (life.link == nullptr && !link.dead)) {
     link.stop_listening();
   } else if (life.link != nullptr && life.link != link.receipts.opposite) {
@@ -334,7 +332,7 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   // Tells the new life whom we ring now; until all its senders say so it does not sleep for long.
   link.view().control().watching.publish(agent.incarnation);
   // SYNC(wake.publish): copies lie in the lane without a fence behind them.
-  if (!shm::is_mutant(shm::Mutant::kTurnFenceMissing)) shm::full_fence();
+  shm::full_fence();
   if (link.not_taken() != 0) static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
 }
 
@@ -343,7 +341,7 @@ void SendPath::want_space(OutLink& link, SpaceFor whom, bool wanted) {
   link.space_for = wanted ? link.space_for | bit : link.space_for & ~bit;
   link.view().control().space.relaxed_store(link.space_for != 0 ? 1 : 0);
   // SYNC(link.space): pairs with the receiver's fence between its receipt and its load of `space`.
-  if (wanted && !shm::is_mutant(shm::Mutant::kWantSpaceFenceMissing)) shm::full_fence();
+  if (wanted) shm::full_fence();
 }
 
 }  // namespace beeline::send

@@ -39,15 +39,11 @@ Waiter::Waiter(shm::StatusPage& own, const BellSet& bells, const WaitPolicy& pol
 }
 
 void Waiter::say_asleep(shm::Sleep how) {
-  const std::uint64_t before =
-      shm::is_mutant(shm::Mutant::kSleepNotNumbered) ? 0 : own_->sleep.relaxed_load();
-  own_->sleep.relaxed_store(shm::next_sleep(before, how));
+  own_->sleep.relaxed_store(shm::next_sleep(own_->sleep.relaxed_load(), how));
   // SYNC(wake.sleep): pairs with the fence of the waker between its publish and its load of
   // `sleep`. Without it the last look may come before a waker can see that we sleep. A waker that
   // still sees the sleep before this one, for which it has rung us, has published before our look.
-  if (!shm::is_mutant(shm::Mutant::kSleepFenceMissing)) {
-    shm::full_fence();
-  }
+  shm::full_fence();
 }
 
 void Waiter::wake_up() {

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <cstdint>
 
-#include "shm/mutant.h"
 #include "shm/status.h"
 #include "src/os/clock.h"
 #include "src/wake/bell_set.h"
@@ -54,7 +53,7 @@ class Waiter {
       if (os::monotonic_ns() >= deadline_ns) return last_look();
       const auto how = way_to_block(round);
       say_asleep(how);
-      if (!shm::is_mutant(shm::Mutant::kLastLookSkipped) && last_look()) {
+      if (last_look()) {
         wake_up();
         return true;
       }

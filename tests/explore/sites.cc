@@ -67,8 +67,6 @@ bool Sites::read_file(const std::string& root, const std::string& file) {
   std::string text;
   bool good = true;
   for (int line = 1; std::getline(in, text); ++line) {
-    // A seeded bug of shm/mutant.h is no order of the engine.
-    if (text.find("is_mutant(") != std::string::npos) continue;
     const std::string code = text.substr(0, text.find("//"));
     if (count_of(code, kRaw) != 0) {
       complain(file, line, "an atomic that goes around shm/atomic.h: use shm::Atomic");

@@ -1,6 +1,6 @@
 // The short form of the fuzz targets as tests: each target runs in a process of its own and comes
-// to its end. With a seeded bug of kFuzzedBugs it must not, but end where a FUZZ_DEMAND is not met
-// or in memory that is not there.
+// to its end. With a bug that bugs.txt calls fuzzed it must not, but end where a FUZZ_DEMAND is not
+// met or in memory that is not there.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

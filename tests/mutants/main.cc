@@ -1,11 +1,10 @@
-// beeline-mutants: an engine with seeded bugs (shm/mutant.h), and the tests that have to catch
-// them.
+// beeline-mutants: an engine with seeded bugs (bugs.txt), and the tests that have to catch them.
 //
 //   beeline-mutants           without a bug all of those tests pass; with a bug its test fails
 //   beeline-mutants NAME      this one bug
 //
-// Each test runs in a process of its own. One that crashes has not caught anything: whoever finds a
-// bug says what is wrong.
+// Each test runs in a process of its own. A test that crashes has not caught its bug: a test that
+// finds a bug names it.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,13 +13,14 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <span>
 #include <string>
+#include <string_view>
 
 #include "tests/killpoints/rig_clock.h"
 #include "tests/killpoints/stepper.h"
 #include "tests/killpoints/store_buffer.h"
 #include "tests/killpoints/sweep.h"
+#include "tests/mutants/active_bug.h"
 #include "tests/mutants/table.h"
 
 namespace beeline::mutants {
@@ -81,10 +81,9 @@ Outcome run_tests(std::string_view filter) {
   return {static_cast<Verdict>(WEXITSTATUS(status))};
 }
 
-Outcome run(const SeededBug& bug, Mutant mutant) {
-  shm::mutant = mutant;
-  const bool is_scenario = bug.test.find('/') != std::string_view::npos;
-  return is_scenario ? run_scenario(bug.test) : run_tests(bug.test);
+Outcome run(std::string_view test, unsigned bug) {
+  active_bug = bug;
+  return test.find('/') != std::string_view::npos ? run_scenario(test) : run_tests(test);
 }
 
 const char* describe(Verdict verdict) {
@@ -101,38 +100,35 @@ const char* describe(Verdict verdict) {
   return "ends unknown";
 }
 
-bool expect(const SeededBug& bug, Mutant mutant, Verdict wanted) {
-  const Outcome outcome = run(bug, mutant);
+bool expect(Verdict wanted, std::string_view test, std::string_view name, unsigned bug) {
+  const Outcome outcome = run(test, bug);
   const bool is_right = outcome.verdict == wanted;
-  const std::string what = mutant == Mutant::kNone ? "no bug" : std::string(bug.name);
-  std::printf("%s %s: %s %s%s\n", is_right ? "ok  " : "FAIL", what.c_str(),
-              std::string(bug.test).c_str(), describe(outcome.verdict), outcome.text.c_str());
+  std::printf("%s %s: %s %s%s\n", is_right ? "ok  " : "FAIL", std::string(name).c_str(),
+              std::string(test).c_str(), describe(outcome.verdict), outcome.text.c_str());
   return is_right;
 }
 
 struct Score {
   std::size_t caught = 0;
   std::size_t wrong = 0;
-};
 
-Score check_all(std::span<const SeededBug> bugs, std::string_view only) {
-  Score score;
-  for (const SeededBug& bug : bugs) {
-    if (!only.empty() && only != bug.name) continue;
-    if (!expect(bug, Mutant::kNone, Verdict::kPasses)) ++score.wrong;
-    if (!expect(bug, bug.mutant, Verdict::kFails)) {
-      ++score.wrong;
-    } else {
-      ++score.caught;
-    }
+  // The test has to pass without the bug, and to fail with it.
+  void check(std::string_view test, const SeededBug& bug) {
+    if (!expect(Verdict::kPasses, test, "no bug", kNoBug)) ++wrong;
+    const bool is_caught = expect(Verdict::kFails, test, bug.name, bug.number);
+    ++(is_caught ? caught : wrong);
   }
-  return score;
-}
+};
 
 int main_of(std::string_view only) {
   killpoints::install_stepper();
-  const Score tests = check_all(kSeededBugs, only);
-  const Score targets = check_all(kFuzzedBugs, only);
+  Score tests;
+  Score targets;
+  for (const SeededBug& bug : kSeededBugs) {
+    if (!only.empty() && only != bug.name) continue;
+    tests.check(bug.caught, bug);
+    if (!bug.fuzzed.empty()) targets.check(bug.fuzzed, bug);
+  }
   const std::size_t wrong = tests.wrong + targets.wrong;
   std::printf("%zu seeded bugs caught, %zu of them by a fuzz target too; %zu things wrong\n",
               tests.caught, targets.caught, wrong);

@@ -65,10 +65,10 @@ def wrong_tests(root, text):
 
 
 def wrong_bugs(root, text):
-    table = (root / "tests/mutants/table.h").read_text(encoding="utf-8")
+    table = (root / "tests/mutants/bugs.txt").read_text(encoding="utf-8")
     for names in re.findall(r"\bmutants? ((?:`\w+`(?:, )?)+)", text):
         for name in re.findall(r"`(\w+)`", names):
-            if f'"{name}"' not in table:
+            if f"\nbug {name}:" not in table:
                 yield f"there is no seeded bug `{name}`"
 
 
