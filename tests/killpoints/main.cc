@@ -1,14 +1,13 @@
 // beeline-killpoints: the memory that a kill leaves after any instruction of an operation.
 //
-// sweep   every instruction: each state of the segments is judged once (sweep.cc)
-// kills   real processes that SIGKILL themselves in the middle; for each operation, from at least
-// one
-// state, at every instruction (kills.cc)
-// pairs   a state of the sender's operation x an instruction of the receiver's, both killed
-// (pair_sweep.cc)
-// pauses  one end stands still in the middle while the other runs (pauses.cc)
-// races   the same, and the stores of the one since its last fence cannot be seen yet
-// (store_buffer.cc)
+//   sweep   every instruction: the states of the segments are judged, each once (sweep.cc)
+//   kills   real processes that SIGKILL themselves in the middle; in the short form at one of
+//           twenty instructions (kills.cc)
+//   pairs   a state of the sender's operation x an instruction of the receiver's, both killed
+//           (pair_sweep.cc)
+//   pauses  one stands still in the middle while the other runs (pauses.cc)
+//   races   the same, and what the one has stored since its last fence cannot be seen yet
+//           (store_buffer.cc)
 //
 // To read from the top: this file; scenario.h describes scenarios, bases.cc and *_operations.cc
 // list the states and operations; sweep.cc steps through them (stepper.cc) and keeps their states
@@ -26,6 +25,7 @@
 #include "tests/killpoints/promises.h"
 #include "tests/killpoints/report.h"
 #include "tests/killpoints/rig_clock.h"
+#include "tests/killpoints/state_floors.h"
 #include "tests/killpoints/store_buffer.h"
 
 namespace beeline::killpoints {
@@ -35,7 +35,7 @@ struct Options {
   bool run_long = false;
   bool json = false;
   bool list = false;
-  bool states = false;
+  bool floors = false;
   std::string scenario{};  // empty: all
   std::optional<std::uint64_t> at{};
   int jobs = 2;
@@ -47,7 +47,7 @@ bool is_wanted(const Options& options, const std::string& name) {
 
 Effort effort_of(const Options& options) {
   Effort effort = options.run_long ? kLongEffort : Effort{};
-  if (options.states) effort.pause_every = 0;
+  if (options.floors) effort.pause_every = 0;
   return effort;
 }
 
@@ -92,17 +92,10 @@ void sort(std::vector<Row>& rows) {
   std::stable_partition(rows.begin(), rows.end(), [](const Row& row) { return !row.is_pair(); });
 }
 
-// How many of its instructions are killed for real: all, if no scenario of its operation is
-// shorter.
-std::uint64_t kills_of(const Row& row, const std::vector<Row>& swept, const Effort& effort) {
-  if (row.tally.points <= effort.kill_all_below) return kEvery;
-  const bool is_shortest = std::none_of(swept.begin(), swept.end(), [&](const Row& other) {
-    return !other.is_pair() &&
-           other.scenario->operation->code() == row.scenario->operation->code() &&
-           (other.tally.points < row.tally.points ||
-            (other.tally.points == row.tally.points && &other < &row));
-  });
-  return is_shortest ? kEvery : effort.kills;
+// At how many instructions of it a process is killed for real.
+std::uint64_t kills_of(const Row& row, const Effort& effort) {
+  if (effort.kills == kEvery) return kEvery;
+  return std::min(effort.kills, row.tally.points / effort.kill_every + 1);
 }
 
 void add_kills(std::vector<Row>& swept, const Options& options) {
@@ -110,7 +103,7 @@ void add_kills(std::vector<Row>& swept, const Options& options) {
   std::vector<Row*> rows;
   for (Row& row : swept) {
     if (row.is_pair()) continue;
-    const std::uint64_t most = kills_of(row, swept, effort_of(options));
+    const std::uint64_t most = kills_of(row, effort_of(options));
     tasks.push_back({row.name, [&row, most] { return kill_in_scenario(*row.scenario, most); }});
     rows.push_back(&row);
   }
@@ -138,15 +131,16 @@ Summary summarize(std::vector<Row> rows, const Options& options) {
   return summary;
 }
 
-// The numbers of a failed sweep are worth nothing.
-int print_states(const std::vector<Row>& rows) {
+// Numbers of a sweep that went wrong are worth nothing.
+int print_floors(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     if (row.tally.violations == 0) continue;
     fmt::print(stderr, "beeline-killpoints: {}: {}\n", row.name, row.tally.first.text);
     return 1;
   }
   for (const Row& row : rows) {
-    fmt::print("{{\"{}\", {}, {}}},\n", row.name, row.tally.states, row.tally.sender_states);
+    fmt::print("{{\"{}\", {}, {}}},\n", row.name, floor_of(row.tally.states),
+               floor_of(row.tally.sender_states));
   }
   return 0;
 }
@@ -161,7 +155,7 @@ int run_and_report(const Options& options) {
     return 2;
   }
   sort(rows);
-  if (options.states) return print_states(rows);
+  if (options.floors) return print_floors(rows);
   if (!options.at) add_kills(rows, options);
   Summary summary = summarize(std::move(rows), options);
   summary.wall_seconds = wall_seconds() - start;
@@ -188,7 +182,7 @@ int main_of(int argc, char** argv) {
       ->excludes(is_short);
   app.add_flag("--json", options.json, "one JSON object");
   app.add_flag("--list", options.list, "names of all scenarios and pairs");
-  app.add_flag("--states", options.states, "all of expected_states.inc, for this compiler");
+  app.add_flag("--floors", options.floors, "90 % of the states of each, for state_floors.inc");
   auto* const scenario = app.add_option("--scenario", options.scenario, "this one alone");
   app.add_option("--at", options.at, "the state after this instruction alone")->needs(scenario);
   app.add_option("--jobs", options.jobs, "processes")->check(CLI::Range(1, 64));

@@ -55,7 +55,7 @@ void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
 Operation take_over_from_liar(std::string name, std::uint64_t in_home,
                               std::optional<std::uint64_t> in_receipts, std::string from) {
   Operation operation = take_over();
-  operation.variant_of = std::exchange(operation.name, std::move(name));
+  operation.name = std::move(name);
   operation.bases = std::move(from);
   operation.meets_peer = false;
   operation.arrange = [=, arrange = operation.arrange](Rig& rig) {

@@ -38,11 +38,6 @@ struct Operation {
   // there is none: a reader of the directory of a standing coordinator sees the states that the
   // sweep reads.
   bool meets_peer = true;
-  // The operation that runs the same code after a different past: real kills at every instruction
-  // of that one stand for both.
-  std::string variant_of{};
-
-  [[nodiscard]] const std::string& code() const { return variant_of.empty() ? name : variant_of; }
 };
 
 struct Scenario {

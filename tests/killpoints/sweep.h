@@ -42,9 +42,9 @@ struct Tally {
 inline constexpr std::uint64_t kEvery = UINT64_MAX;
 
 struct Effort {
-  // Real kills: at every instruction of a scenario that is at most this long, and of the shortest
-  // one of each operation; elsewhere at that many, spread evenly.
-  std::uint64_t kill_all_below = 500;
+  // Real kills: at one of so many instructions of a scenario, but at no more than `kills` of them;
+  // spread evenly.
+  std::uint64_t kill_every = 20;
   std::uint64_t kills = 24;
   // One end stands still after each instruction that changed memory which the other end sees, and
   // after each one with a number that this divides. 0: nowhere.
@@ -53,7 +53,7 @@ struct Effort {
   // and at the end, where most is hidden.
   std::uint64_t race_every = 1;
 };
-inline constexpr Effort kLongEffort{kEvery, kEvery, 1, 1};
+inline constexpr Effort kLongEffort{1, kEvery, 1, 1};
 
 // Every instruction of the operation: its state is judged as if both were killed there, or one of
 // them.
