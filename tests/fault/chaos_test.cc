@@ -27,11 +27,14 @@
 namespace beeline::test {
 namespace {
 
-constexpr auto kPhase = 9500ms;
-constexpr int kKillsOfPhase = 520;
-constexpr int kPhases = 6;
-constexpr int kSoakPhases = 150;
-// Messages from each to each for every kill: 1.5 million in all in the short form.
+struct Form {
+  int phases;
+  std::chrono::milliseconds phase;
+  int kills_of_phase;
+};
+constexpr Form kShortForm{6, 5000ms, 270};
+constexpr Form kSoakForm{150, 9500ms, 520};
+// Messages from each to each for every kill: 0.8 million in all in the short form.
 constexpr std::uint64_t kMessagesOfKill = 3;
 
 // The growth that is allowed from the first third of the rests to the last. Links, records and
@@ -101,7 +104,7 @@ class ChaosTest : public FaultTest {
   Ledger& ledger() override { return board().ledger; }
   ChaosBoard& board() { return memory_.as<ChaosBoard>(); }
 
-  void play(int phases) {
+  void play(const Form& form) {
     for (std::uint32_t agent = 0; agent < kAgents; ++agent) {
       const bool has_parent = agent != 0;
       if (has_parent) {
@@ -109,9 +112,9 @@ class ChaosTest : public FaultTest {
       }
       ASSERT_EQ(troupe().start("chaos_agent", agent), agent);
     }
-    for (int phase = 0; phase < phases; ++phase) {
+    for (int phase = 0; phase < form.phases; ++phase) {
       ASSERT_NO_FATAL_FAILURE(use_cpus(phase % 2 == 0 ? 2 : 1));
-      ASSERT_NO_FATAL_FAILURE(rage(Plan(mix(seed() + static_cast<std::uint64_t>(phase)))));
+      ASSERT_NO_FATAL_FAILURE(rage(form, Plan(mix(seed() + static_cast<std::uint64_t>(phase)))));
       ASSERT_NO_FATAL_FAILURE(rest(phase + 1));
       if (HasFailure()) return;
     }
@@ -119,7 +122,7 @@ class ChaosTest : public FaultTest {
     ASSERT_NO_FATAL_FAILURE(await_ends());
     expect_no_fault();
     expect_no_growth();
-    report(phases);
+    report(form.phases);
   }
 
  private:
@@ -141,10 +144,10 @@ class ChaosTest : public FaultTest {
   }
 
   // One phase: at least this long, and at least this many kills.
-  void rage(Plan plan) {
+  void rage(const Form& form, Plan plan) {
     board().rest.store(0);
-    const Deadline end = after(kPhase);
-    for (int killed = 0; killed < kKillsOfPhase || std::chrono::steady_clock::now() < end;) {
+    const Deadline end = after(form.phase);
+    for (int killed = 0; killed < form.kills_of_phase || std::chrono::steady_clock::now() < end;) {
       const Deadline now = std::chrono::steady_clock::now();
       if (plan.kills(now) && kill_agent(plan.agent())) ++killed;
       if (plan.stops(now)) stop_agent(plan.agent(), now + plan.stop_time());
@@ -317,7 +320,7 @@ class ChaosTest : public FaultTest {
 };
 
 TEST_F(ChaosTest, ATreeOfAgentsLosesNothingWhateverDies) {
-  play(is_soak() ? kSoakPhases : kPhases);
+  play(is_soak() ? kSoakForm : kShortForm);
 }
 
 }  // namespace

@@ -137,7 +137,8 @@ Operation SyscallAgentTest::successor_operation() {
                 EXPECT_EQ(texts.size(), 3U) << "each message comes once to the successor";
                 expect_balance(*near_);
                 expect_as_before();
-              }};
+              },
+          .short_step = 1};
 }
 
 Operation SyscallAgentTest::first_send_operation() {
@@ -258,7 +259,8 @@ Operation SyscallAgentTest::event_operation() {
                 message->done();
                 message.reset();
                 expect_as_before();
-              }};
+              },
+          .short_step = 1};
 }
 
 Operation SyscallAgentTest::detach_operation() {
@@ -332,7 +334,8 @@ Operation SyscallAgentTest::request_operation() {
                   EXPECT_TRUE(answer) << answer.error().text;
                 }
                 expect_as_before();
-              }};
+              },
+          .short_step = 1};
 }
 
 Operation SyscallAgentTest::resume_operation() {
@@ -364,7 +367,7 @@ Operation SyscallAgentTest::resume_operation() {
                 coordinator_ = process();
                 expect_as_before();
               },
-          .short_step = 1};
+          .short_step = 2};
 }
 
 TEST_F(SyscallAgentTest, AnAgentSurvivesTheFailureOfEachOfItsCalls) {
