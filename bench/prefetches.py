@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Reports whether the engine, as it is compiled to be delivered, asks for lines ahead: a compiler may
-leave a prefetch out, and no test would notice. GCC 12 does so in a function that does nothing else;
-see shm::prefetch().
+"""Reports whether the engine, as it is compiled to be delivered, asks for lines ahead: a compiler
+may leave a prefetch out, and no test would notice. GCC 12 does so in a function that does nothing
+else; see shm::prefetch().
 
 Usage: prefetches.py PROGRAM. Prints each function with its prefetches, and marks those that have
 fewer than they should: look there first if a change made a path slower.
