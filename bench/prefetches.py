@@ -20,7 +20,7 @@ EXPECTED = {
     "Sender::reply": (WRITE, 2),  # the same
     "Questions::ask": (WRITE, 2),  # the same
     "Sender::send_loan": (WRITE, 2),  # the same
-    "receive::InLink::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
+    "receive::LaneReader::prefetch_slab": (READ, 1),  # the lines of a payload in a slab
     "receive::Drain::drain": (READ, 1),  # the payload of the next message, and its header
     "receive::Receiver::only_link": (READ, 1),  # the payload, and the header
     "receive::Drain::put_run": (READ, 4),  # both lines of the first slots, and of one slot ahead
@@ -32,7 +32,7 @@ EXPECTED = {
 # Functions that must call one with prefetches.
 CALLS = {
     "receive::Receiver::take": "receive::Entries::prefetch_next_payload",
-    "receive::Entries::prefetch_next_payload": "receive::InLink::prefetch_slab",
+    "receive::Entries::prefetch_next_payload": "receive::LaneReader::prefetch_slab",
 }
 
 

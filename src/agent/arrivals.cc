@@ -118,10 +118,10 @@ void Arrivals::join_life(receive::InLink& link) {
   const auto lock = life_.lock_send();
   link.bell = links_.lives().find(link.owner_pid, link.key.incarnation).bell;
   const shm::LinkView* early =
-      links_.lives().set_link(link.owner_pid, link.key.incarnation, &link.view);
+      links_.lives().set_link(link.owner_pid, link.key.incarnation, &link.view());
   send::OutLink* own = links_.out_link(link.owner_pid);
   if (early == nullptr || own == nullptr) return;
-  if (own->receipts.opposite == early) own->receipts.opposite = &link.view;  // the same memory
+  if (own->receipts.opposite == early) own->receipts.opposite = &link.view();  // the same memory
 }
 
 // As many as there is room for: whatever they bring with them, the last descriptors are our own.
@@ -157,8 +157,8 @@ Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
   }
   learn_owner(announced);
   auto link = make_in_link(std::move(*memory), announced);
-  shm::open_row(receiver_.home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns,
-                link->known_since_ns);
+  shm::open_row(receiver_.home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns(),
+                link->known_since_ns());
   link->row = *row;
   if (postponed_.is_shared(key)) link->allow_for_others();
   link->watch_owner();
@@ -187,8 +187,7 @@ std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
   set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->rate = rates_.of(announced.name, os::coarse_ns());
-  link->seen_empty_ns = opened_at(announced);
-  link->known_since_ns = os::coarse_ns();
+  link->begin_at(opened_at(announced), os::coarse_ns());
   return link;
 }
 
@@ -209,7 +208,8 @@ void Arrivals::connect_receipts(receive::InLink& link) {
   const std::size_t bank = shm::vacant_bank(own->view());
   if (bank == shm::kBanks) return;
   link.sink = {&own->view(), &own->memory(), bank};
-  shm::open_bank(own->view().bank(bank), link.key, link.position[0], link.position[1]);
+  shm::open_bank(own->view().bank(bank), link.key, link.position(shm::Lane::kNormal),
+                 link.position(shm::Lane::kUrgent));
 }
 
 // In-links that a new coordinator did not announce: their owners are finally dead, and we missed it

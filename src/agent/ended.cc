@@ -132,9 +132,9 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
   {
     const auto lock = life_.lock_send();
     send::OutLink* own = links_.out_link(pid);
-    if (own != nullptr && own->receipts.opposite == &link->view) {
+    if (own != nullptr && own->receipts.opposite == &link->view()) {
       links_.path().follow(*own);  // its next life may be taking over by now
-      if (own->receipts.opposite == &link->view) own->drop_receipts();
+      if (own->receipts.opposite == &link->view()) own->drop_receipts();
     }
     links_.lives().set_link(pid, link->key.incarnation, nullptr);
   }

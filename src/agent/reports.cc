@@ -73,7 +73,7 @@ void Reports::quarantine_false_receipts() {
   for (const auto& own : links_.all()) {
     if (own == nullptr || !own->was_lied_to()) continue;
     receiver_.links().index().each_of(own->peer(), [&](receive::InLink& link) {
-      if (own->receipts.opposite != &link.view || link.fading) return;
+      if (own->receipts.opposite != &link.view() || link.fading) return;
       receiver_.quarantine(link, "a receipt for what was not sent to it");
     });
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Who waits for which answer, and which answers this agent has ever asked for.
+// The requests that wait for an answer, and the answers that this agent has ever asked for.
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ class Answers {
   // The request that an acknowledgement of `from` ends without a reply; null if there is none.
   [[nodiscard]] PendingReply* left_by(std::uint32_t from, std::uint64_t reply_to) const;
 
-  // ---- What nobody waits for ----
+  // ---- Answers that nobody waits for ----
   // `from` is asked: its first answer is welcome whenever it comes, by the id of the question or by
   // its alias (0 = none). False: kMostOpenQuestions are open.
   [[nodiscard]] bool open(std::uint64_t id, std::uint64_t alias, std::uint32_t from);

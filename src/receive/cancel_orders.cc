@@ -18,16 +18,16 @@ bool is_cancel_order(InLink& link, const shm::MessageHeader& header) {
 
 bool holds_order(InLink& link) {
   const auto lane = shm::Lane::kUrgent;
-  const std::uint64_t first = link.position[static_cast<std::size_t>(lane)];
-  for (std::uint64_t at = first; at < first + link.view.capacity(lane); ++at) {
-    const shm::Slot& slot = link.view.slot(lane, at);
+  const std::uint64_t first = link.position(lane);
+  for (std::uint64_t at = first; at < first + link.view().capacity(lane); ++at) {
+    const shm::Slot& slot = link.view().slot(lane, at);
     if (!shm::is_published(slot, at)) return false;
     const auto header = slot.header.load<shm::MessageHeader>();
     if ((header.flags & shm::kFlagControl) == 0) continue;
     if (link.is_superior) return true;
     if (header.type == shm::kCarriedText) continue;
-    if (header.type > link.verified.strings) static_cast<void>(verify_extents(link));
-    if (header.type <= link.verified.strings && is_cancel_order(link, header)) return true;
+    if (header.type > link.verified().strings) static_cast<void>(link.verify_extents());
+    if (header.type <= link.verified().strings && is_cancel_order(link, header)) return true;
   }
   return false;
 }
@@ -62,14 +62,14 @@ bool CancelOrders::has_room(const InLink& link) {
 
 // Not an order in a slab: the slab is given back by its entry alone.
 void CancelOrders::note_in_lane(InLink& link) {
-  const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
+  const std::uint64_t at = link.position(shm::Lane::kUrgent);
   const auto is_noted = [&](const CancelOrder& order) {
     return order.position == at && order.row == link.row;
   };
   if (std::any_of(orders_.begin(), orders_.end(), is_noted)) return;
   forget_in_lane(link);
   shm::SlotCopy copy;
-  shm::copy_head(link.view.slot(shm::Lane::kUrgent, at), copy);
+  shm::copy_head(link.view().slot(shm::Lane::kUrgent, at), copy);
   const Verdict verdict = check(entries_, link, copy.header, copy.generation);
   if (verdict != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
   if ((copy.header.flags & shm::kFlagSlab) != 0) return;
@@ -184,10 +184,9 @@ void CancelOrders::finish(const CancelOrder& order) {
 // finds it in the lane and its message as it is now.
 void CancelOrders::take_off_lane(const CancelOrder& order) {
   InLink& link = *entries_.links().of_row(order.row);
-  std::uint64_t& position = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
   // It was written over, or is not ours to take now: then it is noted again.
-  if (position != order.position || !link.open()) return;
-  ++position;
+  if (link.position(shm::Lane::kUrgent) != order.position || !link.open()) return;
+  link.advance(shm::Lane::kUrgent);
   entries_.commit(link, shm::Lane::kUrgent);
   entries_.inbox().count_done(1);
   ++link.received;

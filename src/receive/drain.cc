@@ -24,12 +24,12 @@ constexpr std::uint64_t kEndTicks = 8'000;
 
 // How many messages, `most` at most, surely wait in a lane; 0: hardly any.
 std::uint32_t sure_run(const InLink& link, shm::Lane lane, std::uint32_t most) {
-  const std::uint64_t next = link.position[static_cast<std::size_t>(lane)];
-  const std::uint32_t limit = std::min(most, link.view.capacity(lane));
+  const std::uint64_t next = link.position(lane);
+  const std::uint32_t limit = std::min(most, link.view().capacity(lane));
   std::uint32_t sure = 0;
   for (const std::uint32_t run : kRuns) {
     const std::uint64_t last = next + run - 1;
-    if (run > limit || !shm::is_published(link.view.slot(lane, last), last)) break;
+    if (run > limit || !shm::is_published(link.view().slot(lane, last), last)) break;
     sure = run;
   }
   return sure;
@@ -135,7 +135,7 @@ bool Drain::drain(InLink& link, std::uint32_t budget, Reach reach) {
   if ((!urgent && !link.has_message(shm::Lane::kNormal)) || !link.open()) return false;
   intake_.tell_time(os::coarse_ns());  // after the first of them was seen, before the last look
   const std::uint32_t normal_budget = link.rate != nullptr ? tokens_of(link, budget) : budget;
-  const std::uint64_t before = link.position[static_cast<std::size_t>(shm::Lane::kNormal)];
+  const std::uint64_t before = link.position(shm::Lane::kNormal);
   std::uint32_t count = 0;
   if (fifo_) {
     count = drain_merged(link, budget, normal_budget);
@@ -147,7 +147,7 @@ bool Drain::drain(InLink& link, std::uint32_t budget, Reach reach) {
   cut_short_ |= count >= budget;
   if (intake_.has_to_settle()) intake_.settle();
   if (link.rate != nullptr) {
-    const auto taken = link.position[static_cast<std::size_t>(shm::Lane::kNormal)] - before;
+    const auto taken = link.position(shm::Lane::kNormal) - before;
     link.rate->take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
   }
   link.received += count;
@@ -173,10 +173,10 @@ std::uint32_t Drain::drain_lane(InLink& link, shm::Lane lane, std::uint32_t budg
     goes_on = taken == run;
   }
   const bool had_run = count != 0;
-  if (goes_on && (!had_run || reach == Reach::kToTheEnd || os::ticks() >= link.end_due_ticks)) {
+  if (goes_on && (!had_run || reach == Reach::kToTheEnd || os::ticks() >= link.end_due_ticks())) {
     while (count < budget && intake_.put_next(link, lane)) ++count;
     const bool is_its_end = had_run && lane == shm::Lane::kNormal && !link.has_message(lane);
-    if (is_its_end) link.end_due_ticks = os::ticks() + kEndTicks;
+    if (is_its_end) link.put_off_end(os::ticks() + kEndTicks);
   }
   intake_.end_lane();
   if (count != 0) entries_.commit(link, lane);
@@ -221,7 +221,7 @@ std::uint32_t Drain::drain_merged(InLink& link, std::uint32_t budget, std::uint3
     auto lane = normal_budget != 0 ? next_in_order(link) : std::optional(shm::Lane::kUrgent);
     if (!lane) break;
     if (!intake_.put_next(link, *lane)) {
-      // Data without room holds no order up, nor what lies before the order.
+      // Data without room holds no order up, nor the messages before the order.
       if (link.quarantined() || *lane == shm::Lane::kUrgent || !holds_order(link)) break;
       lane = shm::Lane::kUrgent;
       if (!intake_.put_next(link, *lane)) break;
@@ -241,7 +241,7 @@ std::optional<shm::Lane> Drain::next_in_order(const InLink& link) {
   if (!normal) normal = link.has_message(shm::Lane::kNormal);
   if (!normal) return shm::Lane::kUrgent;
   const auto number_at = [&](shm::Lane lane) {
-    const auto& slot = link.view.slot(lane, link.position[static_cast<std::size_t>(lane)]);
+    const auto& slot = link.view().slot(lane, link.position(lane));
     return shm::counter_of_message(slot.header.words[0].relaxed_load());
   };
   return number_at(shm::Lane::kNormal) < number_at(shm::Lane::kUrgent) ? shm::Lane::kNormal

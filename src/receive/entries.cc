@@ -4,13 +4,6 @@
 
 namespace beeline::receive {
 
-void Entries::commit(InLink& link, shm::Lane lane) {
-  const auto index = static_cast<std::size_t>(lane);
-  home_->inbox().commit(link.row, lane, link.position[index]);
-  publish_receipt(link, index);
-  if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
-}
-
 void Entries::quarantine(InLink& link, const char* fault) {
   if (links_.quarantine(link, fault)) add_one(control().counters.bad_slots);
 }
@@ -60,7 +53,7 @@ std::span<const std::byte> Entries::slab_payload(std::uint32_t at) const {
   const InLink* link = link_of(at);
   if (link == nullptr) return {};
   const shm::Entry& found = entry(at);
-  return {link->view.slab(found.header.slab), found.header.length};
+  return {link->view().slab(found.header.slab), found.header.length};
 }
 
 std::string_view Entries::sender_name(std::uint32_t at) const {
@@ -72,9 +65,9 @@ shm::StringCopy Entries::string_of(std::uint32_t at, std::uint16_t number,
                                    shm::StringCopy shm::CarriedTexts::*carried) const {
   const InLink* link = number == 0 ? nullptr : link_of(at);
   if (link == nullptr) return {};
-  if (number <= link->verified.strings) return shm::read_string(link->view, number);
+  if (number <= link->verified().strings) return shm::read_string(link->view(), number);
   if (number != shm::kCarriedText || !entry(at).in_slab()) return {};
-  return shm::read_carried(link->view, entry(at).header.slab).*carried;
+  return shm::read_carried(link->view(), entry(at).header.slab).*carried;
 }
 
 TypeText Entries::type(std::uint32_t at) const {

@@ -66,7 +66,7 @@ class Entries {
   // Asks for the payload of the message that is next in the order.
   void prefetch_next_payload() const;
 
-  // ---- What becomes of a lane ----
+  // ---- A lane ----
   // The messages of the lane up to its position are in the table: says so to the successor, then
   // to the sender.
   void commit(InLink& link, shm::Lane lane);
@@ -75,13 +75,15 @@ class Entries {
   // names it, and lives for ever.
   void quarantine(InLink& link, const char* fault);
 
-  // ---- What becomes of an entry ----
+  // ---- The end of an entry ----
   // Finishes a lease.
   void done(std::uint32_t at);
   // Lets a dead letter go.
   void purge_dead(std::uint32_t at);
   // Lets go of a copy of somebody else's message. REQUIRES: it is leased.
   void drop_copy(std::uint32_t at);
+  // The word in the sender's segment that gives the slab of the message back.
+  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
 
  private:
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
@@ -90,14 +92,21 @@ class Entries {
   [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number,
                                           shm::StringCopy shm::CarriedTexts::*carried) const;
-  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
 
   std::unique_ptr<HomeMemory> home_;
   InLinks links_;
   SpaceRings rings_;
 };
 
-// Every message passes it: taken into its callers.
+// ---- Steps of every message, inlined into their callers
+// ------------------------------------------
+
+[[gnu::always_inline]] inline void Entries::commit(InLink& link, shm::Lane lane) {
+  home_->inbox().commit(link.row, lane, link.position(lane));
+  publish_receipt(link, lane);
+  if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
+}
+
 [[gnu::always_inline]] inline void Entries::done(std::uint32_t at) {
   const shm::Entry& finished = entry(at);
   const std::uint32_t row = finished.word().row;

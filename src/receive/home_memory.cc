@@ -103,7 +103,7 @@ void HomeMemory::note_vacant(std::uint16_t row) {
 }
 
 void HomeMemory::set_ready() {
-  // SYNC(segment.ready): release; everything above is visible to whoever sees ready.
+  // SYNC(segment.ready): release; everything above is visible to a peer that sees ready.
   home_.header().ready.publish(1);
 }
 

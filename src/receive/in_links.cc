@@ -21,7 +21,7 @@ InLink& InLinks::add(std::unique_ptr<InLink> added) {
     swap(link.place, watched_++);
     move_to_front(link.place);
   }
-  most_slots_ = std::max(most_slots_, link.view.capacity(shm::Lane::kNormal));
+  most_slots_ = std::max(most_slots_, link.view().capacity(shm::Lane::kNormal));
   owners_.add(link);
   return link;
 }
@@ -80,8 +80,8 @@ void InLinks::move_to_front(std::size_t at) {
 }
 
 void InLinks::watch_urgent(const InLink& link) {
-  const std::uint64_t at = link.position[static_cast<std::size_t>(shm::Lane::kUrgent)];
-  urgent_[link.place] = {&link.view.slot(shm::Lane::kUrgent, at), at};
+  const std::uint64_t at = link.position(shm::Lane::kUrgent);
+  urgent_[link.place] = {&link.view().slot(shm::Lane::kUrgent, at), at};
 }
 
 bool InLinks::all_empty() const {

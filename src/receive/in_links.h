@@ -123,7 +123,7 @@ inline bool InLinks::calls_for_turn() const {
   return false;
 }
 
-inline void InLinks::unrefer(std::uint32_t row) {
+[[gnu::always_inline]] inline void InLinks::unrefer(std::uint32_t row) {
   if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live == 0) return;
   InLink& link = *rows_[row];
   if (--link.live == 0 && link.owner_gone) [[unlikely]]

@@ -25,8 +25,8 @@ void Intake::begin_lane(const InLink& link, shm::Lane lane) {
   spare_ = may_take ? entries_.inbox().plain_room() : 0;
 }
 
-// The relation decides how urgent a message may be, see rank_of(), and who may steer whom: whoever
-// is above. Any sender may take back what it has sent.
+// The relation decides how urgent a message may be, see rank_of(). An agent takes orders from those
+// above it. Any sender may take back its own messages.
 void Intake::judge(InLink& link, shm::MessageHeader& header) const {
   if (is_order(header) && !link.is_superior && link.known_type(header.type) != KnownType::kCancel) {
     header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
@@ -39,15 +39,15 @@ void Intake::judge(InLink& link, shm::MessageHeader& header) const {
 bool Intake::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation) {
   if (!link.sink.valid()) return true;
   if (!ensure_stamps(link.sink)) return false;
-  if (link.has_old_stamps) {
+  if (link.has_old_stamps()) {
     shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, slab), generation);
   }
   return true;
 }
 
 bool Intake::put_next(InLink& link, shm::Lane lane) {
-  std::uint64_t& position = link.position[static_cast<std::size_t>(lane)];
-  const shm::Slot& slot = link.view.slot(lane, position);
+  const std::uint64_t position = link.position(lane);
+  const shm::Slot& slot = link.next_slot(lane);
   if (!shm::is_published(slot, position)) return false;
   if (spare_ != 0) {
     --spare_;
@@ -66,11 +66,11 @@ bool Intake::put_next(InLink& link, shm::Lane lane) {
     return false;
   }
   ++link.live;
-  ++position;
+  link.advance(lane);
   return true;
 }
 
-// A message of which more is to be known, or to be done, than that it came.
+// A message that asks for more than to be put.
 bool Intake::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
                          shm::HeaderWords words) {
   shm::SlotCopy copy;
@@ -88,7 +88,7 @@ bool Intake::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
   judge(link, copy.header);
   PendingReply* waiting = nullptr;
   const std::uint16_t mark = mark_for(link, copy, sent, waiting);
-  const std::uint64_t position = link.position[static_cast<std::size_t>(lane)];
+  const std::uint64_t position = link.position(lane);
   const std::uint32_t at = entries_.inbox().put(copy, link.row, lane, position, sent, mark);
   if (waiting != nullptr) waiting->set(entries_.entry(at).header, at);
   if (copy.header.ttl_ms != 0) expiry_.note(entries_.entry(at));
@@ -115,15 +115,15 @@ bool Intake::make_room(InLink& link, shm::Lane lane) {
   return false;
 }
 
-// The room that the next message of a lane may have because of what it is or what lies behind it:
-// what lies before an order of somebody above is let in with it; what lies before an answer that
-// somebody waits for leaves the orders their share.
+// The room that the next message of a lane may have because of its kind or of the messages behind
+// it: the messages before an order of somebody above are let in with it; the messages before an
+// answer that a request waits for leave the orders their share.
 shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
   if (!link.is_superior && answers_.nobody_waits()) return shm::Room::kNormal;
   shm::Room room = shm::Room::kNormal;
-  const std::uint64_t first = link.position[static_cast<std::size_t>(lane)];
-  for (std::uint64_t at = first; at < first + link.view.capacity(lane); ++at) {
-    const shm::Slot& slot = link.view.slot(lane, at);
+  const std::uint64_t first = link.position(lane);
+  for (std::uint64_t at = first; at < first + link.view().capacity(lane); ++at) {
+    const shm::Slot& slot = link.view().slot(lane, at);
     if (!shm::is_published(slot, at)) break;
     const auto header = slot.header.load<shm::MessageHeader>();
     if (link.is_superior && is_order(header)) return shm::Room::kControl;
@@ -135,12 +135,12 @@ shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
   return room;
 }
 
-// ---- What a message is for ----------------------------------------------------------------------
+// ---- The mark of a message ----------------------------------------------------------------------
 
-// An answer goes to whoever waits for it. One that nobody waits for is stashed when it answers
-// something that was asked, or says that it is an answer; so is an acknowledgement. An order to
-// cancel is never handed out, nor is a copy of somebody who is no child; any other order always is.
-// What has expired answers nothing.
+// An answer goes to the request that waits for it. An answer that no request waits for is stashed
+// when it answers a question of ours, or says that it is an answer; so is an acknowledgement. An
+// order to cancel is never handed out, nor is a copy that an agent other than a child shows; any
+// other order always is. An expired message answers nothing.
 std::uint16_t Intake::mark_for(InLink& link, const shm::SlotCopy& copy, std::int64_t sent_ns,
                                PendingReply*& waiting) {
   const shm::MessageHeader& header = copy.header;
@@ -203,7 +203,7 @@ void Intake::adopt_entries() {
 
 // ---- Copies of messages between children --------------------------------------------------------
 
-// A copy is what a child shows of what it has sent itself.
+// A child shows copies of messages that it has sent itself.
 bool Intake::may_show(const InLink& link, const shm::SlotCopy& copy) {
   if (link.relation != Relation::kChild || shm::extension_bytes(copy.header) == 0) return false;
   shm::Extension extension;
@@ -231,13 +231,6 @@ bool Intake::drop_copies() {
 void Intake::note_all_empty(std::int64_t now_ns) {
   all_empty_ns_ = now_ns;
   entries_.control().all_empty_ns.relaxed_store(now_ns);
-}
-
-// The time is at most that of the look that found nothing more. A link that came to be known in
-// between has a later one.
-void Intake::note_empty(InLink& link) {
-  link.seen_empty_ns = std::max(link.seen_empty_ns, clock_ns_);
-  entries_.table().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns);
 }
 
 }  // namespace beeline::receive

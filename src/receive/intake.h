@@ -1,6 +1,6 @@
 #pragma once
-// One message on its way from a lane into the table: checked, judged, put, and done with what its
-// arrival asks for.
+// One message on its way from a lane into the table: it is checked, judged, put, and the
+// reader does all that its arrival asks for.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,16 +30,17 @@ class Intake {
   // Puts the next message of a lane into the table. False when there is none, no room, or the slot
   // is bad.
   bool put_next(InLink& link, shm::Lane lane);
-  // The next `messages` ordinary messages of this lane need not ask for room: there is some.
+  // Counts the room for ordinary messages once, so that the next messages of this lane need not
+  // ask.
   void begin_lane(const InLink& link, shm::Lane lane);
   void end_lane() { spare_ = 0; }
-  // What was put asks for something to be done after its commit.
+  // A message that was put asks for something to be done after its commit.
   [[nodiscard]] bool has_to_settle() const {
     return !unwanted_.empty() || kept_.has_new() || !orders_.empty();
   }
   // Does it.
   void settle();
-  // After a take-over: finds again what the entries say and no other table holds.
+  // After a take-over: finds again the facts that only the entries hold.
   void adopt_entries();
   // A lane holds a message that found no room in the table. True may be out of date.
   [[nodiscard]] bool lacks_room() const { return lacks_room_; }
@@ -57,10 +58,10 @@ class Intake {
   // When a message was sent: as it says, but neither before the lane was empty nor later than now.
   [[nodiscard]] std::int64_t time_sent(const InLink& link, std::int64_t said_ns) const;
 
-  // ---- What the reader makes of a message ----
+  // ---- The judgement of a message ----
   // It is sound and simple, and no order can be about it.
   [[nodiscard]] bool is_simple(const InLink& link, const shm::HeaderWords& words) const {
-    return shm::is_sound_simple(words, link.owner_pid, link.view.layout(), link.verified) &&
+    return shm::is_sound_simple(words, link.owner_pid, link.view().layout(), link.verified()) &&
            orders_.empty();
   }
   // The relation decides how urgent a message may be.
@@ -96,7 +97,7 @@ class Intake {
   // it.
   [[nodiscard]] std::uint16_t mark_for(InLink& link, const shm::SlotCopy& copy,
                                        std::int64_t sent_ns, PendingReply*& waiting);
-  // Remembers what is to be done with an entry that was put, once it is committed.
+  // Remembers the work that an entry which was put asks for after its commit.
   void note_put(std::uint32_t at, std::uint16_t mark);
   [[nodiscard]] bool make_room(InLink& link, shm::Lane lane);
   [[nodiscard]] shm::Room room_for_awaited(const InLink& link, shm::Lane lane) const;
@@ -108,8 +109,8 @@ class Intake {
   Answers& answers_;
   Expiry& expiry_;
   LaneTurns& turns_;
-  std::vector<std::uint32_t>
-      unwanted_;             // copies of somebody who is no child; dropped once committed
+  // Copies that an agent other than a child shows; dropped once committed.
+  std::vector<std::uint32_t> unwanted_;
   std::uint32_t spare_ = 0;  // ordinary messages of the lane for which there is room
   bool lacks_room_ = false;
   bool ranks_by_relation_ = false;
@@ -118,12 +119,19 @@ class Intake {
   std::int64_t clock_ns_ = kNoTime;            // coarse: when the last batch was begun, or later
 };
 
+// The time is at most that of the look that found nothing more. A link that came to be known in
+// between has a later one.
+[[gnu::always_inline]] inline void Intake::note_empty(InLink& link) {
+  link.note_empty(std::max(link.seen_empty_ns(), clock_ns_));
+  entries_.table().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns());
+}
+
 // A link that became known in the tick of the clock in which all were seen empty was not among
 // them.
 inline std::int64_t Intake::time_sent(const InLink& link, std::int64_t said_ns) const {
-  const bool was_known = link.known_since_ns < all_empty_ns_;
+  const bool was_known = link.known_since_ns() < all_empty_ns_;
   const std::int64_t earliest =
-      was_known ? std::max(link.seen_empty_ns, all_empty_ns_) : link.seen_empty_ns;
+      was_known ? std::max(link.seen_empty_ns(), all_empty_ns_) : link.seen_empty_ns();
   return std::clamp(said_ns, earliest, std::max(earliest, clock_ns_));
 }
 

@@ -125,7 +125,7 @@ void Kept::keep_stash_bounded() {
 void Kept::keep_slabs_bounded(std::uint32_t at) {
   const InLink* link = entries_.entry(at).in_slab() ? entries_.link_of(at) : nullptr;
   if (link == nullptr) return;
-  const shm::LinkLayout& layout = link->view.layout();
+  const shm::LinkLayout& layout = link->view().layout();
   const std::size_t slab_class = layout.class_of(entries_.entry(at).header.slab);
   const auto holds_one = [&](std::uint32_t kept) {
     const shm::Entry& other = entries_.entry(kept);

@@ -11,7 +11,7 @@
 
 namespace beeline::receive {
 
-// A message that asked what becomes of it and was buried.
+// A message whose sender asked for its fate, and that was buried.
 struct Refused {
   std::uint64_t id = 0;
   bool is_question = false;
@@ -26,9 +26,9 @@ class Kept {
   // ---- Dead letters ----
   // Makes a leased message a dead letter.
   void bury(std::uint32_t at, shm::DeadReason reason);
-  // If the message asked what becomes of it, its sender is to be told.
+  // The sender is to be told, if it asked for the fate of the message.
   void refuse(std::uint32_t at, shm::DeadReason reason);
-  // The messages that asked what becomes of them and were buried since the last call.
+  // The messages whose senders are to be told, buried since the last call.
   [[nodiscard]] std::vector<Refused> take_refused();
   // True when a leased entry must not be handed out. It is a dead letter then, or gone.
   [[nodiscard]] bool drop_unfit(std::uint32_t at);
@@ -47,7 +47,7 @@ class Kept {
   // Takes it out of the stash, if it is there. Its entry stays as it is.
   void forget(std::uint32_t at) { stash_.remove(at); }
   [[nodiscard]] bool has_new() const { return !newly_stashed_.empty(); }
-  // Bounds what was added since. REQUIRES: it is committed.
+  // Bounds the stash after add_new(). REQUIRES: it is committed.
   void settle();
   // Leases the oldest stashed message that `wanted(item)` and that is fit; kNoEntry if there is
   // none.

@@ -22,27 +22,18 @@ void LaneAudit::look_at_living() {
 bool LaneAudit::look_at(InLink& link) {
   if (!link.may_send || link.fading) return false;
   const bool skipped_before = std::exchange(skipping_, false);
-  if (link.may_hear_others && link.is_heard()) note_turn(link);
+  if (link.may_hear_others() && link.is_heard()) link.note_turn();
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
     if (!link.quarantined() && !link.is_a_successors()) audit_lane(link, lane);
   }
   return std::exchange(skipping_, skipping_ || skipped_before);
 }
 
-// The messages of which the owner has heard from other lives were sent by now, and beyond that it
-// writes over nothing.
-void LaneAudit::note_turn(InLink& link) {
-  link.may_hear_others = false;
-  for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
-    link.taken_by_others[static_cast<std::size_t>(lane)] = shm::published_ever(link.view, lane);
-  }
-}
-
 void LaneAudit::audit_lane(InLink& link, shm::Lane lane) {
-  const std::uint64_t at = link.position[static_cast<std::size_t>(lane)];
+  const std::uint64_t at = link.position(lane);
   // relaxed: a number alone; nothing is read because of it.
-  const std::uint64_t commit = link.view.slot(lane, at).commit.relaxed_load();
-  const std::uint32_t capacity = link.view.capacity(lane);
+  const std::uint64_t commit = link.view().slot(lane, at).commit.relaxed_load();
+  const std::uint32_t capacity = link.view().capacity(lane);
   if (shm::is_possible_commit(commit, at, capacity)) return;
   if (shm::is_later_commit(commit, at, capacity) && skip_overwritten(link, lane)) return;
   entries_.quarantine(link, "a commit number that cannot be");
@@ -52,11 +43,10 @@ void LaneAudit::audit_lane(InLink& link, shm::Lane lane) {
 // we knew when we took over. The messages that it took were written over, and count as done. False:
 // no life before ours can have taken them.
 bool LaneAudit::skip_overwritten(InLink& link, shm::Lane lane) {
-  const auto index = static_cast<std::size_t>(lane);
-  const std::uint64_t at = link.position[index];
-  const std::uint64_t next = shm::skip_overwritten(link.view, lane, at, kMostSkipped);
-  if (next > link.taken_by_others[index]) return false;
-  link.position[index] = next;
+  const std::uint64_t at = link.position(lane);
+  const std::uint64_t next = shm::skip_overwritten(link.view(), lane, at, kMostSkipped);
+  if (next > link.taken_by_others(lane)) return false;
+  link.move_to(lane, next);
   entries_.commit(link, lane);
   entries_.inbox().count_done(next - at);
   skipping_ |= next - at >= kMostSkipped;

@@ -11,15 +11,14 @@ class LaneAudit {
 
   // Looks at the next slot of each lane of the links whose owners live, and quarantines a link that
   // holds such a number; to be called now and then. In an inherited link the number may be the work
-  // of a life before ours that was fenced and still ran: the reader goes on with what is left.
+  // of a life before ours that was fenced and still ran: the reader goes on with the rest.
   void look_at_living();
   // The same of one link, whose owner may have ended. True: the audit has not come to its end.
   bool look_at(InLink& link);
-  // The last audit has not come to the end of what was written over: the next one goes on with it.
+  // The last audit has not come to the end of the overwritten slots: the next one goes on with it.
   [[nodiscard]] bool is_skipping() const { return skipping_; }
 
  private:
-  static void note_turn(InLink& link);
   void audit_lane(InLink& link, shm::Lane lane);
   [[nodiscard]] bool skip_overwritten(InLink& link, shm::Lane lane);
 

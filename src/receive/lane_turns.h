@@ -1,6 +1,6 @@
 #pragma once
-// Whose turn it is: which links wait for room in the table, and which of the many are looked at
-// next.
+// The turns of the links: which links wait for room in the table, and which of the many are looked
+// at next.
 
 #include <cstddef>
 #include <deque>

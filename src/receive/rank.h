@@ -1,6 +1,6 @@
 #pragma once
-// The rank under which a receiver stores a message: what the sender asks for, raised by how the two
-// stand to each other. The receiver computes it from the directory, so nobody can claim more.
+// The rank under which a receiver stores a message: the sender asks for one, and the relation of
+// the two raises it. The receiver computes it from the directory, so nobody can claim more.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,7 @@
 #pragma once
-// How much is taken from each sender, by the sender's name: whoever comes back under the same name
-// finds its bucket as its last life has left it. A new life of the receiver starts with full ones.
+// How much is taken from each sender, by the sender's name: a sender that comes back under the same
+// name finds its bucket as its last life has left it. A new life of the receiver starts with full
+// ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ class Rates {
 
   // Off: nobody has a bucket.
   Rates() = default;
-  // `full`: what a sender that was never seen gets.
+  // `full`: the bucket of a sender that was never seen.
   explicit Rates(const limit::TokenBucket& full) : full_(full) {}
 
   [[nodiscard]] bool on() const { return full_.on(); }

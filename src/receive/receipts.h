@@ -13,8 +13,13 @@ namespace beeline::receive {
 // slots.
 inline constexpr std::uint32_t kReceiptsPerFence = 4;
 
-// Shows how far a lane is taken. REQUIRES: the home says so already.
-void publish_receipt(const InLink& link, std::size_t lane);
+// Shows how far a lane is taken. SYNC(lane.receipt): release, pairs with LaneWriter::refresh().
+// REQUIRES: the home says so already: a receipt never promises more than the home holds.
+inline void publish_receipt(const InLink& link, shm::Lane lane) {
+  if (!link.sink.valid()) return;
+  const auto index = static_cast<std::size_t>(lane);
+  link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position(lane));
+}
 
 // Shows no more receipts for a link: its owner has ended and nothing is left to take. Slabs that
 // are finished later need no stamp.
@@ -30,5 +35,16 @@ class SpaceRings {
  private:
   std::uint32_t unfenced_ = 0;  // receipts since the last fence
 };
+
+// SYNC(link.space), after one message: a fence for the last of kReceiptsPerFence receipts,
+// whichever links they are for. SUBTLE: a sender that sleeps for want of space has missed fewer
+// receipts than that. A fence shows it all of them, and a receiver that takes from this lane after
+// it sees the space word; a lane of kReceiptsPerFence slots still holds such a message (space.pml).
+// An agent that leaves looks for the last receipt itself (AgentCore::detach).
+[[gnu::always_inline]] inline void SpaceRings::ring_sometimes(InLink& link) {
+  const bool is_short = link.view().capacity(shm::Lane::kNormal) < kReceiptsPerFence;
+  const bool is_wanted = link.view().control().space.relaxed_load() != 0;
+  if (is_short || is_wanted || ++unfenced_ == kReceiptsPerFence) ring_for_space(link);
+}
 
 }  // namespace beeline::receive

@@ -5,8 +5,8 @@
 
 namespace beeline::receive {
 
-// The link with the one message that lies in all lanes, if nothing is left of what was drained
-// before.
+// The link with the one message that lies in all lanes, if no message that was drained before is
+// left to be settled.
 inline InLink* Receiver::only_link() const {
   const InLinks& links = entries_.links();
   if (!turns_.nobody_waits() || intake_.has_to_settle() || links.looked_at() > kActiveLinks) {
@@ -36,10 +36,10 @@ template <typename Wanted>
   if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
   InLink& link = *only;
   constexpr auto kNormal = shm::Lane::kNormal;
-  std::uint64_t& position = link.position[static_cast<std::size_t>(kNormal)];
+  const std::uint64_t position = link.position(kNormal);
   shm::Inbox& inbox = entries_.inbox();
   if (inbox.plain_room() == 0) return shm::kNoEntry;
-  const shm::Slot& slot = link.view.slot(kNormal, position);
+  const shm::Slot& slot = link.next_slot(kNormal);
   const shm::HeaderWords words(slot);
   if (!intake_.is_simple(link, words) || !wanted(link, words) ||
       words.hops() > entries_.control().max_hops || !Intake::prepare(link, words)) {
@@ -54,7 +54,7 @@ template <typename Wanted>
                                            intake_.time_sent(link, words.sent_ns()),
                                            intake_.rank_of(link, words.rank(), words.type()), mark);
   ++link.live;
-  ++position;
+  link.advance(kNormal);
   entries_.commit(link, kNormal);
   inbox.take_only(at);
   ++link.received;

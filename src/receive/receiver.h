@@ -35,8 +35,8 @@ class Receiver {
   // Forgets a faded link and closes its row and its bank. False, and nothing is done, while entries
   // of the inbox refer to it.
   bool remove(InLink& link);
-  // Takes nothing more from a link whose owner wrote what cannot be. `fault` says what, and lives
-  // for ever.
+  // Takes nothing more from a link in which its owner wrote something impossible. `fault` names it,
+  // and lives for ever.
   void quarantine(InLink& link, const char* fault) { entries_.quarantine(link, fault); }
   // After a take-over: a sender may have been waiting for the messages that the predecessor took.
   void ring_all_for_space();
@@ -88,11 +88,11 @@ class Receiver {
   void forget(PendingReply& pending);
   // Leases the oldest stashed answer, or kNoEntry.
   [[nodiscard]] std::uint32_t take_stashed_answer();
-  // Leases what `from` has said of this message, or kNoEntry.
+  // Leases the acknowledgement of `from` for this message, or kNoEntry.
   [[nodiscard]] std::uint32_t take_stashed_ack(std::uint64_t id, std::uint32_t from);
 
   // ---- Finish a lease ----
-  void done(std::uint32_t at) { entries_.done(at); }
+  [[gnu::always_inline]] void done(std::uint32_t at) { entries_.done(at); }
   void requeue(std::uint32_t at, shm::Cost cost = shm::Cost::kAttempt) { kept_.requeue(at, cost); }
   void bury(std::uint32_t at, shm::DeadReason reason) { kept_.bury(at, reason); }
 
@@ -109,9 +109,9 @@ class Receiver {
   void purge_dead(std::uint32_t at) { entries_.purge_dead(at); }
 
   // ---- Take-over ----
-  // Finds again what the entries say and no other table holds.
+  // Finds again the facts that only the entries hold.
   void adopt_entries() { intake_.adopt_entries(); }
-  // Does what those ask for. REQUIRES: the take-over is committed.
+  // Does the work that those ask for. REQUIRES: the take-over is committed.
   void settle_adopted();
 
   // ---- Look ----

@@ -1,5 +1,5 @@
 #pragma once
-// The newest few of what was added, to be found again by what it is.
+// The newest few values that were added, to be found again by value.
 
 #include <cstddef>
 #include <cstdint>

@@ -6,14 +6,14 @@ namespace {
 
 shm::SlotFault fault_of(const InLink& link, const shm::MessageHeader& header,
                         std::uint64_t generation) {
-  return shm::check_head(header, generation, link.owner_pid, link.view.layout(), link.verified);
+  return shm::check_head(header, generation, link.owner_pid, link.view().layout(), link.verified());
 }
 
 // The owner of the link may have announced more memory since.
 Verdict look_closer(Entries& entries, InLink& link, const shm::MessageHeader& header,
                     std::uint64_t generation, shm::SlotFault fault) {
   if (fault == shm::SlotFault::kBadSlab || fault == shm::SlotFault::kBadString) {
-    const Extents found = verify_extents(link);
+    const Extents found = link.verify_extents();
     if (found == Extents::kNotNow) return Verdict::kNotNow;
     if (found == Extents::kLie) {
       entries.quarantine(link, kLieAboutMemory);

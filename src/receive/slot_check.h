@@ -1,5 +1,5 @@
 #pragma once
-// Whether the header of a slot says what its sender may say.
+// Whether the header of a slot is one that its sender may write.
 
 #include "src/receive/entries.h"
 
@@ -7,7 +7,7 @@ namespace beeline::receive {
 
 enum class Verdict : std::uint8_t {
   kGood,
-  kNotNow,  // this process or the machine lacks what the check takes
+  kNotNow,  // this process or the machine lacks the memory for the check
   kBad,     // the link of the slot is quarantined
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// What lies in the table and in no order: answers that nobody waits for, and acknowledgements.
+// The messages that lie in the table and in no order: answers that nobody waits for, and
+// acknowledgements.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace beeline::receive {
 
 class Stash {
  public:
-  // What is of less use comes first.
+  // Kinds of less use come first.
   enum class Kind : std::uint8_t { kAck, kUnasked, kAsked };
   struct Item {
     std::uint32_t at = shm::kNoEntry;
@@ -42,7 +43,8 @@ class Stash {
   // All that match.
   template <typename Wanted>
   [[nodiscard]] std::vector<std::uint32_t> find_all(Wanted&& wanted) const;
-  // What goes when there is too much: of whoever has the most in it the oldest of the least use.
+  // The item that goes when there are too many: the oldest of the least use of the sender that has
+  // the most.
   // REQUIRES: size() != 0.
   [[nodiscard]] std::uint32_t first_to_go() const;
 

@@ -38,7 +38,7 @@ LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links)
 }
 
 // How many messages the predecessor and those before it have taken. Of a link that goes on its new
-// row says it: what the old one says may be a lie. As shm::drained_total() otherwise.
+// row says it: the old row may lie. As shm::drained_total() otherwise.
 std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
                              const LinksByRow& rows, const std::vector<Inherited>& links) {
   const std::uint64_t retired = old.control().retired.relaxed_load();
@@ -81,7 +81,7 @@ Result<void> inherit_late_stamps(Inherited& from) {
     if (late == 0) continue;
     if (!ensure_stamps(sink)) return fail(ErrorCode::kNoMemory, kNoRoomForReceipts);
     shm::stamp(sink.own->stamp(sink.bank, slab), late);
-    from.own->has_old_stamps = true;
+    from.own->note_old_stamps();
   }
   return {};
 }
@@ -156,7 +156,7 @@ Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid, shm::Inherited
 }
 
 Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink& inherited) {
-  switch (verify_extents(link)) {
+  switch (link.verify_extents()) {
     case Extents::kVerified:
       break;
     case Extents::kNotNow:
@@ -166,16 +166,15 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
       receiver.quarantine(link, kLieAboutMemory);
   }
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    link.position[lane] = inherited.cursors[lane];
+    link.move_to(static_cast<shm::Lane>(lane), inherited.cursors[lane]);
   }
   link.allow_for_others();
   receiver.links().watch_urgent(link);
   receiver.links().arrange(link);  // it was placed by what lies at the beginning of its lanes
-  link.has_old_stamps = inherited.has_stamps;
-  // What it holds may have waited for as long as nobody was here.
-  link.seen_empty_ns = inherited.seen_empty_ns;
-  link.known_since_ns = inherited.known_since_ns;
-  inherited.verified = link.verified;
+  if (inherited.has_stamps) link.note_old_stamps();
+  // Its messages may have waited for as long as nobody was here.
+  link.begin_at(inherited.seen_empty_ns, inherited.known_since_ns);
+  inherited.verified = link.verified();
   inherited.new_row = link.row;
   return {};
 }
@@ -197,15 +196,15 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   shm::InheritedLink inherited;
   inherited.key = link->key;
   inherited.owner_pid = link->owner_pid;
-  inherited.layout = link->view.layout();
-  inherited.seen_empty_ns = link->seen_empty_ns;
-  inherited.known_since_ns = link->known_since_ns;
+  inherited.layout = link->view().layout();
+  inherited.seen_empty_ns = link->seen_empty_ns();
+  inherited.known_since_ns = link->known_since_ns();
   const std::uint32_t pid = memory.home().header().owner_pid;
   auto bank = read_receipts(std::move(old), pid, inherited);
   if (!bank) return tl::unexpected(bank.error());
   const bool was_known = predecessor.home.read_row(inherited);
   if (released && !was_known) return nullptr;
-  shm::make_cursors_sound(inherited, link->view);
+  shm::make_cursors_sound(inherited, link->view());
   const auto row = memory.vacant_row();
   if (!row) return tl::unexpected(row.error());
   shm::open_row(memory.home().row(*row), inherited.key, inherited.owner_pid, inherited.cursors[0],

@@ -73,8 +73,8 @@ struct Predecessor {
   std::vector<Inherited> links;
 };
 
-// Copies what the predecessor's own link says of `inherited.key`. A link that is not what it was
-// said to be counts as none. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
+// Copies the receipts for `inherited.key` from the predecessor's own link. A link that is not what
+// it was said to be counts as none. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
 [[nodiscard]] Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid,
                                             shm::InheritedLink& inherited);
 
@@ -98,10 +98,10 @@ struct Predecessor {
                                            std::unique_ptr<InLink> link, OldReceipts old,
                                            bool released = false);
 
-// Copies entries and counters, then what was finished meanwhile. REQUIRES: for each inherited link
-// a row of the new home is open with the inherited cursors, its InLink is in the receiver, and
-// `link.new_row` names the row. Errors: kFull (more live entries than the new inbox holds),
-// kNoMemory, kSystem.
+// Copies entries and counters, then the stamps of messages that were finished meanwhile. REQUIRES:
+// for each inherited link a row of the new home is open with the inherited cursors, its InLink is
+// in the receiver, and `link.new_row` names the row. Errors: kFull (more live entries than the new
+// inbox holds), kNoMemory, kSystem.
 [[nodiscard]] Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor);
 
 }  // namespace beeline::receive

@@ -130,7 +130,7 @@ struct Receiver {
   std::size_t bank = 0;
   std::uint64_t position[shm::kLanes] = {0, 0};
 
-  // InLink::has_message
+  // LaneReader::has_message
   [[nodiscard]] bool has_message(shm::Lane lane) const {
     const std::uint64_t at = position[static_cast<std::size_t>(lane)];
     return shm::is_published(in.slot(lane, at), at);

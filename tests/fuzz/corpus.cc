@@ -7,7 +7,7 @@ namespace beeline::fuzz {
 namespace {
 
 // Empty if the line is no input.
-Input input_of(const std::string& line) {
+Input from_hex(const std::string& line) {
   if (line.size() % 2 != 0) return {};
   Input input(line.size() / 2);
   for (std::size_t i = 0; i < input.size(); ++i) {
@@ -23,7 +23,7 @@ std::vector<Input> read_packed(const std::string& path) {
   std::vector<Input> inputs;
   std::ifstream stream(path);
   for (std::string line; std::getline(stream, line);) {
-    inputs.push_back(input_of(line));
+    inputs.push_back(from_hex(line));
     if (!inputs.back().empty()) continue;
     std::fprintf(stderr, "beeline-fuzz: %s:%zu is no input: two hexadecimal digits for each byte\n",
                  path.c_str(), inputs.size());

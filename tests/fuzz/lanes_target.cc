@@ -30,7 +30,7 @@ class Script {
     asked_.from = kHostilePid;
     asked_.is_blocking = !input.empty() && input.back() >= 128;
     room_.victim().answers().expect(asked_);
-    room_.to_hostile().receipts.opposite = &link_->view;
+    room_.to_hostile().receipts.opposite = &link_->view();
   }
 
   void run() {

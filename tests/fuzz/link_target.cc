@@ -41,8 +41,8 @@ BEELINE_FUZZ_TARGET(link) {
   room.honest_sends();
   room.honest_sends();
   if (receive::InLink* link = room.accept_hostile(); link != nullptr) {
-    static_cast<void>(receive::verify_extents(*link));
-    static_cast<void>(link->view.find_bank(room.to_hostile().key()));
+    static_cast<void>(link->verify_extents());
+    static_cast<void>(link->view().find_bank(room.to_hostile().key()));
   }
   room.drain_and_finish();
   room.demand_all_honest();

@@ -71,7 +71,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   const std::uint32_t slabs = feed.below(4);
   FUZZ_DEMAND(room.hostile().memory().allocate(link_layout.slabs[0], slabs * 1024 + 1));
   room.hostile().view().control().slabs_allocated[0].publish(slabs);
-  FUZZ_DEMAND(receive::verify_extents(*link) == receive::Extents::kVerified);
+  FUZZ_DEMAND(link->verify_extents() == receive::Extents::kVerified);
 
   receive::Predecessor predecessor(std::move(*old), 1);
   shm::InheritedLink inherited;
@@ -83,7 +83,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   FUZZ_DEMAND(bank);
   static_cast<void>(predecessor.home.read_row(inherited));
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
-  shm::make_cursors_sound(inherited, shm::LinkView(link->memory.data(), kContract));
+  shm::make_cursors_sound(inherited, shm::LinkView(link->memory().data(), kContract));
   shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
                 inherited.cursors[0], inherited.cursors[1]);
   FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited));

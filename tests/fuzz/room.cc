@@ -42,7 +42,7 @@ receive::InLink* Room::accept(send::OutLink& theirs, std::uint32_t owner, send::
   if (!link) return nullptr;
   receive::InLink* const accepted = *link;
   accepted->relation = Relation::kChild;
-  accepted->known_since_ns = os::coarse_ns();
+  accepted->begin_at(accepted->seen_empty_ns(), os::coarse_ns());
   test::show_receipts(*accepted, ours);
   return accepted;
 }
@@ -80,10 +80,10 @@ void Room::look_at(std::uint32_t at) {
   const receive::InLink* link = victim_->link_of(at);
   if (entry.in_slab()) {
     FUZZ_DEMAND(link != nullptr);
-    const shm::LinkLayout& layout = link->view.layout();
+    const shm::LinkLayout& layout = link->view().layout();
     const std::uint32_t slab = entry.header.slab;
     FUZZ_DEMAND(slab < layout.total_slabs());
-    FUZZ_DEMAND(payload.data() == link->view.slab(slab));
+    FUZZ_DEMAND(payload.data() == link->view().slab(slab));
     FUZZ_DEMAND(payload.size() <= layout.classes[layout.class_of(slab)].slab_bytes);
   }
   unsigned sum = 0;

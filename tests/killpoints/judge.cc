@@ -238,7 +238,8 @@ std::string verify_given_back(Life& sender, const Life& receiver) {
   const std::uint64_t left = link.not_taken();
   if (left != 0) return fmt::format("I2: {} messages are not taken for the sender", left);
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-    const std::uint64_t taken = receiver.receiver->links().all().front()->position[lane];
+    const std::uint64_t taken =
+        receiver.receiver->links().all().front()->position(static_cast<shm::Lane>(lane));
     if (taken == link.lanes[lane].tail()) continue;
     return fmt::format("I2: lane {}: the sender is at {}, the receiver at {}", lane,
                        link.lanes[lane].tail(), taken);

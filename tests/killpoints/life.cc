@@ -41,8 +41,7 @@ void set_up(receive::InLink& link, const Life& owner) {
   link.owner_index = owner.index;
   link.owner_place = &owner.world->directory().view().word(owner.index);
   link.relation = Relation::kSibling;
-  link.seen_empty_ns = 0;
-  link.known_since_ns = os::coarse_ns();
+  link.begin_at(0, os::coarse_ns());
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
 }
 

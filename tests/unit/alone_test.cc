@@ -78,7 +78,7 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   EXPECT_EQ(stamp_of(lent).observe(), lent.generation);
 
   const shm::SlabPool::Loan old = publish();
-  peer.link->has_old_stamps = true;  // and one of them says that this message is finished
+  peer.link->note_old_stamps();  // and one of them says that this one is finished
   stamp_of(old).publish(old.generation);
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
   EXPECT_LT(stamp_of(old).observe(), old.generation) << "its sender would write it over";
@@ -146,14 +146,14 @@ TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
   };
   receiver_->tell_time(before - 1'000'000'000);
   static_cast<void>(take_old());
-  EXPECT_LT(peer.link->seen_empty_ns, before) << "what it was told counts";
+  EXPECT_LT(peer.link->seen_empty_ns(), before) << "what it was told counts";
   receiver_->forget_time();
   static_cast<void>(take_old());
-  EXPECT_GE(peer.link->seen_empty_ns, before);
+  EXPECT_GE(peer.link->seen_empty_ns(), before);
   EXPECT_GE(take_old(), before);
   receiver_->tell_time(before - 1'000'000'000);
   static_cast<void>(take_old());
-  EXPECT_GE(peer.link->seen_empty_ns, before) << "it was seen empty, whatever is told later";
+  EXPECT_GE(peer.link->seen_empty_ns(), before) << "it was seen empty, whatever is told later";
 }
 
 // Not every receipt has a fence behind it, but a sender that is seen waiting for room is rung at
@@ -233,8 +233,8 @@ TEST_F(AloneTest, LeavesTheSameTracesAsTheUsualWay) {
                 entry.arrival,
                 link.live,
                 link.received,
-                link.seen_empty_ns / kHour,
-                link.position[0],
+                link.seen_empty_ns() / kHour,
+                link.position(shm::Lane::kNormal),
                 peer.receipt(),
                 receiver_->remove(link)};
   };
@@ -328,10 +328,10 @@ TEST_F(AloneTest, NothingIsTakenFromALinkThatIsNotOpen) {
   const ReceiptSink sink = std::exchange(link.sink, {});
   expect_closed();
   link.sink = sink;
-  link.reader_life = 0;  // its owner rings a later life of this agent
+  link.begin_life(0);  // its owner rings a later life of ours
   peer.own.view().control().watching.publish(test::kReaderLife);
   expect_closed();
-  link.reader_life = ~0ULL;
+  link.begin_life(~0ULL);
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
 }
 

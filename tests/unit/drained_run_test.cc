@@ -18,7 +18,7 @@ class DrainedRunTest : public test::ReceiverTest {
   DrainedRunTest() {
     start({}, 4096);
     peer_ = &join(100, 1000, kLongLanes);
-    peer_->link->end_due_ticks = kNotDue;
+    peer_->link->put_off_end(kNotDue);
   }
   bool look_short() { return receiver_->drain_turn(Reach::kShortOfTheEnd); }
   Peer* peer_ = nullptr;
@@ -51,17 +51,17 @@ TEST_F(DrainedRunTest, AFewAreTakenAsTheyCame) {
   peer_->say_often(kRun - 1);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(), kRun - 1);
-  EXPECT_EQ(peer_->link->end_due_ticks, kNotDue) << "only runs put it off";
+  EXPECT_EQ(peer_->link->end_due_ticks(), kNotDue) << "only runs put it off";
 }
 
 TEST_F(DrainedRunTest, ALookGoesToTheEndWhereThatIsDueAndOnceMoreLater) {
-  peer_->link->end_due_ticks = 0;
+  peer_->link->put_off_end(0);
   peer_->say_often(kRun + 4);
   const std::uint64_t before = os::ticks();
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(), kRun + 4);
-  EXPECT_GT(peer_->link->end_due_ticks, before) << "some microseconds after it was seen";
-  EXPECT_LT(peer_->link->end_due_ticks, kNotDue);
+  EXPECT_GT(peer_->link->end_due_ticks(), before) << "some microseconds after it was seen";
+  EXPECT_LT(peer_->link->end_due_ticks(), kNotDue);
 }
 
 TEST_F(DrainedRunTest, ATableWithoutRoomShowsNoEnd) {
@@ -70,7 +70,7 @@ TEST_F(DrainedRunTest, ATableWithoutRoomShowsNoEnd) {
   peer.say_often(31);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer.receipt(), 30U) << "a run of 16, and what there is room for";
-  EXPECT_EQ(peer.link->end_due_ticks, 0U);
+  EXPECT_EQ(peer.link->end_due_ticks(), 0U);
 }
 
 TEST_F(DrainedRunTest, ALookAtAllLinksLeavesNothing) {
@@ -111,10 +111,10 @@ TEST_F(DrainedRunTest, NoUrgentMessageIsLeftAndItSaysNothingAboutTheEndOfTheOthe
   for (std::uint32_t i = 0; i < kRun + 4; ++i) peer_->say(shm::Lane::kUrgent);
   EXPECT_TRUE(look_short());
   EXPECT_EQ(peer_->receipt(shm::Lane::kUrgent), kRun + 4);
-  peer_->link->end_due_ticks = 0;
+  peer_->link->put_off_end(0);
   for (std::uint32_t i = 0; i < kRun + 4; ++i) peer_->say(shm::Lane::kUrgent);
   EXPECT_TRUE(look_short());
-  EXPECT_EQ(peer_->link->end_due_ticks, 0U);
+  EXPECT_EQ(peer_->link->end_due_ticks(), 0U);
 }
 
 }  // namespace

@@ -73,9 +73,8 @@ TEST_F(SlotTest, AMessageIsNeverOlderThanWhenItsLaneWasSeenEmpty) {
   Peer& known = join(100);
   Peer& fresh = join(101);
   const std::int64_t now = os::coarse_ns();
-  fresh.link->known_since_ns = now;  // the last look at all links was in this tick, before the link
-                                     // was known
-  fresh.link->seen_empty_ns = now - 500;
+  // The last look at all links was in this tick, before the link was known.
+  fresh.link->begin_at(now - 500, now);
   receiver_->note_all_empty(now);
   const auto sent_of = [&](Peer& peer, std::int64_t claimed) {
     shm::MessageHeader header = peer.sound();
@@ -163,7 +162,7 @@ TEST_F(SlotTest, AFaultOfOurOwnIsNotBlamedOnThePeer) {
   shm::MessageHeader header = peer.sound();
   header.type = peer.intern("a type");
   peer.publish(header);
-  const int fd = peer.link->memory.fd();
+  const int fd = peer.link->memory().fd();
   const os::UniqueFd kept = test::must(os::duplicate(fd));
   ASSERT_EQ(::close(fd), 0);
   EXPECT_FALSE(receiver_->drain_turn());

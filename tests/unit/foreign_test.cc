@@ -167,13 +167,13 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
       ASSERT_TRUE(loan);
       std::byte* const at = owner.slab_bytes(*loan);
       at[0] = at[of.slab_bytes - 1] = static_cast<std::byte>(loan->slab);
-      ASSERT_EQ(receive::verify_extents(reader), Extents::kVerified);
-      all.push_back({loan->slab, at, reader.view.slab(loan->slab), of.slab_bytes});
+      ASSERT_EQ(reader.verify_extents(), Extents::kVerified);
+      all.push_back({loan->slab, at, reader.view().slab(loan->slab), of.slab_bytes});
     }
   }
   for (const Written& each : all) {
     EXPECT_EQ(owner.view().slab(each.slab), each.at);
-    EXPECT_EQ(reader.view.slab(each.slab), each.seen);
+    EXPECT_EQ(reader.view().slab(each.slab), each.seen);
     EXPECT_EQ(each.seen[0], static_cast<std::byte>(each.slab));
     EXPECT_EQ(each.seen[each.bytes - 1], static_cast<std::byte>(each.slab));
   }
@@ -186,15 +186,15 @@ TEST(Windows, EachLargeSlabIsVerifiedByItself) {
   receive::InLink reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
   ASSERT_TRUE(owner.take_slab(4U << 20));
   owner.view().control().slabs_allocated[4].publish(2);
-  EXPECT_EQ(receive::verify_extents(reader), Extents::kLie);
-  EXPECT_EQ(reader.verified.slabs[4], 1U);
+  EXPECT_EQ(reader.verify_extents(), Extents::kLie);
+  EXPECT_EQ(reader.verified().slabs[4], 1U);
 }
 
 class ExtentsTest : public test::ReceiverTest {
  protected:
   ExtentsTest() : peer_(join(100)) {}
   [[nodiscard]] shm::LinkControl& control() const { return peer_.own.view().control(); }
-  [[nodiscard]] Extents look() const { return verify_extents(*peer_.link); }
+  [[nodiscard]] Extents look() const { return peer_.link->verify_extents(); }
   void allocate(std::uint64_t offset, std::uint64_t bytes) const {
     const auto done = peer_.own.memory().allocate(offset, bytes);
     ASSERT_TRUE(done) << done.error().text;
@@ -210,17 +210,17 @@ TEST_F(ExtentsTest, AllocatedMemoryIsVerifiedOnceAndNeverLost) {
   allocate(layout_.strings, LinkLayout::kStringsBytes);
   control().string_count.publish(2);
   EXPECT_EQ(look(), Extents::kVerified);
-  EXPECT_EQ(peer_.link->verified.slabs[0], 4U);
-  EXPECT_EQ(peer_.link->verified.strings, 2U);
+  EXPECT_EQ(peer_.link->verified().slabs[0], 4U);
+  EXPECT_EQ(peer_.link->verified().strings, 2U);
   control().string_count.publish(3);
   EXPECT_EQ(look(), Extents::kVerified);
-  EXPECT_EQ(peer_.link->verified.strings, 3U);
+  EXPECT_EQ(peer_.link->verified().strings, 3U);
   // An owner cannot take it back.
   control().slabs_allocated[0].publish(1);
   control().string_count.publish(1);
   EXPECT_EQ(look(), Extents::kVerified);
-  EXPECT_EQ(peer_.link->verified.slabs[0], 4U);
-  EXPECT_EQ(peer_.link->verified.strings, 3U);
+  EXPECT_EQ(peer_.link->verified().slabs[0], 4U);
+  EXPECT_EQ(peer_.link->verified().strings, 3U);
 }
 
 TEST_F(ExtentsTest, MoreThanTheContractHasIsALie) {
@@ -237,7 +237,7 @@ TEST_F(ExtentsTest, MemoryThatIsNotAllocatedIsALie) {
   control().slabs_allocated[0].publish(0);
   control().string_count.publish(1);
   EXPECT_EQ(look(), Extents::kLie);
-  EXPECT_EQ(peer_.link->verified.strings, 0U);
+  EXPECT_EQ(peer_.link->verified().strings, 0U);
 }
 
 TEST_F(ExtentsTest, TheTypesThatTheEngineActsOnAreKnown) {
@@ -258,7 +258,7 @@ TEST_F(ExtentsTest, AStringIsNeverLongerThanItsField) {
   const std::uint16_t number = peer_.intern("name");
   ASSERT_EQ(look(), Extents::kVerified);
   peer_.own.view().string(number).words[0].relaxed_store(~0ULL);
-  EXPECT_EQ(shm::read_string(peer_.link->view, number).view().size(), shm::kMaxStringLength);
+  EXPECT_EQ(shm::read_string(peer_.link->view(), number).view().size(), shm::kMaxStringLength);
 }
 
 // ---- At the coordinator -------------------------------------------------------------------------

@@ -216,16 +216,16 @@ TEST_F(HeirTest, ALongRunThatWasWrittenOverIsPassedInLooksThatEnd) {
   constexpr shm::LinkContract kLong{4096, 16, shm::kMinMaxPayload};
   const auto own = must(send::OutLink::create("test", 101, kReaderPid, {1000, 1}, kLong));
   InLink& link = *must(beeline::test::add_in_link(*receiver_, own, 101));
-  link.taken_by_others[0] = 2ULL * kLong.normal_slots;
+  link.allow_for_others();
   for (std::uint64_t at = 0; at < kLong.normal_slots; ++at) {
     own.view().slot(Lane::kNormal, at).commit.publish(at + kLong.normal_slots + 1);
   }
   receiver_->audit().look_at_living();
-  EXPECT_GT(link.position[0], 0U);
-  EXPECT_LT(link.position[0], kLong.normal_slots);
+  EXPECT_GT(link.position(shm::Lane::kNormal), 0U);
+  EXPECT_LT(link.position(shm::Lane::kNormal), kLong.normal_slots);
   EXPECT_TRUE(receiver_->audit().is_skipping());
   while (receiver_->audit().is_skipping()) receiver_->audit().look_at_living();
-  EXPECT_EQ(link.position[0], kLong.normal_slots);
+  EXPECT_EQ(link.position(shm::Lane::kNormal), kLong.normal_slots);
   EXPECT_TRUE(link.has_message());
   EXPECT_FALSE(link.quarantined());
   expect_balance(*receiver_);

@@ -200,8 +200,8 @@ TEST_F(SuccessorTest, ALinkGoesOnWhereTheOldHomeHadTakenIt) {
   ASSERT_TRUE(must(accept()).read_row(link));
   InLink& in_link = continue_peer(link);
   ASSERT_TRUE(continue_link(*next_, in_link, link));
-  EXPECT_EQ(in_link.position[0], 3U);
-  EXPECT_EQ(in_link.seen_empty_ns, link.seen_empty_ns);
+  EXPECT_EQ(in_link.position(shm::Lane::kNormal), 3U);
+  EXPECT_EQ(in_link.seen_empty_ns(), link.seen_empty_ns);
   EXPECT_EQ(link.new_row, in_link.row);
 }
 
@@ -239,7 +239,7 @@ TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
   static_cast<void>(peer_->intern("a type"));
   shm::InheritedLink link = inherited();
   InLink& in_link = continue_peer(link);
-  const int fd = in_link.memory.fd();
+  const int fd = in_link.memory().fd();
   const os::UniqueFd kept = must(os::duplicate(fd));
   ASSERT_EQ(::close(fd), 0);
   const auto done = continue_link(*next_, in_link, link);
@@ -284,14 +284,14 @@ TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
     link->key = peer_->own.key();
     link->owner_pid = kPeerPid;
     link->sink = {&fresh.view(), &fresh.memory(), shm::vacant_bank(fresh.view())};
-    link->known_since_ns = 77;
+    link->begin_at(0, 77);
     return must(inherit_link(*next_, before, std::move(link), old_receipts(), released));
   };
   Predecessor before = predecessor();
   const InLink* kept = inherit(before, true);
   ASSERT_NE(kept, nullptr) << "what it holds of the link is left";
-  EXPECT_EQ(kept->position[0], 1U);
-  EXPECT_EQ(kept->known_since_ns, 0) << "as its row says";
+  EXPECT_EQ(kept->position(shm::Lane::kNormal), 1U);
+  EXPECT_EQ(kept->known_since_ns(), 0) << "as its row says";
   EXPECT_EQ(before.links.size(), 1U);
 
   shm::close_row(old().control(), old().row(peer_->link->row));
@@ -301,8 +301,8 @@ TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   EXPECT_EQ(shm::vacant_bank(fresh.view()), 1U) << "only the first has receipts";
   const InLink* unknown = inherit(later, false);
   ASSERT_NE(unknown, nullptr) << "it may never have heard of the link";
-  EXPECT_EQ(unknown->position[0], 1U) << "the receipts say it";
-  EXPECT_EQ(unknown->known_since_ns, 77);
+  EXPECT_EQ(unknown->position(shm::Lane::kNormal), 1U) << "the receipts say it";
+  EXPECT_EQ(unknown->known_since_ns(), 77);
   EXPECT_EQ(next_->home().home().row(unknown->row).known_since_ns.relaxed_load(), 77);
 }
 
