@@ -13,7 +13,7 @@ constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may l
 // The sender publishes slots in order, so if the last slot of a run is published, the whole run is.
 // Draining only complete runs never touches a slot that the sender is about to write. Chasing the
 // sender slot by slot takes a cache line from it every time, which costs both sides as much as many
-// messages. See docs/performance-steps.md.
+// messages. See docs/history/performance-steps.md.
 constexpr std::array<std::uint32_t, 3> kRuns{16, 32, 64};
 // From far CPUs the lines of a slot take as long as many messages do, so those of a run are asked
 // for so many slots ahead.
