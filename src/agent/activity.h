@@ -1,5 +1,5 @@
 #pragma once
-// What the status page of this agent says that it does.
+// The activity that this agent shows on its status page.
 
 #include <cstdint>
 #include <utility>
@@ -24,7 +24,7 @@ class Activity {
   }
   // The user says so.
   void set_sleeping(bool sleeping) { sleeping_ = sleeping; }
-  // A call waits. Returns what was said before.
+  // A call waits. Returns the state before.
   bool set_blocked(bool blocked) { return std::exchange(blocked_, blocked); }
 
  private:

@@ -15,8 +15,8 @@ Deadline patience() {
   return Deadline(std::chrono::nanoseconds(os::coarse_ns()) + kRequestPatience);
 }
 
-// Calls with the peer that is meant. Where there is none, that is the result; a Peer that is none
-// is for the call to refuse.
+// Calls with the peer that is meant. If none is found, the error is the result. The call itself
+// refuses an invalid Peer.
 template <typename Call>
 auto with_peer(AgentCore& core, const To& to, Call&& call) -> decltype(call(Peer())) {
   if (to.is_peer()) return call(to.peer());

@@ -1,5 +1,5 @@
 #pragma once
-// Who else is in the hive, as the coordinator tells it.
+// The agents of the hive, as the coordinator lists them.
 
 #include <string_view>
 #include <vector>

@@ -34,8 +34,8 @@ void Announcements::handle_announcements() {
   news_.note_read(taken);
 }
 
-// What our socket had no room for comes as soon as it has: the coordinator is waited for once, and
-// looked for in each call after that.
+// The coordinator sends packets that our socket had no room for as soon as it has room. This agent
+// waits for them once, and looks for them in each call after that.
 void Announcements::hear_news() {
   if (!client_.closed()) handle_some_announcements();
   if (client_.closed()) return news_.note_all_read();  // all is announced again after a resume
@@ -80,7 +80,7 @@ void Announcements::handle(control::Announcement announcement) {
   if (std::holds_alternative<control::ShutdownAnnouncement>(announcement)) life_.go_down();
 }
 
-// One of our own links: its reader has found in it what cannot be.
+// The reader of one of our own links has found false values in it.
 void Announcements::handle_ended(const control::EndedAnnouncement& ended) {
   const auto lock = life_.lock_send();
   send::OutLink* own = links_.out_link(ended.pid);

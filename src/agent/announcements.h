@@ -1,5 +1,5 @@
 #pragma once
-// What the coordinator announces to this agent: when it is read, and which noun handles it.
+// The announcements of the coordinator: when this agent reads them, and which noun handles each.
 
 #include <cstdint>
 
@@ -26,9 +26,9 @@ class Announcements {
   };
   explicit Announcements(const Needs& needs);
 
-  // Of our place in a new directory.
+  // The counts belong to our place in a new directory.
   void watch(const shm::PacketCounts& counts) { news_.watch(counts); }
-  // From here on this agent knows what was announced. One load where nothing was.
+  // Reads and handles all news that have come. One load where there are none.
   [[gnu::always_inline]] void hear() {
     if (news_.any()) [[unlikely]]
       hear_news();

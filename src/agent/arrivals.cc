@@ -42,7 +42,7 @@ Arrivals::Arrivals(const Needs& needs, const limit::TokenBucket& rate)
       deadlines_(needs.deadlines),
       rates_(rate) {}
 
-// Before its link is added: where it is rung, and what it rings us with.
+// Before the link of an owner is added: where to ring the owner, and its eventfd for us.
 void Arrivals::learn_owner(control::AnnouncedLink& announced) {
   if (!announced.process) return;
   listen_to(announced.incarnation, std::move(announced.bell));
@@ -112,7 +112,7 @@ void Arrivals::set_owner_place(receive::InLink& link, std::uint32_t index) {
   family_.set_relation(link);
 }
 
-// Joins a link to what is known of its owner's life: where that is rung. And the receipts of our
+// Joins a link to the life of its owner, which says where to ring. And the receipts of our
 // own link to the owner lie in this one.
 void Arrivals::join_life(receive::InLink& link) {
   const auto lock = life_.lock_send();
@@ -137,7 +137,8 @@ void Arrivals::ask_for_postponed() {
   });
 }
 
-// Adds it or refuses it. Error: this agent lacks what it needs now, and the link waits.
+// Adds it or refuses it. Error: this agent lacks memory, a row or descriptors now, and the link
+// waits.
 Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
   const shm::LinkKey key{announced.incarnation, announced.serial};
   if (const char* wrong = shm::contract_error(announced.contract); wrong != nullptr) {

@@ -51,7 +51,8 @@ class Arrivals {
   void ask_for_owners();
 
   // ---- The steps, for links that a successor takes over too ----
-  // Before its link is added: where the owner is rung, and what it rings us with.
+  // Before a link is added, this agent learns where to ring its owner, and adds the eventfd with
+  // which the owner rings this agent.
   void learn_owner(control::AnnouncedLink& announced);
   void listen_to(std::uint64_t incarnation, os::UniqueFd bell);
   [[nodiscard]] Result<segment::Foreign> map_link(control::AnnouncedLink& announced) const;

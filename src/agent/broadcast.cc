@@ -76,7 +76,7 @@ std::vector<Delivery> Broadcast::run(const Group& group, std::span<const std::by
     for (std::size_t i = 0; i < peers.size(); ++i) {
       SendResult& result = targets[i].result;
       if (!peers[i].valid() || result.status != to_those_of) continue;
-      // One lock for each target, and what other threads want to send goes first: no message of
+      // One lock for each target, and messages of other threads go first: no message of
       // theirs waits for all targets. So it may lie in a link before ours and have a higher id.
       // Receivers do go by ids (Filter::oldest_first, and a fifo inbox between its two lanes): they
       // may see either of the two first, as the calls overlap.
@@ -97,16 +97,15 @@ std::vector<Delivery> Broadcast::run(const Group& group, std::span<const std::by
     }
   };
   send_all(SendStatus::kOk);
-  // What tells us of new lives, and of links in which our receipts lie, waits in the control
-  // socket.
+  // News of new lives, and of links in which our receipts lie, wait in the control socket.
   if (lost || full) with_.turn.take();
   if (full) send_all(SendStatus::kFull);
   with_.turn.take_at(os::coarse_ns());
   return targets;
 }
 
-// Those whom a rule forbids without a question to the coordinator are denied already; of everybody
-// they are no part.
+// Targets that a rule forbids without a question to the coordinator are denied already. They do not
+// belong to "everybody".
 std::vector<Delivery> Broadcast::targets_of(const Group& group) const {
   std::vector<Delivery> targets;
   const control::Tree tree = read_tree(with_.directory.view());

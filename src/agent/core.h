@@ -1,6 +1,6 @@
 #pragma once
-// What an Agent is made of: one noun for each thing that it does. Each gets the nouns that it needs
-// in its constructor. One thread, but for the send side, which a SharedSender may enter from other
+// The parts of an Agent: one noun for each thing that it does. Each gets the nouns that it needs in
+// its constructor. One thread, but for the send side, which a SharedSender may enter from other
 // threads under the send lock.
 
 #include <memory>
@@ -44,7 +44,7 @@ namespace beeline {
 class AgentCore {
  public:
   [[nodiscard]] static Result<std::unique_ptr<AgentCore>> attach(const AttachOptions& options);
-  // Takes out of it what an agent stands on.
+  // Moves the parts out of it.
   explicit AgentCore(Foundation& foundation);
   ~AgentCore();
   AgentCore(const AgentCore&) = delete;

@@ -49,7 +49,7 @@ void DeadLetters::handle(const control::LettersAnnouncement& letters) {
   control::LettersDoneRequest done;
   done.ticket = letters.ticket;
   if (os::monotonic_ns() > letters.until_ns) {
-    // Whoever asked was told that nothing will be done.
+    // The coordinator has told the tool that nothing will be done.
     done.text = "the agent read the order after its deadline, and did nothing: ask again";
   } else if (letters.what == control::kRequeueLetters) {
     const auto requeued = requeue_dead(letters.id);
@@ -65,7 +65,7 @@ void DeadLetters::handle(const control::LettersAnnouncement& letters) {
   } else {
     done.text = no_letter(letters.id);
   }
-  // A connection that is lost ends the wait of whoever asked.
+  // A connection that is lost ends the wait of the tool.
   static_cast<void>(client_.letters_done(done));
 }
 

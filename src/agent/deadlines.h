@@ -1,5 +1,5 @@
 #pragma once
-// When this agent has to look again at what nobody rings for.
+// When this agent has to look again, because no peer rings for the event.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,11 +12,11 @@ struct Deadlines {
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t resume = 0;        // the next attempt to find the coordinator again
-  std::int64_t place = kNever;    // open again the links whose receivers have no place
-  std::int64_t report = kNever;   // tell the coordinator again what it had no room for
+  std::int64_t place = kNever;    // open links again: receivers have no place yet
+  std::int64_t report = kNever;   // report to the coordinator again: it had no room
   std::int64_t token = kNever;    // a send that was limited may be tried again
   std::int64_t payment = kNever;  // of debts and escalations for which nobody rings
-  std::int64_t retry = kNever;    // the first message whose pause is over
+  std::int64_t retry = kNever;    // the pause of the first failed message is over
   std::int64_t rate = kNever;     // a sender may be taken from again
 
   // The first of them. An agent without a coordinator looks for one, and asks it for nothing.

@@ -32,8 +32,8 @@ Debts::Debts(const Needs& needs)
       escalations_(needs.escalations),
       sleeper_(needs.sleeper) {}
 
-// Says what became of a message to a sender that has asked. What no message of ours can carry is
-// cut.
+// Tells a sender that has asked how its message ended. A reply that is too long for a message of
+// this agent is cut.
 void Debts::acknowledge(Subject about, AckStatus status, std::string_view reply) {
   const MessageId id = about.id;
   const std::string_view part = reply.substr(0, life_.contract().max_payload_bytes);
@@ -60,7 +60,7 @@ void Debts::cancel(Pid peer, MessageId id) {
   pay_debts();
 }
 
-// A peer that reads nothing loses the oldest of what it is owed, but no answer: how many of them
+// A peer that reads nothing loses the oldest debts to it, but no answer: how many of them
 // there are is bounded by the inbox, in which their messages are.
 void Debts::owe(Debt debt) {
   const auto is_theirs = [to = debt.to](const Debt& other) {
@@ -75,7 +75,7 @@ void Debts::owe(Debt debt) {
 }
 
 void Debts::pay_debts() {
-  escalations_.drop_cancelled();  // whose senders are refused next
+  escalations_.drop_cancelled();  // the loop below refuses their senders
   for (const receive::Refused& refused : receiver_.kept().take_refused()) {
     owe({Debt::Kind::kAck,
          shm::pid_of_message(refused.id),
@@ -87,8 +87,8 @@ void Debts::pay_debts() {
   sleeper_.renew_timer();
 }
 
-// Each peer's in their order; one that takes nothing holds up no other. False if what is left waits
-// for something for which nobody rings.
+// Each peer's in their order; one that takes nothing holds up no other. False if a
+// debt waits for something that no peer rings for.
 bool Debts::pay_each() {
   if (life_.has_left()) return true;
   using Creditor = std::pair<Pid, Debt::Kind>;  // each kind has a lane of its own
@@ -172,7 +172,7 @@ SendStatus Debts::pay(const Debt& debt) {
   return status == SendStatus::kFull && ask_to_ring(debt.to) ? attempt() : status;
 }
 
-// A peer in whose link there was no room rings us from here on when it has taken something,
+// If the link to a peer had no room, the peer rings us from here on when it has taken something,
 // wherever we wait then: in a call, or on the fd outside of the library. False for one that
 // nobody knows to be there.
 bool Debts::ask_to_ring(Pid peer) {
@@ -194,9 +194,9 @@ void Debts::stop_ringing(Pid to) {
   }
 }
 
-// An agent that leaves owes nothing any more. What it has in hand beside its leases goes back into
-// the inbox: messages whose answers found no room, which were handled and cost no attempt, and
-// those in a pause. Returns how much was owed.
+// An agent that leaves owes nothing any more. Messages with answers that found no room go back
+// into the inbox at no attempt, because they were handled. So do messages in a pause. Returns how
+// much was owed.
 std::size_t Debts::drop_debts() {
   for (const Debt& debt : debts_) {
     if (is_ack(debt)) ++acks_dropped_;

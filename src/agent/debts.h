@@ -1,6 +1,7 @@
 #pragma once
-// What this agent says to a peer without a wait: what became of its message, and that one of ours
-// is taken back. A debt is what found no room; it is paid as soon as there is some.
+// Messages that this agent owes its peers, and that no call waits for: acknowledgements, orders to
+// give a message back, answers of handlers. A message that finds no room stays a debt, and is sent
+// as soon as there is room.
 
 #include <cstdint>
 #include <deque>
@@ -43,7 +44,7 @@ class Debts {
   std::size_t drop_debts();
 
   [[nodiscard]] bool empty() const { return debts_.empty(); }
-  // When to pay what nobody rings for; Deadlines::kNever: there is nothing.
+  // When to try debts again that no peer rings for; Deadlines::kNever: there are none.
   [[nodiscard]] std::int64_t next_payment_ns() const;
   [[nodiscard]] std::uint64_t acks_dropped() const { return acks_dropped_; }
 

@@ -22,7 +22,7 @@ class Directory {
     index_ = index;
   }
   [[nodiscard]] const shm::DirectoryView& view() const { return view_; }
-  // Of our own place.
+  // The index of our own place.
   [[nodiscard]] std::uint32_t index() const { return index_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A message on its way, and what became of it.
+// A message on its way, and the result of the attempt to send it.
 
 #include <beeline/types.h>
 

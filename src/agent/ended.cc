@@ -98,9 +98,9 @@ void Ended::look_after_all() {
 // Asks the coordinator to let go of a link that is drained and of a life that has ended. Until it
 // has said that it may be forgotten, link and row stay: one that was restarted meanwhile announces
 // the link again, and without its cursor everything in it would be taken twice. Until it was told
-// that the row is closed it keeps the link: the next life needs it for what this one may hold of
-// it. False: it is to be looked after again, since the coordinator could not be asked now, or more
-// is to be passed over.
+// that the row is closed it keeps the link: the next life needs it for messages of it that this
+// one may hold. False: it is to be looked after again, since the coordinator could not be asked
+// now, or more is to be passed over.
 bool Ended::look_after(receive::InLink& link) {
   receive::Receiver& receiver = receiver_;
   if (link.tree_epoch != family_.tree_epoch()) family_.set_relation(link);
@@ -119,7 +119,7 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
   receive::Receiver& receiver = receiver_;
   receive::InLink* link = receiver.links().index().find({faded.incarnation, faded.serial});
   if (link == nullptr) return arrivals_.postponed().remove({faded.incarnation, faded.serial});
-  // After a resume, or its owner published after its end: what lies in it is still to be drained,
+  // After a resume, or its owner published after its end: its messages are still to be drained,
   // and then the coordinator is asked, once more.
   if (!link->fading || !link->faded()) {
     link->owner_gone = true;
@@ -155,7 +155,7 @@ bool Ended::is_linked(const send::OutLink& own) const {
   return linked;
 }
 
-// Our links to the finally dead: the coordinator has taken over what they held, nobody reads them
+// Our links to the finally dead: the coordinator has taken over their messages, nobody reads them
 // any more.
 void Ended::reap_dead_links() {
   const auto lock = life_.lock_send();

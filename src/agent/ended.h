@@ -1,6 +1,6 @@
 #pragma once
-// An agent drains the links and lives whose owners have ended, and then lets go of them. They cost
-// it nothing in between.
+// An agent drains the links of owners that have ended, and then lets go of links and lives. They
+// cost it nothing in between.
 
 #include "src/agent/directory.h"
 #include "src/agent/peer_links.h"
@@ -31,10 +31,10 @@ class Ended {
   };
   explicit Ended(const Needs& needs);
 
-  // Finds the in-links whose owners have ended: nothing will be added to them.
+  // Finds the in-links of owners that have ended: nothing will be added to them.
   void watch_owners();
   // Looks after the links of the ended, as far as something has happened to them, and after a few
-  // in their turn. Tells the coordinator what may be let go of.
+  // in their turn. Tells the coordinator which links it may let go of.
   void fade_links();
   // The coordinator has said that a link may be forgotten.
   void forget_link(const control::FadedAnnouncement& faded);
@@ -42,7 +42,7 @@ class Ended {
   void end_owner(receive::InLink& link);
   // Its owner has ended, and no life of that agent comes after it.
   [[nodiscard]] bool is_finally_dead(const receive::InLink& link) const;
-  // Forgets what is known of a life, unless it is used, and of those before it.
+  // Forgets a life, unless it is used, and those before it.
   void forget_life(Pid pid, std::uint64_t incarnation);
 
  private:

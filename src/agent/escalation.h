@@ -13,8 +13,8 @@ namespace beeline {
 struct Escalation {
   SendOptions options{};
   std::span<const std::byte> payload;
-  std::uint32_t full_length = 0;  // of what was cut, 0 if it was not
-  Pid asked = 0;                  // who took it, or was the last that did not
+  std::uint32_t full_length = 0;  // before it was cut, 0 if it was not
+  Pid asked = 0;                  // the ancestor that took it, or refused it last
 };
 
 }  // namespace beeline

@@ -121,7 +121,7 @@ SendResult Escalations::write_down(std::span<const std::byte> payload) {
   return refused;
 }
 
-// What no message of ours can carry is cut.
+// A payload that is too long for a message of this agent is cut.
 Escalation Escalations::escalation_of(std::uint32_t entry) const {
   const shm::Entry& original = receiver_.entry(entry);
   const auto whole = receiver_.payload(entry);
@@ -191,7 +191,7 @@ bool Escalations::send_first() {
   return true;
 }
 
-// What asks the coordinator goes when there is one again, and when its log has room.
+// An escalation to the coordinator waits until there is one again, and until its log has room.
 bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   if (status == SendStatus::kOk) return false;
   const bool away = client_.closed();
@@ -201,7 +201,7 @@ bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   return may_be_sent_later(status);
 }
 
-// True when somebody is to ring who was not before: there may be room by now.
+// True when a peer is asked to ring that was not before: there may be room by now.
 bool Escalations::ask_for_room(SendStatus status, Pid asked) {
   if (status != SendStatus::kFull || asked == awaited_ || !debts_.ask_to_ring(asked)) return false;
   debts_.stop_ringing(std::exchange(awaited_, asked));

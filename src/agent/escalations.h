@@ -1,5 +1,5 @@
 #pragma once
-// What goes up the tree: what an agent escalates itself, and the messages that its handlers hand
+// Escalations, which go up the tree: those of the agent itself, and messages that its handlers hand
 // on.
 
 #include <cstdint>
@@ -44,33 +44,32 @@ class Escalations {
   };
   explicit Escalations(const Needs& needs);
 
-  // Of the agent itself. Waits a moment for room above.
+  // For the agent itself. Waits a moment for room above.
   SendResult escalate(std::span<const std::byte> payload, const SendOptions& options);
-  // Of a message in hand, whose lease ends where that succeeds.
+  // For a message in hand. Its lease ends if this succeeds.
   SendResult escalate(std::uint32_t entry);
 
   // A message that its handler wants to go up. It keeps its lease while there is no room above, or
-  // no coordinator to ask, and what its handlers want to go up later waits behind it. What nobody
-  // above takes is a dead letter: its handler has decided already, and would do so again.
+  // no coordinator to ask, and later escalations wait behind it. If no agent above takes it, it
+  // becomes a dead letter: its handler has decided already, and would do so again.
   // `reply`: its handler's words, for a sender that asked.
   void hand_up(Message message, std::string reply);
-  // Lets go of what its sender has taken back.
+  // Lets go of messages that their senders have taken back.
   void drop_cancelled();
-  // Sends up what waits and can go.
+  // Sends up those that wait, as far as they can go.
   void send_waiting();
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
   // Something waits for room in the link to this agent, which rings when there is some.
   [[nodiscard]] bool wants_room_of(Pid pid) const {
     return pid != 0 && pid == awaited_ && !empty();
   }
-  // When to look again at what waits and nobody rings for, on CLOCK_MONOTONIC; Deadlines::kNever:
-  // not at all.
+  // When to look again, where no peer rings, on CLOCK_MONOTONIC; Deadlines::kNever: not at all.
   [[nodiscard]] std::int64_t next_try_ns() const {
     return empty() || awaited_ != 0 ? Deadlines::kNever : next_try_ns_;
   }
   // The coordinator is there again, or knows of somebody.
   void try_again_now() { next_try_ns_ = 0; }
-  // Puts back what waits, of an agent that leaves: its next life has it.
+  // This agent leaves: messages that wait go back into the inbox, for its next life.
   void put_back() { waiting_.clear(); }
 
  private:
@@ -101,7 +100,7 @@ class Escalations {
   Leases& leases_;
   Debts& debts_;
   std::deque<Waiting> waiting_;
-  Pid awaited_ = 0;  // in whose link there was no room; 0: nobody rings for the first that waits
+  Pid awaited_ = 0;  // its link had no room, and it rings; 0: no peer rings for the first
   std::int64_t next_try_ns_ = 0;
   std::vector<Pid> gone_;         // for good, of those above, in ...
   std::uint64_t gone_epoch_ = 0;  // ... this tree

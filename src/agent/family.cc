@@ -33,7 +33,7 @@ const std::vector<Pid>& Family::superiors() {
   return superiors_;
 }
 
-// The tree has changed: who stands how to whom is computed again.
+// The tree has changed: all relations are computed again.
 void Family::watch_tree() {
   const std::uint64_t now = directory_.view().epoch();
   if (now == tree_epoch_) return;

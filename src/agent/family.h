@@ -1,5 +1,5 @@
 #pragma once
-// What the tree means for this agent: the parent, everybody above it, and how a peer is related.
+// The tree as this agent sees it: the parent, everybody above it, and how a peer is related.
 
 #include <cstdint>
 #include <vector>
@@ -28,7 +28,7 @@ class Family {
   // Everybody above this agent, nearest first.
   [[nodiscard]] const std::vector<Pid>& superiors();
   void set_relation(receive::InLink& link);
-  // Of the directory, when relations were computed last.
+  // The epoch of the directory when relations were computed last.
   [[nodiscard]] std::uint64_t tree_epoch() const { return tree_epoch_; }
   // A new directory: relations are computed again.
   void forget_tree() { tree_epoch_ = 0; }

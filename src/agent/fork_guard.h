@@ -6,7 +6,8 @@ namespace beeline {
 
 class AgentCore;
 
-// While it exists, a fork tells the child's copy of the core. Of the thread of its agent.
+// While it exists, a fork tells the child's copy of the core. It belongs to the thread of its
+// agent.
 class ForkGuard {
  public:
   explicit ForkGuard(AgentCore& core);

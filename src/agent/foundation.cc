@@ -128,7 +128,7 @@ Result<Plan> plan_of(const AttachOptions& options, Foundation& made) {
     return fail(ErrorCode::kInvalid,
                 "attach: role \"" + options.role + "\" is none of " + control::agent_roles());
   }
-  // The largest limit that any hive can have: what is wrong in any case is said at once.
+  // The largest limit that any hive can have: an option that no hive allows is refused at once.
   if (auto legal = contract_of(options, shm::kMaxMaxPayload); !legal) {
     return tl::unexpected(legal.error());
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What an agent stands on: all that attach() has asked for and created before the agent begins.
+// The foundation of an agent: all that attach() has asked for and created before the agent begins.
 
 #include <memory>
 
@@ -27,7 +27,7 @@ struct Foundation {
   limit::TokenBucket receive_rate;  // of each sender, full
   Retries retries;
 
-  // Joins the hive: everything but what the agent does from then on. A failure after the
+  // Joins the hive, up to the point at which the agent begins to act. A failure after the
   // coordinator has counted the agent is followed by a farewell.
   [[nodiscard]] static Result<Foundation> lay(const AttachOptions& options);
 };

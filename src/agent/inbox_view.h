@@ -1,5 +1,5 @@
 #pragma once
-// What an agent tells about its inbox.
+// The inbox of an agent as its user sees it.
 
 #include <cstddef>
 #include <vector>
@@ -24,7 +24,7 @@ class InboxView {
   explicit InboxView(const Needs& needs) : with_(needs) {}
 
   [[nodiscard]] std::vector<InboxItem> items(std::size_t limit, const Filter& filter);
-  // What was dropped of debts and notices is counted in them.
+  // Debts and notices count themselves how many they have dropped.
   [[nodiscard]] InboxCounters counters(const Debts& debts, const Notices& notices);
 
  private:

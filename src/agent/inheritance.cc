@@ -35,8 +35,8 @@ Result<void> Inheritance::take_over(control::Attached& attached) {
   }
   done = with_.client.ready();
   if (!done) return done;
-  // From here on our receipts count: whoever waited for the predecessor to take something looks
-  // again.
+  // From here on our receipts count: a sender that waited for the predecessor to take something
+  // looks again.
   with_.receiver.settle_adopted();
   with_.receiver.ring_all_for_space();
   with_.sleeper.begin_succession();
@@ -99,7 +99,7 @@ Result<void> Inheritance::inherit_link(control::AnnouncedLink& announced,
   with_.arrivals.learn_owner(announced);
   auto memory = with_.arrivals.map_link(announced);
   if (!memory && !segment::is_lie(memory.error())) return tl::unexpected(memory.error());
-  if (!memory) {  // its owner lied about it; what it held cannot be read by anybody
+  if (!memory) {  // its owner lied about it; nobody can read its messages
     with_.reports.refuse(announced, memory.error().text);
     return {};
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What a successor takes over from its predecessor: the inbox, the in-links and the receipts.
+// A successor takes over from its predecessor: the inbox, the in-links and the receipts.
 
 #include <cstdint>
 

@@ -20,7 +20,7 @@ std::int64_t deadline_after(std::chrono::nanoseconds timeout) {
   return timeout.count() >= most - now ? most : now + timeout.count();
 }
 
-// Whoever looks for a certain message looks at all of them, and so does who may have sent one.
+// A call for a certain message looks at all of them, and so does an agent that may have sent one.
 receive::Reach reach_of(bool wants_any, const LookPace& pace) {
   using enum receive::Reach;
   return wants_any && pace.has_not_sent() ? kShortOfTheEnd : kToTheEnd;
@@ -48,7 +48,7 @@ receive::Selection Intake::selection_of(const Filter& filter) {
   return {filter.from, filter.type, filter.channel, filter.reply_to, filter.oldest_first};
 }
 
-// Takes what lies in the lanes. False when more comes all that while: nobody is kept by a flood.
+// Takes all messages out of the lanes. False when more come all the while: a flood keeps nobody.
 bool Intake::drain_fully(std::int64_t longest_ns) {
   const std::int64_t end = os::monotonic_ns() + longest_ns;
   while (life_.still_counts() && receiver_.drain_all()) {
@@ -75,7 +75,7 @@ std::uint32_t Intake::look_now(const Filter& filter) {
       (life_.still_counts() && receiver_.drain_turn(reach_of(wants_any, look_pace_))));
   if (look_pace_.found() || receiver_.home().inbox().queued() != 0) {
     const std::uint64_t most = receiver_.is_crowded() ? kCrowdedLookTicks : kLookTicks;
-    look_pace_.put_off(receiver_.was_cut_short() ? 0 : most);  // what lies behind is as old
+    look_pace_.put_off(receiver_.was_cut_short() ? 0 : most);  // the rest is as old
   }
   if (alone != shm::kNoEntry) return alone;
   if (look_pace_.was_whole_due()) [[unlikely]]
@@ -85,14 +85,14 @@ std::uint32_t Intake::look_now(const Filter& filter) {
   return at != shm::kNoEntry ? at : look_again(filter);
 }
 
-// A turn does not see all of many links, and what it found may be nothing for whoever asks.
+// A turn does not see all of many links, and may have found nothing for this call.
 [[gnu::noinline]] std::uint32_t Intake::look_again(const Filter& filter) {
   if (!look_pace_.found() && !receiver_.links().has_many()) return shm::kNoEntry;
   look_at_all();
   return life_.has_ended() ? shm::kNoEntry : take(filter);
 }
 
-// Before a look that may as well come a little later: who has just taken what lay in its lanes, and
+// Before a look that may as well come a little later: an agent that has just emptied its lanes, and
 // has answered nothing, is in a stream, and leaves the sender its lines until there is more. Not
 // for longer where the table was crowded: it is not any more.
 void Intake::let_gather() {

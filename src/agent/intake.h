@@ -80,7 +80,7 @@ class Intake {
   LookPace look_pace_;  // since a call of the user looked last and left something
 };
 
-// ---- Every message passes these: taken into what calls them
+// ---- Every message passes these, so they are taken into their callers ---------------------------
 
 inline std::uint32_t Intake::take_alone(const Filter& filter) {
   const bool is_empty = receiver_.home().inbox().queued() == 0;
@@ -89,7 +89,7 @@ inline std::uint32_t Intake::take_alone(const Filter& filter) {
 }
 
 // While the inbox holds something, this agent looks at the ordinary lanes now and then (LookPace).
-// It looks each time for what is urgent, and for what this thread has sent.
+// It looks each time for urgent messages, and for those that this thread has sent.
 [[gnu::always_inline]] inline std::uint32_t Intake::look_for(const Filter& filter) {
   if (life_.has_ended()) return shm::kNoEntry;
   announcements_.hear();

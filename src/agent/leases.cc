@@ -43,7 +43,7 @@ void Leases::take_batch(std::span<const Message> batch) {
 // A message of the parent process ends with that, not with ours.
 void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   if (life_.is_forked()) return;
-  // Whoever finishes an answer asks again, if anything: see ask().
+  // An agent that finishes an answer probably asks again: see Questions::ask().
   if (receiver_.entry(entry).header.reply_to == 0) send::prefetch_next_slot();
   if (end_lease(entry)) [[unlikely]]
     return done_told(entry, reply, how);
@@ -52,7 +52,7 @@ void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   sleeper_.show_activity();
 }
 
-// The same of one whose sender is to be told.
+// The same where the sender is to be told.
 [[gnu::noinline]] void Leases::done_told(std::uint32_t entry, std::string_view reply,
                                          AckStatus how) {
   const Subject about(receiver_.entry(entry));
@@ -114,7 +114,7 @@ void Leases::drop_retries() {
   retries_.release(0, all, [this](std::uint32_t at) { receiver_.requeue(at); });
 }
 
-// Nobody tries an answer again that was handed to whoever had asked.
+// Nobody tries an answer again that was handed to the call that asked.
 void Leases::let_go(std::uint32_t entry) {
   if (life_.is_forked()) return;
   const bool is_answer = (receiver_.entry(entry).header.flags & shm::kFlagMatched) != 0;

@@ -35,21 +35,22 @@ class Leases {
   [[nodiscard]] const shm::Entry* handled() const {
     return handled_.empty() || life_.is_forked() ? nullptr : &receiver_.entry(handled_.back());
   }
-  // It is being handled from now on: what is sent inherits from it.
+  // It is being handled from now on: messages that are sent inherit from it.
   [[nodiscard]] Message hand_out(std::uint32_t entry) {
     handled_.push_back(entry);
     sleeper_.show_activity();
     return Message(&core_, entry);
   }
-  // The user has asked for it: it is not handled, and what is sent goes on with what is.
+  // The user has asked for it, so it is not handled: messages that are sent go on inheriting from
+  // the handled one.
   [[nodiscard]] Message hand_over(std::uint32_t entry);
-  // A message of a batch whose first was handed out.
+  // A further message of a batch. The first one was handed out.
   [[nodiscard]] Message hand_along(std::uint32_t entry) { return Message(&core_, entry); }
   // These were handed out in place of the last one, and are handled in their order.
   void take_batch(std::span<const Message> batch);
 
   // ---- How a lease ends ----
-  // `how`: what a sender that has asked learns.
+  // `how`: told to a sender that has asked.
   void done(std::uint32_t entry, std::string_view reply, AckStatus how = AckStatus::kAccepted);
   void requeue(std::uint32_t entry, shm::Cost cost = shm::Cost::kAttempt);
   void reject(std::uint32_t entry, std::string_view reply);
@@ -77,7 +78,7 @@ class Leases {
   // When the first pause is over; kNever: there is none.
   [[nodiscard]] std::int64_t next_retry_ns() const { return retries_.next_ns(); }
 
-  // ---- What a message says ----
+  // ---- Parts of a message ----
   [[nodiscard]] static std::uint32_t entry_of(const Message& message) { return message.entry_; }
   // From here on the lease is the caller's.
   [[nodiscard]] static std::uint32_t release(Message& message) { return message.release(); }
@@ -97,12 +98,12 @@ class Leases {
   Sleeper& sleeper_;
   Debts& debts_;
   Intake& intake_;
-  std::vector<std::uint32_t> handled_;   // what is sent now inherits from the last
+  std::vector<std::uint32_t> handled_;   // messages that are sent inherit from the last
   std::vector<std::uint32_t> deferred_;  // their senders know that it takes longer
-  std::vector<std::uint32_t> answered_;  // questions whose answers were sent
+  std::vector<std::uint32_t> answered_;  // questions with an answer on its way
   Retries retries_;                      // their attempts have failed
   std::vector<Message> held_;            // deferred, and left by their handlers
-  receive::TypeText text_;               // what type_of and channel_of return
+  receive::TypeText text_;               // type_of and channel_of return views of these
   shm::StringCopy channel_text_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a message carries besides its payload: what the sender asks for, and what it inherits from
-// the message that is being handled while it is sent.
+// The head of a message, beside its payload: the wishes of the sender, and the fields that it
+// inherits from the message that is being handled while it is sent.
 
 #include <algorithm>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace beeline {
 
-// Whoever is given no options is sent with the envelope of them.
+// A message without options is sent with this envelope.
 static_assert(SendOptions{}.rank == send::kPlainEnvelope.rank && SendOptions{}.ttl_ms == 0 &&
               SendOptions{}.reply_to == 0 && SendOptions{}.cause == 0 && SendOptions{}.hops == 0 &&
               SendOptions{}.type.empty() && SendOptions{}.channel.empty() &&
@@ -27,7 +27,7 @@ class Letterhead {
   [[gnu::always_inline]] Letterhead(const SendOptions& options, const shm::Entry* handled,
                                     std::uint32_t step = 1)
       : Letterhead(options, options.reply_to, handled, step) {}
-  // Of what answers this message, whatever the options say.
+  // For an answer to this message, whatever the options say.
   [[gnu::always_inline]] Letterhead(const SendOptions& options, MessageId reply_to,
                                     const shm::Entry* handled, std::uint32_t step)
       : hops_(options.hops) {
@@ -54,7 +54,7 @@ class Letterhead {
   Letterhead(const Letterhead&) = delete;
   Letterhead& operator=(const Letterhead&) = delete;
 
-  // The start of a payload that is too long for what goes to many, with a word about the rest; else
+  // The start of a payload that is too long for a broadcast, with a word about the rest; else
   // the whole. REQUIRES: its length has 32 bits.
   [[nodiscard]] std::span<const std::byte> cut(std::span<const std::byte> payload) {
     if (payload.size() <= send::kMaxCopyBytes) return payload;
@@ -79,7 +79,7 @@ class Letterhead {
   [[nodiscard]] std::uint32_t hops() const { return hops_; }
 
  private:
-  // What led to it: what the sender says, and what it inherits where that says nothing.
+  // The cause and trace as the sender says, or inherited where the sender says nothing.
   void say_origin(const SendOptions& options, const shm::Entry* handled) {
     TraceContext trace = options.trace;
     MessageId cause = options.cause;
@@ -87,7 +87,7 @@ class Letterhead {
       if (cause == 0) cause = handled->header.id;
       if (trace.empty()) trace = control::trace_of(handled->extension());
     }
-    // The cause of an answer is what it answers.
+    // The cause of an answer is its question.
     if ((cause == envelope_.reply_to || cause == 0) && trace.empty()) return;
     shm::Extension& extension = extend();
     extension.cause = cause;

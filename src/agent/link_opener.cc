@@ -30,8 +30,8 @@ LinkOpener::LinkOpener(const Needs& needs)
       family_(needs.family),
       deadlines_(needs.deadlines) {}
 
-// Or may get one: who has not registered with a new coordinator yet may still do so, and sends wait
-// for it.
+// Or may get one: a peer that has not registered with a new coordinator yet may still do so, and
+// sends wait for it.
 bool LinkOpener::has_place(const send::OutLink& link) const {
   return link.place != nullptr || is_placing();
 }
@@ -74,7 +74,8 @@ Result<Peer> LinkOpener::find_peer(Pid pid) {
   return opened;
 }
 
-// What its reader has found in our link, or the rule that forbids it, in the coordinator's words.
+// The fault that the reader found in our link, or the rule that forbids it, in the coordinator's
+// words.
 std::string LinkOpener::why_denied(Pid pid) {
   const send::OutLink* link = links_.out_link(pid);
   if (link != nullptr && link->ended) {
@@ -89,7 +90,7 @@ std::string LinkOpener::why_denied(Pid pid) {
          " in the link that this life has to it: it was opened for receipts alone; attach again";
 }
 
-// Creates the link, or asks again for one whose answer was lost: it is the same segment then.
+// Creates the link, or asks again if the answer was lost: it is the same segment then.
 Result<Peer> LinkOpener::open_link(Pid pid) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   send::OutLink* link = links_.out_link(pid);
@@ -179,7 +180,7 @@ void LinkOpener::place_links() {
 }
 
 // Our links that were opened for receipts alone, since a rule forbade more, are asked for again
-// once the tree allows it: a task may write to whoever has adopted it.
+// once the tree allows it: a task may write to an agent that has adopted it.
 void LinkOpener::free_links() {
   const auto is_bound = [](const auto& link) {
     return link != nullptr && !link->may_send && !link->ended && !link->dead;
@@ -199,7 +200,7 @@ bool LinkOpener::lacks_parent_link(Pid peer) const {
   return link != nullptr && link->copied && links_.out_link(family_.parent()) == nullptr;
 }
 
-// Tried again at most once a second: what is sent meanwhile is counted as not shown.
+// Tried again at most once a second: messages meanwhile are counted as not shown.
 void LinkOpener::open_parent_link() {
   constexpr std::int64_t kPause = 1'000'000'000;
   family_.note_shown();

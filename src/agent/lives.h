@@ -1,6 +1,5 @@
 #pragma once
-// What this agent knows of the lives of its peers: where each is rung, and the link that it shows
-// us.
+// The lives of peers, as this agent knows them: where each is rung, and the link that it shows us.
 
 #include <cstdint>
 #include <map>
@@ -23,11 +22,11 @@ class Lives {
   // kWrongVersion, kProtocol.
   [[nodiscard]] Result<wake::Bell> learn(std::uint32_t pid, std::uint64_t incarnation,
                                          os::UniqueFd status, os::UniqueFd event);
-  // A life, or an empty one when it is not known. One whose process had ended when we heard of it
+  // A life, or an empty one when it is not known. A life that had ended when we heard of it
   // has a link and no bell.
   [[nodiscard]] send::PeerLife find(std::uint32_t pid, std::uint64_t incarnation) const;
   // Its own link to us, where its receipts lie. Not owned. Returns the early view that it replaces,
-  // null if there was none; whoever uses that changes over now.
+  // null if there was none; the caller changes over from it now.
   const shm::LinkView* set_link(std::uint32_t pid, std::uint64_t incarnation,
                                 const shm::LinkView* link);
   // The same before the receive side has that link: the memory is kept with the life.

@@ -1,6 +1,6 @@
 #pragma once
-// How often a busy agent looks at its ordinary lanes. A look takes the next line away from whoever
-// is about to write it, and is most of what a message costs.
+// How often a busy agent looks at its ordinary lanes. A look takes the next line away from the
+// sender that is about to write it, and is most of the cost of a message.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace beeline {
 // A microsecond at 2 GHz, and never more than two.
 inline constexpr std::uint64_t kLookTicks = 2'000;
 // Four microseconds, and never more than eight: while messages wait in a table that has hardly any
-// room for what a look would find.
+// room for more messages.
 inline constexpr std::uint64_t kCrowdedLookTicks = 4 * kLookTicks;
 
 // An order is right again this long after it was: fifty microseconds at 2 GHz, and never more than
-// a hundred. Who handles for longer than that between two messages looks to the end of all lanes
+// a hundred. An agent that handles a message for longer than that looks to the end of all lanes
 // before each; a stream does so once in a while.
 inline constexpr std::uint64_t kWholeLookTicks = 100'000;
 // Each of many links adds so many: a look at all of them takes a small part of that.
@@ -44,7 +44,7 @@ class LookPace {
   void note_whole(std::size_t links) {
     whole_due_ticks_ = os::ticks() + std::max(kWholeLookTicks, links * kLinkTicks);
   }
-  // It is long ago, or was when the last look was put off: what came since is compared before a
+  // It is long ago, or was when the last look was put off: newer messages are compared before a
   // message is handed out.
   [[nodiscard]] bool is_whole_due(std::uint64_t now_ticks) const {
     return now_ticks >= whole_due_ticks_;

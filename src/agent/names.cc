@@ -27,17 +27,18 @@ Result<Peer> Names::peer(const To& to) {
 Result<Peer> Names::peer(std::string_view name) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   if (auto target = control::check_target(name); !target) return tl::unexpected(target.error());
-  // In the words of the rule, which knows who has ended; no text is no target.
+  // In the words of the rule, which knows the ended agents; no text is no target.
   if (const auto number = control::number_from(name)) return opener_.peer(*number);
   const auto known = names_.find(std::string(name));
   // Before the search: a change that comes during it is looked for by the next call.
   const Known now{0, directory_.view().epoch(), os::coarse_ns()};
   std::optional<Peer> open;
   if (known != names_.end()) open = opener_.open_peer(known->second.pid);
-  // The directory tells of a newcomer in two steps; the bound on the age is for who looks between.
+  // The directory tells of a newcomer in two steps; the bound on the age is for a look between
+  // them.
   const bool fresh = open && known->second.epoch == now.epoch &&
                      now.looked_ns < known->second.looked_ns + kNameLife;
-  if (open && (fresh || opener_.is_placing())) return *open;  // who is missing is not replaced
+  if (open && (fresh || opener_.is_placing())) return *open;  // a missing peer is not replaced
   Pid found = find_pid(name);
   // A coordinator that is gone has published nobody new. It is seen to be gone behind all that it
   // has announced.

@@ -15,14 +15,14 @@ class News {
     counts_ = &counts;
     read_ = waited_for_ = 0;
   }
-  // SYNC(directory.packets): acquire, pairs with DirectorySegment::count_due(). What was counted
-  // before whoever asks now was told lies in the socket, or is about to.
+  // SYNC(directory.packets): acquire, pairs with DirectorySegment::count_due(). A packet that was
+  // counted before the caller was told of it lies in the socket, or is about to.
   [[nodiscard]] bool any() const { return counts_->due.observe() != read_; }
   struct Taken {
     const shm::PacketCounts* counts;
     std::uint64_t number;
   };
-  // Of the packets that were due these lie in the socket: what is read from now on has them all.
+  // So many of the due packets lie in the socket: a read from now on gets them all.
   // SYNC(directory.packets): acquire, pairs with DirectorySegment::count_taken().
   [[nodiscard]] Taken taken() const { return {counts_, counts_->taken.observe()}; }
   // All of those were read, if the directory is still the same.
@@ -31,7 +31,7 @@ class News {
   }
   // There will be no more of it: the connection has ended.
   void note_all_read() { read_ = counts_->due.relaxed_load(); }
-  // True for the first who wants to wait for what is due now.
+  // True for the first caller that wants to wait for the packets that are due now.
   [[nodiscard]] bool may_wait() {
     const std::uint64_t due =
         counts_->due.relaxed_load();  // relaxed: nothing is read because of it

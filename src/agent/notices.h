@@ -1,5 +1,5 @@
 #pragma once
-// What the agent tells its user beside messages: a child has died, the hive goes down.
+// Notices for the user, beside messages: a child has died, the hive goes down.
 
 #include <cstddef>
 #include <cstdint>

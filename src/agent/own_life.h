@@ -15,7 +15,7 @@
 
 namespace beeline {
 
-// What the coordinator has made of an agent that attached. It stays for the whole life.
+// The identity that the coordinator gave an agent. It stays for the whole life.
 struct Identity {
   AttachOptions options;
   std::string hive;

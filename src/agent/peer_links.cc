@@ -56,14 +56,14 @@ Result<void> PeerLinks::learn_life(Pid pid, std::uint64_t incarnation, os::Uniqu
   return {};
 }
 
-// Whose receipts count, of a peer of which something was learnt.
+// Looks up again which receipts of this peer count: something was learnt of it.
 void PeerLinks::refresh_peer(Pid pid) {
   const auto lock = life_.lock_send();
   send::OutLink* own = out_link(pid);
   if (own == nullptr) return;
   if (!own->dead || own->place != nullptr) return path_.refresh(*own);
-  // SUBTLE: not the newest of the links that are left. What its last life took stays taken when
-  // that one's link has gone.
+  // SUBTLE: not the newest of the links that are left. Messages that its last life took stay taken
+  // when that one's link has gone.
   std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
   receiver_.links().index().each_of(pid, [&](const receive::InLink& link) {
     last_life = std::max(last_life, link.key.incarnation);

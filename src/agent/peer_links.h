@@ -58,11 +58,11 @@ class PeerLinks {
   [[nodiscard]] send::SendPath& path() { return path_; }
   // Anew when the home has other ids, after a take-over.
   void make_path(const shm::DirectoryView& directory);
-  // The directory is another one: every place in the old one is forgotten, and who is heard is
-  // decided by the new one.
+  // The directory is another one: every place in the old one is forgotten, and the new one
+  // decides which receipts count.
   void leave_directory();
 
-  // ---- What is counted ----
+  // ---- Counts ----
   [[nodiscard]] std::vector<LinkCounters> counters();
   // Messages were received through a link that has faded.
   void count_received(Pid pid, std::uint64_t count);

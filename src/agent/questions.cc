@@ -85,7 +85,7 @@ std::string waited(const Question& question) {
   return " within " + std::to_string(ms) + " ms";
 }
 
-// What to do about it depends on who is asked again: a second request may be acted on twice.
+// The advice depends on the call: a second request may be acted on twice.
 std::string no_answer(const Question& question) {
   if (question.pending.for_ack) {
     return "no acknowledgement" + waited(question) + "; allow more time, it may come later";
@@ -203,7 +203,7 @@ QuestionState Questions::find_out(Question& question) {
   return taken ? QuestionState::kDeadTaken : QuestionState::kDead;
 }
 
-// Where the dead has left its receipts may still have to be read from the control socket.
+// The announcement of the link with the receipts of the dead may still lie in the control socket.
 bool Questions::was_taken(const Question& question) {
   announcements_.handle_announcements();
   turn_.take();
@@ -215,7 +215,7 @@ bool Questions::was_taken(const Question& question) {
   return link->lanes[lane].cursor() > question.place.position;
 }
 
-// The entry of what comes back, leased, or why nothing does.
+// The entry of the answer, leased, or the reason why none comes.
 Result<std::uint32_t> Questions::await(Question& question) {
   const Sleeper::Blocked blocked(sleeper_);
   question.pending.is_blocking = true;
@@ -346,7 +346,6 @@ Result<Deadline> Questions::run_answers() {
   return next;
 }
 
-// Calls whoever waits for an answer that has come, or for one that will not come any more.
 Deadline Questions::call_answered() {
   for (std::size_t i = 0; i < open_questions_.size();) {
     Question& question = *open_questions_[i];

@@ -59,7 +59,7 @@ class Questions {
   [[nodiscard]] Result<Acknowledgement> send_acked(Peer to, Bytes payload, Deadline deadline,
                                                    const SendOptions& options);
 
-  // Calls whoever waits for an answer that has come, or for one that will not come any more.
+  // Calls the handlers of answers that have come, or that will not come any more.
   // Returns when the next question ends.
   Deadline call_answered();
   [[nodiscard]] bool has_news();
@@ -71,7 +71,7 @@ class Questions {
   Result<void> prepare(Question& question, const SendOptions& options);
   // A look, for the predicates of waits: an answer, or none to be expected any more.
   [[nodiscard]] bool is_settled(Question& question);
-  // The entry of what has come back, leased, or why nothing does. The question ends.
+  // The entry of the answer, leased, or the reason why none comes. The question ends.
   [[nodiscard]] Result<std::uint32_t> conclude(Question& question);
   void end(Question& question);
 

@@ -132,8 +132,8 @@ Result<void> Registration::register_again() {
   return {};
 }
 
-// Where the connection is lost, its successor is told: a name without a process behind it would
-// stay taken for as long as this process lives.
+// If the connection is lost, this agent tells the next coordinator: a name without a process behind
+// it would stay taken for as long as this process lives.
 void Registration::say_goodbye() {
   std::vector<std::uint32_t> empty = links_.unused();
   if (!client_.closed() && client_.detach(empty)) return;

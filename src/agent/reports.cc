@@ -20,7 +20,7 @@ void Reports::audit_links() {
   quarantine_false_receipts();
 }
 
-// A link that was never added. Of it nothing is kept but what is to be said; it waits once, however
+// A link that was never added. Nothing of it is kept but the report; it waits once, however
 // often the link was announced.
 void Reports::refuse(const control::AnnouncedLink& announced, std::string what) {
   std::erase_if(refused_, [&](const control::ReportRequest& other) {
@@ -37,8 +37,8 @@ void Reports::note_waiting(Pid owner, const shm::LinkKey& key, std::string why) 
                       /*waits=*/true});
 }
 
-// What a coordinator has not heard when it is restarted is refused anew: the next one announces the
-// links again.
+// Reports that a coordinator has not read when it is restarted are made anew: the next one
+// announces the links again.
 void Reports::report_refused() {
   while (!refused_.empty() && !is_paused()) {
     const auto told = client_.report(refused_.front());

@@ -1,6 +1,6 @@
 #pragma once
-// What this agent reports to the coordinator: links that it has refused or postponed, and peers
-// that have written what cannot be.
+// Reports to the coordinator: links that this agent has refused or postponed, and peers that have
+// written false values.
 
 #include <string>
 #include <vector>

@@ -12,7 +12,8 @@
 
 namespace beeline {
 
-// Lies on the stack of the sending thread until whoever holds the send side has answered it.
+// Lies on the stack of the sending thread until the thread that holds the send side has answered
+// it.
 struct SharedSend {
   Peer to;
   std::span<const std::byte> payload;

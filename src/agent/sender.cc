@@ -9,7 +9,7 @@ namespace beeline {
 
 namespace {
 
-// What is not counted against a rate: the engine's own messages, and those that control somebody.
+// A rate does not count the engine's own messages, nor control messages.
 constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
 
 SendStatus status_of(send::Outcome outcome) {
@@ -77,13 +77,13 @@ Sender::Sender(const Needs& needs)
       turn_(needs.turn),
       deadlines_(needs.deadlines) {}
 
-// Why there is no link. A peer that was valid and whose link is gone was finally dead.
+// Why there is no link. If a valid peer has no link any more, it was finally dead.
 [[gnu::cold, gnu::noinline]] SendResult Sender::missing(Peer peer) const {
   const bool is_gone = peer.valid() && !life_.has_left();
   return SendFacts::of(is_gone ? SendStatus::kPeerDead : SendStatus::kNoRoute, peer.pid);
 }
 
-// What each send comes to, in whichever call: taken into it.
+// Every send passes this: it is taken into its callers.
 inline void Sender::pass_on(send::OutLink& link, const send::Parcel& parcel,
                             const send::Envelope& envelope, MessageId id, SendResult& result) {
   if (link.rate.on() && is_limited(link, envelope)) {
@@ -98,7 +98,7 @@ inline void Sender::pass_on(send::OutLink& link, const send::Parcel& parcel,
     return;
   }
   if (link.rate.on()) count_sent(link, envelope);
-  // SUBTLE: what it says of an earlier attempt that found no room is read by nobody any more.
+  // SUBTLE: the facts of an earlier attempt that found no room stay, because nobody reads them.
   result.status = SendStatus::kOk;
   result.id = id;
 }
@@ -129,7 +129,8 @@ void Sender::show_to_parent(std::span<const std::byte> payload, const send::Enve
   }
 }
 
-// Whom waiting for a token would not help learns the true reason from the send itself.
+// If the peer is dead or the route is denied, do not report a rate limit: let the send return the
+// real reason.
 bool Sender::is_limited(send::OutLink& link, const send::Envelope& envelope) {
   if ((envelope.flags & kUnlimited) != 0) return false;
   links_.path().follow(link);
@@ -173,14 +174,15 @@ SendResult Sender::send(Peer to, std::span<const std::byte> payload, const SendO
   return send_draft(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
 }
 
-// An answer to a message, and its escalation, are as far from the origin as the message is: what
-// came as far as it may can be answered and escalated. One that answers this agent counts, so of
-// two steps that lead back to where they began at least one does, and every circle ends.
+// An answer to a message, and its escalation, are as far from the origin as the message is: a
+// message that came as far as it may can be answered and escalated. One that answers this agent
+// counts, so of two steps that lead back to where they began at least one does, and every circle
+// ends.
 std::uint32_t Sender::step_from(const shm::Entry& message) const {
   return shm::pid_of_message(message.header.reply_to) == life_.pid() ? 1 : 0;
 }
 
-// What is sent with these options while a message is handled, or none, may answer that.
+// A message with these options may answer the one that is being handled.
 std::uint32_t Sender::step_of(const SendOptions& options, Peer to, const shm::Entry* about) const {
   const bool answers = about != nullptr && options.reply_to == about->header.id &&
                        to.pid == shm::pid_of_message(about->header.id);
@@ -193,7 +195,7 @@ inline bool Sender::try_once(Draft& draft) {
   send::OutLink* const link = life_.has_left() ? nullptr : links_.find(draft.to);
   if (link == nullptr) {
     draft.result = missing(draft.to);
-    draft.sent_ns = os::coarse_ns();  // who does nothing else looks at its control socket too
+    draft.sent_ns = os::coarse_ns();  // a loop of failed sends looks at the socket too
     return true;
   }
   if (draft.id == 0) draft.id = links_.path().reserve_id();
@@ -222,7 +224,7 @@ inline SendResult Sender::send_draft(const send::Envelope& envelope, std::uint32
     send_later(draft, deadline);  // a copy: the draft itself is nothing but registers
     return result;
   }
-  // Nobody was rung where the receiver's new life is not known yet: what tells us of it waits in
+  // Nobody was rung where the receiver's new life is not known yet: the announcement of it waits in
   // the control socket, and rings it.
   if (draft.lost) turn_.take();
   turn_.take_at(draft.sent_ns);
@@ -323,11 +325,11 @@ SendResult Sender::send_shared(Peer to, std::span<const std::byte> payload,
     item.envelope = &head.envelope();
     if (!queue_.enqueue(&item)) return item.result;
     {
-      // Whoever holds the send side flushes everybody's, so ours is answered when we have held it.
+      // The thread that holds the send side flushes all messages, so ours is answered by now.
       const auto lock = life_.lock_shared_send();
       flush_shared();
     }
-    ++send::sends_of_thread;  // whoever flushed it has counted it as its own
+    ++send::sends_of_thread;  // the thread that flushed it counted its own
     if (item.lost) learn_early(to);
     if (!finds_no_room(item.result.status) || std::chrono::steady_clock::now() >= deadline) {
       return item.result;
@@ -349,8 +351,8 @@ void Sender::flush_shared() {
   }
 }
 
-// The agent's own thread may be busy for long: what a sender must know of its receiver, that it
-// runs again or how far it has read, is learnt here as soon as it is announced.
+// The agent's own thread may be busy for long: a sender learns here that its receiver runs again,
+// or how far it has read, as soon as that is announced.
 void Sender::learn_early(Peer to) {
   auto announced = client_.peek_link(to.pid);
   if (!announced || shm::contract_error(announced->contract) != nullptr) return;

@@ -47,7 +47,7 @@ class Sender {
   // `id` 0: a new one.
   SendResult send(Peer to, Bytes payload, const SendOptions& options, Deadline deadline,
                   MessageId id = 0);
-  // The same under a head that says what it inherits. `place`, unless null, is where the message
+  // The same under a head with all that it inherits. `place`, unless null, is where the message
   // lies when it was sent.
   SendResult send_under(const Letterhead& head, Peer to, const send::Parcel& parcel,
                         Deadline deadline, MessageId id, send::SentPlace* place = nullptr);
@@ -78,7 +78,7 @@ class Sender {
   // Why there is no link.
   [[nodiscard]] SendResult missing(Peer peer) const;
   [[nodiscard]] MessageId reserve_id();
-  // How much farther from the origin than this message what answers it is.
+  // How many hops an answer to this message is farther from the origin than the message.
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
 
  private:

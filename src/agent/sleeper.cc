@@ -55,16 +55,16 @@ void Sleeper::look() {
 void Sleeper::last_look() {
   flooded_ = false;
   turn_.take();
-  if (life_.has_ended()) return;  // what lies in the lanes is a successor's
-  // This agent reads whom its senders ring before it reads the lanes. A sender that has not found
-  // this life yet puts a message that it sends after this look into a lane without a ring, and the
-  // belt bounds how long the message lies there.
+  if (life_.has_ended()) return;  // the messages in the lanes are a successor's
+  // This agent reads which life its senders ring before it reads the lanes. A sender that has not
+  // found this life yet puts a message that it sends after this look into a lane without a ring,
+  // and the belt bounds how long the message lies there.
   note_belt();
   const std::int64_t before = os::coarse_ns();
   flooded_ = !intake_.drain_fully(kLongestLook);
   if (!flooded_) intake_.note_whole();
   receiver_.forget_time();        // it may be long until the next message
-  reports_.report_quarantined();  // what this look has found is not kept until the next
+  reports_.report_quarantined();  // of this look, not of the next
   if (receiver_.all_empty()) receiver_.note_all_empty(before);
 }
 
@@ -100,8 +100,8 @@ std::int64_t Sleeper::longest_block() {
   return std::clamp(next - os::monotonic_ns(), kShortest, longest);
 }
 
-// Nobody rings for a token, for memory, or for a coordinator that is back: whoever waits outside of
-// the library is woken by a timer.
+// Nobody rings for a token, for memory, or for a coordinator that is back: a timer wakes a user
+// that waits outside of the library.
 Result<void> Sleeper::make_timer() {
   auto timer = os::create_timer_fd();
   if (!timer) return tl::unexpected(timer.error());
@@ -118,7 +118,7 @@ std::int64_t Sleeper::next_timer_ns() const {
 void Sleeper::set_timer() {
   const std::int64_t next = armed_ ? next_timer_ns() : Deadlines::kNever;
   const bool wanted = next != Deadlines::kNever;
-  // Without a descriptor what is owed waits for the next call.
+  // Without a descriptor all of it waits for the next call.
   if (wanted && !timer_.valid() && !make_timer()) return;
   if (wanted) {
     os::set_timer(timer_.get(), std::max(next, os::monotonic_ns()) + kTick);

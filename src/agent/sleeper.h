@@ -54,7 +54,7 @@ class Sleeper {
     return wait_with(
         deadline_ns, [] { return false; }, ready, [this] { return receiver_.calls_for_turn(); });
   }
-  // The same, asking `first()` before each turn, and for what a lane is no sign of: see Waiter.
+  // The same, asking `first()` before each turn. `glance` sees a sign of news: see Waiter.
   template <typename First, typename Ready, typename Glance>
   bool wait_with(std::int64_t deadline_ns, First&& first, Ready&& ready, Glance&& glance) {
     const bool was_armed = armed_;
@@ -74,7 +74,7 @@ class Sleeper {
     if (was_armed) arm_again();
     return done;
   }
-  // What lies in lanes and socket was added to by a flood: the last look has left something.
+  // A flood adds to lanes and socket: the last look has left something.
   [[nodiscard]] bool goes_on() const;
   // Senders still look for this successor of another life.
   void begin_succession() { successor_since_ns_ = os::monotonic_ns(); }
@@ -106,7 +106,7 @@ class Sleeper {
     if (armed_) set_timer();
   }
 
-  // ---- What the status page says ----
+  // ---- The status page ----
   void show_activity() { activity_.show(receiver_.home().inbox().leased() != 0); }
   void set_sleeping(bool sleeping);
   void publish_pressure();

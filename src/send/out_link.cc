@@ -15,11 +15,12 @@ namespace beeline::send {
 
 namespace {
 
-// Slabs are added in steps of at least the one, as many as there are, up to the other. Of small
-// ones there are few at first: their lines are used again while they are in the nearest cache.
+// A class grows by as many slabs as it has, by at least the first number of bytes and at most the
+// second. Small slabs are few at first: their lines are used again while they are in the nearest
+// cache.
 constexpr std::uint64_t kFirstBytes = 8ULL << 10;
 constexpr std::uint64_t kStepBytes = 64ULL << 10;
-// The reader counts what it has verified by pages, each once.
+// The reader counts verified memory by pages, each once.
 static_assert(kFirstBytes % shm::kPage == 0 && kStepBytes % shm::kPage == 0);
 
 // A class that is collected so often within so long is in use all the time. It gets up to so many
@@ -84,9 +85,9 @@ void OutLink::find_receipts() {
   if (receipts.inherited && receipts.bank != shm::kBanks) go_on_with_heir();
 }
 
-// What the life before said does not count any more: it may have lied, or have been fenced and have
-// taken what the new one waits for. What the new one has not taken is kept for it, slots and slabs,
-// as far as they were not given to other messages.
+// Ignore receipts of the receiver's previous life from here on: it may have lied, or been fenced
+// after taking messages that its successor is owed. Keep every slot and slab that the successor has
+// not taken, as far as they were not given to other messages.
 void OutLink::turn_to(const shm::LinkView& opposite, std::uint64_t incarnation) {
   receipts = {.opposite = &opposite, .inherited = incarnation != first_life};
   find_receipts();
@@ -105,7 +106,7 @@ std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {
   return unread;
 }
 
-// Of a life that inherited nothing no stamp is older than what lies in a lane.
+// If a life inherited nothing, its stamps are never older than the messages in a lane.
 std::bitset<shm::kMaxSlabs> OutLink::slabs_to_keep() {
   if (!receipts.inherited) return {};
   static_cast<void>(not_taken());
@@ -113,8 +114,8 @@ std::bitset<shm::kMaxSlabs> OutLink::slabs_to_keep() {
 }
 
 // SYNC(fence.full): pairs with that of the successor, which was told that it is starting, before it
-// reads (OldHome::accept). Either it sees what we have read, or we see that word. The dead have no
-// successor. relaxed: a number alone.
+// reads (OldHome::accept). Either it sees the receipts that we read, or we see that word. The dead
+// have no successor. relaxed: a number alone.
 bool OutLink::still_counts() const {
   if (place == nullptr || dead) return true;
   shm::full_fence();
@@ -180,8 +181,9 @@ TakenSlab OutLink::take_from(std::size_t slab_class) {
   return loan;
 }
 
-// A look at the stamps waits for a line of the reader's. Where there are few slabs nearly each
-// payload needs one, so a class that is in use all the time gets some more, if there is memory.
+// A look at the stamps waits for a line of the reader's. A class of few slabs needs one
+// for nearly each payload, so a class that is in use all the time gets some more, if there is
+// memory.
 void OutLink::ease(std::size_t slab_class) {
   const std::uint32_t more = slabs.allocated(slab_class) + 1;
   const std::uint64_t slab_bytes = view_.layout().classes[slab_class].slab_bytes;

@@ -21,19 +21,19 @@
 
 namespace beeline::send {
 
-// Where the receiver's receipts for this link lie: its own link to us. Not owned; empty until that
-// link is known.
+// The place of the receiver's receipts for this link: its own link to us. Not owned; empty until
+// that link is known.
 struct Receipts {
   const shm::LinkView* opposite = nullptr;
   std::size_t bank = shm::kBanks;
   bool stamps_ready = false;  // seen so: the word lies beside the cursors, which move all the time
-  bool inherited = false;     // they began with what another life of the receiver had left
+  bool inherited = false;     // they go on from another life of the receiver
 };
 
-// Who is rung once the receiver has taken something from a full link; bits.
+// Why the receiver is to ring once it has taken something from a full link; bits.
 enum class SpaceFor : std::uint8_t {
   kWait = 1,   // a call that waits
-  kDebts = 2,  // what this agent owes to the receiver; nobody waits for it
+  kDebts = 2,  // this agent owes messages to the receiver; no call waits
 };
 
 // A slab, or why there is none. SUBTLE: small enough for registers; a larger result is stored, and
@@ -99,12 +99,13 @@ class OutLink {
   void find_receipts();
   // The receipts of this life of the receiver count from now on, and those of no other.
   void turn_to(const shm::LinkView& opposite, std::uint64_t incarnation);
-  // Nothing counts that the life says which was heard last: its successor is taking over, or has.
+  // Receipts of the life that was heard last do not count any more: its successor is taking over,
+  // or has.
   void stop_listening() { receipts = {}; }
   // A receipt or a stamp in the bank that is named for this link cannot be true.
   [[nodiscard]] bool was_lied_to();
-  // Takes over what the receipts say now and lets go of them: their owner has ended, and its link
-  // fades.
+  // Takes over the receipts as they are now, and lets go of them: their owner has ended, and its
+  // link fades.
   void drop_receipts();
 
   // A slab for `bytes`, adding memory where none is free, of the class that fits or of the next
@@ -113,7 +114,7 @@ class OutLink {
   [[nodiscard]] TakenSlab take_slab(std::uint64_t bytes, std::uint64_t texts = 0);
   // The same for a copy, which leaves half of its class to messages. Errors: kFull too then.
   [[nodiscard]] TakenSlab take_copy_slab(std::uint64_t bytes);
-  // Frees what the receiver has finished of a class. False: nothing.
+  // Frees the slabs of a class that the receiver has finished. False: none.
   bool collect_slabs(std::size_t slab_class);
   [[nodiscard]] std::byte* slab_bytes(const shm::SlabPool::Loan& loan) const {
     return view_.slab(loan.slab);
@@ -139,8 +140,9 @@ class OutLink {
   [[nodiscard]] std::uint64_t not_taken();
   // The same without copies at the end of a lane: nobody waits until those are taken.
   [[nodiscard]] std::uint64_t still_awaited();
-  // Nothing was ever sent in it: the segment may go with its owner. What was taken from it is no
-  // reason: the receiver's inbox refers to it until it is done, and so does a successor's.
+  // Nothing was ever sent in it: the segment may go with its owner. Messages that were
+  // taken from it are no reason to keep it: the receiver's inbox refers to it until it is done, and
+  // so does a successor's.
   [[nodiscard]] bool is_unused() const { return counts.sent == 0; }
 
   shm::LaneWriter lanes[shm::kLanes];
@@ -149,21 +151,21 @@ class OutLink {
   Receipts receipts;
   wake::Bell bell;               // of the life that `known_word` names, empty unless it runs
   std::uint64_t known_word = 0;  // directory word that bell and receipts follow
-  // Of the receiver: the one that this link was opened to. 0: there was none, so all are heirs.
+  // The life of the receiver that this link was opened to. 0: there was none, so all are heirs.
   std::optional<std::uint64_t> first_life;
   std::uint32_t directory_index = 0;
   // The receiver's word in the directory; null while the coordinator has not said where it is.
   const shm::Atomic<std::uint64_t>* place = nullptr;
   bool may_send = true;     // false: only our receipts count
   bool ended = false;       // its reader has reported it, and takes nothing more from it
-  std::string fault;        // what was reported, where we were told
+  std::string fault;        // as its reader reported it, if we were told
   bool needs_peer = false;  // the life that the directory names has not been announced to us yet
   bool dead = false;        // the receiver is finally dead
-  bool copied = false;      // the receiver is a sibling: the parent sees what we send
+  bool copied = false;      // the receiver is a sibling: the parent sees our messages
   bool is_mute = false;     // a rule forbids the receiver to write to us
   unsigned space_for = 0;   // of SpaceFor
   Counts counts;
-  limit::TokenBucket rate;  // what we may send; asked by the agent
+  limit::TokenBucket rate;  // our limit; the agent asks it
 
  private:
   OutLink(segment::Owned memory, const shm::LinkKey& key, std::uint32_t peer,
@@ -176,7 +178,7 @@ class OutLink {
   [[nodiscard]] std::bitset<shm::kMaxSlabs> unread_slabs() const;
   // Whether receipts that were just read are to be heard. Not where the directory has changed since
   // the sender looked at it: a successor may have begun to read before they were given, and has
-  // what they are about as well.
+  // the same messages as well.
   [[nodiscard]] bool still_counts() const;
   // Those of them that stamps may say are finished. Looks at the receipts: the stamps come after
   // it.

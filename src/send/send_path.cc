@@ -21,7 +21,7 @@ bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
   return parcel.loan == nullptr && parcel.bytes.size() <= shm::kInlineBytes - front;
 }
 
-// The extension and what lies behind it.
+// The extension and the payload behind it.
 struct Joined {
   Joined(const shm::Extension& extension, std::span<const std::byte> payload) {
     std::memcpy(bytes, &extension, sizeof(extension));
@@ -45,9 +45,9 @@ Outcome outcome_of(ErrorCode code) {
 
 }  // namespace
 
-// ---- What every message passes ------------------------------------------------------------------
+// ---- The path of every message ------------------------------------------------------------------
 // SUBTLE: one function in the end. The steps are taken into send(), and into send_plain(), because
-// calls between them cost as much as they do; what few messages need is kept out of it.
+// calls between them cost as much as they do; the rare steps are kept out of it.
 
 inline void SendPath::follow_place(OutLink& link) {
   if (link.place == nullptr) return;
@@ -102,7 +102,8 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands
   // messages: the successor may have gone to sleep in between.
   follow_place(link);
-  // Either we see here that the receiver is dead, or whoever takes over its lanes sees the message.
+  // Either we see here that the receiver is dead, or the successor that takes over its lanes sees
+  // the message.
   if (link.dead) return Outcome::kOrphaned;
   static_cast<void>(wake::ring(link.bell, last_sent_ns_));
   return Outcome::kOk;
@@ -159,7 +160,8 @@ Outcome SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t 
   return pass(link, parcel, kPlainEnvelope, id);
 }
 
-// ---- What few need ------------------------------------------------------------------------------
+// ---- The rare steps
+// ------------------------------------------------------------------------------
 
 void SendPath::follow(OutLink& link) { follow_place(link); }
 
@@ -312,9 +314,10 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   const PeerLife life = find_life_(link.peer(), agent.incarnation);
   link.dead = agent.state == shm::AgentState::kDead || agent.state == shm::AgentState::kVacant ||
               place_was_given_away(link);
-  // The receipts of a life count, whether it has a process or not: what it took is taken. Until its
-  // successor reads them: if it was fenced and still runs, that one knows nothing of what it takes
-  // and finishes from then on, and has it as well. The last one of all has no successor.
+  // The receipts of a life count, whether it has a process or not: the messages that it took are
+  // taken. Until its successor reads them: if it was fenced and still runs, that one knows nothing
+  // of what it takes and finishes from then on, and has it as well. The last one of all has no
+  // successor.
   const bool is_followed = !link.dead && agent.state == shm::AgentState::kStarting;
   if (is_followed || (life.link == nullptr && !link.dead)) {
     link.stop_listening();
@@ -323,13 +326,14 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   }
   if (link.dead) return;
   if (agent.state != shm::AgentState::kRunning)
-    return;  // nobody to ring; the lane keeps what we send
+    return;  // nobody to ring; the lane keeps our messages
   if (!life.known) {
     link.needs_peer = true;
     return;
   }
   link.bell = life.bell;
-  // Tells the new life whom we ring now; until all its senders say so it does not sleep for long.
+  // Tells the new life that we ring it now; until all its senders say so it does not sleep for
+  // long.
   link.view().control().watching.publish(agent.incarnation);
   // SYNC(wake.publish): copies lie in the lane without a fence behind them.
   shm::full_fence();

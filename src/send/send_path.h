@@ -1,7 +1,7 @@
 #pragma once
 // The send path: write header and payload into the next slot, publish, fence, look where the
-// receiver is, ring it if it sleeps. No system call but that ring, no lock, and for what lies in
-// its slot no allocation.
+// receiver is, ring it if it sleeps. No system call but that ring, no lock, and no allocation
+// for a message that lies in its slot.
 
 #include <functional>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace beeline::send {
 
-// What a message carries besides its payload.
+// The fields of a message besides its payload.
 struct Envelope {
   std::int32_t rank = shm::kRankNormal;
   std::string_view type{};
@@ -26,7 +26,7 @@ struct Envelope {
   friend bool operator==(const Envelope&, const Envelope&) = default;
 };
 
-// Of a message of which nothing is asked but that it comes: what kPlainSend says.
+// The envelope of a message without options, as kPlainSend says.
 inline constexpr Envelope kPlainEnvelope{};
 
 // A payload: bytes to copy, or those of a loan, which lie in the link already.
@@ -50,13 +50,14 @@ struct Original {
   std::span<const std::byte> payload;
 };
 
-// Where a message went.
+// The lane and position of a message.
 struct SentPlace {
   shm::Lane lane = shm::Lane::kNormal;
   std::uint64_t position = 0;
 };
 
-// Where a life of a peer is rung and which link of ours it reads receipts into; found by the agent.
+// Tells where a life of a peer is rung and which link of ours it reads receipts into; found by the
+// agent.
 struct PeerLife {
   wake::Bell bell;
   const shm::LinkView* link = nullptr;  // the peer's own link to us, null if it has not opened one
@@ -65,16 +66,16 @@ struct PeerLife {
 using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarnation)>;
 
 // Rises with each message that this thread has sent, and with those of others that it has flushed
-// (SharedSender). A receiver that puts off a look at its lanes does not put off one at what its own
-// thread has sent, through whichever agent.
+// (SharedSender). A receiver that puts off a look at its lanes does not put off one at messages
+// that its own thread has sent, through whichever agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
-// Where the slot lies behind that of the last message which this thread has sent or flushed, copies
+// The slot behind that of the last message which this thread has sent or flushed, copies
 // for a parent left out; null before the first. Its link may be gone: for hints alone.
 inline thread_local const void* next_slot_of_thread = nullptr;
 
-// Asks for that slot, to be written. For calls after which probably something is sent at once: who
-// waits for it has taken the lines of the slot away by looking at them, and looks again and again,
-// so what is asked for earlier is gone when it is needed.
+// Asks for that slot, to be written. For calls after which probably something is sent at once: a
+// receiver that waits has taken the lines of the slot away by looking at them, and looks again and
+// again, so a line that is asked for earlier is gone when it is needed.
 inline void prefetch_next_slot() {
   if (next_slot_of_thread != nullptr) shm::prefetch_for_write(next_slot_of_thread);
 }
@@ -139,16 +140,16 @@ class SendPath {
   // The same with kPlainEnvelope.
   [[nodiscard]] Outcome send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id);
 
-  // Shows a message between siblings to their parent, whose link this is: low rank, whole up to
+  // Shows a message between siblings to their parent through the link to it: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
-  // is half full, or what it would take of the slabs.
+  // is half full, or half of the slabs that it needs.
   void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
   // When the last message was sent, or found not to go, on the coarse clock.
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
-  // Where the last message went.
+  // The place of the last message.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
@@ -173,7 +174,7 @@ class SendPath {
                                                     const Envelope& envelope, std::uint64_t id);
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
-  // The header of what lies in its slot, sent at last_sent_ns_.
+  // The header of a message that lies in its slot, sent at last_sent_ns_.
   [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Parcel& parcel,
                                                                const Envelope& envelope,
                                                                std::uint64_t id, Names names);
@@ -190,7 +191,7 @@ class SendPath {
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
-  // What they need seldom: a look for receipts; the numbers of type and channel; a payload behind
+  // The rare steps: a look for receipts; the numbers of type and channel; a payload behind
   // an extension, one that is copied into a slab and goes as a loan, or one with texts in its slab.
   [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope, Names& names);
@@ -200,7 +201,7 @@ class SendPath {
                                     const Envelope& envelope, std::uint64_t id, Names names);
   [[nodiscard]] Outcome send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
                                       const Envelope& envelope, std::uint64_t id, Names names);
-  // Of a copy for a parent, whose extension is the one of the envelope. False: no room is left.
+  // Puts a copy for a parent, with the extension of the envelope. False: no room is left.
   [[nodiscard]] bool put_copy(OutLink& parent, std::span<const std::byte> payload,
                               const Envelope& envelope);
   void retarget(OutLink& link, std::uint64_t word);
