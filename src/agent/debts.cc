@@ -100,7 +100,7 @@ bool Debts::pay_each() {
     const Creditor creditor{debt.to, debt.kind};
     if (std::find(full.begin(), full.end(), creditor) != full.end()) return false;
     const SendStatus status = pay(debt);
-    if (may_be_sent_later(status)) {
+    if (is_transient(status)) {
       full.push_back(creditor);
       all_ring &= status == SendStatus::kFull && links_.out_link(debt.to)->place != nullptr;
       return false;

@@ -117,7 +117,7 @@ SendResult Escalations::write_down(std::span<const std::byte> payload) {
   }
   if (done) return SendResult(SendStatus::kOk);
   SendResult refused = SendFacts::of_error(done.error());
-  if (!may_be_sent_later(refused.status)) refused.status = SendStatus::kNoRoute;
+  if (!is_transient(refused.status)) refused.status = SendStatus::kNoRoute;
   return refused;
 }
 
@@ -198,7 +198,7 @@ bool Escalations::may_go_later(SendStatus status, Pid asked) const {
   if (asked == control::kKingPid) return away || status == SendStatus::kNoMemory;
   const send::OutLink* link = links_.out_link(asked);
   if (link == nullptr || !opener_.has_place(*link)) return away || opener_.is_placing();
-  return may_be_sent_later(status);
+  return is_transient(status);
 }
 
 // True when a peer is asked to ring that was not before: there may be room by now.

@@ -31,7 +31,7 @@ namespace beeline {
 }
 
 // Nothing is wrong but the moment.
-[[nodiscard]] constexpr bool may_be_sent_later(SendStatus status) {
+[[nodiscard]] constexpr bool is_transient(SendStatus status) {
   return finds_no_room(status) || status == SendStatus::kNoMemory;
 }
 

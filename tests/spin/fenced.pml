@@ -1,5 +1,5 @@
-/* A life that was fenced and still runs beside its successor: AgentCore::take_over()
-   (src/agent/core_attach.cc), read_receipts(), read_row(), inherit_home(), inherit_late_stamps()
+/* A life that was fenced and still runs beside its successor: Inheritance::take_over()
+   (src/agent/inheritance.cc), read_receipts(), read_row(), inherit_home(), inherit_late_stamps()
    (src/receive/successor.cc), judge_entry(), late_stamp(), withdraw_stamp() (shm/handover.h,
    shm/slab.h); the sender: retarget() (src/send/send_path.cc), still_counts(), go_on_with_heir()
    (src/send/out_link.cc).

@@ -1,7 +1,7 @@
 /* Drain, take, done and hand-over: Drain::drain_lane(), put_next(), commit(), take(), done(),
    requeue(), bury(), purge_dead() (src/receive over shm/inbox.h),
    InLink::open(), close_receipts(), judge_entry(), inherit_entry(), inherit_stamps() (shm/handover.h),
-   AgentCore::take_over() (src/agent/core_attach.cc), commit() (src/control/lives.cc),
+   Inheritance::take_over() (src/agent/inheritance.cc), commit() (src/control/lives.cc),
    TakeoverWorker (src/control/takeover.cc); the sender: SendPath::check(), publish(), retarget()
    (src/send/send_path.cc), SlabPool (shm/slab.h).
 
@@ -294,7 +294,7 @@ died:
   :: skip
   fi;
 
-  /* The next life: AgentCore::take_over(). */
+  /* The next life: Inheritance::take_over(). */
   {
     d_step {
       me++;

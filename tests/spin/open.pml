@@ -1,5 +1,5 @@
-/* Opening a link: AgentCore::open_link(), ask_open(), accept_link(), connect_receipts()
-   (src/agent/core_links.cc), resume(), register_again(), place_links() (src/agent/core_resume.cc);
+/* Opening a link: LinkOpener::open_link(), ask_open(), accept_link(), connect_receipts()
+   (src/agent/arrivals.cc), resume(), register_again(), place_links() (src/agent/registration.cc);
    open_link(), announce_link(), announce_in_links() (src/control/links.cc), resume()
    (src/control/resume.cc), restore() (src/control/restore.cc), end_life() (src/control/death.cc).
 
@@ -112,7 +112,7 @@ proctype agent(byte me) {
   {
     do
     :: LOST -> resume()
-       /* AgentCore::handle(): a link that is known keeps its row. */
+       /* Arrivals::handle(): a link that is known keeps its row. */
     :: atomic {
          announced[me] ? _ ->
 #ifdef MUTANT_ROW_TWICE

@@ -1,4 +1,4 @@
-/* Back-pressure with both ends asleep: AgentCore::wait_for_space() (src/agent/core_send.cc) over
+/* Back-pressure with both ends asleep: Sender::wait_for_space() (src/agent/sender.cc) over
    Waiter::wait() (src/wake/waiter.h), SendPath::check(), publish() and want_space()
    (src/send/send_path.cc), Drain::drain(), commit(), done(), ring_for_space() and
    ring_sometimes() (src/receive), end_life() and Hive::ring_peers() (src/control/death.cc, hive.cc).

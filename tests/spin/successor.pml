@@ -1,8 +1,8 @@
 /* A link is opened to an agent that is just being replaced: attach(), commit(), ready()
    (src/control/lives.cc), open_link(), announce_link(), announce_in_links() (src/control/links.cc),
    resume() (src/control/resume.cc), restore() (src/control/restore.cc); AgentCore::attach(),
-   take_over(), await_links(), inherit_link() (src/agent/core_attach.cc), accept_link(), handle()
-   (src/agent/core_links.cc), register_again() (src/agent/core_resume.cc).
+   take_over(), await_links(), inherit_link() (src/agent/inheritance.cc), accept_link(), handle()
+   (src/agent/arrivals.cc), register_again() (src/agent/registration.cc).
 
    Modelled    agent 0 opens a link and sends MESSAGES messages in it. Agent 1 attaches, takes them,
                is killed and replaced. A successor awaits the links that it is promised, begins each
@@ -141,7 +141,7 @@ again:
 end_serve:
     do
     :: LOST(1) -> session[1] = king; call(1, RESUME, connection, life)
-       /* AgentCore::handle(): a link that is known keeps its row. */
+       /* Arrivals::handle(): a link that is known keeps its row. */
     :: announced[life] ? _ ->
 #ifdef MUTANT_ROW_TWICE
        atomic { row[life] = true; cursor[life] = 0 }

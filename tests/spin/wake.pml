@@ -1,5 +1,5 @@
 /* The waking protocol: src/wake/bell.h and waiter.h, SendPath::publish() (src/send/send_path.cc),
-   AgentCore::last_look(), arm() and disarm() (src/agent/core_wait.cc), Hive::announce(), ring() and
+   Sleeper::last_look(), arm() and disarm() (src/agent/sleeper.cc), Hive::announce(), ring() and
    end_life() (src/control/hive.cc, death.cc), restore() (src/control/restore.cc).
 
    Modelled    a sender, a sleeper, the coordinator and one restart of it. Each process has the store
@@ -150,7 +150,7 @@ active proctype sender() {
   fi
 }
 
-/* AgentCore::last_look(): control socket, directory word, lane. */
+/* Sleeper::last_look(): control socket, directory word, lane. */
 inline look_at_all(socket) {
   found = false;
   if
@@ -235,7 +235,7 @@ end_event:
   :: else -> first = false; goto again
   fi;
 
-outside: /* AgentCore::arm_again() */
+outside: /* Sleeper::arm_again() */
   atomic { empty(of_sleeper) -> token = false };  /* Waiter::fall_asleep(): drain_events() */
   say_asleep(EVENT);
 #ifndef MUTANT_NO_LAST_LOOK
