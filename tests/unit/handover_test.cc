@@ -18,8 +18,7 @@ using test::slab_message;
 constexpr std::size_t kOldBank = 1;
 constexpr std::uint16_t kOldRow = 3;
 constexpr std::uint16_t kNewRow = 5;
-constexpr std::uint64_t kNormalCursor = 100;
-constexpr std::uint64_t kUrgentCursor = 50;
+constexpr std::uint64_t kNormalCursor = 100, kUrgentCursor = 50;
 constexpr auto kRejectedFlags =
     static_cast<std::uint16_t>(static_cast<unsigned>(DeadReason::kRejected) << kReasonShift);
 
