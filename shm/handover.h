@@ -244,7 +244,6 @@ inline void inherit_entry(const Home& home, std::uint32_t at, const EntryCopy& c
 // allocated if there are old ones. relaxed: published by its name (open_bank).
 inline void inherit_stamps(const Link& own, std::size_t bank, const InheritedLink& link) {
   if (!link.has_stamps) return;
-  BEELINE_DCHECK(own.bank(bank).incarnation.relaxed_load() == 0, bank);
   for (std::uint32_t slab = 0; slab < kMaxSlabs; ++slab) {
     own.stamp(bank, slab).relaxed_store(link.stamps[slab]);
   }

@@ -82,8 +82,6 @@ class Entries {
   void purge_dead(std::uint32_t at);
   // Lets go of a copy of somebody else's message. REQUIRES: it is leased.
   void drop_copy(std::uint32_t at);
-  // The word in the sender's segment that gives the slab of the message back.
-  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
 
  private:
   static void add_one(shm::Atomic<std::uint64_t>& counter) {
@@ -92,6 +90,7 @@ class Entries {
   [[nodiscard]] std::span<const std::byte> slab_payload(std::uint32_t at) const;
   [[nodiscard]] shm::StringCopy string_of(std::uint32_t at, std::uint16_t number,
                                           shm::StringCopy shm::CarriedTexts::*carried) const;
+  [[nodiscard]] shm::Atomic<std::uint64_t>* stamp_word(std::uint32_t at);
 
   std::unique_ptr<HomeMemory> home_;
   InLinks links_;

@@ -239,7 +239,7 @@ TEST_F(CliLetters, AnOrderThatABusyAgentDidNotReadInTimeIsVoid) {
     std::vector<std::string> words = order;
     words.insert(words.end(), {"--timeout", "1500ms"});
     const std::string told = bad(5, words);
-    EXPECT_TRUE(contains(told, "will not do") && contains(told, "dlq ls")) << told;
+    EXPECT_TRUE(contains(told, "will not obey") && contains(told, "dlq ls")) << told;
     EXPECT_FALSE(contains(told, "coordinator")) << told;
     EXPECT_FALSE(agent->next_notice()) << "it reads the order now";
     EXPECT_FALSE(agent->try_receive());

@@ -131,14 +131,14 @@ TEST_F(LimitsTest, DescriptorsThatTheKeeperCouldNotHoldAreRefused) {
   for (int i = 0; i < 40 && opened; ++i) {
     opened = senders.emplace_back(agent(temporary("sender-" + std::to_string(i)))).open(lead.pid());
   }
-  EXPECT_TRUE(has_error(opened, ErrorCode::kFull, "the limit is 96"));
+  EXPECT_TRUE(has_error(opened, ErrorCode::kFull, "the limit for new ones is 96"));
   std::vector<TestAgent> others;
   Result<void> attached;
   for (int i = 0; i < 20 && attached; ++i) {
     attached = others.emplace_back().attach(named("other-" + std::to_string(i)));
     if (attached) attached = others.back().provide(true);
   }
-  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "the limit is 112"));
+  EXPECT_TRUE(has_error(attached, ErrorCode::kFull, "the limit for new ones is 112"));
   EXPECT_TRUE(is_ok(lead.client.status()));
   ASSERT_TRUE(is_ok(others.front().client.detach({})));
 }

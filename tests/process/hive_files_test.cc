@@ -104,7 +104,7 @@ TEST_F(HiveFilesTest, AFileThatIsNoSocketIsNotReplaced) {
   std::ofstream(hive() / "socket") << "mine";
   const auto [code, text] = run_beelined({});
   EXPECT_EQ(code, 1);
-  EXPECT_NE(text.find("no socket"), std::string::npos) << text;
+  EXPECT_NE(text.find("is not a socket"), std::string::npos) << text;
   EXPECT_EQ(contents().at("socket"), "mine");
   EXPECT_EQ(contents().size(), 1U);
   fs::remove_all(hive());
