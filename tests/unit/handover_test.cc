@@ -306,8 +306,7 @@ TEST_F(Handover, AnyBytesInAnEntryAreJudgedWithoutHarm) {
     }
     if ((i & 1) != 0) raw[0] = EntryWord{EntryState::kLeased, 0, kOldRow, 5}.pack();
     if ((i & 2) != 0) raw[2] = make_message_id(kSenderPid, 1 + (random() & 0xffff));
-    auto& bytes = reinterpret_cast<WordArray<16>&>(old_.home.entry(0));
-    bytes.store_bytes(raw, sizeof(raw));
+    reinterpret_cast<WordArray<16>&>(old_.home.entry(0)).store_bytes(raw, sizeof(raw));
     const EntryCopy copy = copy_entry(old_.view.entry(0));
     if (judge_entry(copy, inherited_, next_arrival()) != Inherit::kTake) continue;
     ASSERT_LE(copy.word.state, EntryState::kDead);
