@@ -390,7 +390,7 @@ class Inbox {
 
   void lease_counted(Entry& entry) {
     EntryWord word = entry.word();
-    BEELINE_DCHECK(word.state == EntryState::kQueued && queued_ != 0, word.state, queued_);
+    BEELINE_DCHECK(word.state == EntryState::kQueued, word.state);
     word.state = EntryState::kLeased;
     entry.state.publish(word.pack());
     --queued_;

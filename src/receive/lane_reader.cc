@@ -1,5 +1,7 @@
 #include "src/receive/lane_reader.h"
 
+#include "shm/handover.h"
+
 namespace beeline::receive {
 
 namespace {
