@@ -61,10 +61,14 @@ int main() {
     if (!crew.start("worker-" + std::to_string(number))) return 1;
   }
   for (;;) {
-    auto message = supervisor->receive({.stop_on_notice = true});
+    // The notice of a death may come before the kernel lets us wait for that process, so look
+    // again.
+    auto message =
+        supervisor->receive({.timeout = std::chrono::seconds(1), .stop_on_notice = true});
     if (message) {
       message->done();
-    } else if (message.error().code != beeline::ErrorCode::kNotice) {
+    } else if (message.error().code != beeline::ErrorCode::kNotice &&
+               message.error().code != beeline::ErrorCode::kTimeout) {
       return 0;  // the hive has gone down
     }
     while (supervisor->next_notice()) {  // such as the end of a worker
