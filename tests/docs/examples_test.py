@@ -73,7 +73,8 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(self.beeline("request", "left", "first"), "read\n")
         self.assertEqual(left.stdout.readline().split(": ")[1], "first\n")
         right = self.start("build/bin/examples/chat", "right", "left")
-        self.beeline("send", "right", "second", "--as", "third")
+        # A request waits for an agent of that name; a message does not.
+        self.assertEqual(self.beeline("request", "right", "second", "--as", "third"), "read\n")
         self.assertEqual(right.stdout.readline(), "third: second\n")
         right.stdin.write("hello\n")
         right.stdin.flush()
