@@ -18,10 +18,10 @@ constexpr std::size_t kBytes = 64;
 
 using Clock = std::chrono::steady_clock;
 
-/// Two agents of a hive, and the messages that one of them has sent to the other.
+// Two agents of a hive, and the messages that one of them has sent to the other.
 class Pair {
  public:
-  /// Errors: those of ScratchHive::start(), Agent::attach() and Agent::peer().
+  // Errors: those of ScratchHive::start(), Agent::attach() and Agent::peer().
   [[nodiscard]] static Result<Pair> start() {
     auto hive = cli::ScratchHive::start("bench");
     if (!hive) return tl::unexpected(hive.error());
@@ -52,7 +52,7 @@ class Pair {
     for (auto message = taken_.rbegin(); message != taken_.rend(); ++message) message->done();
     return true;
   }
-  /// Reads and finishes each message before it receives the next.
+  // Reads and finishes each message before it receives the next.
   bool receive_and_finish() {
     for (std::size_t i = 0; i < kBatch; ++i) {
       auto next = to_.receive();
@@ -84,7 +84,7 @@ class Pair {
   std::array<Message, kBatch> taken_;
 };
 
-/// Times one of the steps. The steps run in turn, each for a whole batch.
+// Times one of the steps. The steps run in turn, each for a whole batch.
 template <std::size_t kSteps>
 void time_step(benchmark::State& state, Pair& pair,
                const std::array<bool (Pair::*)(), kSteps>& steps, std::size_t timed) {

@@ -10,7 +10,7 @@
 
 namespace beeline::bench {
 
-/// They share a hive, which lives as long as they do. Errors: those of its start.
+// They share a hive, which lives as long as they do. Errors: those of its start.
 [[nodiscard]] Result<std::vector<Part>> agent_parts();
 
 }  // namespace beeline::bench

@@ -45,15 +45,15 @@ Result<Player> Player::join(Board& board, Side side, const Case& what) {
 
 Result<void> Player::greet(Side side) {
   if (side == Side::kPing) {
-    static_cast<void>(send_end() && receive_end());
+    (void)(send_end() && receive_end());
   } else {
-    static_cast<void>(receive_end() && send_end());
+    (void)(receive_end() && send_end());
   }
   return error();
 }
 
 bool Player::receive_end() {
-  static_cast<void>(receive(0));
+  (void)receive(0);
   return error_.empty();
 }
 

@@ -6,8 +6,8 @@
 
 namespace beeline::bench {
 
-/// Measures until the outcome is stable, at most `most` times. Returns the last outcome, with the
-/// number of attempts. `measure` is a Result<Outcome>(). Errors: those of `measure`, at once.
+// Measures until the outcome is stable, at most `most` times. Returns the last outcome, with the
+// number of attempts. `measure` is a Result<Outcome>(). Errors: those of `measure`, at once.
 template <typename Measure>
 [[nodiscard]] Result<Outcome> measure_until_stable(int most, const Measure& measure) {
   for (int attempt = 1;; ++attempt) {

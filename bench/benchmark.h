@@ -14,25 +14,25 @@
 
 namespace beeline::bench {
 
-/// A picture of some rows: one line for each of `lines` and each value of `group`.
+// A picture of some rows: one line for each of `lines` and each value of `group`.
 struct Plot {
   struct Line {
     std::string label;
-    std::string value;  ///< JSON pointer into a row
+    std::string value;  // JSON pointer into a row
     double scale = 1.0;
   };
   std::string title;
-  std::string x;  ///< JSON pointer into a row
+  std::string x;  // JSON pointer into a row
   std::string x_label;
   std::string y_label;
-  std::string group{};  ///< JSON pointer; empty: all rows belong together
+  std::string group{};  // JSON pointer; empty: all rows belong together
   std::vector<Line> lines;
 };
 
 struct Description {
-  std::string name;  ///< of the sub-command, and `test` of its rows
+  std::string name;  // of the sub-command, and `test` of its rows
   std::string help;
-  std::string about;  ///< above its table
+  std::string about;  // above its table
   std::vector<Column> columns{};
   std::vector<Plot> plots{};
 };
@@ -47,7 +47,7 @@ class Benchmark {
   [[nodiscard]] const Flags& flags() const { return flags_; }
 
   virtual void add_flags(CLI::App& command) = 0;
-  /// Measures, and hands out each row at once.
+  // Measures, and hands out each row at once.
   [[nodiscard]] virtual Result<void> run(Sink& out) = 0;
 
  protected:

@@ -15,29 +15,29 @@
 
 namespace beeline::bench {
 
-/// The way of the payload.
+// The way of the payload.
 enum class Carry : std::uint8_t {
-  kLane,       ///< written whole, sent by send(), read whole
-  kLoan,       ///< written whole in a loan, read whole in place
-  kUntouched,  ///< a loan that neither side reads
-  kRequest,    ///< written whole, copied by request() and by reply(), read whole
+  kLane,       // written whole, sent by send(), read whole
+  kLoan,       // written whole in a loan, read whole in place
+  kUntouched,  // a loan that neither side reads
+  kRequest,    // written whole, copied by request() and by reply(), read whole
 };
 
-/// The means of measuring the machine's own limit.
+// The means of measuring the machine's own limit.
 enum class LimitKind : std::uint8_t { kCacheLine, kFutex, kEventFd };
 
-/// The players of a run. One process plays ping and one pong; in a larger run, those from number 2
-/// on play with pong.
+// The players of a run. One process plays ping and one pong; in a larger run, those from number 2
+// on play with pong.
 enum class Side : std::uint8_t { kPing = 0, kPong = 1 };
 
 [[nodiscard]] constexpr std::size_t number_of(Side side) { return static_cast<std::size_t>(side); }
 [[nodiscard]] constexpr Side side_of(std::size_t number) { return static_cast<Side>(number); }
 
-/// The CPUs of a run. Sides without a CPU of their own share that of pong.
+// The CPUs of a run. Sides without a CPU of their own share that of pong.
 struct Cpus {
   int ping = 0;
   int pong = 0;
-  std::vector<int> more{};  ///< for the sides from number 2 on
+  std::vector<int> more{};  // for the sides from number 2 on
 
   [[nodiscard]] int of(Side side) const {
     if (side == Side::kPing) return ping;
@@ -47,7 +47,7 @@ struct Cpus {
   [[nodiscard]] bool shared() const { return ping == pong; }
 };
 
-/// How often a row is measured at most, until it is stable.
+// How often a row is measured at most, until it is stable.
 inline constexpr int kMostAttempts = 5;
 
 struct Case {
@@ -56,16 +56,16 @@ struct Case {
   Carry carry = Carry::kLane;
   double seconds = 0.3;
   int most_attempts = kMostAttempts;
-  double rate = 0.0;        ///< round trips that are due in a second; 0: each one right after the
-                            ///< last
-  bool events = false;      ///< the agents wait on Agent::fd()
-  bool broadcast = false;   ///< fan-out by Agent::broadcast()
-  std::size_t depth = 0;    ///< of the inbox
-  std::size_t batch = 1;    ///< messages that a receiver takes for one call, at most
-  std::size_t members = 2;  ///< processes
+  double rate = 0.0;        // round trips that are due in a second; 0: each one right after the
+                            // last
+  bool events = false;      // the agents wait on Agent::fd()
+  bool broadcast = false;   // fan-out by Agent::broadcast()
+  std::size_t depth = 0;    // of the inbox
+  std::size_t batch = 1;    // messages that a receiver takes for one call, at most
+  std::size_t members = 2;  // processes
   Cpus cpus{};
 
-  /// A sleeping side is limited by the object that it sleeps on, a spinning one by the cache line.
+  // A sleeping side is limited by the object that it sleeps on, a spinning one by the cache line.
   [[nodiscard]] LimitKind limit() const {
     if (events) return LimitKind::kEventFd;
     return mode == WaitMode::kSleep ? LimitKind::kFutex : LimitKind::kCacheLine;
@@ -79,28 +79,28 @@ struct Percentiles {
   std::uint64_t max = 0;
 };
 
-/// Whether figures at two limits may be compared: the machine was the same, because they differ by
-/// at most 30 %.
+// Whether figures at two limits may be compared: the machine was the same, because they differ by
+// at most 30 %.
 [[nodiscard]] inline bool limits_agree(double one, double other) {
   const auto [low, high] = std::minmax(one, other);
   return high <= 1.3 * low;
 }
 
-/// Nanoseconds of a round trip, p50, before and after the measurement.
+// Nanoseconds of a round trip, p50, before and after the measurement.
 struct LimitPair {
   std::uint64_t before = 0;
   std::uint64_t after = 0;
 
-  /// The one limit to compare with.
+  // The one limit to compare with.
   [[nodiscard]] double middle() const { return static_cast<double>(before + after) / 2.0; }
-  /// The machine was the same before and after.
+  // The machine was the same before and after.
   [[nodiscard]] bool stable() const {
     return limits_agree(static_cast<double>(before), static_cast<double>(after));
   }
 };
 
 struct Outcome {
-  /// With fewer rounds or messages a figure means nothing: other programs use the CPUs.
+  // With fewer rounds or messages a figure means nothing: other programs use the CPUs.
   static constexpr std::uint64_t kFewest = 100;
 
   Percentiles rtt_ns;                    // for rounds that were timed one by one

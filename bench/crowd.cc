@@ -40,7 +40,7 @@ constexpr unsigned kMostSeconds = 3600;                // of a process
   ::_exit(1);
 }
 
-/// Waits for this message to the lead. Errors: kSystem (another one came).
+// Waits for this message to the lead. Errors: kSystem (another one came).
 Result<void> await_word(Agent& agent, std::string_view due, Pid* from = nullptr) {
   const auto text = hear_one(agent, from);
   if (!text) return tl::unexpected(text.error());
@@ -125,7 +125,7 @@ Result<void> Crowd::order(std::uint32_t task) {
   const std::uint32_t made = page_->steps.load();
   page_->task.store(task);
   page_->order.fetch_add(1);
-  static_cast<void>(os::futex_wake_all(&page_->order));
+  (void)os::futex_wake_all(&page_->order);
   return await_steps(made + 1);
 }
 
@@ -144,14 +144,14 @@ Result<void> Crowd::finish() {
 
 void make_step(CrowdPage& page) {
   page.steps.fetch_add(1);
-  static_cast<void>(os::futex_wake_all(&page.steps));
+  (void)os::futex_wake_all(&page.steps);
 }
 
 void await_order(CrowdPage& page, std::uint32_t count) {
   for (;;) {
     const std::uint32_t given = page.order.load();
     if (given >= count) return;
-    static_cast<void>(os::futex_wait(&page.order, given, std::chrono::nanoseconds::max()));
+    (void)os::futex_wait(&page.order, given, std::chrono::nanoseconds::max());
   }
 }
 

@@ -38,23 +38,23 @@ class Crowd {
  public:
   using Play = std::function<Result<void>(CrowdPage&)>;
 
-  /// Errors: kSystem.
+  // Errors: kSystem.
   [[nodiscard]] static Result<Crowd> create();
   Crowd(Crowd&& other) noexcept;
   Crowd& operator=(Crowd&&) = delete;
-  /// Kills and reaps processes that still run.
+  // Kills and reaps processes that still run.
   ~Crowd();
 
-  /// Starts a process, which ends with us. Errors: kSystem.
+  // Starts a process, which ends with us. Errors: kSystem.
   [[nodiscard]] Result<pid_t> start(const Play& play);
-  /// Waits for the end of a process that was started.
+  // Waits for the end of a process that was started.
   static void await_end(pid_t process);
-  /// Waits until the lead has made this many steps. Errors: that of the process that failed,
-  /// kTimeout.
+  // Waits until the lead has made this many steps. Errors: that of the process that failed,
+  // kTimeout.
   [[nodiscard]] Result<void> await_steps(std::uint32_t steps);
-  /// Gives the lead a task, and waits for its next step.
+  // Gives the lead a task, and waits for its next step.
   [[nodiscard]] Result<void> order(std::uint32_t task);
-  /// Waits until all have ended. Errors: that of the process that failed.
+  // Waits until all have ended. Errors: that of the process that failed.
   [[nodiscard]] Result<void> finish();
 
   [[nodiscard]] CrowdPage& page() const { return *page_; }
@@ -63,52 +63,52 @@ class Crowd {
  private:
   explicit Crowd(CrowdPage* page) : page_(page) {}
   [[nodiscard]] Result<void> failure() const;
-  /// Whether a process has ended with a failure.
+  // Whether a process has ended with a failure.
   [[nodiscard]] bool has_casualty() const;
   CrowdPage* page_;
   std::vector<pid_t> processes_;
 };
 
-/// For the lead: has made a step.
+// For the lead: has made a step.
 void make_step(CrowdPage& page);
-/// For the lead: sleeps until it has this many orders.
+// For the lead: sleeps until it has this many orders.
 void await_order(CrowdPage& page, std::uint32_t count);
 
-/// The name of a member as an agent.
+// The name of a member as an agent.
 [[nodiscard]] std::string member_name(std::size_t number);
 inline constexpr const char* kLeadName = "lead";
 
-/// Sends, and waits for space. Errors: kSystem.
+// Sends, and waits for space. Errors: kSystem.
 [[nodiscard]] Result<void> say(Agent& agent, Peer to, std::string_view text);
 
-/// Words of the lead to members, which answer with the same word.
+// Words of the lead to members, which answer with the same word.
 inline constexpr std::string_view kHello = "hello";
 inline constexpr std::string_view kEcho = "echo";
 inline constexpr std::string_view kBye = "bye";
 inline constexpr std::string_view kAwake = "awake";    // from here on it polls
 inline constexpr std::string_view kAsleep = "asleep";  // from here on it waits in receive() again
 
-/// The next message: waits in receive(), or calls try_receive() all the time.
+// The next message: waits in receive(), or calls try_receive() all the time.
 [[nodiscard]] Result<Message> next_message(Agent& agent, bool polls);
 
-/// A member: attaches as a child of the lead and opens the link to it, both timed. Says hello, and
-/// answers until it hears good-bye. For every other message it calls `hear` first, and echoes the
-/// message if that declines (false).
+// A member: attaches as a child of the lead and opens the link to it, both timed. Says hello, and
+// answers until it hears good-bye. For every other message it calls `hear` first, and echoes the
+// message if that declines (false).
 using Hear = std::function<Result<bool>(Agent&, Peer lead, const Message&)>;
 [[nodiscard]] Result<void> play_member(CrowdPage& page, std::size_t number, const Case& what,
                                        const Hear& hear);
 
-/// An agent that attaches, says hello to the lead and leaves.
+// An agent that attaches, says hello to the lead and leaves.
 [[nodiscard]] Result<void> play_caller(CrowdPage& page);
 
-/// The lead's agent. Like the members it is pinned after its attach: otherwise it would see a
-/// single CPU, and never spin.
+// The lead's agent. Like the members it is pinned after its attach: otherwise it would see a
+// single CPU, and never spin.
 [[nodiscard]] Result<Agent> attach_lead(const Case& what);
-/// The lead: the next message to it; copies of messages between its members are skipped.
+// The lead: the next message to it; copies of messages between its members are skipped.
 [[nodiscard]] Result<std::string> hear_one(Agent& agent, Pid* from = nullptr);
-/// The lead: waits for a hello. Returns the pid of its sender.
+// The lead: waits for a hello. Returns the pid of its sender.
 [[nodiscard]] Result<Pid> await_hello(Agent& agent);
-/// The lead: says good-bye to all members, and waits for their answers.
+// The lead: says good-bye to all members, and waits for their answers.
 [[nodiscard]] Result<void> say_goodbye(Agent& agent, const std::vector<Peer>& members);
 
 }  // namespace beeline::bench

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kStop = 1;
 
-/// Ping's record of each sender.
+// Ping's record of each sender.
 class Sorter {
  public:
   Sorter(Hub& hub, const Case& what)
@@ -25,7 +25,7 @@ class Sorter {
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
   [[nodiscard]] std::size_t ended() const { return ended_; }
 
-  /// Takes a message, which must be the next of its sender, or its end.
+  // Takes a message, which must be the next of its sender, or its end.
   [[nodiscard]] Result<void> take_one() {
     auto message = intake_.next(hub_.agent());
     if (!message) return tl::unexpected(message.error());
@@ -54,7 +54,7 @@ class Sorter {
   std::size_t ended_ = 0;
 };
 
-/// Takes messages until `over` is true, which it checks after every 64 messages.
+// Takes messages until `over` is true, which it checks after every 64 messages.
 template <typename Over>
 Result<void> take_until(Board& board, Hub& hub, Sorter& sorter, const Over& over) {
   while (!over()) {
@@ -98,7 +98,7 @@ Result<void> stream(const Board& board, Player& player) {
     }
     if (board.order.value.load(std::memory_order_acquire) == kStop) break;
   }
-  if (player.send_end()) static_cast<void>(player.receive_end());
+  if (player.send_end()) (void)player.receive_end();
   return player.error();
 }
 

@@ -13,7 +13,7 @@
 namespace beeline::bench {
 namespace {
 
-/// Hands the payload of each number to all peers.
+// Hands the payload of each number to all peers.
 class Sower {
  public:
   Sower(Hub& hub, const Case& what) : hub_(hub), what_(what), buffer_(what.size) {}
@@ -35,7 +35,7 @@ class Sower {
     if (sent) return {};
     return fail(ErrorCode::kSystem, "send: " + std::string(to_string(sent.status)));
   }
-  /// A peer with a full lane gets a message of its own, because a broadcast does not wait.
+  // A peer with a full lane gets a message of its own, because a broadcast does not wait.
   [[nodiscard]] Result<void> broadcast() {
     const std::span<const std::byte> payload(buffer_);
     for (const Delivery& delivery : hub_.agent().broadcast(Group::all(), payload)) {
@@ -55,7 +55,7 @@ class Sower {
   std::vector<std::byte> buffer_;
 };
 
-/// From the first message until every receiver has reported the last one.
+// From the first message until every receiver has reported the last one.
 Result<void> sow(Board& board, Hub& hub, const Case& what) {
   constexpr std::uint64_t kSendsPerClock = 16;
   Sower sower(hub, what);
@@ -87,7 +87,7 @@ Result<void> sow(Board& board, Hub& hub, const Case& what) {
 
 Result<void> absorb_all(Player& player) {
   for (std::uint64_t number = 1; player.receive(number);) ++number;
-  if (player.error()) static_cast<void>(player.send_end());
+  if (player.error()) (void)player.send_end();
   return player.error();
 }
 

@@ -6,7 +6,7 @@
 
 namespace beeline::bench {
 
-/// How many messages a second one agent sends to several, one by one or by Agent::broadcast().
+// How many messages a second one agent sends to several, one by one or by Agent::broadcast().
 [[nodiscard]] std::unique_ptr<Benchmark> make_fanout();
 
 }  // namespace beeline::bench

@@ -20,7 +20,7 @@ constexpr auto kLimitFooter =
     "of a cache line, or of a futex or eventfd where the agents sleep. Where the two differ by\n"
     "more than 30 % the run is done again, see --attempts, and then called unstable.";
 
-/// The texts of the values of an option that takes several.
+// The texts of the values of an option that takes several.
 template <typename Values, typename Text>
 std::string joined(const Values& values, const Text& text) {
   std::string all;

@@ -8,7 +8,7 @@
 
 namespace beeline::bench {
 
-/// The processes of a hive that are not our agents.
+// The processes of a hive that are not our agents.
 struct Keepers {
   pid_t keeper = 0;
   pid_t coordinator = 0;
@@ -16,27 +16,27 @@ struct Keepers {
 
 class Gathering {
  public:
-  /// The work of the lead once it has its members; it gets the page, its agent and their peers.
+  // The work of the lead once it has its members; it gets the page, its agent and their peers.
   using Lead = std::function<Result<void>(CrowdPage&, Agent&, const std::vector<Peer>&)>;
 
-  /// Starts a hive and the lead, which runs `first` once it has its first member, and `then` once
-  /// it has `members`. Errors: kSystem, those of Agent.
+  // Starts a hive and the lead, which runs `first` once it has its first member, and `then` once
+  // it has `members`. Errors: kSystem, those of Agent.
   [[nodiscard]] static Result<Gathering> start(const Case& what, std::size_t members,
                                                const Lead& first, const Lead& then);
 
-  /// Starts the next member and waits until the lead knows it.
+  // Starts the next member and waits until the lead knows it.
   [[nodiscard]] Result<void> add(const Hear& hear);
-  /// Adds all missing members.
+  // Adds all missing members.
   [[nodiscard]] Result<void> add_all(const Hear& hear);
-  /// An agent that is no member says hello to the lead, and leaves; waits for the lead's next step.
+  // An agent that is no member says hello to the lead, and leaves; waits for the lead's next step.
   [[nodiscard]] Result<void> say_hello();
-  /// Waits for all ends, and takes the hive down.
+  // Waits for all ends, and takes the hive down.
   [[nodiscard]] Result<void> close();
 
   [[nodiscard]] Crowd& crowd() { return crowd_; }
   [[nodiscard]] const Keepers& keepers() const { return keepers_; }
   [[nodiscard]] std::int64_t hive_start_ns() const { return hive_start_ns_; }
-  /// Process of a member; 0: the first.
+  // Process of a member; 0: the first.
   [[nodiscard]] pid_t member(std::size_t number) const { return crowd_.processes()[number + 1]; }
   [[nodiscard]] pid_t lead() const { return crowd_.processes()[0]; }
 

@@ -21,10 +21,10 @@ namespace beeline::bench {
 
 class Histogram {
  public:
-  /// Larger values count as this one: 2^40 - 1, in nanoseconds 18 minutes.
+  // Larger values count as this one: 2^40 - 1, in nanoseconds 18 minutes.
   static constexpr std::uint64_t kLargest = (1ULL << 40) - 1;
 
-  /// Negative values count as 0.
+  // Negative values count as 0.
   void record(std::int64_t value) {
     const auto counted =
         std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)), kLargest);
@@ -44,8 +44,8 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
 
-  /// The smallest value that at least `percent` of all recorded values do not exceed; 0 if there is
-  /// none. REQUIRES: 0 <= percent <= 100.
+  // The smallest value that at least `percent` of all recorded values do not exceed; 0 if there is
+  // none. REQUIRES: 0 <= percent <= 100.
   [[nodiscard]] std::uint64_t percentile(double percent) const {
     const double share = percent / 100.0 * static_cast<double>(count_);
     // Rounding must not push an exact share to the next value.
@@ -59,20 +59,20 @@ class Histogram {
     return max_;
   }
 
-  /// The counter of a value. REQUIRES: value <= kLargest.
+  // The counter of a value. REQUIRES: value <= kLargest.
   [[nodiscard]] static constexpr std::size_t index_of(std::uint64_t value) {
     const std::uint64_t shift = shift_of(value);
     return static_cast<std::size_t>((shift << kHalfBits) + (value >> shift));
   }
 
-  /// How many values a counter holds. REQUIRES: index < kCounters.
+  // How many values a counter holds. REQUIRES: index < kCounters.
   [[nodiscard]] std::uint64_t count_at(std::size_t index) const { return counters_[index]; }
 
-  /// The lowest value that shares the counter.
+  // The lowest value that shares the counter.
   [[nodiscard]] static constexpr std::uint64_t lowest_of(std::size_t index) {
     return index == 0 ? 0 : highest_of(index - 1) + 1;
   }
-  /// The highest value that shares the counter.
+  // The highest value that shares the counter.
   [[nodiscard]] static constexpr std::uint64_t highest_of(std::size_t index) {
     if (index < 2 * kHalf) return index;
     const std::uint64_t shift = (index >> kHalfBits) - 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kStepsPerHalving = 5.0;
 
-/// The next percentile to print after `percent`.
+// The next percentile to print after `percent`.
 double step_after(double percent) {
   const double halvings = std::floor(std::log2(100.0 / (100.0 - percent))) + 1.0;
   return percent + 100.0 / (kStepsPerHalving * std::exp2(halvings));
@@ -32,7 +32,7 @@ struct Spread {
   double deviation = 0.0;
 };
 
-/// From the middle value of each counter.
+// From the middle value of each counter.
 Spread spread_of(const Histogram& histogram) {
   if (histogram.count() == 0) return {};
   const auto count = static_cast<double>(histogram.count());

@@ -15,19 +15,19 @@ namespace beeline::bench {
 
 class Hub {
  public:
-  /// Attaches, opens the links to all others once they have attached too, and exchanges a first
-  /// message with each; their part is Player::join(). Errors: those of Agent::attach() and
-  /// Agent::peer().
+  // Attaches, opens the links to all others once they have attached too, and exchanges a first
+  // message with each; their part is Player::join(). Errors: those of Agent::attach() and
+  // Agent::peer().
   [[nodiscard]] static Result<Hub> join(Board& board, const Case& what);
 
   [[nodiscard]] Agent& agent() { return agent_; }
   [[nodiscard]] const std::vector<Peer>& peers() const { return peers_; }
-  /// The index in peers() of the agent with that pid; their number if it is none of them.
+  // The index in peers() of the agent with that pid; their number if it is none of them.
   [[nodiscard]] std::size_t index_of(Pid pid) const;
 
-  /// Sends the empty payload to all peers.
+  // Sends the empty payload to all peers.
   [[nodiscard]] Result<void> send_ends();
-  /// Waits for one from each peer; nothing else may come.
+  // Waits for one from each peer; nothing else may come.
   [[nodiscard]] Result<void> receive_ends();
 
  private:
@@ -37,7 +37,7 @@ class Hub {
   std::vector<Peer> peers_;
 };
 
-/// Runs the case with a hub: `lead` is its work, `follow` that of each other side.
+// Runs the case with a hub: `lead` is its work, `follow` that of each other side.
 [[nodiscard]] Result<Outcome> run_hub(SharedBoard& board, const Case& what,
                                       const std::function<Result<void>(Board&, Hub&)>& lead,
                                       const std::function<Result<void>(Board&, Player&)>& follow);

@@ -12,7 +12,7 @@
 namespace beeline::bench {
 namespace {
 
-/// The time from the last message to the long sleeps; until then an agent is not idle.
+// The time from the last message to the long sleeps; until then an agent is not idle.
 constexpr auto kSettle = std::chrono::milliseconds(1500);
 
 struct CpuTimes {
@@ -40,12 +40,12 @@ Result<CpuTimes> read_times(Gathering& gathering, std::size_t members) {
   return times;
 }
 
-/// Milliseconds in ten seconds.
+// Milliseconds in ten seconds.
 double per_10s(std::int64_t cpu_ns, std::int64_t elapsed_ns) {
   return rounded(static_cast<double>(cpu_ns) / static_cast<double>(elapsed_ns) * 1e4);
 }
 
-/// The lead sleeps as an agent does: in receive(), until a member says hello.
+// The lead sleeps as an agent does: in receive(), until a member says hello.
 Result<void> sleep_until_hello(CrowdPage& page, Agent& agent, const std::vector<Peer>&) {
   if (auto hello = await_hello(agent); !hello) return tl::unexpected(hello.error());
   make_step(page);

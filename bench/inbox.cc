@@ -22,7 +22,7 @@ constexpr std::array<std::int32_t, 16> kRanks{kCritical, kHigh,   kNormal, kLow,
                                               kNormal,   kLow,    kNormal, kHigh,  kNormal, kLow,
                                               kNormal,   kNormal, kHigh,   kNormal};
 
-/// Lets the sender fill the inbox until `total` messages in all have come.
+// Lets the sender fill the inbox until `total` messages in all have come.
 void fill_up(Board& board, Agent& agent, std::uint32_t total) {
   board.order.value.store(total, std::memory_order_release);
   // A look takes all messages from the lanes, and hands one out, which goes back to its place.
@@ -89,7 +89,7 @@ Result<Measure> prepare_receiver(Board& board, const Case& what) {
   return [owned, &what](Board& own, Side) { return take(own, *owned, what); };
 }
 
-/// A child of the receiver, because the receiver would raise low ranks of other senders.
+// A child of the receiver, because the receiver would raise low ranks of other senders.
 Result<Measure> prepare_sender(Board& board, const Case& what) {
   meet(board, Side::kPong, kAttached);
   AttachOptions options = options_of(Side::kPong, what);

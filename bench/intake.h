@@ -9,12 +9,12 @@
 
 namespace beeline::bench {
 
-/// One by one, or up to `batch` of them for one call. Must not outlive the agent.
+// One by one, or up to `batch` of them for one call. Must not outlive the agent.
 class Intake {
  public:
   explicit Intake(std::size_t batch) : batch_(batch > 1 ? batch : 0) {}
 
-  /// The next message, waited for. Errors: those of Agent::receive_batch().
+  // The next message, waited for. Errors: those of Agent::receive_batch().
   [[nodiscard]] Result<Message> next(Agent& agent) {
     if (batch_.empty()) return agent.receive();
     if (next_ == count_) {

@@ -30,7 +30,7 @@ Result<void> ping(Board& board, Player& player, const Case& what) {
   if (player.error() && what.rate > 0.0) {
     if (auto timed = time_schedule(board, player, what, number); !timed) return timed;
   }
-  if (player.error()) static_cast<void>(player.send_end());
+  if (player.error()) (void)player.send_end();
   return player.error();
 }
 
@@ -42,7 +42,7 @@ Result<void> pong(Player& player, const Case& what) {
   return player.error();
 }
 
-/// Rows with this common text form one line of a picture.
+// Rows with this common text form one line of a picture.
 std::string how_text(const Case& what) {
   std::string text(to_string(what.mode));
   if (what.carry == Carry::kUntouched) text += ", untouched";

@@ -8,7 +8,7 @@
 
 namespace beeline::bench {
 
-/// Errors: those of Agent, and a wrong payload.
+// Errors: those of Agent, and a wrong payload.
 [[nodiscard]] Result<Outcome> run_latency(SharedBoard& board, const Case& what);
 
 [[nodiscard]] std::unique_ptr<Benchmark> make_latency();

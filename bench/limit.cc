@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t kWarmUpRounds = 100;
 
-/// One direction: the word, and the object on which the reader sleeps.
+// One direction: the word, and the object on which the reader sleeps.
 struct Way {
   LoneWord& word;
   LimitKind kind;
@@ -34,7 +34,7 @@ void store(Way way, std::uint32_t value) {
   }
 }
 
-/// Waits until the word is no longer `old`; returns its new value.
+// Waits until the word is no longer `old`; returns its new value.
 std::uint32_t await_change(Way way, std::uint32_t old) {
   for (;;) {
     const std::uint32_t value = way.word.value.load(std::memory_order_acquire);

@@ -12,19 +12,19 @@
 
 namespace beeline::bench {
 
-/// Measures for `seconds` into `histogram`. The pong side runs play_limit_pong() meanwhile.
+// Measures for `seconds` into `histogram`. The pong side runs play_limit_pong() meanwhile.
 void play_limit_ping(Board& board, LimitKind kind, double seconds, Histogram& histogram);
-/// Returns when the ping side has ended.
+// Returns when the ping side has ended.
 void play_limit_pong(Board& board, LimitKind kind);
 
-/// Every side, between the meeting points `point` and `point` + 1.
+// Every side, between the meeting points `point` and `point` + 1.
 void play_limit(Board& board, Side side, LimitKind kind, double seconds, Histogram& histogram,
                 std::uint32_t point);
 
-/// Only the limit, into Board::rounds.
+// Only the limit, into Board::rounds.
 [[nodiscard]] Result<Outcome> run_limit(SharedBoard& board, const Case& what);
 
-/// The sub-command: only the limit, and a description of the machine.
+// The sub-command: only the limit, and a description of the machine.
 [[nodiscard]] std::unique_ptr<Benchmark> make_limit();
 
 }  // namespace beeline::bench

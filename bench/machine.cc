@@ -14,7 +14,7 @@
 namespace beeline::bench {
 namespace {
 
-/// The text behind the colon in the first line that begins with `key`.
+// The text behind the colon in the first line that begins with `key`.
 std::string field_of(const std::string& file, const std::string& key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {

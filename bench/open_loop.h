@@ -13,7 +13,7 @@ namespace beeline::bench {
 
 class OpenLoop {
  public:
-  /// `rate`: messages a second, `wanted` in all.
+  // `rate`: messages a second, `wanted` in all.
   OpenLoop(std::int64_t start_ns, double rate, std::uint64_t wanted)
       : start_ns_(start_ns), period_ns_(1e9 / rate), wanted_(wanted) {}
 
@@ -22,15 +22,15 @@ class OpenLoop {
   [[nodiscard]] bool all_sent() const { return sent_ == wanted_; }
   [[nodiscard]] bool all_answered() const { return answered_ == wanted_; }
 
-  /// When the next unsent message is due. REQUIRES: !all_sent().
+  // When the next unsent message is due. REQUIRES: !all_sent().
   [[nodiscard]] std::int64_t next_due_ns() const { return due_ns(sent_); }
   [[nodiscard]] bool is_due(std::int64_t now_ns) const {
     return !all_sent() && now_ns >= next_due_ns();
   }
 
-  /// The next message was sent. Returns how late.
+  // The next message was sent. Returns how late.
   std::int64_t note_sent(std::int64_t now_ns) { return now_ns - due_ns(sent_++); }
-  /// The answer to the next message came. Returns the time since that was due.
+  // The answer to the next message came. Returns the time since that was due.
   std::int64_t note_answer(std::int64_t now_ns) { return now_ns - due_ns(answered_++); }
 
  private:

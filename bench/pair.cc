@@ -33,7 +33,7 @@ namespace {
 constexpr unsigned kGraceSeconds = 60;  // for a side beyond its measuring time: attach, limits,
                                         // load
 
-/// The core of the machine that a CPU is a thread of; the CPU itself if the system does not say.
+// The core of the machine that a CPU is a thread of; the CPU itself if the system does not say.
 std::string core_of(int cpu) {
   const std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
   std::string core;
@@ -99,7 +99,7 @@ void SharedBoard::clear(std::size_t members) {
   new (board_) Board();
   board_->members = members;
   for (std::size_t i = 0; i < events_.size(); ++i) {
-    static_cast<void>(os::drain_event(events_[i].get()));
+    (void)os::drain_event(events_[i].get());
     board_->events[i] = events_[i].get();
   }
 }
@@ -144,11 +144,11 @@ void meet(Board& board, Side side, std::uint32_t point) {
   }
   auto& arrivals = board.arrivals.value;
   arrivals.fetch_add(1);
-  static_cast<void>(os::futex_wake_all(&arrivals));
+  (void)os::futex_wake_all(&arrivals);
   for (;;) {
     const std::uint32_t seen = arrivals.load();
     if (all_are_here()) return;
-    static_cast<void>(os::futex_wait(&arrivals, seen, std::chrono::nanoseconds::max()));
+    (void)os::futex_wait(&arrivals, seen, std::chrono::nanoseconds::max());
   }
 }
 

@@ -20,12 +20,12 @@ namespace beeline::bench {
 
 inline constexpr std::size_t kMostMembers = 64;
 
-/// A word with cache lines of its own.
+// A word with cache lines of its own.
 struct alignas(256) LoneWord {
   std::atomic<std::uint32_t> value{0};
 };
 
-/// Lies in memory that all processes of a run and their parent map. Made anew before each run.
+// Lies in memory that all processes of a run and their parent map. Made anew before each run.
 struct Board {
   LoneWord ping;  // written by the ping side, read by the pong side
   LoneWord pong;
@@ -51,17 +51,17 @@ struct Board {
   std::uint64_t looked_at = 0;  // messages that these looks took
 };
 
-/// Owns the shared memory of the runs, and the eventfds of their limit.
+// Owns the shared memory of the runs, and the eventfds of their limit.
 class SharedBoard {
  public:
-  /// Errors: kSystem.
+  // Errors: kSystem.
   [[nodiscard]] static Result<SharedBoard> create();
   SharedBoard(SharedBoard&& other) noexcept;
   SharedBoard& operator=(SharedBoard&&) = delete;
   ~SharedBoard();
 
-  /// Makes all of it anew, for a run of this many processes. REQUIRES: no run, 2 <= members <=
-  /// kMostMembers.
+  // Makes all of it anew, for a run of this many processes. REQUIRES: no run, 2 <= members <=
+  // kMostMembers.
   void clear(std::size_t members = 2);
   [[nodiscard]] Board& operator*() const { return *board_; }
   [[nodiscard]] Board* operator->() const { return board_; }
@@ -73,14 +73,14 @@ class SharedBoard {
   std::array<os::UniqueFd, 2> events_;
 };
 
-/// Usable CPUs of different cores, the lowest first, as far as there are any; one CPU twice if
-/// there is no other.
+// Usable CPUs of different cores, the lowest first, as far as there are any; one CPU twice if
+// there is no other.
 [[nodiscard]] Cpus default_cpus();
 
-/// Keeps the calling process on the CPU. Errors: kInvalid (not usable).
+// Keeps the calling process on the CPU. Errors: kInvalid (not usable).
 [[nodiscard]] Result<void> pin(int cpu);
 
-/// The meeting points of a run, in this order. A limit point is followed by one more, at its end.
+// The meeting points of a run, in this order. A limit point is followed by one more, at its end.
 inline constexpr std::uint32_t kAttached = 1;
 inline constexpr std::uint32_t kLimitBefore = 2;
 inline constexpr std::uint32_t kStart = 4;
@@ -88,13 +88,13 @@ inline constexpr std::uint32_t kLimitItself = 5;
 inline constexpr std::uint32_t kDone = 7;
 inline constexpr std::uint32_t kLimitAfter = 8;
 
-/// Waits until all others have reached this meeting point too. Two wait awake; more of them sleep,
-/// because they may share a CPU.
+// Waits until all others have reached this meeting point too. Two wait awake; more of them sleep,
+// because they may share a CPU.
 void meet(Board& board, Side side, std::uint32_t point);
 
-/// Runs `play` in new processes, as many as Board::members, and waits for all. If one fails, the
-/// others are killed. None outlives this process, nor `seconds` by much. Errors: that of a side,
-/// kSystem.
+// Runs `play` in new processes, as many as Board::members, and waits for all. If one fails, the
+// others are killed. None outlives this process, nor `seconds` by much. Errors: that of a side,
+// kSystem.
 [[nodiscard]] Result<void> run_pair(Board& board, double seconds,
                                     const std::function<Result<void>(Side)>& play);
 

@@ -33,7 +33,7 @@ constexpr std::uint32_t kAgents = 1000;
 // As in real traffic, few are critical.
 constexpr std::array<std::int32_t, 8> kMixedRanks{2, 1, 2, 3, 2, 0, 2, 3};
 
-/// Zeroed memory that stands for a segment.
+// Zeroed memory that stands for a segment.
 class Segment {
  public:
   explicit Segment(std::uint64_t bytes)
@@ -60,7 +60,7 @@ struct LinkSegment {
   LinkSegment() { shm::init_link(link, shm::link_identity(kContract, kOwner, kReader, kKey)); }
 };
 
-/// An inbox of its own, with room for twice its messages.
+// An inbox of its own, with room for twice its messages.
 struct InboxSegment {
   std::uint32_t capacity;
   Segment memory;
@@ -118,7 +118,7 @@ void read_ticks(benchmark::State& state) {
 
 // ---- The way of a message -----------------------------------------------------------------------
 
-/// One message of 64 bytes into a lane, out of it, checked, and the receipt for it.
+// One message of 64 bytes into a lane, out of it, checked, and the receipt for it.
 void pass_lane(benchmark::State& state) {
   const LinkSegment sender;
   const LinkSegment receiver;
@@ -145,7 +145,7 @@ void pass_lane(benchmark::State& state) {
   }
 }
 
-/// The work of a send to an awake receiver, besides the slot.
+// The work of a send to an awake receiver, besides the slot.
 void ring_awake(benchmark::State& state) {
   const Segment page(shm::kPage);
   wake::Bell bell{reinterpret_cast<const shm::StatusPage*>(page.base()), -1};
@@ -155,8 +155,8 @@ void ring_awake(benchmark::State& state) {
   }
 }
 
-/// Takes a slab, sends it, lets the receiver stamp it, and finds it free again once no other one
-/// is.
+// Takes a slab, sends it, lets the receiver stamp it, and finds it free again once no other one
+// is.
 void pass_slab(benchmark::State& state) {
   const LinkSegment receiver;
   const shm::LinkLayout layout(kContract);
@@ -174,7 +174,7 @@ void pass_slab(benchmark::State& state) {
   }
 }
 
-/// One message into an inbox that holds `depth` others, the next one leased and finished.
+// One message into an inbox that holds `depth` others, the next one leased and finished.
 void pass_inbox(benchmark::State& state, std::size_t depth) {
   InboxSegment segment(depth);
   shm::Inbox inbox(segment.home, segment.free_stack);
@@ -196,7 +196,7 @@ void pass_inbox(benchmark::State& state, std::size_t depth) {
   if (inbox.queued() != depth) state.SkipWithError("a message is missing in the inbox");
 }
 
-/// One node into an order index that holds `depth` others of any order, and the first one out.
+// One node into an order index that holds `depth` others of any order, and the first one out.
 void pass_index(benchmark::State& state, std::size_t depth) {
   const std::size_t size = std::bit_ceil(2 * depth);
   std::vector<shm::IndexNode> run(size);

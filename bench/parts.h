@@ -17,7 +17,7 @@ struct Part {
   std::size_t batch = 0;  // calls that one turn of it times by itself; 0: a turn is one call
 };
 
-/// The cost of a copy, a fence and a clock read on this machine comes first.
+// The cost of a copy, a fence and a clock read on this machine comes first.
 [[nodiscard]] std::vector<Part> all_parts();
 
 }  // namespace beeline::bench

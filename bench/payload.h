@@ -15,7 +15,7 @@ inline void write_whole(std::span<std::byte> payload, std::uint64_t number) {
   if (at < payload.size()) std::memcpy(payload.data() + at, &number, payload.size() - at);
 }
 
-/// True if the payload is that of write_whole() for the number.
+// True if the payload is that of write_whole() for the number.
 [[nodiscard]] inline bool read_whole(std::span<const std::byte> payload, std::uint64_t number) {
   std::uint64_t different = 0;
   std::size_t at = 0;

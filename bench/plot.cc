@@ -31,7 +31,7 @@ constexpr double kLogFrom = 20.0;  // an axis that spans more than this factor i
 using Points = std::vector<std::pair<double, double>>;
 using Lines = std::map<std::string, Points>;  // by their label
 
-/// A single place on the x axis is no line.
+// A single place on the x axis is no line.
 void drop_single_points(Lines& lines) {
   std::erase_if(lines, [](const auto& line) {
     const Points& points = line.second;
@@ -39,7 +39,7 @@ void drop_single_points(Lines& lines) {
   });
 }
 
-/// The lines of a plot.
+// The lines of a plot.
 Lines lines_of(const Plot& plot, const std::vector<Row>& rows) {
   Lines lines;
   for (const Row& row : rows) {
@@ -57,7 +57,7 @@ Lines lines_of(const Plot& plot, const std::vector<Row>& rows) {
   return lines;
 }
 
-/// Whether the axis of these values is to be logarithmic.
+// Whether the axis of these values is to be logarithmic.
 bool spans_much(const std::set<double>& values) {
   return !values.empty() && *values.begin() > 0.0 && *values.rbegin() > kLogFrom * *values.begin();
 }
@@ -95,7 +95,7 @@ std::string head_text(const std::string& title, const std::string& x_label,
       kPlotHeight + lines * kKeyRowHeight, name, quoted(title), quoted(x_label), quoted(y_label));
 }
 
-/// The data of the lines, and the command that draws them.
+// The data of the lines, and the command that draws them.
 std::string lines_text(const Lines& lines, const std::string& style) {
   std::string script;
   std::string list;

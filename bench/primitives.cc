@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kRepetitions = 5;
 
-/// Keeps the findings of Google Benchmark instead of printing them.
+// Keeps the findings of Google Benchmark instead of printing them.
 class Keeper final : public benchmark::BenchmarkReporter {
  public:
   explicit Keeper(std::size_t batch) : batch_(batch) {}
@@ -33,7 +33,7 @@ class Keeper final : public benchmark::BenchmarkReporter {
     }
   }
 
-  /// One row of all repetitions. Errors: kSystem (the error of the part).
+  // One row of all repetitions. Errors: kSystem (the error of the part).
   [[nodiscard]] Result<Row> row_of(const Part& part) {
     if (!error_.empty() || ns_.empty()) {
       return fail(ErrorCode::kSystem, fmt::format("{}: {}", part.what, error_));

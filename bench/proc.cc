@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kSegmentName = "memfd:beeline-";
 
-/// A line like "VmPTE:  60 kB" of /proc/PID/status.
+// A line like "VmPTE:  60 kB" of /proc/PID/status.
 std::uint64_t status_kib(pid_t process, const std::string& key) {
   std::ifstream in(fmt::format("/proc/{}/status", process));
   for (std::string word; in >> word;) {

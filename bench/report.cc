@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files that a path means: itself, or those of a directory that hold rows.
+// The files that a path means: itself, or those of a directory that hold rows.
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};
@@ -37,7 +37,7 @@ std::vector<std::string> files_of(const std::string& path) {
   return files;
 }
 
-/// Fields that may name a histogram saved beside the rows, and so a line of a picture.
+// Fields that may name a histogram saved beside the rows, and so a line of a picture.
 constexpr auto kHistograms = {"hist", "limit_hist"};
 
 std::vector<PercentilePoint> points_of(const std::string& file) {
@@ -46,7 +46,7 @@ std::vector<PercentilePoint> points_of(const std::string& file) {
   return percentile_points(text.str());
 }
 
-/// The percentiles of a row and of its limit as gnuplot draws them; empty: it has no histogram.
+// The percentiles of a row and of its limit as gnuplot draws them; empty: it has no histogram.
 std::string curve_of(const Row& row, const std::string& name) {
   std::map<std::string, std::vector<PercentilePoint>> curves;
   for (const char* const key : kHistograms) {
@@ -91,7 +91,7 @@ Result<void> read_rows(const std::string& file, RowsByTest& rows) {
   return {};
 }
 
-/// The neighbours that are better than Beeline, with the columns of all rows of neighbours.
+// The neighbours that are better than Beeline, with the columns of all rows of neighbours.
 Section better_section(Description about, const RowsByTest& rows) {
   about.name = "better";
   about.about = fmt::format("the rows in which somebody else is better than Beeline{}; {}",
@@ -99,7 +99,7 @@ Section better_section(Description about, const RowsByTest& rows) {
   return {std::move(about), better_rows(rows)};
 }
 
-/// The tables in their order: the targets, the better neighbours, and each test that has rows.
+// The tables in their order: the targets, the better neighbours, and each test that has rows.
 std::vector<Section> sections_of(const RowsByTest& rows) {
   Description targets{.name = "targets",
                       .help = "",
@@ -168,7 +168,7 @@ class Report final : public Benchmark {
     return {};
   }
 
-  /// Draws a script; the section gets the reason if that fails.
+  // Draws a script; the section gets the reason if that fails.
   static void add(Section& section, const std::string& script, const Sink& out) {
     if (script.empty()) return;
     auto picture = draw(script);

@@ -6,7 +6,7 @@
 
 namespace beeline::bench {
 
-/// Makes tables, and one page with pictures, of rows that were written with --json.
+// Makes tables, and one page with pictures, of rows that were written with --json.
 [[nodiscard]] std::unique_ptr<Benchmark> make_report();
 
 }  // namespace beeline::bench

@@ -10,8 +10,8 @@
 
 namespace beeline::bench {
 
-/// Calls `round(n)` with n = 1, 2, ... until `seconds` are over or it returns false, and records
-/// the duration of each. Returns the number of rounds.
+// Calls `round(n)` with n = 1, 2, ... until `seconds` are over or it returns false, and records
+// the duration of each. Returns the number of rounds.
 template <typename Round>
 std::uint32_t time_rounds(double seconds, Histogram& histogram, Round&& round) {
   std::int64_t begin = os::monotonic_ns();

@@ -60,7 +60,7 @@ Result<void> save(const Histogram& histogram, const std::string& file) {
   return os::system_failure(fmt::format("cannot write the histogram to {}", file));
 }
 
-/// Saves the histograms of a row and of its limit, if files are named; the row gets their names.
+// Saves the histograms of a row and of its limit, if files are named; the row gets their names.
 Result<void> save_both(Row& row, const Board& board, const std::string& file,
                        const std::string& limit_file) {
   if (file.empty()) return {};

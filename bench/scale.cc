@@ -25,7 +25,7 @@ struct Extras {
 
 std::uint32_t number_of(LeadTask task) { return static_cast<std::uint32_t>(task); }
 
-/// p50, p99 and max of so many durations, in microseconds.
+// p50, p99 and max of so many durations, in microseconds.
 Row microseconds(const std::array<std::int64_t, kMostInCrowd>& durations_ns, std::size_t count) {
   const auto histogram = std::make_unique<Histogram>();
   for (std::size_t i = 0; i < count; ++i) histogram->record(durations_ns[i]);
@@ -39,13 +39,13 @@ double per(std::uint64_t all, std::size_t count) {
   return rounded(static_cast<double>(all) / static_cast<double>(count));
 }
 
-/// Descriptors that a process of the crowd inherited from us; its agent does not own them.
+// Descriptors that a process of the crowd inherited from us; its agent does not own them.
 std::size_t inherited_fds() {
   return footprint_of(::getpid()).fds - 1;  // without that of the listing itself
 }
 
-/// The resources of the members, their lead and the coordinator. `base_kib`: before there were
-/// members.
+// The resources of the members, their lead and the coordinator. `base_kib`: before there were
+// members.
 void add_footprint(Row& row, Gathering& gathering, std::size_t members, std::uint64_t base_kib) {
   const std::uint64_t all_kib = segment_kib_of(gathering.keepers().keeper);
   row["resident_kib_per_agent"] = per(all_kib - std::min(base_kib, all_kib), members);
@@ -64,8 +64,8 @@ void add_footprint(Row& row, Gathering& gathering, std::size_t members, std::uin
   row["fds_of_keeper"] = footprint_of(gathering.keepers().keeper).fds;
 }
 
-/// Round trips with the first and the last member, the limit before and after them, and another
-/// attempt if the machine changed.
+// Round trips with the first and the last member, the limit before and after them, and another
+// attempt if the machine changed.
 Result<Outcome> measure_ends(Gathering& gathering, SharedBoard& board, Case limit) {
   limit.seconds = std::min(limit.seconds, 0.1);
   const auto bare = [&]() -> Result<std::uint64_t> {

@@ -25,7 +25,7 @@ struct RoundTrips {
   std::uint64_t count = 0;
 };
 
-/// Sends a member a word and waits for it to come back.
+// Sends a member a word and waits for it to come back.
 Result<void> send_round(Agent& agent, Peer member, std::string_view word, bool polls) {
   if (auto said = say(agent, member, word); !said) return said;
   auto message = next_message(agent, polls);
@@ -34,7 +34,7 @@ Result<void> send_round(Agent& agent, Peer member, std::string_view word, bool p
   return {};
 }
 
-/// Round trips with one member.
+// Round trips with one member.
 Result<RoundTrips> time_round_trips(Agent& agent, Peer member, const Case& what) {
   const auto histogram = std::make_unique<Histogram>();
   const bool polls = what.mode != WaitMode::kSleep;
@@ -91,7 +91,7 @@ Result<void> answer_lives(Agent& agent) {
   }
 }
 
-/// The number behind the order to talk; 0 if it is none.
+// The number behind the order to talk; 0 if it is none.
 std::size_t talk_order(std::string_view text) {
   if (!text.starts_with(kTalkOrder)) return 0;
   std::size_t members = 0;
@@ -109,7 +109,7 @@ Result<void> send_words(Agent& agent, std::size_t members) {
   return {};
 }
 
-/// A member's record of messages from the others.
+// A member's record of messages from the others.
 class Talker {
  public:
   Result<bool> hear(Agent& agent, Peer lead, std::string_view text) {

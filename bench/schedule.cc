@@ -12,7 +12,7 @@
 namespace beeline::bench {
 namespace {
 
-/// A waiting agent sleeps until the next message is due, or an answer comes.
+// A waiting agent sleeps until the next message is due, or an answer comes.
 std::optional<Message> answer_until(Agent& agent, const Case& what, std::int64_t due) {
   const std::int64_t left = due - os::monotonic_ns();
   if (what.mode == WaitMode::kSpin || left <= 0) return agent.try_receive();

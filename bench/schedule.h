@@ -5,8 +5,8 @@
 
 namespace beeline::bench {
 
-/// At the rate of the case, for its time. Numbers continue after `number`, the last one sent.
-/// Records into Board::rounds and Board::late. Errors: those of Agent.
+// At the rate of the case, for its time. Numbers continue after `number`, the last one sent.
+// Records into Board::rounds and Board::late. Errors: those of Agent.
 [[nodiscard]] Result<void> time_schedule(Board& board, Player& player, const Case& what,
                                          std::uint64_t number);
 

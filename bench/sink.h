@@ -15,12 +15,12 @@ class Sink {
  public:
   Sink(const Description& about, bool json) : about_(about), json_(json) {}
 
-  /// Prints the CPU of each side for people; programs find it in each row.
+  // Prints the CPU of each side for people; programs find it in each row.
   void open(const Cpus& cpus) const;
   void open(const std::string& where) const;
-  /// REQUIRES: open() was called.
+  // REQUIRES: open() was called.
   void add(Row row) const;
-  /// For people, on stderr: a further fact.
+  // For people, on stderr: a further fact.
   void remark(const std::string& text) const;
 
  private:

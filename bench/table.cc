@@ -21,7 +21,7 @@ std::string padded(const Column& column, const std::string& text) {
                         : fmt::format(" {:>{}}", text, column.width);
 }
 
-/// How well a row was measured, where that is worth a word.
+// How well a row was measured, where that is worth a word.
 std::string runs_text(const Row& row) {
   const auto attempts = row.value("attempts", 1);
   if (row.value("stable", true)) {
@@ -36,7 +36,7 @@ std::string runs_text(const Row& row) {
                      row.value("limit_before_ns", 0), row.value("limit_after_ns", 0), attempts);
 }
 
-/// Why a row that was measured beside another one has no ratio to it.
+// Why a row that was measured beside another one has no ratio to it.
 std::string ratio_text(const Row& row) {
   if (!row.contains("ratio_to_beeline") || !row.at("ratio_to_beeline").is_null()) return "";
   return fmt::format("no ratio: the limit was {:.0f} while Beeline was measured",

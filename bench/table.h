@@ -12,32 +12,32 @@ namespace beeline::bench {
 
 using Row = nlohmann::ordered_json;
 
-/// Rows by the name of their test.
+// Rows by the name of their test.
 using RowsByTest = std::map<std::string, std::vector<Row>>;
 
 struct Column {
   std::string title;
-  std::string value;     ///< JSON pointer into a row
-  int width = 9;         ///< characters
-  double scale = 1.0;    ///< numbers are shown multiplied by this
-  int digits = 0;        ///< behind the point
-  bool is_size = false;  ///< 65536 is shown as "64 KiB"
-  bool is_left = false;  ///< words begin at one place
+  std::string value;     // JSON pointer into a row
+  int width = 9;         // characters
+  double scale = 1.0;    // numbers are shown multiplied by this
+  int digits = 0;        // behind the point
+  bool is_size = false;  // 65536 is shown as "64 KiB"
+  bool is_left = false;  // words begin at one place
 };
 
-/// To six significant digits, so that nothing above zero becomes zero.
+// To six significant digits, so that nothing above zero becomes zero.
 [[nodiscard]] double rounded(double value);
 
-/// The value at the place that a JSON pointer names; null if there is none.
+// The value at the place that a JSON pointer names; null if there is none.
 [[nodiscard]] Row value_at(const Row& row, const std::string& pointer);
 
-/// The text of one cell; "-" for nothing.
+// The text of one cell; "-" for nothing.
 [[nodiscard]] std::string cell_text(const Column& column, const Row& row);
 [[nodiscard]] std::string head_line(const std::vector<Column>& columns);
 [[nodiscard]] std::string row_line(const std::vector<Column>& columns, const Row& row);
 
-/// A remark on a row besides its cells: why it has no figure, that a neighbour is better, how well
-/// it was measured. Mostly empty.
+// A remark on a row besides its cells: why it has no figure, that a neighbour is better, how well
+// it was measured. Mostly empty.
 [[nodiscard]] std::string note_of(const Row& row);
 
 }  // namespace beeline::bench

@@ -47,12 +47,12 @@ Value minus(Value one, Value other) {
 const Value kNone = [](const Row&) { return std::optional<double>(); };
 const Value kLimit = at("/limit_rtt_ns/p50");
 
-/// How many times a neighbour's figure ours is; nothing if the machine changed between them.
+// How many times a neighbour's figure ours is; nothing if the machine changed between them.
 const Value kTimes = over([](const Row&) { return std::optional(1.0); }, at("/ratio_to_beeline"));
 
 // ---- Targets ------------------------------------------------------------------------------------
 
-/// The rows of one measurement: those of a test with these values; null: without a value there.
+// The rows of one measurement: those of a test with these values; null: without a value there.
 struct Measurement {
   std::string test;
   Row values;
@@ -73,9 +73,9 @@ struct Target {
   Value limit = kLimit;
   std::string limit_unit = " ns";
   int limit_digits = 0;
-  /// The target applies if the limit is this or less.
+  // The target applies if the limit is this or less.
   double where_limit = std::numeric_limits<double>::infinity();
-  /// Another measurement as the base of a ratio, if their limits agree.
+  // Another measurement as the base of a ratio, if their limits agree.
   std::optional<Measurement> base = std::nullopt;
 };
 
@@ -238,8 +238,8 @@ std::vector<Row> rows_of(const RowsByTest& rows, const Measurement& measurement)
   return found;
 }
 
-/// The rows that count, the lowest first: those with a figure, and only stable ones if there are
-/// any.
+// The rows that count, the lowest first: those with a figure, and only stable ones if there are
+// any.
 std::vector<Row> that_count(std::vector<Row> found, const Value& value) {
   std::erase_if(found, [&](const Row& row) { return !value(row); });
   const auto is_stable = [](const Row& row) { return row.value("stable", true); };
@@ -250,13 +250,13 @@ std::vector<Row> that_count(std::vector<Row> found, const Value& value) {
   return found;
 }
 
-/// The row in the middle; of two the higher or the lower one. REQUIRES: there are rows, the lowest
-/// first.
+// The row in the middle; of two the higher or the lower one. REQUIRES: there are rows, the lowest
+// first.
 const Row& middle_of(const std::vector<Row>& rows, bool higher) {
   return rows[(rows.size() - (higher ? 0 : 1)) / 2];
 }
 
-/// The figure, divided by that of the middle row of another measurement.
+// The figure, divided by that of the middle row of another measurement.
 Value over_base(const RowsByTest& rows, const Target& target) {
   const auto bases = that_count(rows_of(rows, *target.base), target.value);
   if (bases.empty()) return kNone;
@@ -269,7 +269,7 @@ Value over_base(const RowsByTest& rows, const Target& target) {
   };
 }
 
-/// Whether the target applies at the limit of the row.
+// Whether the target applies at the limit of the row.
 bool is_asked(const Target& target, const Row& row) {
   return target.limit(row).value_or(0.0) <= target.where_limit;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kWarmUp = 100'000;
 
-/// From the first message until the receiver has reported the last one.
+// From the first message until the receiver has reported the last one.
 Result<void> stream(Board& board, Player& player, double seconds) {
   std::uint64_t number = 0;
   const auto send_until = [&](auto&& over) {
@@ -34,7 +34,7 @@ Result<void> stream(Board& board, Player& player, double seconds) {
     board.windows.look(now, number - warm);
     return now - start >= length;
   });
-  if (player.error() && player.send_end()) static_cast<void>(player.receive_end());
+  if (player.error() && player.send_end()) (void)player.receive_end();
   board.elapsed_ns = os::monotonic_ns() - start;
   board.messages = number - warm;
   return player.error();
@@ -42,7 +42,7 @@ Result<void> stream(Board& board, Player& player, double seconds) {
 
 Result<void> absorb(Board& board, Player& player) {
   for (std::uint64_t number = 1; player.receive_sampled(board, number);) ++number;
-  if (player.error()) static_cast<void>(player.send_end());
+  if (player.error()) (void)player.send_end();
   return player.error();
 }
 

@@ -7,9 +7,9 @@
 
 namespace beeline::bench {
 
-/// A stream in five windows of equal length, which show how much it varied. A window lasts from the
-/// first look after the previous one until the first look after its own time; windows without a
-/// look between them are equally fast. Reads no clock.
+// A stream in five windows of equal length, which show how much it varied. A window lasts from the
+// first look after the previous one until the first look after its own time; windows without a
+// look between them are equally fast. Reads no clock.
 class Windows {
  public:
   static constexpr std::size_t kCount = 5;
@@ -20,14 +20,14 @@ class Windows {
     double max = 0.0;
   };
 
-  /// No stream.
+  // No stream.
   Windows() = default;
   Windows(std::int64_t start_ns, std::int64_t length_ns)
       : start_ns_(start_ns),
         window_ns_(std::max<std::int64_t>(1, length_ns / static_cast<std::int64_t>(kCount))),
         since_ns_(start_ns) {}
 
-  /// This many messages have passed since the start.
+  // This many messages have passed since the start.
   void look(std::int64_t now_ns, std::uint64_t messages) {
     const auto over = static_cast<std::size_t>((now_ns - start_ns_) / window_ns_);
     if (over <= closed_ || closed_ == kCount) return;
@@ -38,7 +38,7 @@ class Windows {
     messages_ = messages;
   }
 
-  /// Messages a second. REQUIRES: the last look was at the end, or later.
+  // Messages a second. REQUIRES: the last look was at the end, or later.
   [[nodiscard]] Rates messages_per_s() const {
     auto sorted = per_s_;
     std::sort(sorted.begin(), sorted.end());

@@ -88,13 +88,13 @@ class CheckedValue {
 // `condition` stands in parentheses where it holds a comma of its own.
 #define BEELINE_CHECK(condition, ...)                                                \
   (__builtin_expect(static_cast<bool>(condition), 1)                                 \
-       ? static_cast<void>(0)                                                        \
+       ? (void)0                                                                     \
        : ::beeline::shm::fail_check(__FILE__, __LINE__, #condition, "" #__VA_ARGS__, \
                                     {__VA_ARGS__}))
 
 // The explorer of interleavings counts each access to an atomic, and would count those of checks.
 #if defined(NDEBUG) || defined(BEELINE_EXPLORER)
-#define BEELINE_DCHECK(...) (true ? static_cast<void>(0) : BEELINE_CHECK(__VA_ARGS__))
+#define BEELINE_DCHECK(...) (true ? (void)0 : BEELINE_CHECK(__VA_ARGS__))
 #else
 #define BEELINE_DCHECK(...) BEELINE_CHECK(__VA_ARGS__)
 #endif

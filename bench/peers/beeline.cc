@@ -17,7 +17,7 @@ namespace {
 
 class Agents {
  public:
-  /// An agent that starts on one CPU does not spin.
+  // An agent that starts on one CPU does not spin.
   static constexpr bool kPinnedFirst = false;
   class Port;
 

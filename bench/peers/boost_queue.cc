@@ -19,8 +19,8 @@ namespace ipc = boost::interprocess;
 constexpr std::size_t kSmallPlaces = 1024;
 constexpr std::size_t kLargePlaces = 16;
 
-/// The meaning of a failed creation: a size that the queue cannot have is no failure, anything else
-/// is.
+// The meaning of a failed creation: a size that the queue cannot have is no failure, anything else
+// is.
 ErrorCode code_of(const ipc::interprocess_exception& error) {
   switch (error.get_error_code()) {
     case ipc::size_error:

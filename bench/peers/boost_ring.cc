@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kRingCell = 64;
 constexpr std::size_t kRingPlaces = 1024;
 constexpr std::size_t kBufferPlaces = 64;
-/// All buffers in the ring and the one that is being written; spsc_queue::consume_one() frees a
-/// place only after it was read.
+// All buffers in the ring and the one that is being written; spsc_queue::consume_one() frees a
+// place only after it was read.
 constexpr std::size_t kBuffers = kBufferPlaces + 1;
 
 struct Cell {

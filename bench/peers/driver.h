@@ -20,7 +20,7 @@ namespace beeline::bench::peers {
 
 inline constexpr double kPeerWarmUpSeconds = 0.02;
 inline constexpr std::uint64_t kMostPerClock = 64;
-/// If messages come more slowly than this, each gets a look at the clock.
+// If messages come more slowly than this, each gets a look at the clock.
 inline constexpr std::int64_t kSlowMessageNs = 10'000;
 inline constexpr std::uint64_t kTakenPerCredit = 16;
 inline constexpr double kCopySeconds = 0.1;
@@ -36,7 +36,7 @@ Result<void> play_rounds_ping(Board& board, Port& port, double seconds) {
   time_rounds(kPeerWarmUpSeconds, board.rounds, round);
   board.rounds.clear();
   if (port.error()) time_rounds(seconds, board.rounds, round);
-  if (port.error()) static_cast<void>(port.send(kEndCount, false));
+  if (port.error()) (void)port.send(kEndCount, false);
   return port.error();
 }
 
@@ -45,13 +45,13 @@ Result<void> play_rounds_pong(Port& port) {
   for (std::uint64_t count = 1;; ++count) {
     std::uint64_t number = 0;
     if (!port.receive(number) || number == kEndCount) break;
-    if (number != count) static_cast<void>(port.fail("a message came out of order"));
+    if (number != count) (void)port.fail("a message came out of order");
     if (!port.error() || !port.send(number, false)) break;
   }
   return port.error();
 }
 
-/// Sends until the receiver has seen enough, and waits until it has taken the last one.
+// Sends until the receiver has seen enough, and waits until it has taken the last one.
 template <typename Port>
 Result<void> play_stream_sender(Stage& stage, Port& port, std::uint32_t sender) {
   std::uint64_t count = 0;
@@ -70,14 +70,14 @@ Result<void> play_stream_sender(Stage& stage, Port& port, std::uint32_t sender) 
   return port.error();
 }
 
-/// Counts messages in a window of time that begins once the stream is warm, as the receiver sees
-/// it; then lets the senders end.
+// Counts messages in a window of time that begins once the stream is warm, as the receiver sees
+// it; then lets the senders end.
 class StreamWatch {
  public:
   StreamWatch(Board& board, Stage& stage, double seconds)
       : board_(board), stage_(stage), length_(static_cast<std::int64_t>(seconds * 1e9)) {}
 
-  /// Returns how many messages may be taken before the next look.
+  // Returns how many messages may be taken before the next look.
   std::uint64_t look(std::uint64_t taken) {
     const std::int64_t now = os::monotonic_ns();
     count(taken, now);
@@ -115,7 +115,7 @@ class StreamWatch {
   std::uint64_t taken_before_ = 0;
 };
 
-/// Takes messages until each sender has ended; those of a sender come in order.
+// Takes messages until each sender has ended; those of a sender come in order.
 template <typename Port>
 Result<void> play_stream_receiver(Board& board, Stage& stage, Port& port, const PeerCase& what) {
   StreamWatch watch(board, stage, what.seconds);
@@ -149,13 +149,13 @@ template <typename Port>
 Result<void> open_sender(Stage& stage, Port& port) {
   if (port.listen()) {
     stage.listening.await(1);
-    static_cast<void>(port.connect());
+    (void)port.connect();
   }
   stage.connected.raise();
   return port.error();
 }
 
-/// A sender beyond the first, from its first to its last instruction.
+// A sender beyond the first, from its first to its last instruction.
 template <typename System>
 Result<void> play_further_sender(const System& system, const PeerCase& what, Stage& stage,
                                  std::uint32_t sender) {
@@ -169,7 +169,7 @@ Result<void> play_further_sender(const System& system, const PeerCase& what, Sta
   return play_stream_sender(stage, port, sender);
 }
 
-/// Each side: makes its port, meets the other side, and returns its measurement.
+// Each side: makes its port, meets the other side, and returns its measurement.
 template <typename System>
 Result<Measure> prepare_peer(const System& system, const PeerCase& what, Stage& stage, Board& board,
                              Side side) {
@@ -213,7 +213,7 @@ Result<Measure> prepare_peer(const System& system, const PeerCase& what, Stage& 
   };
 }
 
-/// Runs one row of a peer. Errors: kTooBig (it cannot carry this), those of its ports, kSystem.
+// Runs one row of a peer. Errors: kTooBig (it cannot carry this), those of its ports, kSystem.
 template <typename System>
 Result<Outcome> measure_peer(SharedBoard& board, const PeerCase& what) {
   const auto system = System::create(what);

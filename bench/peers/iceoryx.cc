@@ -23,11 +23,11 @@ namespace beeline::bench::peers {
 namespace {
 
 constexpr std::size_t kLargestChunk = 1 << 20;
-/// Messages that wait for a subscriber; the default of 256 would take hundreds of megabytes.
+// Messages that wait for a subscriber; the default of 256 would take hundreds of megabytes.
 constexpr std::uint64_t kFewLargeChunks = 16;
 
-/// The runtime of this process. The library's own runtime ends in exit(), which the processes of a
-/// run do not call; the daemon would then take the process for dead.
+// The runtime of this process. The library's own runtime ends in exit(), which the processes of a
+// run do not call; the daemon would then take the process for dead.
 class Runtime : public iox::runtime::PoshRuntimeImpl {
  public:
   static void start(const std::string& name) {
@@ -130,7 +130,7 @@ class Topics::Port : public PortBase {
   std::optional<iox::popo::WaitSet<>> bells_;
 };
 
-/// One pool for each default size, larger than three senders and a queue need.
+// One pool for each default size, larger than three senders and a queue need.
 constexpr auto kPools = R"([general]
 version = 1
 [[segment]]

@@ -31,7 +31,7 @@ class Nats {
 
 class Nats::Port : public PortBase {
  public:
-  /// The server drops a subscriber that is far behind.
+  // The server drops a subscriber that is far behind.
   static constexpr std::uint64_t kWindow = 8192;
 
   Port(const Nats&, const PeerCase& what, const Place& place)

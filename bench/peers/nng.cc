@@ -73,7 +73,7 @@ class Nng::Port : public PortBase {
   }
 
  private:
-  /// In the abstract name space of Unix sockets: no file is left behind.
+  // In the abstract name space of Unix sockets: no file is left behind.
   [[nodiscard]] std::string address(std::size_t channel) const {
     return fmt::format("abstract://{}-{}", what().scope, channel);
   }

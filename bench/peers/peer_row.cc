@@ -13,7 +13,7 @@ Row head_of(const PeerEntry& peer, const PeerCase& what) {
   return row;
 }
 
-/// The moved bytes, and the speed of a bare copy of them.
+// The moved bytes, and the speed of a bare copy of them.
 void add_gigabytes(Row& row, const PeerCase& what, const Outcome& outcome) {
   const auto size = static_cast<double>(what.size);
   row["gb_per_s"] = rounded(outcome.messages_per_s * size / 1e9);

@@ -42,7 +42,7 @@ std::vector<std::string> all_tests() {
   return names;
 }
 
-/// Whether a list of --only or --test contains this name; an empty list means all.
+// Whether a list of --only or --test contains this name; an empty list means all.
 bool is_chosen(const std::vector<std::string>& list, std::string_view name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -63,7 +63,7 @@ std::vector<std::uint64_t> default_sizes(PeerTest test) {
   return {64, 1024, 64 << 10, 1 << 20};
 }
 
-/// The peers that can be measured here, and their servers, which end with it.
+// The peers that can be measured here, and their servers, which end with it.
 class Company {
  public:
   Company(const std::vector<std::string>& only, const Sink& out) {
@@ -84,7 +84,7 @@ class Company {
     }
   }
 
-  /// Beeline is the first.
+  // Beeline is the first.
   [[nodiscard]] const std::vector<const PeerEntry*>& members() const { return members_; }
   [[nodiscard]] std::string address_of(const PeerEntry& peer) const {
     const auto found = servers_.find(peer.name);
@@ -101,7 +101,7 @@ class Company {
   std::map<std::string_view, Server> servers_;
 };
 
-/// One test in one size and mode for all peers. False: a peer failed.
+// One test in one size and mode for all peers. False: a peer failed.
 bool measure_all(SharedBoard& board, const Company& company, PeerCase what, const Sink& out) {
   bool all_good = true;
   const PeerEntry& beeline = *company.members().front();
@@ -194,7 +194,7 @@ class Peers final : public Benchmark {
   }
 
  private:
-  /// The requested rows; `out` is told of those that cannot be measured here.
+  // The requested rows; `out` is told of those that cannot be measured here.
   [[nodiscard]] std::vector<PeerCase> cases(const Sink& out) const {
     std::vector<PeerCase> rows;
     for (const PeerTest test : kPeerTests) {

@@ -14,7 +14,7 @@
 namespace beeline::bench::peers {
 namespace {
 
-/// The most that an unprivileged user may ask for.
+// The most that an unprivileged user may ask for.
 constexpr int kPipeBytes = 1 << 20;
 constexpr std::size_t kReadBytes = 64 << 10;
 

@@ -40,7 +40,7 @@ namespace beeline::bench::peers {
 
 inline constexpr std::size_t kSmallestPayload = 8;
 
-/// Message `count` of a sender, from 1 on.
+// Message `count` of a sender, from 1 on.
 [[nodiscard]] constexpr std::uint64_t numbered(std::uint32_t sender, std::uint64_t count) {
   return std::uint64_t{sender} << 48 | count;
 }
@@ -50,7 +50,7 @@ inline constexpr std::size_t kSmallestPayload = 8;
 [[nodiscard]] constexpr std::uint64_t count_of(std::uint64_t number) {
   return number & ((1ULL << 48) - 1);
 }
-/// The count of a sender's last message.
+// The count of a sender's last message.
 inline constexpr std::uint64_t kEndCount = (1ULL << 48) - 1;
 
 class PortBase {
@@ -94,7 +94,7 @@ class PortBase {
     std::memcpy(&number, bytes, sizeof number);
     return is_whole({bytes, length}, number) || fail("a payload is not what was sent");
   }
-  /// For a system call that has just failed.
+  // For a system call that has just failed.
   bool fail_by_errno(std::string call) { return fail(os::system_error(std::move(call)).text); }
 
  private:

@@ -17,8 +17,8 @@ namespace {
 
 constexpr long kQueuePlaces = 10;
 
-/// The meaning of a failed mq_open(): sizes that a system refuses are beyond a peer's control,
-/// anything else is a failure.
+// The meaning of a failed mq_open(): sizes that a system refuses are beyond a peer's control,
+// anything else is a failure.
 ErrorCode code_of_open(int error) {
   switch (error) {
     case EINVAL:  // fs.mqueue.msgsize_max, fs.mqueue.msg_max

@@ -8,7 +8,7 @@ namespace beeline::bench::peers {
 
 namespace {
 
-/// How many times the one limit the other one is.
+// How many times the one limit the other one is.
 double apart(const Figure& one, const Figure& other) {
   const auto [low, high] = std::minmax(one.limit_rtt_ns, other.limit_rtt_ns);
   return high / low;

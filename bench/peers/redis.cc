@@ -37,7 +37,7 @@ class Redis {
 
 class Redis::Port : public PortBase {
  public:
-  /// A subscriber that is 8 MB behind for a minute, or 32 MB once, is dropped by the server.
+  // A subscriber that is 8 MB behind for a minute, or 32 MB once, is dropped by the server.
   static constexpr std::uint64_t kWindow = 4096;
 
   Port(const Redis&, const PeerCase& what, const Place& place)
@@ -79,7 +79,7 @@ class Redis::Port : public PortBase {
   }
 
   void flush() {
-    if (unanswered_ > 0) static_cast<void>(write_out() && read_answers());
+    if (unanswered_ > 0) (void)(write_out() && read_answers());
   }
 
  private:

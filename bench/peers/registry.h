@@ -21,10 +21,10 @@ struct PeerEntry {
   Result<Server> (*start_server)() = nullptr;  // null: needs none
 };
 
-/// Beeline is the first.
+// Beeline is the first.
 [[nodiscard]] std::span<const PeerEntry> peer_entries();
 
-/// Null: there is none of that name.
+// Null: there is none of that name.
 [[nodiscard]] const PeerEntry* find_peer(std::string_view name);
 
 // One for each file. Entries of libraries exist if the libraries were found.
@@ -40,7 +40,7 @@ struct PeerEntry {
 [[nodiscard]] PeerEntry redis_entry();
 [[nodiscard]] PeerEntry zeromq_entry();
 
-/// The version of the running kernel, for peers that the kernel provides.
+// The version of the running kernel, for peers that the kernel provides.
 [[nodiscard]] std::string kernel_version();
 
 }  // namespace beeline::bench::peers

@@ -11,11 +11,11 @@
 namespace beeline::bench::peers {
 
 enum class PeerTest : std::uint8_t {
-  kLatency,     ///< round trips, both sides poll
-  kWake,        ///< round trips, both sides sleep
-  kThroughput,  ///< one sender, one receiver
-  kFanin,       ///< three senders on one CPU, one receiver on the other
-  kFill,        ///< one sender, one receiver, large payloads written and read whole
+  kLatency,     // round trips, both sides poll
+  kWake,        // round trips, both sides sleep
+  kThroughput,  // one sender, one receiver
+  kFanin,       // three senders on one CPU, one receiver on the other
+  kFill,        // one sender, one receiver, large payloads written and read whole
 };
 
 inline constexpr std::uint32_t kFaninSenders = 3;
@@ -32,8 +32,8 @@ struct PeerCase : Case {
   [[nodiscard]] bool sleeps() const { return mode == WaitMode::kSleep; }
 };
 
-/// The part of one process. There are two channels: the ping side sends on 0; on 1 the pong side
-/// sends, in round trips only.
+// The part of one process. There are two channels: the ping side sends on 0; on 1 the pong side
+// sends, in round trips only.
 struct Place {
   Side side = Side::kPing;
   std::uint32_t sender = 0;  // of several on the ping side

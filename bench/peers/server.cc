@@ -37,7 +37,7 @@ Result<Pipe> make_pipe() {
   return Pipe{os::UniqueFd(ends[0]), os::UniqueFd(ends[1])};
 }
 
-/// The path of a program; servers may lie outside of an ordinary $PATH.
+// The path of a program; servers may lie outside of an ordinary $PATH.
 std::string find_program(const std::string& name) {
   const char* const path = ::getenv("PATH");
   const std::string folders = fmt::format("{}:/usr/local/sbin:/usr/sbin", path ? path : "/usr/bin");
@@ -63,7 +63,7 @@ std::string find_program(const std::string& name) {
   ::_exit(127);
 }
 
-/// The guard: a process of its own, between its fork and its end.
+// The guard: a process of its own, between its fork and its end.
 class Guard {
  public:
   Guard(int control, os::UniqueFd report, std::string_view ready)
@@ -98,7 +98,7 @@ class Guard {
     }
   }
 
-  /// Waits until the bench has gone; then ends the server, gently at first.
+  // Waits until the bench has gone; then ends the server, gently at first.
   void watch() {
     while (wait(-1) && !read_output()) {
     }
@@ -115,7 +115,7 @@ class Guard {
     }
   }
 
-  /// Waits for output; false: the bench has gone, or the time is over.
+  // Waits for output; false: the bench has gone, or the time is over.
   bool wait(int milliseconds) {
     std::array<pollfd, 2> fds{pollfd{output_.get(), POLLIN, 0}, pollfd{control_, POLLIN, 0}};
     int found = 0;
@@ -124,7 +124,7 @@ class Guard {
     return found > 0 && fds[1].revents == 0;
   }
 
-  /// Tells the bench once the server is ready. True: the server has ended.
+  // Tells the bench once the server is ready. True: the server has ended.
   bool read_output() {
     std::array<char, 4096> block{};
     const ssize_t length = ::read(output_.get(), block.data(), block.size());
@@ -150,7 +150,7 @@ class Guard {
   bool ended_ = false;
 };
 
-/// The guard's report: 'y' or 'n' and the output of the server; empty: nothing in time.
+// The guard's report: 'y' or 'n' and the output of the server; empty: nothing in time.
 std::string read_report(int fd) {
   std::string text;
   pollfd one{fd, POLLIN, 0};

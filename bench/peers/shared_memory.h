@@ -7,10 +7,10 @@
 
 namespace beeline::bench::peers {
 
-/// Memory full of zeros that this process shares with the children that it forks.
+// Memory full of zeros that this process shares with the children that it forks.
 class SharedMemory {
  public:
-  /// Errors: kSystem.
+  // Errors: kSystem.
   [[nodiscard]] static Result<SharedMemory> create(std::size_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
@@ -25,7 +25,7 @@ class SharedMemory {
   std::size_t bytes_;
 };
 
-/// An object in such memory; never destroyed.
+// An object in such memory; never destroyed.
 template <typename T>
 class Shared {
  public:

@@ -14,7 +14,7 @@
 namespace beeline::bench::peers {
 namespace {
 
-/// Tells the parent of all the text, because nobody waits for a stream that lost a sender.
+// Tells the parent of all the text, because nobody waits for a stream that lost a sender.
 [[noreturn]] void end_all(Board& board, const std::string& text) {
   auto& told = board.failure[static_cast<std::size_t>(Side::kPing)];
   text.copy(told.data(), told.size() - 1);

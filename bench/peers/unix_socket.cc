@@ -32,7 +32,7 @@ class UnixSockets {
   }
 
  private:
-  /// Makes room for two messages if the default has less; only root may ask for any size.
+  // Makes room for two messages if the default has less; only root may ask for any size.
   static Result<void> grow(int fd, std::size_t bytes) {
     int room = 0;
     socklen_t length = sizeof room;

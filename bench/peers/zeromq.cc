@@ -65,7 +65,7 @@ class ZeroMq::Port : public PortBase {
   }
 
  private:
-  /// In the abstract name space of Unix sockets: no file is left behind.
+  // In the abstract name space of Unix sockets: no file is left behind.
   [[nodiscard]] std::string address(std::size_t channel) const {
     return fmt::format("ipc://@{}-{}", what().scope, channel);
   }

@@ -96,7 +96,7 @@ struct Error {
 };
 
 /// A value or the reason why there is none.
-template <class T>
+template <typename T>
 using Result = tl::expected<T, Error>;
 
 /// Makes the failure that a function with a `Result` returns. `text` says in this order the event,

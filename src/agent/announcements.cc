@@ -43,7 +43,7 @@ void Announcements::hear_news() {
   const std::int64_t end = os::monotonic_ns() + kNewsPatience;
   for (std::int64_t left = kNewsPatience; left > 0 && news_.any() && !client_.closed();
        left = end - os::monotonic_ns()) {
-    static_cast<void>(os::wait_readable(client_.fd(), std::chrono::nanoseconds(left)));
+    (void)os::wait_readable(client_.fd(), std::chrono::nanoseconds(left));
     handle_some_announcements();
   }
 }

@@ -46,8 +46,8 @@ Arrivals::Arrivals(const Needs& needs, const limit::TokenBucket& rate)
 void Arrivals::learn_owner(control::AnnouncedLink& announced) {
   if (!announced.process) return;
   listen_to(announced.incarnation, std::move(announced.bell));
-  static_cast<void>(links_.learn_life(announced.pid, announced.incarnation,
-                                      std::move(announced.status), std::move(announced.event)));
+  (void)links_.learn_life(announced.pid, announced.incarnation, std::move(announced.status),
+                          std::move(announced.event));
 }
 
 void Arrivals::handle(control::AnnouncedLink announced) {

@@ -13,7 +13,7 @@ Result<std::unique_ptr<AgentCore>> AgentCore::attach(const AttachOptions& option
       auto core = std::make_unique<AgentCore>(*foundation);
       const auto done = core->begin(foundation->attached);
       if (done) return core;
-      static_cast<void>(core->client_.detach({}));
+      (void)core->client_.detach({});
       error = done.error();
     }
     // The coordinator died meanwhile: what it knew of us ends with this attempt, the next one asks

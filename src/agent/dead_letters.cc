@@ -66,7 +66,7 @@ void DeadLetters::handle(const control::LettersAnnouncement& letters) {
     done.text = no_letter(letters.id);
   }
   // A connection that is lost ends the wait of the tool.
-  static_cast<void>(client_.letters_done(done));
+  (void)client_.letters_done(done);
 }
 
 }  // namespace beeline

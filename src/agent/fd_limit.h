@@ -7,10 +7,10 @@
 
 namespace beeline {
 
-/// Raises the soft limit to the hard one. Any thread. Errors: kSystem.
+// Raises the soft limit to the hard one. Any thread. Errors: kSystem.
 [[nodiscard]] Result<void> raise_fd_limit_for_peers();
 
-/// In a child made by fork: takes that back. A fork handler.
+// In a child made by fork: takes that back. A fork handler.
 void restore_fd_limit_in_child() noexcept;
 
 }  // namespace beeline

@@ -38,7 +38,7 @@ void in_child() {
 
 ForkGuard::ForkGuard(AgentCore& core) : core_(&core) {
   static const int kRegistered = ::pthread_atfork(before_fork, after_fork, in_child);
-  static_cast<void>(kRegistered);
+  (void)kRegistered;
   const std::lock_guard lock(cores().mutex);
   cores().all.push_back(core_);
 }

@@ -156,7 +156,7 @@ Result<Plan> plan_of(const AttachOptions& options, Foundation& made) {
 Result<void> register_agent(const control::AttachRequest& request, Foundation& made) {
   const AttachOptions& options = made.identity.options;
   // A low limit shows as kSystem where it hurts.
-  if (options.raise_fd_limit) static_cast<void>(raise_fd_limit_for_peers());
+  if (options.raise_fd_limit) (void)raise_fd_limit_for_peers();
   const auto paths = control::find_hive(options.hive);
   if (!paths) return tl::unexpected(paths.error());
   made.identity.hive = paths->hive;
@@ -211,7 +211,7 @@ Result<Foundation> Foundation::lay(const AttachOptions& options) {
   if (auto done = make_segments(plan->home, made); !done) {
     // The next agent that attaches under this name need not wait until the coordinator sees that
     // the connection is gone.
-    static_cast<void>(made.client.detach({}));
+    (void)made.client.detach({});
     return tl::unexpected(done.error());
   }
   return made;

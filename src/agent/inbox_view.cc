@@ -6,7 +6,7 @@ namespace beeline {
 
 std::vector<InboxItem> InboxView::items(std::size_t limit, const Filter& filter) {
   if (!with_.life.has_ended()) with_.announcements.hear();
-  static_cast<void>(with_.intake.drain_fully());
+  (void)with_.intake.drain_fully();
   bury_expired();
   const shm::Home& home = with_.receiver.home().home();
   const receive::Selection selection = with_.intake.selection_of(filter);

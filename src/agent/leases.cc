@@ -76,7 +76,7 @@ bool Leases::is_owed_word(std::uint32_t entry, bool told) {
 
 void Leases::requeue(std::uint32_t entry, shm::Cost cost) {
   if (life_.is_forked()) return;
-  static_cast<void>(end_lease(entry));
+  (void)end_lease(entry);
   if (cost == shm::Cost::kAttempt && retries_.on() && put_off(entry)) return;
   receiver_.requeue(entry, cost);
   sleeper_.show_activity();

@@ -131,8 +131,8 @@ Result<control::Opened> LinkOpener::ask_open(send::OutLink& link, bool again) {
   }
   if (opened->process) {
     arrivals_.listen_to(opened->incarnation, std::move(opened->bell));
-    static_cast<void>(links_.learn_life(link.peer(), opened->incarnation, std::move(opened->status),
-                                        std::move(opened->event)));
+    (void)links_.learn_life(link.peer(), opened->incarnation, std::move(opened->status),
+                            std::move(opened->event));
     receiver_.links().index().each_of(link.peer(), [&](receive::InLink& from) {
       if (from.key.incarnation == opened->incarnation) arrivals_.join_life(from);
     });
@@ -191,7 +191,7 @@ void LinkOpener::free_links() {
     if (!is_bound(links_.all()[i]) ||
         !control::route(tree, life_.pid(), links_.all()[i]->peer()).allowed)
       continue;
-    static_cast<void>(open_link_unasked(links_.all()[i]->peer()));
+    (void)open_link_unasked(links_.all()[i]->peer());
   }
 }
 
@@ -210,7 +210,7 @@ void LinkOpener::open_parent_link() {
   const std::int64_t now = os::monotonic_ns();
   if (now < next_parent_try_ns_) return;
   next_parent_try_ns_ = now + kPause;
-  static_cast<void>(open_link_unasked(family_.parent()));
+  (void)open_link_unasked(family_.parent());
 }
 
 }  // namespace beeline

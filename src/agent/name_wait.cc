@@ -101,7 +101,7 @@ void NameWait::ask() {
   const std::int64_t now_ns = os::monotonic_ns();
   const bool is_due = now_ns >= next_look_ns_;
   if (is_due || asked_heard_ != with_.announcements.names_heard()) {
-    static_cast<void>(with_.client.await_name({std::string(name_), process_ != 0}));
+    (void)with_.client.await_name({std::string(name_), process_ != 0});
     asked_heard_ = with_.announcements.names_heard();
   }
   if (!is_due) return;

@@ -210,7 +210,7 @@ bool Questions::was_taken(const Question& question) {
   const auto lock = life_.lock_send();
   send::OutLink* link = links_.link_of(question.to);
   if (link == nullptr || !question.sent_here) return true;
-  static_cast<void>(link->not_taken());
+  (void)link->not_taken();
   const auto lane = static_cast<std::size_t>(question.place.lane);
   return link->lanes[lane].cursor() > question.place.position;
 }
@@ -406,7 +406,7 @@ std::vector<Message> Questions::drain_pending_results() {
   if (life_.has_ended()) return results;
   turn_.take_at(os::coarse_ns());
   announcements_.hear();
-  static_cast<void>(intake_.drain_fully());
+  (void)intake_.drain_fully();
   for (;;) {
     const std::uint32_t at = receiver_.take_stashed_answer();
     if (at == shm::kNoEntry) break;

@@ -122,7 +122,7 @@ Result<void> Registration::register_again() {
       return links_.all()[i] != nullptr && links_.all()[i]->dead;
     };
     if (!is_dead()) continue;
-    static_cast<void>(opener_.ask_open(*links_.all()[i], true));
+    (void)opener_.ask_open(*links_.all()[i], true);
     links_.refresh_peer(links_.all()[i]->peer());
   }
   opener_.begin_placing();
@@ -138,7 +138,7 @@ void Registration::say_goodbye() {
   std::vector<std::uint32_t> empty = links_.unused();
   if (!client_.closed() && client_.detach(empty)) return;
   if (client_.closed() && resume(life_.options().control_timeout)) {
-    static_cast<void>(client_.detach(std::move(empty)));
+    (void)client_.detach(std::move(empty));
   }
 }
 

@@ -139,7 +139,7 @@ bool Sender::is_limited(send::OutLink& link, const send::Envelope& envelope) {
 
 void Sender::count_sent(send::OutLink& link, const send::Envelope& envelope) {
   if ((envelope.flags & kUnlimited) != 0) return;
-  static_cast<void>(link.rate.take(os::coarse_ns()));
+  (void)link.rate.take(os::coarse_ns());
 }
 
 // After an attempt of this agent's own thread: whether another one is of no use.

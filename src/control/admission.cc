@@ -58,13 +58,13 @@ std::string raise_the_limit() {
       kMakeRoom, descriptor_limit());
 }
 
-/// Descriptors kept back for the next lives of agents: during a hand-over both lives hold theirs.
+// Descriptors kept back for the next lives of agents: during a hand-over both lives hold theirs.
 std::size_t room_to_return() {
   return std::min(room_for_all() / kPart, kMostReturning * kFdsOfAgent);
 }
 
-/// The descriptors that the keeper holds, or will hold as soon as starting agents have provided
-/// theirs.
+// The descriptors that the keeper holds, or will hold as soon as starting agents have provided
+// theirs.
 std::size_t descriptors_used(Hive& hive) {
   return std::max(hive.keeper.held(), hive.registry.shares().used(Resource::kDescriptors));
 }

@@ -71,7 +71,7 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-/// Tells the processes that started us how the start went, once.
+// Tells the processes that started us how the start went, once.
 class Reporter {
  public:
   void add(int fd) {
@@ -82,7 +82,7 @@ class Reporter {
     const bool running = error.code == ErrorCode::kAlreadyRunning;
     report((running ? std::string(1, control::kAlreadyRunningByte) : "") + error.text);
   }
-  /// Closes the descriptors without a word.
+  // Closes the descriptors without a word.
   void forget() { fds_.clear(); }
 
  private:
@@ -96,7 +96,7 @@ class Reporter {
 
 void print_error(std::string_view text) { write_all(2, fmt::format("beelined: {}\n", text)); }
 
-/// Empty: there is no file, lines go to stderr.
+// Empty: there is no file, lines go to stderr.
 std::string log_path(const Options& options, const control::HivePaths& paths) {
   if (options.foreground && options.log.empty()) return {};
   return options.log.empty() ? paths.log : options.log;
@@ -109,7 +109,7 @@ Result<os::UniqueFd> open_log(const std::string& path) {
   return fd;
 }
 
-/// Runs the hive with files that are ours until it ends.
+// Runs the hive with files that are ours until it ends.
 Result<void> keep_files(const Options& options, const control::HivePaths& paths,
                         control::HiveFiles& files, control::ServiceManager& manager,
                         Reporter& reporter) {
@@ -131,7 +131,7 @@ Result<void> keep_files(const Options& options, const control::HivePaths& paths,
   return keeper->run();
 }
 
-/// Runs the hive in this process until it ends.
+// Runs the hive in this process until it ends.
 Result<void> keep_hive(const Options& options, const control::HivePaths& paths,
                        Reporter& reporter) {
   if (auto kernel = os::require_kernel(); !kernel) return kernel;
@@ -161,8 +161,8 @@ int run_in_foreground(const Options& options, const control::HivePaths& paths) {
   return exit_code(kept.error());
 }
 
-/// Cuts all ties to our starter except the two descriptors of the reporter. Errors: kSystem; a tie
-/// that is left would last as long as the hive.
+// Cuts all ties to our starter except the two descriptors of the reporter. Errors: kSystem; a tie
+// that is left would last as long as the hive.
 Result<void> cut_ties(int ready_fd, int report_fd) {
   const std::array<int, 2> reporters{ready_fd, report_fd};
   if (auto closed = os::close_all_but(reporters); !closed) return closed;
@@ -187,7 +187,7 @@ int run_daemon(const Options& options, const control::HivePaths& paths, int repo
   return kept ? kExitOk : exit_code(kept.error());
 }
 
-/// Waits for the daemon's word and shows it to the user.
+// Waits for the daemon's word and shows it to the user.
 int await_daemon(const Options& options, int fd) {
   std::string report;
   std::array<char, 1024> bytes{};

@@ -10,7 +10,7 @@
 namespace beeline::control {
 namespace {
 
-/// The eventfd that `ringer` signals to wake `rung`.
+// The eventfd that `ringer` signals to wake `rung`.
 Result<SharedFd> bell_of(Hive& hive, const Life& ringer, const Life& rung) {
   if (!is_foreign(ringer, rung)) return rung.event;
   const BellKey key{ringer.incarnation, rung.incarnation};

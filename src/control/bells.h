@@ -15,17 +15,17 @@
 
 namespace beeline::control {
 
-/// True if `ringer` must not hold the eventfd of `rung`.
+// True if `ringer` must not hold the eventfd of `rung`.
 [[nodiscard]] bool is_foreign(const Life& ringer, const Life& rung);
 
-/// Appends the descriptors that `life` needs to ring `peer` and to be rung by it: the status page
-/// of the peer, the eventfd to ring it with, and, if the result is true, the eventfd at which the
-/// peer rings `life` in place of its own one. Appends the same at each call. REQUIRES: the peer has
-/// a process. Errors: kSystem, kFull (of the keeper); then nothing is appended.
+// Appends the descriptors that `life` needs to ring `peer` and to be rung by it: the status page
+// of the peer, the eventfd to ring it with, and, if the result is true, the eventfd at which the
+// peer rings `life` in place of its own one. Appends the same at each call. REQUIRES: the peer has
+// a process. Errors: kSystem, kFull (of the keeper); then nothing is appended.
 [[nodiscard]] Result<bool> introduce(Hive& hive, const Life& life, const Life& peer,
                                      std::vector<SharedFd>& fds);
 
-/// Drops the bells of a life that has ended: it neither rings nor is rung any more.
+// Drops the bells of a life that has ended: it neither rings nor is rung any more.
 void drop_bells(Hive& hive, std::uint64_t incarnation);
 
 }  // namespace beeline::control

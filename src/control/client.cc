@@ -24,27 +24,27 @@ namespace {
 constexpr std::size_t kMostCollected = 8;
 constexpr std::chrono::milliseconds kLongestWait{500};  // how long one look for one answer may take
 
-template <class... Ts>
+template <typename... Ts>
 struct Overload : Ts... {
   using Ts::operator()...;
 };
-template <class... Ts>
+template <typename... Ts>
 Overload(Ts...) -> Overload<Ts...>;
 
-/// The answer as the type that belongs to the request.
-template <class T>
+// The answer as the type that belongs to the request.
+template <typename T>
 Result<T> typed(RawAnswer& raw) {
   if (auto* answer = std::get_if<T>(&raw.answer)) return std::move(*answer);
   return fail(ErrorCode::kProtocol, "the coordinator answered with another kind of packet");
 }
 
-template <class T>
+template <typename T>
 Result<T> typed(Result<RawAnswer> raw) {
   if (!raw) return tl::unexpected(std::move(raw.error()));
   return typed<T>(*raw);
 }
 
-/// Replaces an answer with descriptors that could not be received.
+// Replaces an answer with descriptors that could not be received.
 ErrorAnswer no_room_for_fds() {
   return {ErrorCode::kSystem,
           "this process can open no more files: close some, or raise its limit (ulimit -n)"};
@@ -127,8 +127,7 @@ void Client::keep_what_arrived() {
     auto parsed = parse_from_coordinator((*packet)->text);
     auto* announced = parsed ? std::get_if<AnnouncedValue>(&*parsed) : nullptr;
     if (announced == nullptr) continue;
-    static_cast<void>(
-        keep_announcement(std::move(*announced), (*packet)->fds, (*packet)->lost_fds));
+    (void)keep_announcement(std::move(*announced), (*packet)->fds, (*packet)->lost_fds);
   }
 }
 
@@ -210,7 +209,7 @@ Error Client::no_answer() const {
                : "it has not read the question: it is stopped, busy with others, or has no CPU")};
 }
 
-/// The coordinator's own words, if it dropped us.
+// The coordinator's own words, if it dropped us.
 Error Client::why_closed(Error error) const {
   if (announcements_.empty()) return error;
   const auto* dropped = std::get_if<DroppedAnnouncement>(&announcements_.back());
@@ -271,7 +270,7 @@ Result<void> Client::keep_announcement(AnnouncedValue value, std::span<os::Uniqu
 bool Client::collect() {
   for (std::size_t i = 0; i < kMostCollected && socket_.valid(); ++i) {
     auto packet = socket_.try_receive(kMaxPacketBytes, os::LostFds::kTell);
-    if (!packet) static_cast<void>(broken(std::move(packet.error())));
+    if (!packet) (void)broken(std::move(packet.error()));
     if (!packet || !*packet) return false;
     (void)sort(std::move(**packet), 0);
   }
@@ -292,7 +291,7 @@ std::optional<Announcement> Client::try_next() {
 std::optional<AnnouncedLink> Client::peek_link(Pid owner) {
   const std::unique_lock lock(*mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
-  static_cast<void>(collect());
+  (void)collect();
   for (auto each = announcements_.rbegin(); each != announcements_.rend(); ++each) {
     const auto* link = std::get_if<AnnouncedLink>(&*each);
     if (link == nullptr || link->pid != owner || !link->link.valid()) continue;

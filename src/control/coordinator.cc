@@ -15,7 +15,7 @@
 namespace beeline::control {
 namespace {
 
-/// The epoch that the directory of the last coordinator had reached, 0 if there was none.
+// The epoch that the directory of the last coordinator had reached, 0 if there was none.
 std::uint64_t old_epoch(const KeptTable& table) {
   const auto found = table.find(std::string(kDirectoryKey));
   if (found == table.end() || found->second.fds.empty()) return 0;
@@ -24,7 +24,7 @@ std::uint64_t old_epoch(const KeptTable& table) {
   return mapping ? shm::DirectoryView(mapping->data()).epoch() : 0;
 }
 
-/// Restores the hive and serves. Errors: the reason why it cannot.
+// Restores the hive and serves. Errors: the reason why it cannot.
 Result<int> serve(HiveFacts facts, const CoordinatorOptions& options, os::PacketSocket listener,
                   KeeperClient& keeper, Log& log, KeptTable table) {
   keeper.know(table);

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxUntold = 256;  // of one parent; the newest are kept
 // not bound them.
 constexpr std::size_t kMaxUntoldOfAll = 4096;
 
-/// Removes the oldest death from a parent's queue: the parent was told of it, or never will be.
+// Removes the oldest death from a parent's queue: the parent was told of it, or never will be.
 void settle_oldest(Hive& hive, Agent& parent) {
   const DiedAnnouncement died = std::move(parent.untold.front());
   parent.untold.pop_front();
@@ -37,8 +37,8 @@ void give_up_oldest(Hive& hive, Agent& parent) {
   settle_oldest(hive, parent);
 }
 
-/// The parent with the most untold deaths: a parent that does not read must not take room from
-/// others.
+// The parent with the most untold deaths: a parent that does not read must not take room from
+// others.
 Agent& fullest_parent(Hive& hive) {
   auto& agents = hive.registry.agents();
   const auto fewer = [](const auto& a, const auto& b) {
@@ -55,7 +55,7 @@ void tell_parent(Hive& hive, const Agent& agent, std::uint64_t incarnation) {
   tell_deaths(hive, *parent);
 }
 
-/// Drops a life that was never ready: it had published nothing, so its links hold nothing.
+// Drops a life that was never ready: it had published nothing, so its links hold nothing.
 void discard_successor(Hive& hive, Agent& agent) {
   const std::uint64_t incarnation = agent.successor->incarnation;
   for (const LinkEntry* link : hive.registry.links_of(agent.pid)) {

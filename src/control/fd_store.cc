@@ -21,7 +21,7 @@ constexpr std::uint64_t kHeaderBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kLeastBytes = 256 * 1024;  // before a new journal begins
 constexpr std::uint64_t kMostBytes = 1ULL << 30;
 
-/// Of equal length, so that the order of texts is that of the numbers.
+// Of equal length, so that the order of texts is that of the numbers.
 std::string journal_name(std::uint64_t number) {
   return fmt::format("{}{:020}", kJournalName, number);
 }
@@ -36,7 +36,7 @@ bool read_all(int fd, std::uint64_t offset, void* to, std::size_t count) {
   return read && *read == count;
 }
 
-/// Cuts the first word off, as a number; 0 if it is none.
+// Cuts the first word off, as a number; 0 if it is none.
 std::uint64_t cut_number(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   std::uint64_t value = 0;

@@ -29,15 +29,15 @@
 
 namespace beeline::control {
 
-/// Not thread safe.
+// Not thread safe.
 class FdStore {
  public:
-  /// Both are borrowed. REQUIRES: manager.listens().
+  // Both are borrowed. REQUIRES: manager.listens().
   FdStore(const ServiceManager& manager, Log& log) : manager_(&manager), log_(&log) {}
 
-  /// What an earlier keeper of this service has left and `manager` has given out; empty if there is
-  /// none. Call it first. `since_boot_us` is
-  /// when the hive has started: set to what the earlier keeper has said, if it has.
+  // What an earlier keeper of this service has left and `manager` has given out; empty if there is
+  // none. Call it first. `since_boot_us` is
+  // when the hive has started: set to what the earlier keeper has said, if it has.
   [[nodiscard]] KeptTable restore(ServiceManager& manager, std::uint64_t& since_boot_us);
 
   // What has just been changed in the table.
@@ -45,9 +45,9 @@ class FdStore {
   void note(const KeptTable& table, const std::string& key);
   void drop(const KeptTable& table, const std::string& key);
 
-  /// The hive has ended in order: nothing of it is left to a next one.
+  // The hive has ended in order: nothing of it is left to a next one.
   void clear();
-  /// In a child: closes what is the keeper's alone.
+  // In a child: closes what is the keeper's alone.
   void forget() noexcept { journal_.reset(); }
 
  private:
@@ -61,7 +61,7 @@ class FdStore {
   void replay(std::string_view entry, KeptTable& table, std::uint64_t& since_boot_us);
   void store(const std::string& key, const KeptRecord& record);
   void remove(const std::string& key, const Stored& stored);
-  /// Writes an entry; begins a new journal where the old one has become long.
+  // Writes an entry; begins a new journal where the old one has become long.
   void write(const std::string& entry, const KeptTable& table);
   [[nodiscard]] bool append(const std::string& entry);
   [[nodiscard]] bool begin_journal(const KeptTable& table);

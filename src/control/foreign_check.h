@@ -18,23 +18,23 @@ namespace beeline::control {
 // kBadSegment, naming the promised and the found value; kWrongVersion, naming both layouts;
 // kSystem.
 
-/// A home of this agent and life; it need not be ready.
+// A home of this agent and life; it need not be ready.
 [[nodiscard]] Result<void> check_home(int fd, Pid pid, std::uint64_t incarnation);
 
-/// A link of `owner` for `reader` with this contract.
+// A link of `owner` for `reader` with this contract.
 [[nodiscard]] Result<void> check_link(int fd, const shm::LinkContract& contract, Pid owner,
                                       Pid reader, const shm::LinkKey& key);
 
-/// A status page; returns it mapped read-only.
+// A status page; returns it mapped read-only.
 [[nodiscard]] Result<os::Mapping> map_status(int fd, Pid pid, std::uint64_t incarnation);
 
-/// Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
+// Reads exactly `bytes` at `offset`; false if there is less. Holes read as zero.
 [[nodiscard]] bool read_whole(int fd, std::uint64_t offset, std::span<std::byte> bytes);
 
-/// As read_whole().
+// As read_whole().
 using ReadWhole = std::function<bool(int, std::uint64_t, std::span<std::byte>)>;
 
-/// Inbox capacity according to the home's control; 0 if it is not a legal one.
+// Inbox capacity according to the home's control; 0 if it is not a legal one.
 [[nodiscard]] std::uint32_t home_capacity(int fd, const ReadWhole& read = read_whole);
 
 }  // namespace beeline::control

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kSoonestPlan = 100'000'000;
 constexpr std::int64_t kLatestPlan = 60'000'000'000;
 
-/// The agent of this pid for a number, or the newest agent of this exact name that is not dead.
+// The agent of this pid for a number, or the newest agent of this exact name that is not dead.
 const AgentNode* find_exactly(const Tree& tree, const std::string& name) {
   const Pid pid = pid_from(name);
   return pid != kNoPid ? tree.find(pid) : tree.find_name(name);

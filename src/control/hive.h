@@ -30,7 +30,7 @@
 
 namespace beeline::control {
 
-/// The connections, as the rest of the coordinator sees them. The server implements it.
+// The connections, as the rest of the coordinator sees them. The server implements it.
 class Outbox {
  public:
   Outbox() = default;
@@ -38,34 +38,34 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
   virtual ~Outbox() = default;
 
-  /// Queues a packet; never blocks. A client that does not take its packets is dropped.
+  // Queues a packet; never blocks. A client that does not take its packets is dropped.
   virtual void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) = 0;
-  /// Sends a packet if none waits before it and the socket takes it now. Then the client can read
-  /// it even if this coordinator ends. If not, tell_deaths() is called when there is room.
+  // Sends a packet if none waits before it and the socket takes it now. Then the client can read
+  // it even if this coordinator ends. If not, tell_deaths() is called when there is room.
   [[nodiscard]] virtual bool send_now(std::uint64_t session, const std::string& text) = 0;
-  /// Handles all unread packets of a client, because its process has ended.
+  // Handles all unread packets of a client, because its process has ended.
   virtual void drain(std::uint64_t session) = 0;
-  /// From now on the connection speaks for no agent.
+  // From now on the connection speaks for no agent.
   virtual void release(std::uint64_t session) = 0;
-  /// Reports the end of a life's process, until unwatched.
+  // Reports the end of a life's process, until unwatched.
   virtual void watch(const Life& life, Pid pid) = 0;
   virtual void unwatch(const Life& life) = 0;
   [[nodiscard]] virtual std::size_t client_count() const = 0;
   [[nodiscard]] virtual std::uint64_t dropped_clients() const = 0;
 };
 
-/// The sender of a request. `pid` and `incarnation` are set once it has become an agent.
+// The sender of a request. `pid` and `incarnation` are set once it has become an agent.
 struct Caller {
   std::uint64_t session = 0;
   uid_t uid = 0;
   pid_t os_pid = 0;
-  SharedFd pidfd;  ///< from the socket; null if the kernel cannot tell
+  SharedFd pidfd;  // from the socket; null if the kernel cannot tell
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
 };
 
-/// An agent that ended for good. It stays visible for a while, so that its name and pid still mean
-/// something to tools.
+// An agent that ended for good. It stays visible for a while, so that its name and pid still mean
+// something to tools.
 struct Tombstone {
   Pid pid = kNoPid;
   std::int64_t since_ns = 0;
@@ -76,13 +76,13 @@ struct Fence {
   std::uint64_t incarnation = 0;
 };
 
-/// The links that a life waits to be allowed to forget.
+// The links that a life waits to be allowed to forget.
 struct Fades {
   Pid reader = kNoPid;
   std::set<shm::LinkKey, LinkKeyOrder> links;
 };
 
-/// A tool that waits until an agent has put back or dropped dead letters.
+// A tool that waits until an agent has put back or dropped dead letters.
 struct LetterTicket {
   std::uint64_t number = 0;
   std::uint64_t agent_session = 0;
@@ -95,7 +95,7 @@ struct LetterTickets {
   std::uint64_t next = 1;
 };
 
-/// The agents that may be forgotten when nothing waits for them.
+// The agents that may be forgotten when nothing waits for them.
 struct LookPlan {
   std::deque<Pid> due;        // away for long: does anything still wait for them?
   std::int64_t after_ns = 0;  // how long an agent may be away while nothing waits for it; 0: for
@@ -103,26 +103,26 @@ struct LookPlan {
   std::int64_t next_plan_ns = 0;  // see plan_looks()
 };
 
-/// How well this coordinator hears its agents: it fences no agent for its own deafness.
+// How well this coordinator hears its agents: it fences no agent for its own deafness.
 struct Hearing {
   std::int64_t listened_ns = 0;  // the clock of fences: how long it was able to hear agents
   bool all_heard = true;  // every agent that had sent something at the last look has been heard
 };
 
-/// The end of the whole hive.
+// The end of the whole hive.
 struct Downfall {
   bool has_begun = false;
   std::string reason;
 };
 
-/// A tool that waits until the agent that it asked to forget is taken over.
+// A tool that waits until the agent that it asked to forget is taken over.
 struct AwaitedEnd {
   Pid pid = kNoPid;
   std::uint64_t session = 0;
   std::uint64_t seq = 0;
 };
 
-/// The keeper's facts about the hive, for a new coordinator.
+// The keeper's facts about the hive, for a new coordinator.
 struct HiveFacts {
   HivePaths paths;
   std::string since;                // start of the hive, RFC 3339
@@ -168,50 +168,50 @@ struct Hive {
   std::uint64_t quarantined_links = 0;  // since the keeper was started
   Downfall down;
 
-  /// True if the caller may cause one more line of this event.
+  // True if the caller may cause one more line of this event.
   [[nodiscard]] bool may_log(const Caller& caller, std::string_view event,
                              const LogGate::Limit& limit = LogGate::kRefusals);
-  /// True if an agent's life may cause one more line of this event.
+  // True if an agent's life may cause one more line of this event.
   [[nodiscard]] bool may_log_life(Pid pid, uid_t uid, std::string_view event);
 
-  /// A number above all that were ever given out (see architecture.md).
+  // A number above all that were ever given out (see architecture.md).
   [[nodiscard]] std::uint64_t next_incarnation();
 
-  /// Hands the record of a life or a link to the keeper with its descriptors, before any agent is
-  /// told of it.
+  // Hands the record of a life or a link to the keeper with its descriptors, before any agent is
+  // told of it.
   [[nodiscard]] Result<void> keep_life(const Agent& agent, const Life& life);
   [[nodiscard]] Result<void> keep_link(const LinkEntry& link);
-  /// Hands over the record of a life with descriptors that the keeper has already.
+  // Hands over the record of a life with descriptors that the keeper has already.
   [[nodiscard]] Result<void> keep_ready(const Agent& agent, const Life& life);
-  /// Tells the keeper, as soon as it can hear it, what has become of a life, of all remembered
-  /// lives of an agent, or of a link.
+  // Tells the keeper, as soon as it can hear it, what has become of a life, of all remembered
+  // lives of an agent, or of a link.
   void note_life(const Agent& agent, const Life& life);
   void note_agent(const Agent& agent);
   void note_link(const LinkEntry& link);
   void drop_life(Pid pid, std::uint64_t incarnation);
-  /// Forgets a link here and in the keeper.
+  // Forgets a link here and in the keeper.
   void drop_link(shm::LinkKey key);
 
-  /// Stores the agent's state in tree and directory word: dead stays dead, any other state follows
-  /// from the lives.
+  // Stores the agent's state in tree and directory word: dead stays dead, any other state follows
+  // from the lives.
   void refresh_word(const Agent& agent);
-  /// Writes the agent's record; `publish_records()` makes it visible.
+  // Writes the agent's record; `publish_records()` makes it visible.
   void refresh_record(const Agent& agent);
-  /// Both.
+  // Both.
   void refresh(const Agent& agent);
   void publish_records();
 
   void answer(const Caller& caller, std::uint64_t seq, const Answer& answer,
               std::vector<SharedFd> fds = {});
-  /// Gives the agent's place in the directory to others. The word stays, and says that the agent is
-  /// dead; the record is empty once records are published again.
+  // Gives the agent's place in the directory to others. The word stays, and says that the agent is
+  // dead; the record is empty once records are published again.
   void give_up_place(Agent& agent);
 
-  /// Sends a packet to a life, and rings it: fence, status word, bell. Does nothing if it has no
-  /// connection.
+  // Sends a packet to a life, and rings it: fence, status word, bell. Does nothing if it has no
+  // connection.
   void announce(const Life& life, const AnnouncedValue& value, std::vector<SharedFd> fds = {});
   void ring(const Life& life);
-  /// Rings every agent that has a link to or from this agent.
+  // Rings every agent that has a link to or from this agent.
   void ring_peers(Pid pid);
 };
 

@@ -25,7 +25,7 @@ constexpr std::int64_t kRemovalNs = 20'000'000;   // time for a program that rem
 
 bool is_there(const std::string& path) { return os::FileIdentity::at(path).has_value(); }
 
-/// A descriptor of the directory that holds a shared flock on it; none if it cannot be had now.
+// A descriptor of the directory that holds a shared flock on it; none if it cannot be had now.
 os::UniqueFd hold_directory(const std::string& path) {
   os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd.valid() && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) fd.reset();

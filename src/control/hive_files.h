@@ -23,55 +23,55 @@
 
 namespace beeline::control {
 
-/// Keeps the directory locked (flock, shared) and the socket bound under its own name, which is how
-/// systemd-tmpfiles and others know that files are in use. Makes files again that are removed
-/// nevertheless. Removes nothing that this hive does not own: each file is compared with the one
-/// that was opened or made. Not thread safe.
+// Keeps the directory locked (flock, shared) and the socket bound under its own name, which is how
+// systemd-tmpfiles and others know that files are in use. Makes files again that are removed
+// nevertheless. Removes nothing that this hive does not own: each file is compared with the one
+// that was opened or made. Not thread safe.
 class HiveFiles {
  public:
-  /// Takes the lock and notes which files exist. Errors as acquire_hive().
+  // Takes the lock and notes which files exist. Errors as acquire_hive().
   [[nodiscard]] static Result<HiveFiles> acquire(HivePaths paths, std::optional<gid_t> group);
 
-  /// Takes a socket that a service manager has bound and listens on: occupy() then makes none, and
-  /// the file of that socket is never removed.
+  // Takes a socket that a service manager has bound and listens on: occupy() then makes none, and
+  // the file of that socket is never removed.
   void adopt(os::UniqueFd listener) { given_ = std::move(listener); }
-  /// Gives the directory back as it was before a killed hive opened it, writes the lock file and
-  /// listens. `since` is when this hive started; `log` is the keeper's, of the file `log_path`.
-  /// Errors: kSystem, kInvalid (path of the socket).
+  // Gives the directory back as it was before a killed hive opened it, writes the lock file and
+  // listens. `since` is when this hive started; `log` is the keeper's, of the file `log_path`.
+  // Errors: kSystem, kInvalid (path of the socket).
   [[nodiscard]] Result<void> occupy(const std::string& since, Log& log, std::string log_path);
 
-  /// Checks that all files are there, makes missing ones again and logs that. True if the
-  /// coordinator must look too: it has a listener, a log or a state file of its own.
+  // Checks that all files are there, makes missing ones again and logs that. True if the
+  // coordinator must look too: it has a listener, a log or a state file of its own.
   [[nodiscard]] bool mend(Log& log);
-  /// next_look_ns(): when to call mend() at the latest (CLOCK_MONOTONIC). watch_fd(): readable when
-  /// a file came or went.
+  // next_look_ns(): when to call mend() at the latest (CLOCK_MONOTONIC). watch_fd(): readable when
+  // a file came or went.
   [[nodiscard]] std::int64_t next_look_ns() const noexcept { return next_look_ns_; }
   [[nodiscard]] int watch_fd() const noexcept { return watch_.fd(); }
-  /// Takes the reports of watch_fd() and plans a look soon.
+  // Takes the reports of watch_fd() and plans a look soon.
   void notice() noexcept;
 
   [[nodiscard]] os::PacketSocket& listener() noexcept { return listener_; }
-  /// True if the log outlives a start that fails.
+  // True if the log outlives a start that fails.
   [[nodiscard]] bool log_stays() const;
 
-  /// The hive has ended in order: removes its files and, if it is empty then, the directory. The
-  /// log stays in place of the last hive's log.
+  // The hive has ended in order: removes its files and, if it is empty then, the directory. The
+  // log stays in place of the last hive's log.
   void remove(Log& log);
-  /// The start has failed: removes the files that this start has made, and nothing else.
+  // The start has failed: removes the files that this start has made, and nothing else.
   void leave_as_found();
-  /// In a child that serves: closes what only the keeper uses.
+  // In a child that serves: closes what only the keeper uses.
   void release() noexcept;
 
  private:
   HiveFiles(HivePaths paths, std::optional<gid_t> group, HiveClaim claim);
 
   [[nodiscard]] std::vector<std::string> all_paths() const;
-  /// True if this start found the file.
+  // True if this start found the file.
   [[nodiscard]] bool was_there(const std::string& path) const;
   [[nodiscard]] Result<void> settle_directory(Log& log);
   [[nodiscard]] Result<void> write_holder();
   [[nodiscard]] Result<void> listen();
-  /// The names of the files that are gone or replaced, separated by blanks.
+  // The names of the files that are gone or replaced, separated by blanks.
   [[nodiscard]] std::string gone() const;
   [[nodiscard]] Result<void> restore();
   [[nodiscard]] Result<void> restore_access() const;

@@ -34,7 +34,7 @@ std::string_view environment(const char* name) {
 
 bool may_write(const char* directory) { return ::access(directory, W_OK | X_OK) == 0; }
 
-/// The daemon changes its working directory, so paths must not depend on it.
+// The daemon changes its working directory, so paths must not depend on it.
 std::string absolute(std::string_view path) {
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path.starts_with('/')) return std::string(path);
@@ -43,7 +43,7 @@ std::string absolute(std::string_view path) {
   return fmt::format("{}/{}", here.data(), path);
 }
 
-/// $XDG_RUNTIME_DIR/beeline; empty if the variable is not set.
+// $XDG_RUNTIME_DIR/beeline; empty if the variable is not set.
 std::string runtime_place() {
   const auto runtime = environment("XDG_RUNTIME_DIR");
   return runtime.empty() ? std::string() : absolute(runtime) + "/beeline";
@@ -51,7 +51,7 @@ std::string runtime_place() {
 
 std::string tmp_place() { return fmt::format("/tmp/beeline-{}", ::geteuid()); }
 
-/// The place if $BEELINE_DIR is not set.
+// The place if $BEELINE_DIR is not set.
 std::pair<Place, std::string> choose_place() {
   if (std::string runtime = runtime_place(); !runtime.empty()) {
     return {Place::kRuntime, std::move(runtime)};
@@ -62,7 +62,7 @@ std::pair<Place, std::string> choose_place() {
   return {Place::kTmp, tmp_place()};
 }
 
-/// The name of a hive: the wanted one, else that of the hive in the directory.
+// The name of a hive: the wanted one, else that of the hive in the directory.
 Result<std::string> hive_name(std::string_view wanted, const std::string& directory) {
   std::string held;
   if (!directory.empty()) {
@@ -83,8 +83,8 @@ Result<void> make_directory(const std::string& path) {
   return os::system_failure(fmt::format("cannot create directory {}", path));
 }
 
-/// Refuses, for root, to leave a new directory in one of another user: that user could not use it.
-/// REQUIRES: the directory is $BEELINE_DIR.
+// Refuses, for root, to leave a new directory in one of another user: that user could not use it.
+// REQUIRES: the directory is $BEELINE_DIR.
 Result<void> check_above(const std::string& directory) {
   struct stat found {};
   if (::geteuid() != 0 || ::lstat(directory.c_str(), &found) == 0) return {};
@@ -118,18 +118,18 @@ Result<void> check_owner(const std::string& path) {
   return {};
 }
 
-/// True if the members of the group may pass the directory.
+// True if the members of the group may pass the directory.
 bool lets_pass(const DirectoryAccess& access, gid_t group) {
   const mode_t needed = access.group == group ? 010 : 01;
   return (access.mode & needed) != 0;
 }
 
-/// The mode in which close_directory() first closes it to all groups: if we are killed before the
-/// directory is given back, it is open to no group.
+// The mode in which close_directory() first closes it to all groups: if we are killed before the
+// directory is given back, it is open to no group.
 mode_t without_groups(mode_t mode) { return mode & ~static_cast<mode_t>(S_IRWXG); }
 
-/// True if the directory is as admit_group() makes it, or as a keeper left it that was killed while
-/// opening or closing it.
+// True if the directory is as admit_group() makes it, or as a keeper left it that was killed while
+// opening or closing it.
 bool is_as_we_leave_it(const DirectoryAccess& now, const DirectoryOpening& opening) {
   const auto& [before, group] = opening;
   if (lets_pass(before, group)) return false;  // then it was not touched

@@ -21,7 +21,7 @@ std::string how_to_join(const HivePaths& paths) {
   return fmt::format("to join a hive of another user, set BEELINE_DIR={}", paths.directory);
 }
 
-/// Checks $XDG_RUNTIME_DIR itself. It may be a symbolic link: only its owner counts.
+// Checks $XDG_RUNTIME_DIR itself. It may be a symbolic link: only its owner counts.
 Result<void> check_runtime(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0) {
@@ -43,7 +43,7 @@ Result<void> check_runtime(const std::string& path) {
                           path, found.st_uid, ::geteuid()));
 }
 
-/// The error when we cannot look at `path`, because the directory above does not let us in.
+// The error when we cannot look at `path`, because the directory above does not let us in.
 tl::unexpected<Error> no_way_to(const HivePaths& paths, const std::string& path) {
   const int reason = errno;
   const std::string above = parent_of(path);

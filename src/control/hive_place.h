@@ -11,14 +11,14 @@
 
 namespace beeline::control {
 
-/// Refuses a directory that belongs to a user other than ours and root, and such directories above
-/// it that find_hive() chose. A missing directory is good, except $XDG_RUNTIME_DIR itself.
-/// $BEELINE_DIR is the user's own word: it may name a hive of any user. Errors: kDenied with the
-/// directory and its owner, kSystem.
+// Refuses a directory that belongs to a user other than ours and root, and such directories above
+// it that find_hive() chose. A missing directory is good, except $XDG_RUNTIME_DIR itself.
+// $BEELINE_DIR is the user's own word: it may name a hive of any user. Errors: kDenied with the
+// directory and its owner, kSystem.
 [[nodiscard]] Result<void> check_place(const HivePaths& paths);
 
-/// Connects to the hive at a place that passed check_place(), and refuses a listener by the same
-/// rule. Errors: as check_place() and PacketSocket::connect().
+// Connects to the hive at a place that passed check_place(), and refuses a listener by the same
+// rule. Errors: as check_place() and PacketSocket::connect().
 [[nodiscard]] Result<os::PacketSocket> connect_to_hive(const HivePaths& paths);
 
 }  // namespace beeline::control

@@ -25,7 +25,7 @@ constexpr std::string_view kSocket = "/socket";
 
 std::string above(const std::string& path) { return path.substr(0, path.find_last_of('/')); }
 
-/// Adds the directories below each of our places.
+// Adds the directories below each of our places.
 void add_placed(std::vector<std::string>& directories) {
   for (const std::string& place : shared_places()) {
     std::error_code error;
@@ -36,8 +36,8 @@ void add_placed(std::vector<std::string>& directories) {
   }
 }
 
-/// Adds the directories with a listening packet socket of this name. The kernel tells the path to
-/// which each was bound.
+// Adds the directories with a listening packet socket of this name. The kernel tells the path to
+// which each was bound.
 void add_listening(std::vector<std::string>& directories) {
   std::ifstream table("/proc/net/unix");
   for (std::string line; std::getline(table, line);) {
@@ -48,7 +48,7 @@ void add_listening(std::vector<std::string>& directories) {
   }
 }
 
-/// The hive in a directory; nothing if there is none, or if it is closed to us.
+// The hive in a directory; nothing if there is none, or if it is closed to us.
 std::optional<FoundHive> look_at(const std::string& directory) {
   const HivePaths paths = paths_in(directory, directory.substr(directory.find_last_of('/') + 1));
   struct stat found {};
@@ -63,7 +63,7 @@ std::optional<FoundHive> look_at(const std::string& directory) {
   return hive.runs && may_join ? std::optional(std::move(hive)) : std::nullopt;
 }
 
-/// True if it is where find_hive() would put a hive of its user.
+// True if it is where find_hive() would put a hive of its user.
 bool is_placed(const FoundHive& hive) {
   const std::string place = above(hive.directory);
   return hive.directory == place + '/' + hive.hive &&

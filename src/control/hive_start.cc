@@ -19,9 +19,9 @@ constexpr std::chrono::milliseconds kPatience{2000};  // with a keeper that does
 constexpr std::chrono::milliseconds kShortPatience{50};
 constexpr std::chrono::milliseconds kLookAgain{2};
 
-/// Connects to the hive, and waits a while for a keeper that is about to listen: one that holds the
-/// lock and does not listen. A keeper binds its socket before it listens, and makes a removed one
-/// again.
+// Connects to the hive, and waits a while for a keeper that is about to listen: one that holds the
+// lock and does not listen. A keeper binds its socket before it listens, and makes a removed one
+// again.
 Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
                                            std::chrono::nanoseconds patience) {
   const std::int64_t start_ns = os::monotonic_ns();
@@ -37,7 +37,7 @@ Result<os::PacketSocket> connect_patiently(const HivePaths& paths,
   }
 }
 
-/// The error that says why no process listens.
+// The error that says why no process listens.
 tl::unexpected<Error> nobody_listens(const HivePaths& paths) {
   const auto held = os::LockFile::is_held(paths.lock);
   if (held && *held) {

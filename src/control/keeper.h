@@ -30,20 +30,20 @@ struct KeeperOptions {
   HivePaths paths;
   CoordinatorOptions coordinator;
   std::uint64_t max_payload_bytes = 0;
-  std::function<void()> on_ready;  ///< called once, when the first coordinator serves
-  std::function<void()> on_fork;   ///< called in each coordinator: closes the keeper's descriptors
-  ServiceManager* manager = nullptr;  ///< is told when the hive serves, and keeps the table, too
+  std::function<void()> on_ready;     // called once, when the first coordinator serves
+  std::function<void()> on_fork;      // called in each coordinator: closes the keeper's descriptors
+  ServiceManager* manager = nullptr;  // is told when the hive serves, and keeps the table, too
 };
 
-/// One thread, and the process must have no other: it forks without exec.
+// One thread, and the process must have no other: it forks without exec.
 class Keeper {
  public:
-  /// Listens. `files` is borrowed for the life of the keeper. Errors: kSystem, kInvalid (path of
-  /// the socket).
+  // Listens. `files` is borrowed for the life of the keeper. Errors: kSystem, kInvalid (path of
+  // the socket).
   [[nodiscard]] static Result<Keeper> open(KeeperOptions options, HiveFiles& files);
 
-  /// Keeps the hive until it goes down, then removes its files. Errors: kSystem; kClosed with the
-  /// reason if the first coordinator ended before it served, and the files then stay as they are.
+  // Keeps the hive until it goes down, then removes its files. Errors: kSystem; kClosed with the
+  // reason if the first coordinator ended before it served, and the files then stay as they are.
   [[nodiscard]] Result<void> run();
 
  private:
@@ -53,18 +53,18 @@ class Keeper {
         log_(options_.coordinator.log_fd, options_.coordinator.log_path) {}
 
   Result<void> start_coordinator();
-  /// Tries until there is a coordinator again, or we are told to end: the hive stays whatever the
-  /// machine lacks just now.
+  // Tries until there is a coordinator again, or we are told to end: the hive stays whatever the
+  // machine lacks just now.
   void restart_coordinator();
   void wait_for_events();
-  /// Repairs the files, and remembers to tell the coordinator if it has to know.
+  // Repairs the files, and remembers to tell the coordinator if it has to know.
   void mend_files();
-  /// Hands the listener to the coordinator, which then checks its own files.
+  // Hands the listener to the coordinator, which then checks its own files.
   void tell_files();
-  /// The error for a first coordinator that ended before it served. `status` as of waitpid().
+  // The error for a first coordinator that ended before it served. `status` as of waitpid().
   [[nodiscard]] Error early_end(int status) const;
-  /// Reads everything that the coordinator has sent, to the last word of a dead one. Gives up only
-  /// if we are told to end while the machine lacks something that reading needs.
+  // Reads everything that the coordinator has sent, to the last word of a dead one. Gives up only
+  // if we are told to end while the machine lacks something that reading needs.
   void drain();
   void obey(std::string_view text, std::vector<os::UniqueFd> fds);
   void read_signal();

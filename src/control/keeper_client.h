@@ -16,56 +16,56 @@
 
 namespace beeline::control {
 
-/// The limit of open files of this process; the keeper's is the same.
+// The limit of open files of this process; the keeper's is the same.
 [[nodiscard]] std::size_t descriptor_limit();
-/// How many descriptors the keeper may hold; at most a third of all is left for clients.
+// How many descriptors the keeper may hold; at most a third of all is left for clients.
 [[nodiscard]] std::size_t room_for_all();
-/// How many the keeper may hold when one more link comes. A quarter of the rest is for the lives of
-/// agents that come to read the links: one for each possible agent, and four, are enough.
+// How many the keeper may hold when one more link comes. A quarter of the rest is for the lives of
+// agents that come to read the links: one for each possible agent, and four, are enough.
 [[nodiscard]] std::size_t room_for_links();
 
-/// The coordinator's end of the pair. A packet sent here survives the coordinator: the keeper reads
-/// a packet that is in the socket even if we die right after. Packets go out in the order of the
-/// calls, whatever failed meanwhile, so no record overtakes another one. Errors of all calls:
-/// kClosed (the keeper has gone: so must we), kTimeout, kFull, kNoMemory, kSystem. Not thread safe.
+// The coordinator's end of the pair. A packet sent here survives the coordinator: the keeper reads
+// a packet that is in the socket even if we die right after. Packets go out in the order of the
+// calls, whatever failed meanwhile, so no record overtakes another one. Errors of all calls:
+// kClosed (the keeper has gone: so must we), kTimeout, kFull, kNoMemory, kSystem. Not thread safe.
 class KeeperClient {
  public:
   KeeperClient() noexcept = default;
   explicit KeeperClient(os::PacketSocket socket) noexcept : socket_(std::move(socket)) {}
 
-  /// Takes note of the records that the keeper holds already.
+  // Takes note of the records that the keeper holds already.
   void know(const KeptTable& table);
 
-  /// Stores or replaces a record now, or not at all; the keeper gets duplicates of the descriptors.
-  /// kFull if it would hold too many of them: a keeper without a free descriptor loses records, and
-  /// we have no room left for clients.
+  // Stores or replaces a record now, or not at all; the keeper gets duplicates of the descriptors.
+  // kFull if it would hold too many of them: a keeper without a free descriptor loses records, and
+  // we have no room left for clients.
   [[nodiscard]] Result<void> keep(std::string_view key, std::string_view value,
                                   std::span<const int> fds);
-  /// Replaces the value of a record now, or not at all. Its descriptors stay, so a keeper without a
-  /// free descriptor does not lose it.
+  // Replaces the value of a record now, or not at all. Its descriptors stay, so a keeper without a
+  // free descriptor does not lose it.
   [[nodiscard]] Result<void> note_now(std::string_view key, std::string_view value);
-  /// How many descriptors the keeper holds.
+  // How many descriptors the keeper holds.
   [[nodiscard]] std::size_t held() const noexcept { return total_; }
 
   // Calls for events that have happened already, whether or not the keeper has heard of them. None
   // of these can fail: a packet that cannot be sent now is overdue, and settle() sends it.
 
-  /// Gives a record another value; its descriptors stay.
+  // Gives a record another value; its descriptors stay.
   void note(std::string_view key, std::string_view value);
-  /// Gives a record another value and drops its descriptors, because they are no longer needed.
+  // Gives a record another value and drops its descriptors, because they are no longer needed.
   void strip(std::string_view key, std::string_view value);
   void drop(std::string_view key);
   void say(std::string_view verb);
 
-  /// Sends what is overdue, without waiting; call it again until it succeeds. The error says why
-  /// the keeper has not heard everything; kTimeout if a call has waited for it in vain.
+  // Sends what is overdue, without waiting; call it again until it succeeds. The error says why
+  // the keeper has not heard everything; kTimeout if a call has waited for it in vain.
   [[nodiscard]] Result<void> settle() { return settle_until(0); }
-  /// Does as settle(), but waits up to a second for a busy keeper.
+  // Does as settle(), but waits up to a second for a busy keeper.
   [[nodiscard]] Result<void> settle_patiently();
   [[nodiscard]] bool is_settled() const noexcept { return overdue_.empty(); }
 
-  /// The next packet of the keeper, nullopt if none waits. If its descriptors found no room here,
-  /// it says so.
+  // The next packet of the keeper, nullopt if none waits. If its descriptors found no room here,
+  // it says so.
   [[nodiscard]] Result<std::optional<os::Packet>> try_next();
 
   [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
@@ -75,8 +75,8 @@ class KeeperClient {
     std::string packet;
     std::string emptied;  // the key that has no descriptors after this packet, if any
   };
-  /// Until when to wait for a busy keeper, CLOCK_MONOTONIC; 0 if a call has waited for it in vain,
-  /// so that only one call waits for a stopped keeper.
+  // Until when to wait for a busy keeper, CLOCK_MONOTONIC; 0 if a call has waited for it in vain,
+  // so that only one call waits for a stopped keeper.
   [[nodiscard]] std::int64_t end_of_patience() const;
   [[nodiscard]] Result<void> settle_until(std::int64_t until_ns);
   [[nodiscard]] Result<void> send(std::string_view packet, std::span<const int> fds,

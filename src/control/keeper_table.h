@@ -8,15 +8,15 @@
 
 namespace beeline::control {
 
-/// One entry of the keeper's table; the value is JSON that the keeper does not read.
+// One entry of the keeper's table; the value is JSON that the keeper does not read.
 struct KeptRecord {
   std::string value;
   std::vector<os::UniqueFd> fds;
 };
 
-/// Everything that outlives a coordinator, by key: `agent/<pid>/<incarnation>`,
-/// `link/<incarnation>/<serial>`, `bell/<ringer>/<rung>`, `directory`, `dead_letters`,
-/// `ended_links`, `pids`. Keys hold no line breaks.
+// Everything that outlives a coordinator, by key: `agent/<pid>/<incarnation>`,
+// `link/<incarnation>/<serial>`, `bell/<ringer>/<rung>`, `directory`, `dead_letters`,
+// `ended_links`, `pids`. Keys hold no line breaks.
 using KeptTable = std::map<std::string, KeptRecord>;
 
 // Packets between the two. The coordinator says: keep KEY newline VALUE (a record with the fds
@@ -26,11 +26,11 @@ using KeptTable = std::map<std::string, KeptRecord>;
 inline constexpr char kKeepVerb[] = "keep ";
 inline constexpr char kNoteVerb[] = "note ";
 inline constexpr char kDropVerb[] = "drop ";
-inline constexpr char kServingVerb[] = "serving";  ///< restored, about to accept clients
-inline constexpr char kServedVerb[] = "served";    ///< answered a request: this life was worth it
-inline constexpr char kQuitVerb[] = "quit";        ///< orderly end: remove all files and go
-inline constexpr char kFailedVerb[] = "failed ";   ///< the reason for ending before it served
-inline constexpr char kFilesVerb[] = "files";      ///< files were removed and made again: look
-inline constexpr char kDownVerb[] = "down";        ///< the keeper was told to end
+inline constexpr char kServingVerb[] = "serving";  // restored, about to accept clients
+inline constexpr char kServedVerb[] = "served";    // answered a request: this life was worth it
+inline constexpr char kQuitVerb[] = "quit";        // orderly end: remove all files and go
+inline constexpr char kFailedVerb[] = "failed ";   // the reason for ending before it served
+inline constexpr char kFilesVerb[] = "files";      // files were removed and made again: look
+inline constexpr char kDownVerb[] = "down";        // the keeper was told to end
 
 }  // namespace beeline::control

@@ -59,7 +59,7 @@ Result<void> purge_own(Hive& hive, const Caller& caller, std::uint64_t seq,
   return {};
 }
 
-/// The life that can be asked.
+// The life that can be asked.
 Result<const Life*> find_life(Hive& hive, Pid pid) {
   const Agent* agent = hive.registry.agent(pid);
   const AgentNode* node = hive.tree.find(pid);
@@ -116,7 +116,7 @@ KeptLetter describe(const Hive& hive, const DeadLetter& letter) {
   return kept;
 }
 
-/// A file of its own that holds the payload.
+// A file of its own that holds the payload.
 Result<SharedFd> payload_file(const std::string& payload) {
   auto file = os::create_memfd("beeline-letter", std::max<std::size_t>(payload.size(), 1));
   if (!file) return tl::unexpected(std::move(file.error()));

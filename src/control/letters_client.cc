@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // No coordinator keeps more of a payload; a larger number is not believed.
 constexpr std::uint32_t kMostKept = 1U << 20;
 
-template <class T>
+template <typename T>
 Result<std::pair<T, std::vector<os::UniqueFd>>> ask(Client& client, const Request& request) {
   auto raw = client.request(request);
   if (!raw) return tl::unexpected(std::move(raw.error()));

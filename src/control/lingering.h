@@ -16,23 +16,23 @@
 
 namespace beeline::control {
 
-/// True if the peer has received everything sent to it, or closed its end.
+// True if the peer has received everything sent to it, or closed its end.
 [[nodiscard]] bool has_read_all(const os::PacketSocket& socket) noexcept;
 
-/// Each connection counts for its user until the peer has read everything. Not thread safe.
+// Each connection counts for its user until the peer has read everything. Not thread safe.
 class Lingering {
  public:
   struct Connection {
     os::PacketSocket socket;
     uid_t user = 0;
-    pid_t process = 0;         ///< the process that connected
-    std::size_t sent_fds = 0;  ///< how many of them the user's share counts already
+    pid_t process = 0;         // the process that connected
+    std::size_t sent_fds = 0;  // how many of them the user's share counts already
   };
 
-  /// Ends the connection in both directions; the peer can still read packets that have arrived.
+  // Ends the connection in both directions; the peer can still read packets that have arrived.
   void add(std::uint64_t id, Connection connection, Shares& shares);
 
-  /// If the peer has read everything, closes the connection, gives back its share and returns true.
+  // If the peer has read everything, closes the connection, gives back its share and returns true.
   bool settle(std::uint64_t id, Shares& shares);
 
   [[nodiscard]] std::size_t count_of(pid_t process) const;

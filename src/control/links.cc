@@ -37,8 +37,8 @@ ErrorCode code_of(Rule rule) {
   }
 }
 
-/// True if `owner` may send to `reader`; false if it may only show it receipts; an error if it may
-/// not even do that.
+// True if `owner` may send to `reader`; false if it may only show it receipts; an error if it may
+// not even do that.
 Result<bool> permission(Hive& hive, Pid owner, const OpenRequest& request) {
   const Verdict verdict = route(hive.tree, owner, request.to);
   if (verdict.allowed) return true;
@@ -80,10 +80,10 @@ Result<void> check_request(Hive& hive, const Caller& caller, const OpenRequest& 
                     {caller.incarnation, request.serial});
 }
 
-/// Checks that there is room for one more link of this owner to this reader, here and at the
-/// keeper. The owner may have as many links back as the reader has links to it, whatever the
-/// owner's share is. Each further one counts as a new link; otherwise one link of the reader would
-/// admit those of all later lives of the owner.
+// Checks that there is room for one more link of this owner to this reader, here and at the
+// keeper. The owner may have as many links back as the reader has links to it, whatever the
+// owner's share is. Each further one counts as a new link; otherwise one link of the reader would
+// admit those of all later lives of the owner.
 Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   if (hive.registry.count_of(owner) >= kMaxLinksOfAgent) {
     return fail(ErrorCode::kFull,
@@ -97,13 +97,13 @@ Result<void> check_room(Hive& hive, Pid owner, Pid reader) {
   return answers ? admit_answer(hive, agent) : admit_link(hive, agent, reader);
 }
 
-/// The life that owns a link; null if only its number is known.
+// The life that owns a link; null if only its number is known.
 const Life* owner_life(Hive& hive, const LinkEntry& link) {
   const Agent* owner = hive.registry.agent(link.owner);
   return owner == nullptr ? nullptr : owner->life(link.key.incarnation);
 }
 
-/// The life that owns a link, if it has a process.
+// The life that owns a link, if it has a process.
 const Life* process_of(const Agent* agent, std::uint64_t incarnation) {
   const Life* life = agent == nullptr ? nullptr : agent->life(incarnation);
   return life != nullptr && life->has_process() ? life : nullptr;
@@ -167,20 +167,20 @@ Result<OpenedAnswer> describe_peer(Hive& hive, const Caller& caller, const Agent
   return opened;
 }
 
-/// True if this life of the reader is told of the link. A link that another life has refused is
-/// announced all the same: that life may have lied, and the owner's receipts are for all lives.
+// True if this life of the reader is told of the link. A link that another life has refused is
+// announced all the same: that life may have lied, and the owner's receipts are for all lives.
 bool is_shown_to(const LinkEntry& link, const Life& life) {
   return !link.faded && link.refused_by != life.incarnation;
 }
 
-/// The links that this life is told of when it begins or resumes.
+// The links that this life is told of when it begins or resumes.
 std::vector<LinkEntry*> links_shown_to(Hive& hive, Pid reader, const Life& life) {
   std::vector<LinkEntry*> links = hive.registry.links_to(reader);
   std::erase_if(links, [&](const LinkEntry* link) { return !is_shown_to(*link, life); });
   return links;
 }
 
-/// True if the reader's current process has refused the link: it will not ask to forget it.
+// True if the reader's current process has refused the link: it will not ask to forget it.
 bool is_refused(Hive& hive, const LinkEntry& link) {
   const Agent* reader = hive.registry.agent(link.reader);
   const Life* life = reader == nullptr ? nullptr : reader->living();
@@ -192,8 +192,8 @@ bool owner_lives(Hive& hive, const LinkEntry& link) {
   return life != nullptr && !life->ended;
 }
 
-/// Lets the owner send in a link that was opened for receipts only: the owner is a task that the
-/// reader has adopted.
+// Lets the owner send in a link that was opened for receipts only: the owner is a task that the
+// reader has adopted.
 Result<void> let_send(Hive& hive, LinkEntry& link) {
   link.may_send = true;
   auto kept = hive.keep_link(link);
@@ -259,8 +259,8 @@ bool needed_as_mine(Hive& hive, const LinkEntry& link) {
 
 namespace {
 
-/// Drops the links of a reader to an agent that was taken over, once the reader has forgotten every
-/// link of that agent.
+// Drops the links of a reader to an agent that was taken over, once the reader has forgotten every
+// link of that agent.
 void drop_receipts(Hive& hive, Pid reader, Pid dead) {
   if (hive.registry.has_link_between(dead, reader)) return;
   for (const LinkEntry* link : hive.registry.links_between(reader, dead)) {
@@ -268,8 +268,8 @@ void drop_receipts(Hive& hive, Pid reader, Pid dead) {
   }
 }
 
-/// Lets go of a link that the reader has forgotten or never accepted; its owner has
-/// ended.
+// Lets go of a link that the reader has forgotten or never accepted; its owner has
+// ended.
 void let_go(Hive& hive, LinkEntry& link) {
   BEELINE_CHECK(!owner_lives(hive, link), link.owner, link.key.incarnation, link.key.serial);
   if (needed_as_mine(hive, link)) {
@@ -342,7 +342,7 @@ void tell_fades(Hive& hive) {
 
 namespace {
 
-/// Takes nothing more from a link, and tells the log, the keeper and the link's owner.
+// Takes nothing more from a link, and tells the log, the keeper and the link's owner.
 void quarantine(Hive& hive, LinkEntry& link, const std::string& found, uid_t reporter) {
   const shm::LinkKey key = link.key;
   link.ended = true;

@@ -60,8 +60,8 @@ Result<Pid> find_parent(const Hive& hive, const Caller& caller, const std::strin
   return parent->pid;
 }
 
-/// The agent with the requested name, null if the name is free. An error if the agent has a
-/// process, or belongs to another user.
+// The agent with the requested name, null if the name is free. An error if the agent has a
+// process, or belongs to another user.
 Result<Agent*> find_away(Hive& hive, const Caller& caller, const std::string& name, int pidfd) {
   const AgentNode* node = name.empty() ? nullptr : hive.tree.find_name(name);
   if (node == nullptr || node->state == shm::AgentState::kDead) return nullptr;
@@ -100,8 +100,8 @@ std::unique_ptr<Life> make_life(Hive& hive, const Caller& caller, bool temporary
   return life;
 }
 
-/// The next pid. The keeper knows the reserved pids as well: its number counts if the file is lost
-/// or broken.
+// The next pid. The keeper knows the reserved pids as well: its number counts if the file is lost
+// or broken.
 Result<Pid> take_pid(Hive& hive) {
   auto pid = hive.state.take_pid();
   hive.state.report(hive.log);
@@ -156,7 +156,7 @@ void forget_new_agent(Hive& hive, Agent& agent) {
   hive.registry.remove_agent(agent.pid);
 }
 
-/// True if the agent is the one that this life waits for.
+// True if the agent is the one that this life waits for.
 bool is_awaited(const Life& waiting, const AgentNode& node) {
   if (waiting.awaited.name.empty() || node.state == shm::AgentState::kDead) return false;
   if (waiting.awaited.process && node.state == shm::AgentState::kAway) return false;
@@ -170,7 +170,7 @@ void tell_of(Hive& hive, Life& waiting, const AgentNode& node) {
   hive.announce(waiting, CameAnnouncement{node.pid, awaited.name});
 }
 
-/// Tells every life that waits for this agent.
+// Tells every life that waits for this agent.
 void tell_who_waits(Hive& hive, const AgentNode& node) {
   std::vector<Pid> waiting;  // by pid: a packet that finds no room may end the life
   for (const auto& [pid, agent] : hive.registry.agents()) {
@@ -184,7 +184,7 @@ void tell_who_waits(Hive& hive, const AgentNode& node) {
   }
 }
 
-/// Makes the agent's new life known: keeper, directory, pidfd.
+// Makes the agent's new life known: keeper, directory, pidfd.
 Result<void> start_life(Hive& hive, Agent& agent, Caller& caller, std::unique_ptr<Life> life) {
   if (auto kept = hive.keep_life(agent, *life); !kept) return kept;
   if (agent.placeholder != 0) hive.drop_life(agent.pid, agent.placeholder);
@@ -206,16 +206,16 @@ Result<Life*> life_of(Hive& hive, const Caller& caller, Agent*& agent) {
   return life;
 }
 
-/// True if a reader lives without a connection: it has not been told of a link that its owner gives
-/// up, and first looks for receipts in it.
+// True if a reader lives without a connection: it has not been told of a link that its owner gives
+// up, and first looks for receipts in it.
 bool is_coming_back(Hive& hive, Pid reader) {
   const Agent* agent = hive.registry.agent(reader);
   const Life* life = agent == nullptr ? nullptr : agent->living();
   return life != nullptr && life->has_process() && life->session == 0;
 }
 
-/// Keeps a link of a life that has ended for its receipts. They cover all receipts in the links of
-/// earlier lives, so links that those left in the same way are dropped.
+// Keeps a link of a life that has ended for its receipts. They cover all receipts in the links of
+// earlier lives, so links that those left in the same way are dropped.
 void leave_empty(Hive& hive, shm::LinkKey key) {
   LinkEntry* link = hive.registry.link(key);
   if (link == nullptr) return;

@@ -77,7 +77,7 @@ LogGate::Kinds::iterator LogGate::find_or_add_user(uid_t uid, std::string_view e
   return kinds_.try_emplace(std::move(key), Kind(rate)).first;
 }
 
-/// The kind of an agent; kinds_.end() if there is no room for another one.
+// The kind of an agent; kinds_.end() if there is no room for another one.
 LogGate::Kinds::iterator LogGate::find_or_add_agent(Who who, std::string_view event,
                                                     const Rate& rate) {
   Key key(who.uid, who.pid, event);
@@ -101,7 +101,7 @@ LogGate::Kinds::iterator LogGate::forget(Kinds::iterator kind) {
   return kinds_.erase(kind);
 }
 
-/// The kind of an agent's user; null for a kind that is a user's own.
+// The kind of an agent's user; null for a kind that is a user's own.
 LogGate::Kind* LogGate::user_of(const Key& key) {
   const auto& [uid, pid, event] = key;
   if (pid == kNoPid) return nullptr;
@@ -114,7 +114,7 @@ void LogGate::count(Kind& kind, std::int64_t now_ns) {
   wait_for_line(kind, now_ns);
 }
 
-/// Plans settle() for the moment when this kind may have a line for its account.
+// Plans settle() for the moment when this kind may have a line for its account.
 void LogGate::wait_for_line(Kind& kind, std::int64_t now_ns) {
   const std::int64_t wait_ns = std::max(kSettleNs, kind.accounts.ns_until(now_ns));
   next_ns_ = std::min(next_ns_, now_ns + wait_ns);
@@ -135,7 +135,7 @@ void LogGate::settle_kind(Log& log, const Key& key, Kind& kind, std::int64_t now
   }
 }
 
-/// Says the account together with a line that is written, so that settle() need not.
+// Says the account together with a line that is written, so that settle() need not.
 void LogGate::say_beside(Log& log, const Key& key, Kind& kind, std::int64_t now_ns) {
   if (kind.left_out == 0) return;
   (void)kind.accounts.take(now_ns);

@@ -15,59 +15,59 @@
 
 namespace beeline::control {
 
-/// Limits the log lines that agents and users can cause at will: a number of each kind for each
-/// agent, and for all agents of one user, because a user can make any number of agents. Otherwise a
-/// flood would push all other lines out of the log. Left-out lines are counted. An account of them
-/// is logged in one line for each kind of an agent or user, as often as the rate allows and beside
-/// the normal lines: a flood shows as one line now and then, with its size. Times are those of
-/// CLOCK_MONOTONIC. Not thread safe.
+// Limits the log lines that agents and users can cause at will: a number of each kind for each
+// agent, and for all agents of one user, because a user can make any number of agents. Otherwise a
+// flood would push all other lines out of the log. Left-out lines are counted. An account of them
+// is logged in one line for each kind of an agent or user, as often as the rate allows and beside
+// the normal lines: a flood shows as one line now and then, with its size. Times are those of
+// CLOCK_MONOTONIC. Not thread safe.
 class LogGate {
  public:
   struct Rate {
     double per_second;
     std::uint32_t burst;
   };
-  /// The rates for one kind of line.
+  // The rates for one kind of line.
   struct Limit {
     Rate agent;
     Rate user;
   };
   static constexpr Limit kRefusals{{0.05, 50}, {0.2, 1000}};
   static constexpr Limit kEscalations{{0.2, 100}, {1, 1000}};
-  /// Lines about the life of an agent or of a connection: many begin at once in a large hive.
+  // Lines about the life of an agent or of a connection: many begin at once in a large hive.
   static constexpr Limit kLives{{0.1, 100}, {0.2, 1000}};
 
-  /// The cause of a line: an agent, or a user without an agent.
+  // The cause of a line: an agent, or a user without an agent.
   struct Who {
     Pid pid = kNoPid;
     uid_t uid = 0;
   };
   static constexpr uid_t kUnknownUser = static_cast<uid_t>(-1);
 
-  /// Most kinds that are remembered: for the agents of one user, for all agents, and in all. An
-  /// agent beyond the first two takes its lines from its user alone; users beyond the last share a
-  /// bucket.
+  // Most kinds that are remembered: for the agents of one user, for all agents, and in all. An
+  // agent beyond the first two takes its lines from its user alone; users beyond the last share a
+  // bucket.
   static constexpr std::size_t kMaxAgentKindsOfUser = 1024;
   static constexpr std::size_t kMaxAgentKinds = 3072;
   static constexpr std::size_t kMaxKinds = 4096;
 
-  /// True if the agent or user may cause a line of this event now. If not, counts it.
+  // True if the agent or user may cause a line of this event now. If not, counts it.
   [[nodiscard]] bool admits(Log& log, Who who, std::string_view event, std::int64_t now_ns,
                             const Limit& limit = kRefusals);
 
-  /// Gives back an allowed line that was not written.
+  // Gives back an allowed line that was not written.
   void give_back(Who who, std::string_view event);
 
-  /// Logs the due accounts of left-out lines, and forgets kinds with full buckets. Call it often.
-  /// Returns when it wants to be called, 0 for never.
+  // Logs the due accounts of left-out lines, and forgets kinds with full buckets. Call it often.
+  // Returns when it wants to be called, 0 for never.
   std::int64_t settle(Log& log, std::int64_t now_ns);
 
-  /// Logs the account of an agent when its life has ended; if that is not allowed now, its user's
-  /// account includes it later. Its buckets stay as empty as they are, so its next life gains
-  /// nothing.
+  // Logs the account of an agent when its life has ended; if that is not allowed now, its user's
+  // account includes it later. Its buckets stay as empty as they are, so its next life gains
+  // nothing.
   void settle_agent(Log& log, Who who, std::int64_t now_ns);
 
-  /// Logs all accounts at once.
+  // Logs all accounts at once.
   void settle_all(Log& log);
 
   [[nodiscard]] std::size_t size() const noexcept { return kinds_.size(); }

@@ -21,30 +21,30 @@
 
 namespace beeline::control {
 
-/// Ends the short form of a name.
+// Ends the short form of a name.
 inline constexpr char kAfterShortName = '@';
 
-/// True if `asked` is the short form of the name `held`.
+// True if `asked` is the short form of the name `held`.
 [[nodiscard]] constexpr bool matches_short_name(std::string_view held,
                                                 std::string_view asked) noexcept {
   return !asked.empty() && held.size() > asked.size() && held.starts_with(asked) &&
          held[asked.size()] == kAfterShortName;
 }
 
-/// True if a text means a pid: no agent has such a name (names.h).
+// True if a text means a pid: no agent has such a name (names.h).
 [[nodiscard]] constexpr bool is_number(std::string_view text) noexcept {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The pid that a text is in decimal, 0 for any other text.
+// The pid that a text is in decimal, 0 for any other text.
 [[nodiscard]] inline Pid pid_from(std::string_view text) noexcept {
   Pid pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
   return error == std::errc() && end == text.data() + text.size() ? pid : 0;
 }
 
-/// The pid that a text means as a receiver: that of a number, 0 for an empty text; nothing for a
-/// name, or for a number that cannot be a pid.
+// The pid that a text means as a receiver: that of a number, 0 for an empty text; nothing for a
+// name, or for a number that cannot be a pid.
 [[nodiscard]] inline std::optional<Pid> number_from(std::string_view text) noexcept {
   const bool is_zero = text.find_first_not_of('0') == std::string_view::npos;
   const Pid pid = pid_from(text);
@@ -52,8 +52,8 @@ inline constexpr char kAfterShortName = '@';
   return std::nullopt;
 }
 
-/// Finds the best of the agents that it is shown, in any order. `asked` must outlive it; `user` is
-/// the asking user.
+// Finds the best of the agents that it is shown, in any order. `asked` must outlive it; `user` is
+// the asking user.
 class NameSearch {
  public:
   NameSearch(std::string_view asked, uid_t user) noexcept
@@ -66,7 +66,7 @@ class NameSearch {
     if (found() == 0 || candidate > best_) best_ = candidate;
   }
 
-  /// 0 if no agent matches.
+  // 0 if no agent matches.
   [[nodiscard]] Pid found() const noexcept { return std::get<Pid>(best_); }
 
  private:

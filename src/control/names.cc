@@ -21,7 +21,7 @@ tl::unexpected<Error> wrong(std::string_view role, std::string_view text, std::s
                                                at, in_quotes(text.substr(0, at)), kRule));
 }
 
-/// True for a sign and digits, which would look like a pid.
+// True for a sign and digits, which would look like a pid.
 bool looks_like_a_number(std::string_view name) {
   const bool has_sign = name.front() == '+' || name.front() == '-';
   return is_number(name.substr(has_sign ? 1 : 0));

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMaxLoggedText = 2000;
 
-/// One request under way.
+// One request under way.
 struct Call {
   Hive& hive;
   Caller& caller;
@@ -172,8 +172,8 @@ Result<void> do_status(Call& call, const StatusRequest&) {
   return {};
 }
 
-/// The pid of the agent that a text means. A number stands for itself, even if no agent has it;
-/// kNoPid for any other text.
+// The pid of the agent that a text means. A number stands for itself, even if no agent has it;
+// kNoPid for any other text.
 Pid resolve(const Tree& tree, const Caller& caller, const std::string& text) {
   const AgentNode* node = tree.resolve(text, caller.uid);
   return node != nullptr ? node->pid : pid_from(text);
@@ -234,8 +234,8 @@ Result<void> do_kept_letter(Call& call, const KeptLetterRequest& request) {
 
 using Handler = Result<void> (*)(Call&, const Request&);
 
-/// Adapts a handler of one kind of request to the table.
-template <class T, Result<void> (*kHandler)(Call&, const T&)>
+// Adapts a handler of one kind of request to the table.
+template <typename T, Result<void> (*kHandler)(Call&, const T&)>
 Result<void> row(Call& call, const Request& request) {
   return kHandler(call, std::get<T>(request));
 }
@@ -270,8 +270,8 @@ constexpr std::array<Operation, std::variant_size_v<Request>> kOperations{{
     {"await", true, row<AwaitRequest, do_await>},
 }};
 
-/// After an attach or a resume an agent maps our directory before any other request, so from its
-/// first request on it sees which agents are dead.
+// After an attach or a resume an agent maps our directory before any other request, so from its
+// first request on it sees which agents are dead.
 void note_that_it_sees_us(const Call& call) {
   const Agent* agent = call.hive.registry.agent(call.caller.pid);
   Life* life = agent == nullptr ? nullptr : agent->life(call.caller.incarnation);
@@ -291,7 +291,7 @@ Result<void> perform(Call& call, const Request& request, std::string_view op) {
   return found->handler(call, request);
 }
 
-/// Nothing was done, and the connection is as good as ever.
+// Nothing was done, and the connection is as good as ever.
 Error lost_fds() {
   return {
       ErrorCode::kFull, 0,

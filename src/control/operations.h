@@ -7,8 +7,8 @@
 
 namespace beeline::control {
 
-/// Carries out and answers one packet of a client. An error means that the client sent garbage and
-/// must be dropped with that reason; a request that is merely wrong was answered.
+// Carries out and answers one packet of a client. An error means that the client sent garbage and
+// must be dropped with that reason; a request that is merely wrong was answered.
 [[nodiscard]] Result<void> handle_packet(Hive& hive, Caller& caller, os::Packet packet);
 
 }  // namespace beeline::control

@@ -16,8 +16,8 @@
 namespace beeline::control {
 namespace {
 
-/// True for our user's private group, which has the user's name and no other member. Under a umask
-/// of 002 that group can write everything that the user builds.
+// True for our user's private group, which has the user's name and no other member. Under a umask
+// of 002 that group can write everything that the user builds.
 bool is_ours_alone(gid_t group) {
   std::array<char, 16384> user_memory{};
   std::array<char, 16384> group_memory{};
@@ -36,7 +36,7 @@ bool is_ours_alone(gid_t group) {
   return true;
 }
 
-/// The fault in the write permissions of a file or directory; nothing if they are good.
+// The fault in the write permissions of a file or directory; nothing if they are good.
 std::optional<std::string> fault_of(const struct stat& found) {
   if (found.st_uid != ::geteuid() && found.st_uid != 0) {
     return fmt::format("belongs to uid {}, neither to us (uid {}) nor to root", found.st_uid,

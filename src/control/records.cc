@@ -14,13 +14,13 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Reads fields of a record and remembers if one was missing.
+// Reads fields of a record and remembers if one was missing.
 class Fields {
  public:
   explicit Fields(std::string_view text)
       : json_(Json::parse(text, nullptr, /*allow_exceptions=*/false)), good_(json_.is_object()) {}
 
-  template <class T>
+  template <typename T>
   T number(const char* name) {
     const Json* field = find(name);
     if (field == nullptr || !field->is_number_integer()) {

@@ -24,8 +24,8 @@ inline constexpr std::string_view kPidsKey = "pids";  // the lowest pid that was
 [[nodiscard]] std::string link_key(const shm::LinkKey& key);
 [[nodiscard]] std::string bell_key(const BellKey& key);
 
-/// One life of an agent, with facts about the agent. fds: pidfd [, home, status, eventfd]; none for
-/// a life that ended and has a home that no agent needs any more.
+// One life of an agent, with facts about the agent. fds: pidfd [, home, status, eventfd]; none for
+// a life that ended and has a home that no agent needs any more.
 struct LifeRecord {
   Pid pid = kNoPid;
   std::uint64_t incarnation = 0;
@@ -50,7 +50,7 @@ struct LifeRecord {
   std::vector<std::uint64_t> untold_ends;  // the agent: see registry.h
 };
 
-/// fds: the link.
+// fds: the link.
 struct LinkRecord {
   shm::LinkKey key;
   Pid owner = kNoPid;
@@ -66,14 +66,14 @@ struct LinkRecord {
 
 [[nodiscard]] std::string build(const LifeRecord& record);
 [[nodiscard]] std::string build(const LinkRecord& record);
-/// fds: the eventfd.
+// fds: the eventfd.
 [[nodiscard]] std::string build(const BellKey& record);
 [[nodiscard]] std::string build_number(std::uint64_t number);
-/// Errors: kProtocol. We wrote the text, so that is a bug of ours.
+// Errors: kProtocol. We wrote the text, so that is a bug of ours.
 [[nodiscard]] Result<LifeRecord> parse_life(std::string_view text);
 [[nodiscard]] Result<LinkRecord> parse_link(std::string_view text);
 [[nodiscard]] Result<BellKey> parse_bell(std::string_view text);
-/// 0 if there is none.
+// 0 if there is none.
 [[nodiscard]] std::uint64_t kept_number(const KeptTable& table, std::string_view key);
 
 }  // namespace beeline::control

@@ -27,14 +27,14 @@
 
 namespace beeline::control {
 
-/// A descriptor that several owners keep open: the registry, and packets that wait to be sent.
+// A descriptor that several owners keep open: the registry, and packets that wait to be sent.
 using SharedFd = std::shared_ptr<const os::UniqueFd>;
 
 [[nodiscard]] inline SharedFd share(os::UniqueFd fd) {
   return std::make_shared<const os::UniqueFd>(std::move(fd));
 }
 
-/// One incarnation of an agent.
+// One incarnation of an agent.
 struct Life {
   std::uint64_t incarnation = 0;
   pid_t os_pid = 0;  // for people
@@ -61,7 +61,7 @@ struct Life {
   }
 };
 
-/// An agent; name, parent, role and state are in the tree.
+// An agent; name, parent, role and state are in the tree.
 struct Agent {
   Pid pid = kNoPid;
   std::uint32_t index = 0;  // in the directory; for a dead agent, its last one
@@ -83,14 +83,14 @@ struct Agent {
   std::vector<std::uint64_t> untold_ends;  // ended lives that its parent was not told of yet
   std::deque<DiedAnnouncement> untold;     // deaths of its children while it had no connection
 
-  /// The life with this number; null if it is neither current nor successor.
+  // The life with this number; null if it is neither current nor successor.
   [[nodiscard]] Life* life(std::uint64_t incarnation) const {
     if (current && current->incarnation == incarnation) return current.get();
     if (successor && successor->incarnation == incarnation) return successor.get();
     return nullptr;
   }
   [[nodiscard]] std::uint64_t committed() const { return current ? current->incarnation : 0; }
-  /// The life that has a process now: the successor during a hand-over.
+  // The life that has a process now: the successor during a hand-over.
   [[nodiscard]] Life* living() const {
     if (successor && !successor->ended) return successor.get();
     if (current && !current->ended) return current.get();
@@ -117,7 +117,7 @@ struct LinkEntry {
                                  // told: the next coordinator asks that life again
 };
 
-/// One life of an agent that rings, and one that is rung, by their incarnations.
+// One life of an agent that rings, and one that is rung, by their incarnations.
 struct BellKey {
   std::uint64_t ringer = 0;
   std::uint64_t rung = 0;
@@ -130,48 +130,48 @@ struct LinkKeyOrder {
   }
 };
 
-/// The descriptors that the keeper holds of an agent: pidfd, home, status page, eventfd.
+// The descriptors that the keeper holds of an agent: pidfd, home, status page, eventfd.
 inline constexpr std::size_t kFdsOfAgent = 4;
 
-/// Not thread safe. Pointers stay valid until the entry is removed.
+// Not thread safe. Pointers stay valid until the entry is removed.
 class Registry {
  public:
   Agent& add_agent(Agent agent);
   void remove_agent(Pid pid);
-  /// Gives the agent a place in the directory, or none, and counts it in its user's share.
+  // Gives the agent a place in the directory, or none, and counts it in its user's share.
   void set_placed(Agent& agent, bool placed);
   [[nodiscard]] Agent* agent(Pid pid);
   [[nodiscard]] std::map<Pid, Agent>& agents() { return agents_; }
 
-  /// Adds a link, or returns the existing one with this key.
+  // Adds a link, or returns the existing one with this key.
   LinkEntry& add_link(LinkEntry link);
   void remove_link(const shm::LinkKey& key);
   [[nodiscard]] LinkEntry* link(const shm::LinkKey& key);
   [[nodiscard]] std::vector<LinkEntry*> links_of(Pid owner);
   [[nodiscard]] std::vector<LinkEntry*> links_to(Pid reader);
-  /// How many links_of() and links_to() would return.
+  // How many links_of() and links_to() would return.
   [[nodiscard]] std::size_t count_of(Pid owner) const;
   [[nodiscard]] std::size_t count_to(Pid reader) const;
-  /// How many links to this reader are of this user.
+  // How many links to this reader are of this user.
   [[nodiscard]] std::size_t count_to(Pid reader, uid_t user) const;
-  /// The links of all lives of `owner` for `reader`, the oldest life first.
+  // The links of all lives of `owner` for `reader`, the oldest life first.
   [[nodiscard]] std::vector<LinkEntry*> links_between(Pid owner, Pid reader);
   [[nodiscard]] std::size_t count_between(Pid owner, Pid reader) const;
   [[nodiscard]] bool has_link_between(Pid owner, Pid reader) const;
-  /// The link of this life of `owner` for `reader`, the newest if there are several.
+  // The link of this life of `owner` for `reader`, the newest if there are several.
   [[nodiscard]] LinkEntry* link_between(Pid owner, std::uint64_t incarnation, Pid reader);
-  /// All agents with a link to or from this agent.
+  // All agents with a link to or from this agent.
   [[nodiscard]] std::set<Pid> peers(Pid pid) const;
   [[nodiscard]] std::size_t link_count() const { return links_.size(); }
 
-  /// The shares of each user. The registry enters agents and links; the server enters the rest.
+  // The shares of each user. The registry enters agents and links; the server enters the rest.
   [[nodiscard]] Shares& shares() { return shares_; }
 
-  /// The eventfd made for this pair; null if there is none.
+  // The eventfd made for this pair; null if there is none.
   [[nodiscard]] SharedFd bell(const BellKey& key) const;
   void add_bell(const BellKey& key, SharedFd event);
   void remove_bell(const BellKey& key);
-  /// The bells of a life, as ringer and as rung.
+  // The bells of a life, as ringer and as rung.
   [[nodiscard]] std::vector<BellKey> bells_of(std::uint64_t incarnation) const;
 
  private:

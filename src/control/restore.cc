@@ -26,8 +26,8 @@ struct KeptLife {
   LifeRecord record;
   std::vector<os::UniqueFd> fds;
 
-  /// True if the life was ready, and its record reached the keeper whole: a successor needs its
-  /// home. A dead agent has no successor.
+  // True if the life was ready, and its record reached the keeper whole: a successor needs its
+  // home. A dead agent has no successor.
   [[nodiscard]] bool counts() const {
     return record.ready && (fds.size() == kFdsOfProvided || record.dead);
   }
@@ -59,7 +59,7 @@ std::unique_ptr<Life> make_life(Hive& hive, KeptLife& kept) {
   return life;
 }
 
-/// Sorts the lives of one agent: the newest ready one is current, a newer one may be its successor.
+// Sorts the lives of one agent: the newest ready one is current, a newer one may be its successor.
 void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   std::sort(lives.begin(), lives.end(), [](const KeptLife& a, const KeptLife& b) {
     return a.record.incarnation > b.record.incarnation;
@@ -81,13 +81,13 @@ void restore_lives(Hive& hive, Agent& agent, std::vector<KeptLife>& lives) {
   }
 }
 
-/// Drops a record that did not reach the keeper whole, because no later event would drop it.
+// Drops a record that did not reach the keeper whole, because no later event would drop it.
 void forget_half(Hive& hive, const std::string& key) {
   hive.log.warn("restore_failed", "key={}", key);
   hive.keeper.drop(key);
 }
 
-/// True if the agent has a place in the directory.
+// True if the agent has a place in the directory.
 bool restore_place(Hive& hive, Agent& agent) {
   if (hive.directory.claim_index(agent.index)) return true;
   const auto other = hive.directory.take_index();
@@ -143,7 +143,7 @@ void restore_agent(Hive& hive, Pid pid, std::vector<KeptLife>& lives) {
   }
 }
 
-/// Restores dead agents that were taken over: they hold a place only if they have children.
+// Restores dead agents that were taken over: they hold a place only if they have children.
 void restore_dead(Hive& hive) {
   for (auto& [pid, agent] : hive.registry.agents()) {
     if (!agent.taken_over) continue;
@@ -190,7 +190,7 @@ void restore_link(Hive& hive, const LinkRecord& record, os::UniqueFd fd) {
   }
 }
 
-/// The incarnations that have not ended, according to the keeper's records.
+// The incarnations that have not ended, according to the keeper's records.
 std::set<std::uint64_t> living_lives(Hive& hive) {
   std::set<std::uint64_t> living;
   for (const auto& [pid, agent] : hive.registry.agents()) {
@@ -201,7 +201,7 @@ std::set<std::uint64_t> living_lives(Hive& hive) {
   return living;
 }
 
-/// Restores links and bells. REQUIRES: the agents are restored.
+// Restores links and bells. REQUIRES: the agents are restored.
 void restore_pairs(Hive& hive, KeptTable& table) {
   const std::set<std::uint64_t> living = living_lives(hive);
   const auto restored = [&](const std::string& key, KeptRecord& kept) {
@@ -225,8 +225,8 @@ void restore_pairs(Hive& hive, KeptTable& table) {
   }
 }
 
-/// Restores the count of dead letters. The last coordinator may have ended after recording a
-/// take-over and before recording the count. REQUIRES: the agents are restored.
+// Restores the count of dead letters. The last coordinator may have ended after recording a
+// take-over and before recording the count. REQUIRES: the agents are restored.
 void restore_letters(Hive& hive, const KeptTable& table) {
   const std::uint64_t kept = kept_number(table, kDeadLettersKey);
   hive.dead_letters.restore_total(kept);
@@ -235,8 +235,8 @@ void restore_letters(Hive& hive, const KeptTable& table) {
   }
 }
 
-/// Queues the deaths that the last coordinator could not tell: parents hear of them when they
-/// resume.
+// Queues the deaths that the last coordinator could not tell: parents hear of them when they
+// resume.
 void restore_untold(Hive& hive) {
   std::vector<std::pair<std::uint64_t, Pid>> ends;
   for (auto& [pid, agent] : hive.registry.agents()) {

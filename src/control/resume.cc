@@ -21,8 +21,8 @@ tl::unexpected<Error> was_ended(const ResumeRequest& request) {
                                                 request.incarnation, request.pid));
 }
 
-/// Restores an agent that is older than this keeper: keeper and coordinator were lost together, and
-/// the tree is rebuilt from the agents that come back.
+// Restores an agent that is older than this keeper: keeper and coordinator were lost together, and
+// the tree is rebuilt from the agents that come back.
 Result<Agent*> revive(Hive& hive, const Caller& caller, const ResumeRequest& request) {
   const bool older = request.pid > kKingPid && request.pid < hive.state.first_pid() &&
                      request.incarnation < hive.facts.since_boot_us;

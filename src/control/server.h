@@ -25,32 +25,32 @@
 
 namespace beeline::control {
 
-/// Most packets that may wait for a client before it is dropped. A new life of the parent of all
-/// other agents is told at once of a link for each of them.
+// Most packets that may wait for a client before it is dropped. A new life of the parent of all
+// other agents is told at once of a link for each of them.
 inline constexpr std::size_t kMaxQueuedPackets = 2 * shm::kMaxAgents;
 inline constexpr std::size_t kMaxQueuedBytes = 4U << 20;
-/// Most bytes that may wait for all clients together.
+// Most bytes that may wait for all clients together.
 inline constexpr std::size_t kMaxQueuedBytesOfAll = 64U << 20;
-/// Most descriptors that were sent to a client and that it may not have received yet.
+// Most descriptors that were sent to a client and that it may not have received yet.
 inline constexpr std::size_t kMaxSentFds = 256;
-/// How long a connection may send nothing before its first request, in time in which the
-/// coordinator listened. A connection without an agent that has sent nothing for as long is dropped
-/// when its room is needed.
+// How long a connection may send nothing before its first request, in time in which the
+// coordinator listened. A connection without an agent that has sent nothing for as long is dropped
+// when its room is needed.
 inline constexpr std::int64_t kSilentNs = 10'000'000'000;
 
 class Server final : public Outbox {
  public:
   struct Options {
-    bool peer_pidfd = true;  ///< use SO_PEERPIDFD where the kernel has it
+    bool peer_pidfd = true;  // use SO_PEERPIDFD where the kernel has it
   };
 
-  /// `listener` and `keeper` are borrowed for the life of the server. Errors: kSystem.
+  // `listener` and `keeper` are borrowed for the life of the server. Errors: kSystem.
   [[nodiscard]] static Result<std::unique_ptr<Server>> create(os::PacketSocket& listener,
                                                               KeeperClient& keeper, Log& log,
                                                               const Options& options);
   ~Server() override;
 
-  /// Serves until the hive has gone down or the keeper is lost. Returns an exit status.
+  // Serves until the hive has gone down or the keeper is lost. Returns an exit status.
   int run(Hive& hive);
 
   void send(std::uint64_t session, std::string text, std::vector<SharedFd> fds) override;
@@ -114,62 +114,62 @@ class Server final : public Outbox {
   Result<void> add(int fd, Source source, std::uint64_t id, std::uint32_t events);
   void turn(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
-  /// Hears the clients in turn.
+  // Hears the clients in turn.
   void serve();
   void take_turn(Session& session);
 
   // The rest of the clients is in server_clients.cc.
-  /// Accepts clients; true if more of them may wait.
+  // Accepts clients; true if more of them may wait.
   bool accept_clients();
-  /// Refuses a client because descriptors are short; true if there was one.
+  // Refuses a client because descriptors are short; true if there was one.
   bool refuse_client();
   void add_client(os::PacketSocket socket);
-  /// Makes room for one more connection without an agent, if necessary by dropping a silent one.
-  /// Errors: kFull.
+  // Makes room for one more connection without an agent, if necessary by dropping a silent one.
+  // Errors: kFull.
   Result<void> make_room(uid_t user, pid_t process);
   [[nodiscard]] Stock connection_stock() const;
-  /// Drops connections that have sent nothing since they came. Returns when it wants to be called
-  /// again, 0 for never.
+  // Drops connections that have sent nothing since they came. Returns when it wants to be called
+  // again, 0 for never.
   std::int64_t drop_silent(std::int64_t now_ns);
-  /// Counts a connection anew: it has become an agent's, or is none any more.
+  // Counts a connection anew: it has become an agent's, or is none any more.
   void recount(Session& session);
-  /// Handles one packet; false if none waits or the connection has ended.
+  // Handles one packet; false if none waits or the connection has ended.
   bool read_client(Session& session);
   void flush(Session& session);
-  /// The place of its agent, which counts the packets due to it.
+  // The place of its agent, which counts the packets due to it.
   [[nodiscard]] std::uint32_t place_of(const Session& session) const;
   void count_due(std::uint32_t place);
   void count_taken(std::uint32_t place);
-  /// True if this number of descriptors may go to this client now. If not, flush() is called again
-  /// when they may.
+  // True if this number of descriptors may go to this client now. If not, flush() is called again
+  // when they may.
   bool may_send_fds(Session& session, std::size_t count);
-  /// Its client has received all descriptors; other clients of its user may wait for that.
+  // Its client has received all descriptors; other clients of its user may wait for that.
   void settle_fds(Session& session);
-  /// The peer of a dropped connection has read something.
+  // The peer of a dropped connection has read something.
   void settle_lingering(std::uint64_t id);
   void flush_held();
-  /// True if other clients of its user may wait until its client has received more.
+  // True if other clients of its user may wait until its client has received more.
   [[nodiscard]] bool holds_others(const Session& session) const {
     return session.sent_fds != 0 && !held_.empty();
   }
-  /// Drops the client with the most waiting packets if its user has too many.
+  // Drops the client with the most waiting packets if its user has too many.
   void limit_queues(const Session& session);
-  /// The socket has room again.
+  // The socket has room again.
   void go_on(Session& session);
   void want_write(Session& session, bool wanted);
   void doom(Session& session, Error reason);
   void close_doomed();
-  /// Closes its socket, now or when its client has received all descriptors.
+  // Closes its socket, now or when its client has received all descriptors.
   void close(Session& session);
   void end_of_life(std::uint64_t incarnation);
   void read_keeper();
-  /// Files were removed and made again: listens on the keeper's new listener, writes to the log
-  /// file under the old name, and saves the state.
+  // Files were removed and made again: listens on the keeper's new listener, writes to the log
+  // file under the old name, and saves the state.
   void follow_files(os::Packet packet);
   void follow_listener(os::UniqueFd fd);
-  /// Called after each look at the sockets: see Hive::hearing.
+  // Called after each look at the sockets: see Hive::hearing.
   void count_listening();
-  /// Tells the keeper everything overdue, and then others that had to wait for that.
+  // Tells the keeper everything overdue, and then others that had to wait for that.
   void catch_up();
   void go_down();
   [[nodiscard]] bool all_flushed() const;

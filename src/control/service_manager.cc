@@ -22,7 +22,7 @@ namespace {
 constexpr int kFirstGiven = 3;
 constexpr std::size_t kMostFds = 16;  // beside one message
 
-/// The value of a variable, which is unset; empty if there is none.
+// The value of a variable, which is unset; empty if there is none.
 std::string take_variable(const char* name) {
   const char* const value = ::secure_getenv(name);
   std::string text = value == nullptr ? "" : value;
@@ -30,14 +30,14 @@ std::string take_variable(const char* name) {
   return text;
 }
 
-/// A number without sign; -1 for any other text.
+// A number without sign; -1 for any other text.
 int number(const std::string& text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? value : -1;
 }
 
-/// The address of a local socket: of a path, or, where it begins with '@', an abstract one.
+// The address of a local socket: of a path, or, where it begins with '@', an abstract one.
 std::optional<std::pair<sockaddr_un, socklen_t>> address_of(const std::string& name) {
   sockaddr_un address{};
   if (name.size() < 2 || name.size() >= sizeof address.sun_path) return std::nullopt;
@@ -60,7 +60,7 @@ os::UniqueFd connect_to(const std::string& name) {
   return fd;
 }
 
-/// Whether it is a socket that listens under this path.
+// Whether it is a socket that listens under this path.
 bool listens_at(int fd, const std::string& path) {
   int listening = 0;
   socklen_t length = sizeof listening;

@@ -13,24 +13,24 @@
 
 namespace beeline::control {
 
-/// The service manager that has started this process, if one has. Not thread safe.
+// The service manager that has started this process, if one has. Not thread safe.
 class ServiceManager {
  public:
-  /// Takes what this process was given ($NOTIFY_SOCKET, $LISTEN_PID, $LISTEN_FDS, $LISTEN_FDNAMES)
-  /// and unsets the variables, so that no child takes it for its own. Call it once.
+  // Takes what this process was given ($NOTIFY_SOCKET, $LISTEN_PID, $LISTEN_FDS, $LISTEN_FDNAMES)
+  // and unsets the variables, so that no child takes it for its own. Call it once.
   [[nodiscard]] static ServiceManager from_environment();
 
-  /// Whether somebody hears say().
+  // Whether somebody hears say().
   [[nodiscard]] bool listens() const noexcept { return socket_.valid(); }
-  /// Sends assignments of sd_notify(3), separated by line breaks, and descriptors beside them.
-  /// Waits at most a second. False: it has not arrived.
+  // Sends assignments of sd_notify(3), separated by line breaks, and descriptors beside them.
+  // Waits at most a second. False: it has not arrived.
   bool say(std::string_view text, std::span<const int> fds = {}) const;
 
-  /// Gives out the listener that was bound to `path`, once.
+  // Gives out the listener that was bound to `path`, once.
   [[nodiscard]] os::UniqueFd take_listener(const std::string& path);
-  /// Gives out a descriptor that an earlier process of this service has stored under that name.
+  // Gives out a descriptor that an earlier process of this service has stored under that name.
   [[nodiscard]] os::UniqueFd take(const std::string& name);
-  /// The last of the names that begin with `prefix`, in the order of text; none: empty.
+  // The last of the names that begin with `prefix`, in the order of text; none: empty.
   [[nodiscard]] std::string last_name(std::string_view prefix) const;
 
  private:

@@ -30,14 +30,14 @@
 namespace beeline::control {
 namespace {
 
-/// A variable of the environment, empty if it is not set. A program that runs with more rights than
-/// its caller obeys none.
+// A variable of the environment, empty if it is not set. A program that runs with more rights than
+// its caller obeys none.
 std::string variable(const char* name) {
   const char* value = ::secure_getenv(name);
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// The possible places of `beelined`, in the order of the search.
+// The possible places of `beelined`, in the order of the search.
 std::vector<std::string> places_of_program() {
   std::vector<std::string> places;
   if (const std::string named = variable("BEELINE_BIN"); !named.empty()) {
@@ -59,8 +59,8 @@ std::vector<std::string> places_of_program() {
   return places;
 }
 
-/// The program to run: the first of its places that may be trusted. Errors: kNoCoordinator, naming
-/// the refused places and the reasons.
+// The program to run: the first of its places that may be trusted. Errors: kNoCoordinator, naming
+// the refused places and the reasons.
 Result<std::string> find_program() {
   const std::vector<std::string> places = places_of_program();
   std::string reasons;
@@ -116,8 +116,8 @@ Result<void> check_payload(const std::string& text) {
                           shm::kMinMaxPayload, shm::kMaxMaxPayload, text, shm::kDefaultMaxPayload));
 }
 
-/// Makes arguments of the daemon from the environment, and checks them, because the user would not
-/// see the daemon's error.
+// Makes arguments of the daemon from the environment, and checks them, because the user would not
+// see the daemon's error.
 Result<std::vector<std::string>> arguments_of_environment() {
   struct Known {
     const char* variable;
@@ -138,7 +138,7 @@ Result<std::vector<std::string>> arguments_of_environment() {
   return arguments;
 }
 
-/// Reads the daemon's report until it closes the pipe or says that it is ready.
+// Reads the daemon's report until it closes the pipe or says that it is ready.
 Result<std::string> read_report(int fd, std::chrono::nanoseconds deadline) {
   const std::int64_t end_ns = os::monotonic_ns() + deadline.count();
   std::string report;

@@ -36,7 +36,7 @@ std::uint64_t lane_offset(const shm::LinkContract& contract, shm::Lane lane) {
   return lane == shm::Lane::kUrgent ? layout.urgent : layout.normal;
 }
 
-/// How many messages were ever published in a lane; nothing if it cannot be read.
+// How many messages were ever published in a lane; nothing if it cannot be read.
 std::optional<std::uint64_t> published_ever(LastReader& reader, int fd,
                                             const shm::LinkContract& contract, shm::Lane lane) {
   const std::uint32_t capacity = slots_of(contract, lane);
@@ -54,7 +54,7 @@ std::optional<std::uint64_t> published_ever(LastReader& reader, int fd,
   return published;
 }
 
-/// With pread a hole is a run of zeros, so everything that the contract allows may be read.
+// With pread a hole is a run of zeros, so everything that the contract allows may be read.
 shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   shm::VerifiedExtents verified;
   verified.strings = shm::kMaxStrings;
@@ -62,8 +62,8 @@ shm::VerifiedExtents everything(const shm::LinkLayout& layout) {
   return verified;
 }
 
-/// A type or a channel; `place` is its offset among the texts that the message carries. REQUIRES:
-/// is_good().
+// A type or a channel; `place` is its offset among the texts that the message carries. REQUIRES:
+// is_good().
 std::string read_text(LastReader& reader, int fd, const shm::LinkContract& contract,
                       const shm::MessageHeader& header, std::uint16_t number, std::size_t place) {
   const shm::LinkLayout layout(contract);
@@ -82,8 +82,8 @@ bool is_good(const shm::SlotCopy& slot, Pid owner, const shm::LinkContract& cont
   return shm::check_slot(wire, owner, layout, everything(layout)) == shm::SlotFault::kNone;
 }
 
-/// True if no more messages come in this link: its owner has ended, or reads a directory that says
-/// that the reader is dead.
+// True if no more messages come in this link: its owner has ended, or reads a directory that says
+// that the reader is dead.
 bool is_settled(Hive& hive, const LinkEntry& link) {
   if (link.faded || !link.may_send) return true;
   const Agent* owner = hive.registry.agent(link.owner);
@@ -221,7 +221,7 @@ void TakeoverWorker::read_receipts(Hive& hive, Pid pid, const Life& life, InLink
   }
 }
 
-/// Makes the cursors of one link sound, by the slots of its lanes.
+// Makes the cursors of one link sound, by the slots of its lanes.
 bool TakeoverWorker::step_cursors() {
   if (next_cursors_ >= links_.size()) return false;
   InLink& link = links_[next_cursors_++];

@@ -19,34 +19,34 @@
 
 namespace beeline::control {
 
-/// Reads the segments of a dead agent, once, before they are dropped. If the machine lacks
-/// something just now, memory above all, it waits a moment; a failure that lasts is remembered for
-/// the log.
+// Reads the segments of a dead agent, once, before they are dropped. If the machine lacks
+// something just now, memory above all, it waits a moment; a failure that lasts is remembered for
+// the log.
 class LastReader {
  public:
-  /// False if there is less, or if it cannot be read. Holes read as zero.
+  // False if there is less, or if it cannot be read. Holes read as zero.
   [[nodiscard]] bool read(int fd, std::uint64_t offset, std::span<std::byte> bytes);
-  template <class T>
+  template <typename T>
   [[nodiscard]] bool read_value(int fd, std::uint64_t offset, T& value) {
     return read(fd, offset, std::as_writable_bytes(std::span(&value, 1)));
   }
-  /// The first failure; empty if everything could be read.
+  // The first failure; empty if everything could be read.
   [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
  private:
   std::string failure_;
 };
 
-/// Works through Hive::takeovers. Not thread safe.
+// Works through Hive::takeovers. Not thread safe.
 class TakeoverWorker {
  public:
-  /// Does a bounded piece of work. True if there is more to do. If no agent waits for its
-  /// take-over, looks at the agents in Hive::looks.due, and ends for good those for which nothing
-  /// waits.
+  // Does a bounded piece of work. True if there is more to do. If no agent waits for its
+  // take-over, looks at the agents in Hive::looks.due, and ends for good those for which nothing
+  // waits.
   bool step(Hive& hive);
 
  private:
-  /// One in-link of the dead agent.
+  // One in-link of the dead agent.
   struct InLink {
     shm::LinkKey key;
     Pid owner = kNoPid;
@@ -59,9 +59,9 @@ class TakeoverWorker {
   };
 
   enum class Aim : std::uint8_t {
-    kKeep,   ///< its messages become dead letters
-    kPurge,  ///< its messages are only counted and dropped
-    kLook,   ///< the agent is away: does anything wait for it?
+    kKeep,   // its messages become dead letters
+    kPurge,  // its messages are only counted and dropped
+    kLook,   // the agent is away: does anything wait for it?
   };
 
   void begin(Hive& hive, Pid pid, Aim aim);
@@ -83,7 +83,7 @@ class TakeoverWorker {
   SharedFd home_;
   std::uint32_t capacity_ = 0;
   std::uint32_t entries_ = 0;       // allocated
-  std::uint64_t next_arrival_ = 0;  ///< of the home
+  std::uint64_t next_arrival_ = 0;  // of the home
   std::size_t next_cursors_ = 0;    // the link to look at next
   std::uint32_t next_entry_ = 0;
   std::vector<InLink> links_;

@@ -16,7 +16,7 @@ std::string hex_of(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-/// Takes a dash and one byte for each of `places`. False if they are missing.
+// Takes a dash and one byte for each of `places`. False if they are missing.
 bool take_bytes(std::string_view& text, std::span<std::uint8_t> places) {
   if (!text.starts_with('-')) return false;
   text.remove_prefix(1);

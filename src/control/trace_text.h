@@ -13,7 +13,7 @@
 
 namespace beeline::control {
 
-/// The trace context as it lies in a message.
+// The trace context as it lies in a message.
 [[nodiscard]] inline TraceContext trace_of(const shm::Extension& extension) {
   static_assert(sizeof(TraceContext) == shm::kTraceBytes);
   TraceContext trace;
@@ -24,11 +24,11 @@ inline void set_trace(shm::Extension& extension, const TraceContext& trace) {
   std::memcpy(extension.trace, &trace, sizeof(trace));
 }
 
-/// 00-TRACE-SPAN-FLAGS in hexadecimal digits; empty for an empty one.
+// 00-TRACE-SPAN-FLAGS in hexadecimal digits; empty for an empty one.
 [[nodiscard]] std::string to_text(const TraceContext& trace);
 
-/// The context that such a text names, an empty one for an empty text; nothing if the text is
-/// wrong.
+// The context that such a text names, an empty one for an empty text; nothing if the text is
+// wrong.
 [[nodiscard]] std::optional<TraceContext> parse_trace(std::string_view text);
 
 }  // namespace beeline::control

@@ -11,9 +11,9 @@
 
 namespace beeline::control {
 
-/// The connections that have something to say, in the order of their turns: users take turns, and
-/// of each user the connection that waits longest goes first. So a user with thousands of
-/// connections counts as much as a user with one. Not thread safe.
+// The connections that have something to say, in the order of their turns: users take turns, and
+// of each user the connection that waits longest goes first. So a user with thousands of
+// connections counts as much as a user with one. Not thread safe.
 class Turns {
  public:
   void add(uid_t user, std::uint64_t connection) {
@@ -23,7 +23,7 @@ class Turns {
     ++size_;
   }
 
-  /// The next connection, which waits no longer; none if none waits.
+  // The next connection, which waits no longer; none if none waits.
   [[nodiscard]] std::optional<std::uint64_t> next() {
     if (users_.empty()) return std::nullopt;
     const uid_t user = users_.front();

@@ -21,11 +21,11 @@ class Writer {
  public:
   explicit Writer(Json& object) : object_(object) {}
 
-  template <class T>
+  template <typename T>
   void operator()(const char* name, T& field) {
     object_[name] = to_json(field);
   }
-  template <class T>
+  template <typename T>
   void maybe(const char* name, T& field) {
     (*this)(name, field);
   }
@@ -35,17 +35,17 @@ class Writer {
   static Json to_json(shm::AgentState state) { return std::string(to_string(state)); }
   static Json to_json(shm::AgentActivity activity) { return std::string(to_string(activity)); }
   static Json to_json(ErrorCode code) { return std::string(to_string(code)); }
-  template <class T>
+  template <typename T>
   static Json to_json(std::optional<T>& value) {
     return value ? to_json(*value) : Json(nullptr);
   }
-  template <class T>
+  template <typename T>
   static Json to_json(std::vector<T>& values) {
     Json array = Json::array();
     for (T& value : values) array.push_back(to_json(value));
     return array;
   }
-  template <class T>
+  template <typename T>
   static Json to_json(T& value) {
     if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
       return value;
@@ -60,7 +60,7 @@ class Writer {
   Json& object_;
 };
 
-template <class Variant>
+template <typename Variant>
 Json object_of(const Variant& variant) {
   return std::visit(
       [](auto value) {  // a copy: `fields` describes writable structs
@@ -83,7 +83,7 @@ class Reader {
  public:
   explicit Reader(const Json& object) : object_(object) {}
 
-  template <class T>
+  template <typename T>
   void operator()(const char* name, T& field) {
     const auto found = object_.find(name);
     if (found == object_.end()) {
@@ -92,13 +92,13 @@ class Reader {
       take(name, *found, field);
     }
   }
-  template <class T>
+  template <typename T>
   void maybe(const char* name, T& field) {
     const auto found = object_.find(name);
     if (found != object_.end()) take(name, *found, field);
   }
 
-  /// The first thing that was wrong, empty if all was well.
+  // The first thing that was wrong, empty if all was well.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -119,7 +119,7 @@ class Reader {
     if (!json.is_string()) return complain_type(name, "a string", json);
     field = *json.get_ptr<const std::string*>();
   }
-  template <class T>
+  template <typename T>
   requires std::is_integral_v<T>
   void take(const char* name, const Json& json, T& field) {
     using Limits = std::numeric_limits<T>;
@@ -172,7 +172,7 @@ class Reader {
     if (!json.is_string()) return complain_type(name, "an error code", json);
     field = error_code_from(*json.get_ptr<const std::string*>());
   }
-  template <class T>
+  template <typename T>
   void take(const char* name, const Json& json, std::optional<T>& field) {
     field.reset();
     if (json.is_null()) return;
@@ -180,7 +180,7 @@ class Reader {
     take(name, json, value);
     field = std::move(value);
   }
-  template <class T>
+  template <typename T>
   void take(const char* name, const Json& json, std::vector<T>& field) {
     if (!json.is_array()) return complain_type(name, "an array", json);
     field.clear();
@@ -190,7 +190,7 @@ class Reader {
       field.push_back(std::move(value));
     }
   }
-  template <class T>
+  template <typename T>
   requires std::is_class_v<T>
   void take(const char* name, const Json& json, T& field) {
     if (!json.is_object()) return complain_type(name, "an object", json);
@@ -203,8 +203,8 @@ class Reader {
   std::string problem_;
 };
 
-/// Parses the fields into the alternative of `Variant` that `op` names.
-template <class Variant, std::size_t kIndex = 0>
+// Parses the fields into the alternative of `Variant` that `op` names.
+template <typename Variant, std::size_t kIndex = 0>
 Result<Variant> value_of(const std::string& op, const Json& object) {
   if constexpr (kIndex == std::variant_size_v<Variant>) {
     return fail(ErrorCode::kInvalid, fmt::format("unknown op \"{}\"", op.substr(0, 40)));
@@ -221,7 +221,7 @@ Result<Variant> value_of(const std::string& op, const Json& object) {
   }
 }
 
-/// How deep brackets nest, strings left out; stops counting beyond the limit.
+// How deep brackets nest, strings left out; stops counting beyond the limit.
 int depth_of(std::string_view text) {
   int depth = 0;
   int deepest = 0;

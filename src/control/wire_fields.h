@@ -12,7 +12,7 @@ namespace beeline::control {
 
 // ---- The words of the ops -----------------------------------------------------------------------
 
-template <class T>
+template <typename T>
 inline constexpr std::string_view kOp = "";
 template <>
 inline constexpr std::string_view kOp<AttachRequest> = "attach";
@@ -99,7 +99,7 @@ inline constexpr std::string_view kOp<CameAnnouncement> = "came";
 
 // ---- The fields of each packet ------------------------------------------------------------------
 
-template <class V>
+template <typename V>
 void fields(V& v, AttachRequest& r) {
   v("layout", r.layout);
   v("name", r.name);
@@ -108,41 +108,41 @@ void fields(V& v, AttachRequest& r) {
   v.maybe("temporary", r.temporary);
   v.maybe("pidfd", r.pidfd);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ProvideRequest& r) {
   v("ready", r.ready);
 }
-template <class V>
+template <typename V>
 void fields(V&, ReadyRequest&) {}
-template <class V>
+template <typename V>
 void fields(V& v, shm::LinkContract& r) {
   v("normal_slots", r.normal_slots);
   v("urgent_slots", r.urgent_slots);
   v("max_payload_bytes", r.max_payload_bytes);
 }
-template <class V>
+template <typename V>
 void fields(V& v, OpenRequest& r) {
   v("to", r.to);
   v("serial", r.serial);
   v("contract", r.contract);
   v.maybe("again", r.again);
 }
-template <class V>
+template <typename V>
 void fields(V& v, FadeRequest& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
   v.maybe("gone", r.gone);
 }
-template <class V>
+template <typename V>
 void fields(V& v, TellRequest& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
 }
-template <class V>
+template <typename V>
 void fields(V& v, DetachRequest& r) {
   v("empty", r.empty);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ResumeRequest& r) {
   fields(v, r.as);
   v("pid", r.pid);
@@ -150,7 +150,7 @@ void fields(V& v, ResumeRequest& r) {
   v.maybe("parent_pid", r.parent_pid);
   v("ready", r.ready);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ReportRequest& r) {
   v("what", r.what);
   v("pid", r.pid);
@@ -159,37 +159,37 @@ void fields(V& v, ReportRequest& r) {
   v.maybe("unread", r.unread);
   v.maybe("waits", r.waits);
 }
-template <class V>
+template <typename V>
 void fields(V& v, EscalateRequest& r) {
   v("text", r.text);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ListRequest& r) {
   v.maybe("from", r.from);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LinksRequest& r) {
   v("to", r.to);
   v.maybe("from", r.from);
   v.maybe("released", r.released);
 }
-template <class V>
+template <typename V>
 void fields(V&, StatusRequest&) {}
-template <class V>
+template <typename V>
 void fields(V& v, RouteRequest& r) {
   v("from", r.from);
   v("to", r.to);
 }
-template <class V>
+template <typename V>
 void fields(V&, DownRequest&) {}
-template <class V>
+template <typename V>
 void fields(V&, OkAnswer&) {}
-template <class V>
+template <typename V>
 void fields(V& v, ErrorAnswer& r) {
   v("code", r.code);
   v("text", r.text);
 }
-template <class V>
+template <typename V>
 void fields(V& v, AttachedAnswer& r) {
   v("pid", r.pid);
   v("incarnation", r.incarnation);
@@ -200,7 +200,7 @@ void fields(V& v, AttachedAnswer& r) {
   v("predecessor", r.predecessor);
   v("in_links", r.in_links);
 }
-template <class V>
+template <typename V>
 void fields(V& v, OpenedAnswer& r) {
   v("pid", r.pid);
   v("index", r.index);
@@ -210,14 +210,14 @@ void fields(V& v, OpenedAnswer& r) {
   v("foreign", r.foreign);
   v("ended", r.ended);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ResumedAnswer& r) {
   v("index", r.index);
   v("epoch", r.epoch);
   v("in_links", r.in_links);
   v("all_known_of", r.all_known_of);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ListedAgent& r) {
   v("index", r.index);
   v("pid", r.pid);
@@ -234,22 +234,22 @@ void fields(V& v, ListedAgent& r) {
   v.maybe("restarts", r.restarts);
   v.maybe("away_ns", r.away_ns);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ListAnswer& r) {
   v("agents", r.agents);
   v("next", r.next);
 }
-template <class V>
+template <typename V>
 void fields(V& v, shm::LinkKey& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LinksAnswer& r) {
   v("links", r.links);
   v("next", r.next);
 }
-template <class V>
+template <typename V>
 void fields(V& v, StatusAnswer& r) {
   v("hive", r.hive);
   v("version", r.version);
@@ -270,7 +270,7 @@ void fields(V& v, StatusAnswer& r) {
   v("pids_used", r.pids_used);
   v("pids_left", r.pids_left);
 }
-template <class V>
+template <typename V>
 void fields(V& v, RouteAnswer& r) {
   v("allowed", r.allowed);
   v("rule", r.rule);
@@ -279,12 +279,12 @@ void fields(V& v, RouteAnswer& r) {
   v("to", r.to);
   v("via", r.via);
 }
-template <class V>
+template <typename V>
 void fields(V& v, OwnLink& r) {
   v("serial", r.serial);
   v("contract", r.contract);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LinkAnnouncement& r) {
   v("pid", r.pid);
   v("name", r.name);
@@ -299,35 +299,35 @@ void fields(V& v, LinkAnnouncement& r) {
   v.maybe("released", r.released);
   v.maybe("mine", r.mine);
 }
-template <class V>
+template <typename V>
 void fields(V& v, DiedAnnouncement& r) {
   v("pid", r.pid);
   v("name", r.name);
   v("incarnation", r.incarnation);
   v("state", r.state);
 }
-template <class V>
+template <typename V>
 void fields(V& v, FadedAnnouncement& r) {
   v("incarnation", r.incarnation);
   v("serial", r.serial);
 }
-template <class V>
+template <typename V>
 void fields(V& v, EndedAnnouncement& r) {
   v("pid", r.pid);
   v("incarnation", r.incarnation);
   v("serial", r.serial);
   v("what", r.what);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ShutdownAnnouncement& r) {
   v("reason", r.reason);
 }
-template <class V>
+template <typename V>
 void fields(V& v, DroppedAnnouncement& r) {
   v("code", r.code);
   v("text", r.text);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LettersRequest& r) {
   v("to", r.to);
   v("what", r.what);
@@ -335,31 +335,31 @@ void fields(V& v, LettersRequest& r) {
   v.maybe("of", r.of);
   v.maybe("until_ns", r.until_ns);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LettersDoneRequest& r) {
   v("ticket", r.ticket);
   v("count", r.count);
   v.maybe("text", r.text);
 }
-template <class V>
+template <typename V>
 void fields(V& v, KeptLettersRequest& r) {
   v.maybe("from", r.from);
 }
-template <class V>
+template <typename V>
 void fields(V& v, KeptLetterRequest& r) {
   v("id", r.id);
   v("to", r.to);
 }
-template <class V>
+template <typename V>
 void fields(V& v, ForgetRequest& r) {
   v("name", r.name);
   v.maybe("purge", r.purge);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LettersAnswer& r) {
   v("count", r.count);
 }
-template <class V>
+template <typename V>
 void fields(V& v, KeptLetter& r) {
   v("number", r.number);
   v("id", r.id);
@@ -381,26 +381,26 @@ void fields(V& v, KeptLetter& r) {
   v("cause", r.cause);
   v("trace", r.trace);
 }
-template <class V>
+template <typename V>
 void fields(V& v, KeptLettersAnswer& r) {
   v("letters", r.letters);
   v("next", r.next);
 }
-template <class V>
+template <typename V>
 void fields(V& v, KeptLetterAnswer& r) {
   v("letter", r.letter);
 }
-template <class V>
+template <typename V>
 void fields(V& v, AwaitRequest& r) {
   v("name", r.name);
   v.maybe("process", r.process);
 }
-template <class V>
+template <typename V>
 void fields(V& v, CameAnnouncement& r) {
   v("pid", r.pid);
   v("name", r.name);
 }
-template <class V>
+template <typename V>
 void fields(V& v, LettersAnnouncement& r) {
   v("ticket", r.ticket);
   v("what", r.what);

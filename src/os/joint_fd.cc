@@ -35,7 +35,7 @@ Result<void> add_to_joint(int joint, int fd) {
 }
 
 void remove_from_joint(int joint, int fd) noexcept {
-  static_cast<void>(::epoll_ctl(joint, EPOLL_CTL_DEL, fd, nullptr));
+  (void)::epoll_ctl(joint, EPOLL_CTL_DEL, fd, nullptr);
 }
 
 std::size_t ready_in_joint(int joint, std::span<int> ready) noexcept {

@@ -18,7 +18,7 @@ Result<UniqueFd> create_timer_fd() {
 void set_timer(int fd, std::int64_t at_ns) noexcept {
   const itimerspec when{{}, to_timespec(std::chrono::nanoseconds(at_ns))};
   // Cannot fail: the time is in range and the descriptor is a timer.
-  static_cast<void>(::timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, nullptr));
+  (void)::timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
 }  // namespace beeline::os

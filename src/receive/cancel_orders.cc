@@ -26,7 +26,7 @@ bool holds_order(InLink& link) {
     if ((header.flags & shm::kFlagControl) == 0) continue;
     if (link.is_superior) return true;
     if (header.type == shm::kCarriedText) continue;
-    if (header.type > link.verified().strings) static_cast<void>(link.verify_extents());
+    if (header.type > link.verified().strings) (void)link.verify_extents();
     if (header.type <= link.verified().strings && is_cancel_order(link, header)) return true;
   }
   return false;

@@ -114,7 +114,7 @@ void Drain::whole() {
   cut_short_ = false;
   std::uint32_t rounds = entries_.links().most_slots() / budget_ + 1;
   do {
-    static_cast<void>(all());
+    (void)all();
   } while (was_cut_short() && --rounds != 0);
 }
 

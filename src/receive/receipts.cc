@@ -15,7 +15,7 @@ void SpaceRings::ring_for_space(InLink& link) {
   shm::full_fence();
   unfenced_ = 0;
   if (link.view().control().space.relaxed_load() == 0) return;
-  static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
+  (void)wake::ring(link.bell, os::coarse_ns());
 }
 
 }  // namespace beeline::receive

@@ -109,7 +109,7 @@ std::bitset<shm::kMaxSlabs> OutLink::unread_slabs() const {
 // If a life inherited nothing, its stamps are never older than the messages in a lane.
 std::bitset<shm::kMaxSlabs> OutLink::slabs_to_keep() {
   if (!receipts.inherited) return {};
-  static_cast<void>(not_taken());
+  (void)not_taken();
   return unread_slabs();
 }
 
@@ -132,7 +132,7 @@ bool OutLink::was_lied_to() {
 }
 
 void OutLink::drop_receipts() {
-  static_cast<void>(not_taken());
+  (void)not_taken();
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) collect_slabs(c);
   receipts = {};
 }
@@ -191,7 +191,7 @@ void OutLink::ease(std::size_t slab_class) {
   Use& use = use_[slab_class];
   if (++use.collected < kOften) return;
   const std::int64_t now_ns = os::coarse_ns();
-  if (now_ns - use.since_ns < kOftenWithinNs) static_cast<void>(grow(slab_class));
+  if (now_ns - use.since_ns < kOftenWithinNs) (void)grow(slab_class);
   use = {0, now_ns};
 }
 

@@ -105,7 +105,7 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   // Either we see here that the receiver is dead, or the successor that takes over its lanes sees
   // the message.
   if (link.dead) return Outcome::kOrphaned;
-  static_cast<void>(wake::ring(link.bell, last_sent_ns_));
+  (void)wake::ring(link.bell, last_sent_ns_);
   return Outcome::kOk;
 }
 
@@ -337,7 +337,7 @@ void SendPath::retarget(OutLink& link, std::uint64_t word) {
   link.view().control().watching.publish(agent.incarnation);
   // SYNC(wake.publish): copies lie in the lane without a fence behind them.
   shm::full_fence();
-  if (link.not_taken() != 0) static_cast<void>(wake::ring(link.bell, os::coarse_ns()));
+  if (link.not_taken() != 0) (void)wake::ring(link.bell, os::coarse_ns());
 }
 
 void SendPath::want_space(OutLink& link, SpaceFor whom, bool wanted) {

@@ -85,8 +85,8 @@ void Waiter::block(shm::Sleep how, std::int64_t deadline_ns, std::int64_t longes
     if (os::wait_readable(bells_->fd(), std::chrono::nanoseconds(left))) drain_events();
     return;
   }
-  static_cast<void>(os::futex_wait(&own_->sleep, shm::futex_word(own_->sleep.relaxed_load()),
-                                   std::chrono::nanoseconds(left)));
+  (void)os::futex_wait(&own_->sleep, shm::futex_word(own_->sleep.relaxed_load()),
+                       std::chrono::nanoseconds(left));
 }
 
 }  // namespace beeline::wake

@@ -149,7 +149,7 @@ void add_directory_scenarios(Scenarios& all, Depth /*depth*/) {
   all.push_back(place());
   all.push_back(tree());
   all.push_back(header(
-      "header-link", [] { static_cast<void>(fresh_link("link A>B", contract_of(2))); },
+      "header-link", [] { (void)fresh_link("link A>B", contract_of(2)); },
       [] {
         const shm::Link link(segment("link A>B", 1), contract_of(2));
         shm::init_link(link, shm::link_identity(contract_of(2), kPidA, kPidB, kLinkA));
@@ -158,7 +158,7 @@ void add_directory_scenarios(Scenarios& all, Depth /*depth*/) {
         return *reinterpret_cast<shm::SegmentHeader*>(segment("link A>B", 1));
       }));
   all.push_back(header(
-      "header-status", [] { static_cast<void>(fresh_status("status A")); },
+      "header-status", [] { (void)fresh_status("status A"); },
       [] {
         shm::init_status(*reinterpret_cast<shm::StatusPage*>(segment("status A", 1)), kPidA,
                          kLifeA);
@@ -167,7 +167,7 @@ void add_directory_scenarios(Scenarios& all, Depth /*depth*/) {
         return *reinterpret_cast<shm::SegmentHeader*>(segment("status A", 1));
       }));
   all.push_back(header(
-      "header-directory", [] { static_cast<void>(fresh_directory()); },
+      "header-directory", [] { (void)fresh_directory(); },
       [] {
         writer.emplace(segment("directory", shm::DirectoryLayout::kBytes), kEpoch,
                        shm::kMinMaxPayload, 1);

@@ -98,7 +98,7 @@ struct Sender {
   }
   void ring() {
     fence();
-    static_cast<void>(wake::ring(bell, 0));
+    (void)wake::ring(bell, 0);
   }
   // SendPath::publish: whether the receiver is seen to be dead, so that its message may have been
   // left.
@@ -154,7 +154,7 @@ struct Receiver {
   // SpaceRings::ring_for_space
   void ring_for_space() {
     shm::full_fence();  // SpaceRings::ring_for_space
-    if (in.control().space.relaxed_load() != 0) static_cast<void>(wake::ring(bell, 0));
+    if (in.control().space.relaxed_load() != 0) (void)wake::ring(bell, 0);
   }
   // Drain::next_in_order
   [[nodiscard]] shm::Lane next_in_order() const {
@@ -182,7 +182,7 @@ struct Receiver {
 // Hive::announce: the coordinator queues a packet on a socket, then rings.
 inline void tell(shm::Atomic<std::uint64_t>& socket, const shm::StatusPage& page, int event_fd) {
   send_packet(socket);
-  static_cast<void>(wake::fence_and_ring(page, event_fd));  // Hive::ring
+  (void)wake::fence_and_ring(page, event_fd);  // Hive::ring
 }
 
 // TakeoverWorker::begin, after the word of the finally dead agent
@@ -249,7 +249,7 @@ inline void inherit_late_stamps(const shm::LinkView& receipts, std::size_t bank,
 
 // A user's epoll on the fd of an agent.
 inline void wait_outside(int event_fd) {
-  static_cast<void>(os::wait_readable(event_fd, std::chrono::nanoseconds::max()));
+  (void)os::wait_readable(event_fd, std::chrono::nanoseconds::max());
 }
 
 // Whether a message arrived as it was sent.

@@ -315,7 +315,7 @@ void look_at_the_living() {
   const shm::LinkView receipts = view_of(stamps());
   const shm::HomeView old(segment("home B", 1), shm::kMinInboxCapacity);
   shm::InheritedLink link = link_to_inherit();
-  static_cast<void>(read_receipts(receipts, link));
+  (void)read_receipts(receipts, link);
   const bool has_row = read_row(old, link);
   const std::uint64_t start[shm::kLanes] = {0, kUrgentStart};
   for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {

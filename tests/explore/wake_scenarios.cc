@@ -32,8 +32,8 @@ shm::Atomic<std::uint64_t>& notice() {
 
 void fresh_meeting(std::uint32_t slots) {
   clear_events();
-  static_cast<void>(fresh_status("status A"));
-  static_cast<void>(fresh_status("status B"));
+  (void)fresh_status("status A");
+  (void)fresh_status("status B");
   notice().relaxed_store(0);
   meeting = {fresh_pair(slots), 0};
   meeting.sender->bell = {&status_b(), kEventB};

@@ -196,7 +196,7 @@ class ChaosAgent {
 
   std::optional<Message> wait_for_message() {
     if (event_fd_ >= 0) {
-      static_cast<void>(os::wait_readable(event_fd_, 5ms));
+      (void)os::wait_readable(event_fd_, 5ms);
       return agent_.try_receive();
     }
     auto message = agent_.receive({.timeout = 5ms});

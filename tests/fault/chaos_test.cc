@@ -98,7 +98,7 @@ class ChaosTest : public FaultTest {
     if (!HasFatalFailure()) board().seed = seed();
   }
   void TearDown() override {
-    static_cast<void>(::sched_setaffinity(0, sizeof(all_cpus_), &all_cpus_));
+    (void)::sched_setaffinity(0, sizeof(all_cpus_), &all_cpus_);
     FaultTest::TearDown();
   }
   Ledger& ledger() override { return board().ledger; }
@@ -138,7 +138,7 @@ class ChaosTest : public FaultTest {
     std::vector<pid_t> processes{hive().keeper(), hive().coordinator()};
     for (std::size_t i = 0; i < troupe().size(); ++i) processes.push_back(troupe().os_pid(i));
     for (const pid_t process : processes) {
-      if (process > 0) static_cast<void>(::sched_setaffinity(process, sizeof(some), &some));
+      if (process > 0) (void)::sched_setaffinity(process, sizeof(some), &some);
     }
     note("all have CPUs: " + std::to_string(CPU_COUNT(&some)));
   }

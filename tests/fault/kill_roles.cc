@@ -164,7 +164,7 @@ class Player {
       if (message) return std::move(*message);
       return std::nullopt;
     }
-    static_cast<void>(os::wait_readable(event_fd_, 50ms));
+    (void)os::wait_readable(event_fd_, 50ms);
     return agent_.try_receive();
   }
 

@@ -242,9 +242,8 @@ class World {
 };
 
 BEELINE_FUZZ_TARGET(control) {
-  static_cast<void>(
-      parse_from_coordinator({reinterpret_cast<const char*>(input.data()), input.size()}));
-  static_cast<void>(parse_request({reinterpret_cast<const char*>(input.data()), input.size()}));
+  (void)parse_from_coordinator({reinterpret_cast<const char*>(input.data()), input.size()});
+  (void)parse_request({reinterpret_cast<const char*>(input.data()), input.size()});
   Feed feed(input);
   World world(feed);
   for (int i = 0; i < 24 && !feed.empty(); ++i) world.step();

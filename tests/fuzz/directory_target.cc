@@ -28,7 +28,7 @@ BEELINE_FUZZ_TARGET(directory) {
   FUZZ_DEMAND(view.agent_count() <= shm::kMaxAgents);
   control::NameSearch search("worker", 0);
   for (std::uint32_t i = 0; i < view.agent_count(); ++i) {
-    static_cast<void>(view.agent(i));
+    (void)view.agent(i);
     shm::AgentRecord record;
     FUZZ_DEMAND(view.read_record(i, record));  // nobody writes meanwhile
     search.offer(record.pid, {record.name, strnlen(record.name, shm::kNameBytes)}, record.uid);
@@ -39,7 +39,7 @@ BEELINE_FUZZ_TARGET(directory) {
       const control::Verdict verdict = control::route(tree, from, to);
       FUZZ_DEMAND(verdict.allowed || !verdict.text.empty());
     }
-    static_cast<void>(tree.children(from));
+    (void)tree.children(from);
   }
 }
 

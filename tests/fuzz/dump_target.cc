@@ -53,7 +53,7 @@ void show(const os::UniqueFd& file, std::vector<dump::Segment> others) {
     FUZZ_DEMAND(!dump::table_of(dump::Json::array({document})).empty());
     FUZZ_DEMAND(dump::verify(segment, true).contains("ok"));
   }
-  static_cast<void>(all.find_agents("worker"));
+  (void)all.find_agents("worker");
 }
 
 BEELINE_FUZZ_TARGET(dump) {

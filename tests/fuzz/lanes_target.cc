@@ -60,7 +60,7 @@ class Script {
       FUZZ_DEMAND(room_.victim().entry(at).header.reply_to == kAsked);
       room_.victim().done(at);
     }
-    static_cast<void>(room_.victim().drain_turn());
+    (void)room_.victim().drain_turn();
   }
 
   void perform(Step step) {
@@ -77,7 +77,7 @@ class Script {
       case Step::kDrain:
         return drain();
       case Step::kFinish:
-        static_cast<void>(room_.finish_one(feed_.take<std::uint8_t>()));
+        (void)room_.finish_one(feed_.take<std::uint8_t>());
         return;
       case Step::kHonest:
         return room_.honest_sends();
@@ -93,7 +93,7 @@ class Script {
       default:
         room_.victim().audit().look_at_living();
         room_.victim().bury_expired();
-        static_cast<void>(room_.victim().has_urgent());
+        (void)room_.victim().has_urgent();
     }
   }
 
@@ -167,7 +167,7 @@ class Script {
       out.lanes[0].advance();
     }
     FUZZ_DEMAND(out.lanes[0].tail() - out.lanes[0].cursor() <= kContract.normal_slots);
-    static_cast<void>(out.was_lied_to());
+    (void)out.was_lied_to();
   }
 
   [[nodiscard]] const shm::Link& own() { return room_.hostile().view(); }

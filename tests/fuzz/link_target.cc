@@ -22,7 +22,7 @@ BEELINE_FUZZ_TARGET(link) {
     // Four messages, one of them in a slab.
     const shm::Link& link = room.hostile().view();
     link.control().slabs_allocated[0].publish(4);
-    static_cast<void>(shm::append_string(link, "type"));
+    (void)shm::append_string(link, "type");
     for (std::uint64_t i = 0; i < 4; ++i) {
       shm::MessageHeader header{};
       header.id = shm::make_message_id(kHostilePid, i + 1);
@@ -41,8 +41,8 @@ BEELINE_FUZZ_TARGET(link) {
   room.honest_sends();
   room.honest_sends();
   if (receive::InLink* link = room.accept_hostile(); link != nullptr) {
-    static_cast<void>(link->verify_extents());
-    static_cast<void>(link->view().find_bank(room.to_hostile().key()));
+    (void)link->verify_extents();
+    (void)link->view().find_bank(room.to_hostile().key());
   }
   room.drain_and_finish();
   room.demand_all_honest();

@@ -81,7 +81,7 @@ BEELINE_FUZZ_TARGET(old_home) {
   auto bank =
       receive::read_receipts({fd_of(mine.memory()), mine.key(), kContract}, kVictimPid, inherited);
   FUZZ_DEMAND(bank);
-  static_cast<void>(predecessor.home.read_row(inherited));
+  (void)predecessor.home.read_row(inherited);
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
   shm::make_cursors_sound(inherited, shm::LinkView(link->memory().data(), kContract));
   shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,

@@ -88,10 +88,10 @@ void Room::look_at(std::uint32_t at) {
   }
   unsigned sum = 0;
   for (const std::byte each : payload) sum += std::to_integer<unsigned>(each);
-  static_cast<void>(sum);
+  (void)sum;
   FUZZ_DEMAND(victim_->entries().type(at).view().size() <= sizeof(receive::TypeText::text));
   FUZZ_DEMAND(victim_->entries().channel(at).view().size() <= shm::kMaxStringLength);
-  static_cast<void>(receive::end_of_life(entry));
+  (void)receive::end_of_life(entry);
   // The sender is the owner of the link.
   FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid);
   if (link->owner_pid != kHonestPid) return;

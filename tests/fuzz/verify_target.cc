@@ -13,7 +13,7 @@ namespace {
 void walk(std::span<const std::byte> bytes) {
   for (const shm::Taken taken :
        {shm::Taken::kAfterDeath, shm::Taken::kAtRest, shm::Taken::kWhileLive}) {
-    static_cast<void>(shm::verify_segment(bytes, taken));
+    (void)shm::verify_segment(bytes, taken);
   }
 }
 

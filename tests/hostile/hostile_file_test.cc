@@ -305,7 +305,7 @@ TEST_F(HostileNewcomer, ALinkThatItsReaderRefusesAfterARestartOfTheCoordinatorIs
     ::sched_yield();
   }
   drain_until(*victim, [&] { return links() == 0; });
-  static_cast<void>(victim->siblings());  // the coordinator has read all earlier packets
+  (void)victim->siblings();  // the coordinator has read all earlier packets
   EXPECT_EQ(named_links(), 1U);
   EXPECT_EQ(hive().log().find("event=report_refused"), std::string::npos)
       << "the victim is named as one that blames others";
@@ -333,7 +333,7 @@ TEST_F(HostileNewcomer, ALinkThatALiarRefusedServesTheSuccessorOfTheLiar) {
     const segment::Owned status = liar.status();
     const os::UniqueFd event = *os::create_event_fd();
     ASSERT_TRUE(liar.client.provide(home.fd(), status.fd(), event.get(), true));
-    static_cast<void>(peer_of(*honest, "reader"));
+    (void)peer_of(*honest, "reader");
     const auto answered = liar.client.status();  // behind the announcement
     ASSERT_TRUE(answered) << answered.error().text;
     const auto announced = liar.client.try_next();
@@ -353,7 +353,7 @@ TEST_F(HostileNewcomer, ALinkThatALiarRefusedServesTheSuccessorOfTheLiar) {
   for (int sent = 0; arrived < kMessages;) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << arrived << " of " << sent;
     if (sent < kMessages && heir->send(to, "hello")) ++sent;
-    static_cast<void>(heir->receive({.timeout = 1ms, .filter = kNobody}));
+    (void)heir->receive({.timeout = 1ms, .filter = kNobody});
     while (auto message = honest->try_receive()) {
       message->done();
       ++arrived;

@@ -71,7 +71,7 @@ BEELINE_ROLE(first_heir) {
     held.push_back(std::move(message));
   }
   board.arrived.raise();
-  static_cast<void>(board.left.await(1, patience()));
+  (void)board.left.await(1, patience());
 }
 
 // An honest agent under the name of the liar: all its messages come, once and in order.
@@ -107,8 +107,8 @@ TEST_F(HostileHeir, TheSuccessorOfALiarIsServedAndNotBlamed) {
   const Deadline deadline = patience();
   while (victim->counters().quarantined_links == 0) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "nobody notices the liar";
-    static_cast<void>(victim->send(reader, numbered(0)));
-    static_cast<void>(victim->receive({.timeout = 1ms, .filter = kNobody}));
+    (void)victim->send(reader, numbered(0));
+    (void)victim->receive({.timeout = 1ms, .filter = kNobody});
   }
   scene().is_over.raise();
   troupe().wait(liar, patience());

@@ -107,7 +107,7 @@ void lengthen_string(Villain& villain) {
   const auto done =
       villain.memory().allocate(villain.link().layout().strings, shm::LinkLayout::kStringsBytes);
   ASSERT_TRUE(done) << done.error().text;
-  static_cast<void>(shm::append_string(villain.link(), "type"));
+  (void)shm::append_string(villain.link(), "type");
   villain.link().string(1).words[0].relaxed_store(~0ULL);
   use_missing_type(villain);
 }

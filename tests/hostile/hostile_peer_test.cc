@@ -46,7 +46,7 @@ void flip_bytes(Villain& villain, std::mt19937_64& random) {
   ASSERT_TRUE(done) << done.error().text;
   std::byte* const slabs = villain.map_slabs();
   villain.link().control().slabs_allocated[0].publish(layout.classes[0].count);
-  static_cast<void>(villain.open_receipts());
+  (void)villain.open_receipts();
   for (std::uint32_t i = 0; i < 4000; ++i) {
     if (i % 64 == 0 && villain.has_ended()) return;
     // Sections are chosen first, because otherwise all writes would go into the slabs. The header
@@ -252,7 +252,7 @@ class HostileReader : public HostilePeer {
     do {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "it takes and takes";
       last = victim->send(reader, payload);
-      static_cast<void>(victim->receive({.timeout = 1ms, .filter = kNobody}));
+      (void)victim->receive({.timeout = 1ms, .filter = kNobody});
     } while (last || (is_lie(how) && !is_named()));
     EXPECT_EQ(last.status, SendStatus::kFull);
     receive_all_honest(*victim);
@@ -312,7 +312,7 @@ BEELINE_ROLE(thief) {
   while (board.arrived.count() < kHonestMessages) {
     stolen += steal_sleepers(villain, word);
     // Also drains the rings of others from its eventfd.
-    static_cast<void>(os::drain_event(villain.victim_event()));
+    (void)os::drain_event(villain.victim_event());
   }
   board.stolen.store(stolen);
   board.left.raise();

@@ -87,7 +87,7 @@ void Villain::await_link_back() {
   const Deadline deadline = patience();
   while (shown_memory_.data() == nullptr) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the victim opens no link back";
-    static_cast<void>(os::wait_readable(client_.fd(), 100ms));
+    (void)os::wait_readable(client_.fd(), 100ms);
     while (auto next = client_.try_next()) {
       auto* announced = std::get_if<control::AnnouncedLink>(&*next);
       if (announced == nullptr || announced->pid != victim_) continue;
@@ -133,9 +133,7 @@ std::uint64_t Villain::taken() const {
   return bank == shm::kBanks ? 0 : shown_.bank(bank).cursors[0].observe();
 }
 
-void Villain::ring_victim() const {
-  static_cast<void>(wake::fence_and_ring(victim_status(), victim_event()));
-}
+void Villain::ring_victim() const { (void)wake::fence_and_ring(victim_status(), victim_event()); }
 
 std::size_t Villain::open_receipts() {
   const std::size_t bank = shm::vacant_bank(link_);
@@ -162,7 +160,7 @@ std::string Villain::await_end() {
       ADD_FAILURE() << "the coordinator does not say that the link has ended";
       return {};
     }
-    static_cast<void>(os::wait_readable(client_.fd(), 100ms));
+    (void)os::wait_readable(client_.fd(), 100ms);
   }
   return end_;
 }

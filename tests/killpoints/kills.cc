@@ -51,7 +51,7 @@ class Pipe {
 
   void send() const {
     const char byte = 0;
-    static_cast<void>(::write(ends_[1], &byte, 1) == 1);
+    (void)(::write(ends_[1], &byte, 1) == 1);
   }
   // False if no sender is left.
   [[nodiscard]] bool wait() const {

@@ -14,7 +14,7 @@ Operation take_over() {
           Actor::kSuccessor,
           [](Rig& rig) {
             rig.next = &rig.world.make_life(rig.world.receiver());
-            static_cast<void>(need(rig.next->receiver->home().vacant_row()));
+            (void)need(rig.next->receiver->home().vacant_row());
           },
           [](Rig& rig) {
             const auto done = World::inherit(*rig.next, rig.world.receiver(), {&rig.sender()});
@@ -111,7 +111,7 @@ Operation publish_records(std::string name, std::uint32_t newcomers, std::uint32
               directory.set_record(need(directory.take_index()), record);
             }
           },
-          [](Rig& rig) { static_cast<void>(rig.world.directory().publish()); },
+          [](Rig& rig) { (void)rig.world.directory().publish(); },
           [](Rig& rig) { rig.note_records(); },
           "empty handed-over",
           false,

@@ -123,7 +123,7 @@ void Meeting::bring() {
       rig_->outcome = rig_->post(*rig_->planned.back());
       return;
     case Race::About::kSpace:
-      static_cast<void>(rig_->receiver().drain_turn());
+      (void)rig_->receiver().drain_turn();
       return;
     case Race::About::kTurn:
       // A copy is the only message that is followed by neither a fence nor a ring.

@@ -67,7 +67,7 @@ std::uint64_t send_order(Rig& rig, std::uint64_t id) {
 
 void take_and_finish_all(Rig& rig) {
   receive::Receiver& receiver = rig.receiver();
-  static_cast<void>(receiver.drain_turn());
+  (void)receiver.drain_turn();
   for (rig.at = receiver.take(); rig.at != shm::kNoEntry; rig.at = receiver.take()) {
     rig.finished.push_back(receiver.entry(rig.at).header.id);
     receiver.done(rig.at);
@@ -81,16 +81,15 @@ void note_finished(Rig& rig) {
 std::vector<Operation> draining() {
   return {
       receiver_does(
-          "drain", nothing, [](Rig& rig) { static_cast<void>(rig.receiver().drain_turn()); },
-          nothing, kWithMail),
+          "drain", nothing, [](Rig& rig) { (void)rig.receiver().drain_turn(); }, nothing,
+          kWithMail),
       receiver_does(
           "drain-nothing", [](Rig& rig) { rig.drain(); },
-          [](Rig& rig) { static_cast<void>(rig.receiver().drain_all()); }, nothing,
-          "empty mixed table-full"),
+          [](Rig& rig) { (void)rig.receiver().drain_all(); }, nothing, "empty mixed table-full"),
       receiver_does(
           "cycle", nothing,
           [](Rig& rig) {
-            static_cast<void>(rig.receiver().drain_turn());
+            (void)rig.receiver().drain_turn();
             rig.at = rig.receiver().take();
             rig.target = rig.receiver().entry(rig.at).header.id;
             rig.receiver().done(rig.at);
@@ -197,7 +196,7 @@ std::vector<Operation> finishing() {
 }
 
 std::vector<Operation> cancelling() {
-  const auto drain = [](Rig& rig) { static_cast<void>(rig.receiver().drain_turn()); };
+  const auto drain = [](Rig& rig) { (void)rig.receiver().drain_turn(); };
   const Step cancelled = becomes(dead(shm::DeadReason::kCancelled));
   const auto arrange = [cancelled](const Plan& plan, bool drained, bool leased,
                                    Step before_order = nothing) -> Step {
@@ -241,7 +240,7 @@ std::vector<Operation> cancelling() {
 
 std::vector<Operation> answering() {
   const Plan answer{.length = 21, .reply_to = kQuestion};
-  const auto drain = [](Rig& rig) { static_cast<void>(rig.receiver().drain_turn()); };
+  const auto drain = [](Rig& rig) { (void)rig.receiver().drain_turn(); };
   const auto expect = [](Rig& rig) {
     rig.finish_lanes();
     rig.pending.request_id = kQuestion;
@@ -257,12 +256,12 @@ std::vector<Operation> answering() {
     receive::Receiver& receiver = rig.receiver();
     rig.at = receiver.take_alone(rig.pending);
     if (rig.at != shm::kNoEntry) return;  // otherwise another message has come beside it
-    static_cast<void>(receiver.drain_turn());
+    (void)receiver.drain_turn();
     rig.at = receiver.take_reply(rig.pending);
   };
   const auto ask = [](Rig& rig) {
     rig.finish_lanes();
-    static_cast<void>(rig.receiver().answers().open(kQuestion, 0, kSenderPid));
+    (void)rig.receiver().answers().open(kQuestion, 0, kSenderPid);
   };
   const auto is_stashed = [=](Rig& rig) {
     ask(rig);

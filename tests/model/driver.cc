@@ -160,7 +160,7 @@ bool Driver::gather_from(Seat& seat) {
   }
   any |= drain_results(seat);
   while (settle() && await_ack(seat, 0)) any = true;
-  static_cast<void>(ask(seat, command(Verb::kPurge)));
+  (void)ask(seat, command(Verb::kPurge));
   model_.purged(seat.pid);
   return any;
 }

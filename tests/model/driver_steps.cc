@@ -337,7 +337,7 @@ bool Driver::kill_inside(Seat& seat, const Step& step) {
 }
 
 bool Driver::leave(Seat& seat) {
-  static_cast<void>(ask(seat, command(Verb::kLeave)));
+  (void)ask(seat, command(Verb::kLeave));
   note(seat.agent.name + " (" + std::to_string(seat.pid) + ") leaves");
   troupe_.wait(seat.place, patience());
   model_.end(seat.pid, true);
@@ -402,7 +402,7 @@ bool Driver::act(Seat& seat, const Step& step) {
     case StepKind::kRevive:
       return revive(seat, step.what);
     case StepKind::kPurge:
-      static_cast<void>(ask(seat, command(Verb::kPurge)));
+      (void)ask(seat, command(Verb::kPurge));
       model_.purged(seat.pid);
       return true;
     case StepKind::kKill:
@@ -428,7 +428,7 @@ bool Driver::take(const Step& step) {
   } else if (Seat* seat = running(step.who); seat != nullptr) {
     meant = act(*seat, step);
     if (runs(*seat) && model_of(*seat).ids(LetterPlace::kDead).size() > kManyLetters) {
-      static_cast<void>(ask(*seat, command(Verb::kPurge)));
+      (void)ask(*seat, command(Verb::kPurge));
       model_.purged(seat->pid);
     }
   }

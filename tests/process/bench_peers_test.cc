@@ -25,7 +25,7 @@ const Names kOptional = {"iceoryx", "nats", "nng", "redis", "zeromq"};
 
 class BenchPeers : public CliTest {
  protected:
-  /// Runs it, expects exit code 0, and returns its rows.
+  // Runs it, expects exit code 0, and returns its rows.
   static std::vector<json> rows_of(std::vector<std::string> words) {
     words.insert(words.begin(), {"beeline-bench", "peers", "--json", "--seconds", "0.01"});
     const Outcome outcome = Program(words).wait(std::chrono::seconds(750));
@@ -46,7 +46,7 @@ class BenchPeers : public CliTest {
   }
 };
 
-/// The fields of every measured row, and those of its kind alone.
+// The fields of every measured row, and those of its kind alone.
 void expect_fields(const json& row) {
   SCOPED_TRACE(row.dump());
   const bool is_round_trip = row.at("kind") == "latency" || row.at("kind") == "wake";

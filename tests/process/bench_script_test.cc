@@ -12,7 +12,7 @@ namespace {
 
 class BenchScript : public CliTest {
  protected:
-  /// The lines of a file of the run that contain a text.
+  // The lines of a file of the run that contain a text.
   [[nodiscard]] std::vector<std::string> lines_with(const std::string& file,
                                                     const std::string& what) const {
     std::ifstream in(folder_ + "/bench-results/" + file);

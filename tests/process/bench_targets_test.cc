@@ -10,8 +10,8 @@
 namespace beeline::test {
 namespace {
 
-/// The row as if it had been measured at the scale that the targets ask for, beside the neighbour
-/// that they name, and on a machine with a constant limit. Missing fields stay missing.
+// The row as if it had been measured at the scale that the targets ask for, beside the neighbour
+// that they name, and on a machine with a constant limit. Missing fields stay missing.
 json at_full_scale(json row) {
   const auto set = [&row](const char* pointer, const json& value) {
     const json::json_pointer place(pointer);
@@ -28,7 +28,7 @@ json at_full_scale(json row) {
 
 class BenchTargets : public CliTest {
  protected:
-  /// Keeps the rows of a brief run for the report.
+  // Keeps the rows of a brief run for the report.
   void measure(std::vector<std::string> words) {
     words.insert(words.begin(), "beeline-bench");
     words.insert(words.end(), {"--json", "--seconds", "0.01"});

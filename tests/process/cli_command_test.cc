@@ -34,7 +34,7 @@ class CliCommand : public CliTest {
   [[nodiscard]] bool exists(const std::string& name) const {
     return std::filesystem::exists(folder_ + '/' + name);
   }
-  /// The pids that a command has written.
+  // The pids that a command has written.
   [[nodiscard]] std::vector<pid_t> pids_in(const std::string& name) const {
     std::ifstream file(folder_ + '/' + name);
     return {std::istream_iterator<pid_t>(file), {}};
@@ -43,7 +43,7 @@ class CliCommand : public CliTest {
     const auto all = processes_with("TMPDIR", folder_);
     return std::find(all.begin(), all.end(), pid) != all.end();
   }
-  /// Processes with a word on their command line that begins with `beginning`.
+  // Processes with a word on their command line that begins with `beginning`.
   [[nodiscard]] std::vector<pid_t> with_word(const std::string& beginning) const {
     std::vector<pid_t> found;
     for (const pid_t pid : processes_with("TMPDIR", folder_)) {

@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 class CliCompletion : public CliTest {
  protected:
-  /// The candidates for the last of these words.
+  // The candidates for the last of these words.
   static Words complete(Words words) {
     words.insert(words.begin(), {"complete", "--"});
     std::istringstream lines(good(std::move(words)));

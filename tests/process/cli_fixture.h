@@ -54,13 +54,13 @@ class CliTest : public testing::Test {
   static Outcome beeline(std::vector<std::string> words, const std::string& input = "") {
     return run(with_program(std::move(words)), input);
   }
-  /// The stderr of the first command, without the line that it has started the hive.
+  // The stderr of the first command, without the line that it has started the hive.
   static std::string rest_of(const std::string& err) {
     const bool has_started =
         err.starts_with("beeline: started hive ") || err.starts_with("{\"remark\":\"started hive ");
     return has_started ? err.substr(err.find('\n') + 1) : err;
   }
-  /// Runs it, expects exit code 0 and nothing on stderr, and returns stdout.
+  // Runs it, expects exit code 0 and nothing on stderr, and returns stdout.
   static std::string good(std::vector<std::string> words, const std::string& input = "") {
     const Outcome outcome = beeline(std::move(words), input);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -74,7 +74,7 @@ class CliTest : public testing::Test {
     EXPECT_FALSE(parsed.is_discarded()) << out;
     return parsed;
   }
-  /// Runs it, expects this exit code, nothing on stdout, and returns stderr.
+  // Runs it, expects this exit code, nothing on stdout, and returns stderr.
   static std::string bad(int code, std::vector<std::string> words) {
     const Outcome outcome = beeline(std::move(words));
     EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
@@ -83,8 +83,8 @@ class CliTest : public testing::Test {
     return outcome.err;
   }
 
-  /// Makes an agent that is away: its inbox waits for the next attach. It sends once, to an agent
-  /// that does not exist, because that needs no wait.
+  // Makes an agent that is away: its inbox waits for the next attach. It sends once, to an agent
+  // that does not exist, because that needs no wait.
   static void make_away(const std::string& name, const std::vector<std::string>& options = {}) {
     std::vector<std::string> words = {"send", "not-there", "x", "--as", name, "--keep"};
     words.insert(words.end(), options.begin(), options.end());
@@ -101,7 +101,7 @@ class CliTest : public testing::Test {
     }
   }
 
-  /// Waits for a file that a program under test makes in the folder, which is its $TMPDIR.
+  // Waits for a file that a program under test makes in the folder, which is its $TMPDIR.
   void wait_for_file(const std::string& name) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!std::filesystem::exists(folder_ + '/' + name)) {
@@ -119,8 +119,8 @@ class CliTest : public testing::Test {
   std::string directory_;
 
  private:
-  /// For every inbox: accepted = in lanes + queued + leased + done + dead + purged. REQUIRES: the
-  /// agents and programs of the test have ended or stand still.
+  // For every inbox: accepted = in lanes + queued + leased + done + dead + purged. REQUIRES: the
+  // agents and programs of the test have ended or stand still.
   static void expect_balance() {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     for (;;) {
@@ -147,7 +147,7 @@ class CliTest : public testing::Test {
   }
 };
 
-/// Each line of a text of JSON lines, parsed.
+// Each line of a text of JSON lines, parsed.
 inline std::vector<json> json_lines(const std::string& text) {
   std::vector<json> lines;
   std::size_t begin = 0;

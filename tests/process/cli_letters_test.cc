@@ -15,7 +15,7 @@ namespace {
 
 class CliLetters : public CliTest {
  protected:
-  /// Waits until so many letters are listed.
+  // Waits until so many letters are listed.
   static json await_letters(std::size_t count, const std::vector<std::string>& words = {}) {
     std::vector<std::string> list = {"dlq", "ls"};
     list.insert(list.end(), words.begin(), words.end());
@@ -30,7 +30,7 @@ class CliLetters : public CliTest {
     }
   }
 
-  /// A temporary agent rejects the first `rejects` messages, leaves the others and ends.
+  // A temporary agent rejects the first `rejects` messages, leaves the others and ends.
   static void leave_letters(const std::string& name, const std::vector<std::string>& bodies,
                             std::size_t rejects) {
     AttachOptions options;

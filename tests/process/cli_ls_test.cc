@@ -36,7 +36,7 @@ class CliLs : public CliTest {
     CliTest::TearDown();
   }
 
-  /// Runs it as after a login: $XDG_RUNTIME_DIR names the directory of the hive.
+  // Runs it as after a login: $XDG_RUNTIME_DIR names the directory of the hive.
   [[nodiscard]] Outcome at_login(const Words& words, const std::string& runtime = "") const {
     const char* const bin = std::getenv("BEELINE_BIN");
     Words command = {"/usr/bin/env", "-u", "BEELINE_DIR",
@@ -46,8 +46,8 @@ class CliLs : public CliTest {
     return run(std::move(command));
   }
 
-  /// The hive in this directory, as `beeline ls` lists it; null if it is not listed. Other tests
-  /// have other hives.
+  // The hive in this directory, as `beeline ls` lists it; null if it is not listed. Other tests
+  // have other hives.
   static json listed_at(const std::string& directory, Words options = {}) {
     options.insert(options.begin(), "ls");
     for (json& each : good_json(std::move(options))) {

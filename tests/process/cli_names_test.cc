@@ -13,7 +13,7 @@ namespace {
 
 class CliNames : public CliTest {
  protected:
-  /// Its state in `beeline info`; empty if no agent has this name or the agent has ended for good.
+  // Its state in `beeline info`; empty if no agent has this name or the agent has ended for good.
   static std::string state_of(const std::string& name) {
     for (const json& agent : good_json({"info"})) {
       if (agent.at("name") == name && agent.at("state") != "dead") return agent.at("state");

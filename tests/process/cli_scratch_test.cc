@@ -12,14 +12,14 @@ namespace {
 
 class CliScratch : public CliTest {
  protected:
-  /// Expects that no process and no file of a scratch hive is left.
+  // Expects that no process and no file of a scratch hive is left.
   void expect_nothing_left() const {
     EXPECT_EQ(processes_with("TMPDIR", folder_), std::vector<pid_t>());
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
       ADD_FAILURE() << "left: " << entry.path();
     }
   }
-  /// The same for processes that end shortly after the one that the test has waited for.
+  // The same for processes that end shortly after the one that the test has waited for.
   void expect_nothing_left_soon() const {
     const auto is_left = [this] {
       return !std::filesystem::is_empty(folder_) || !processes_with("TMPDIR", folder_).empty();

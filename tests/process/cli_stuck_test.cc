@@ -46,7 +46,7 @@ Agent attach_as(const std::string& name) {
 
 class CliStuck : public CliTest {
  protected:
-  /// The agent in the JSON of `tree`; null if it is not there.
+  // The agent in the JSON of `tree`; null if it is not there.
   static json node(const std::string& name) { return find(good_json({"tree"}), name); }
   static json inbox_of(const json& status, const std::string& name) {
     for (const json& inbox : status.at("inboxes")) {
@@ -54,7 +54,7 @@ class CliStuck : public CliTest {
     }
     return nullptr;
   }
-  /// Looks until the agent's node satisfies `wanted`, and returns the node.
+  // Looks until the agent's node satisfies `wanted`, and returns the node.
   static json await_node(const std::string& name, const std::function<bool(const json&)>& wanted) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
@@ -203,7 +203,7 @@ class CliNamespace : public CliStuck {
     words.insert(words.begin(), start.begin(), start.end());
     return words;
   }
-  /// Runs a verb in a new namespace.
+  // Runs a verb in a new namespace.
   static Outcome there(std::vector<std::string> words) {
     words = with_program(std::move(words));
     words.front() = std::string(std::getenv("BEELINE_BIN")) + "/beeline";

@@ -12,14 +12,14 @@
 namespace beeline::control {
 namespace {
 
-/// A connection that does not go through the client.
+// A connection that does not go through the client.
 os::PacketSocket raw_socket() {
   auto socket = os::PacketSocket::connect(std::string(std::getenv("BEELINE_DIR")) + "/socket");
   EXPECT_TRUE(is_ok(socket));
   return std::move(*socket);
 }
 
-/// The error that a raw client gets before it is dropped; empty if it is not dropped.
+// The error that a raw client gets before it is dropped; empty if it is not dropped.
 std::string last_words(os::PacketSocket& socket) {
   std::string words;
   for (;;) {
@@ -70,7 +70,7 @@ TEST_F(CoordinatorTest, BadClientsAreDroppedWithAReasonAndOthersNoticeNothing) {
   EXPECT_TRUE(is_ok(agent(named("next")).client.status()));
 }
 
-/// Each guest adds records to the socket, until it is full. REQUIRES: the keeper is stopped.
+// Each guest adds records to the socket, until it is full. REQUIRES: the keeper is stopped.
 void fill_socket_of_keeper() {
   AttachRequest request;
   request.temporary = true;
@@ -343,8 +343,8 @@ TEST_F(CoordinatorTest, AnAgentThatReturnsToANewHiveAndFindsItsNameTakenHasEnded
   EXPECT_EQ(other.own_word().state, shm::AgentState::kRunning);
 }
 
-/// A client that finds another one starting the hive waits 5 s for it. On a busy machine it asks
-/// again.
+// A client that finds another one starting the hive waits 5 s for it. On a busy machine it asks
+// again.
 Result<StatusAnswer> ask_as_first_user() {
   Result<Client> client = fail(ErrorCode::kNoCoordinator, "nobody was asked");
   (void)eventually([&] {

@@ -39,14 +39,14 @@ using namespace std::chrono_literals;
 
 inline constexpr auto kLong = 20s;  // longer than anything here takes; never measured
 
-template <class T>
+template <typename T>
 testing::AssertionResult is_ok(const Result<T>& result) {
   if (result.has_value()) return testing::AssertionSuccess();
   return testing::AssertionFailure()
          << to_string(result.error().code) << ": " << result.error().text;
 }
 
-template <class T>
+template <typename T>
 testing::AssertionResult has_error(const Result<T>& result, ErrorCode code,
                                    const std::string& part = "") {
   if (result.has_value()) return testing::AssertionFailure() << "it succeeded";
@@ -57,8 +57,8 @@ testing::AssertionResult has_error(const Result<T>& result, ErrorCode code,
          << to_string(result.error().code) << ": " << result.error().text;
 }
 
-/// Repeats the condition until it is true or the time is over.
-template <class Condition>
+// Repeats the condition until it is true or the time is over.
+template <typename Condition>
 bool eventually(Condition&& condition, std::chrono::nanoseconds limit = kLong) {
   const std::int64_t end_ns = os::monotonic_ns() + limit.count();
   while (!condition()) {
@@ -68,13 +68,13 @@ bool eventually(Condition&& condition, std::chrono::nanoseconds limit = kLong) {
   return true;
 }
 
-/// How many descriptors another process has open.
+// How many descriptors another process has open.
 inline std::ptrdiff_t descriptors_of(pid_t process) {
   const std::filesystem::path all = "/proc/" + std::to_string(process) + "/fd";
   return std::distance(std::filesystem::directory_iterator(all), {});
 }
 
-/// One life of an agent: its connection, its segments, and the announcements that it got.
+// One life of an agent: its connection, its segments, and the announcements that it got.
 struct TestAgent {
   Client client;
   Attached attached;
@@ -145,7 +145,7 @@ struct TestAgent {
     return client.open(wanted, links[serial].fd());
   }
 
-  /// Publishes a small message in a link of this agent.
+  // Publishes a small message in a link of this agent.
   void publish(std::uint32_t serial, std::uint64_t position) {
     shm::MessageHeader header{};
     header.id = shm::make_message_id(pid(), position + 1);
@@ -168,8 +168,8 @@ struct TestAgent {
     return client.resume(std::move(wanted), home.fd(), status.fd(), event.get());
   }
 
-  /// The next announcement of one kind; others are skipped.
-  template <class T>
+  // The next announcement of one kind; others are skipped.
+  template <typename T>
   std::optional<T> next(std::chrono::nanoseconds limit = kLong) {
     const std::int64_t end_ns = os::monotonic_ns() + limit.count();
     for (;;) {
@@ -183,7 +183,7 @@ struct TestAgent {
   }
 };
 
-/// Makes $BEELINE_DIR for each test and ends the hive after it.
+// Makes $BEELINE_DIR for each test and ends the hive after it.
 class CoordinatorTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -218,7 +218,7 @@ class CoordinatorTest : public testing::Test {
     return std::string(bin == nullptr ? os::executable_directory() : bin) + "/beelined";
   }
 
-  /// Runs beelined until it ends (it detaches); returns its exit status and its stderr.
+  // Runs beelined until it ends (it detaches); returns its exit status and its stderr.
   std::pair<int, std::string> run_beelined(std::vector<std::string> arguments) {
     const std::string errors = root_ + "/stderr";
     std::string command = program();
@@ -254,7 +254,7 @@ class CoordinatorTest : public testing::Test {
     return request;
   }
 
-  /// An agent that is ready; its process is the test process.
+  // An agent that is ready; its process is the test process.
   static TestAgent agent(AttachRequest request) {
     TestAgent made;
     EXPECT_TRUE(is_ok(made.attach(std::move(request))));
@@ -262,8 +262,8 @@ class CoordinatorTest : public testing::Test {
     return made;
   }
 
-  /// Runs `body` in a child, which then waits for its death. Returns once the body is done.
-  template <class Body>
+  // Runs `body` in a child, which then waits for its death. Returns once the body is done.
+  template <typename Body>
   pid_t spawn(Body&& body) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe(ends), 0);

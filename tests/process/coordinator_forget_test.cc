@@ -10,13 +10,13 @@ namespace {
 
 class ForgetTest : public CoordinatorTest {
  protected:
-  /// An agent that attached and has left.
+  // An agent that attached and has left.
   static TestAgent away(const std::string& name) {
     TestAgent left = agent(named(name));
     EXPECT_TRUE(is_ok(left.client.detach({})));
     return left;
   }
-  /// Leaves a message for `to`, and ends.
+  // Leaves a message for `to`, and ends.
   static void leave_message(Pid to) {
     TestAgent sender = agent(AttachRequest());
     EXPECT_TRUE(is_ok(sender.open(to)));

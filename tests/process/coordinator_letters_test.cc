@@ -11,13 +11,13 @@ namespace {
 
 class LettersTest : public CoordinatorTest {
  protected:
-  /// Asks without waiting, and returns once the coordinator has read it.
+  // Asks without waiting, and returns once the coordinator has read it.
   static void ask(Client& tool, Pid to, std::uint64_t seq, std::uint64_t id = 1) {
     const LettersRequest request{to, std::string(kRequeueLetters), id, 0};
     const std::string text = build(Request(request), seq);
     ASSERT_EQ(::send(tool.fd(), text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
   }
-  /// The answer that the tool got, in the order of arrival.
+  // The answer that the tool got, in the order of arrival.
   static std::optional<IncomingAnswer> answer(Client& tool) {
     if (!os::wait_readable(tool.fd(), kLong)) return std::nullopt;
     std::string text(kMaxPacketBytes, '\0');

@@ -162,7 +162,7 @@ TEST_F(LimitsTest, AHiveInTheForegroundHasStandardStreamsAlthoughItWasStartedWit
 
 // ---- Links and places ---------------------------------------------------------------------------
 
-/// Attaches, opens a link to `to`, leaves a message in it and ends for good.
+// Attaches, opens a link to `to`, leaves a message in it and ends for good.
 Result<void> send_once(const AttachRequest& request, Pid to) {
   TestAgent once;
   if (auto attached = once.attach(request); !attached) return attached;

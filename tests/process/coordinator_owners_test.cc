@@ -21,7 +21,7 @@ class OwnersTest : public CoordinatorTest {
     return std::move(*made);
   }
   // Repeats until the condition holds; the agent looks at its control socket meanwhile.
-  template <class Condition>
+  template <typename Condition>
   static bool looks_until(beeline::Agent& agent, Condition&& condition) {
     return eventually([&] {
       (void)agent.next_notice();

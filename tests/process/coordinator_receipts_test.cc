@@ -30,7 +30,7 @@ class ReceiptsTest : public CoordinatorTest {
     ASSERT_TRUE(is_ok(to));
     for (std::uint64_t i = 0; i < kSent; ++i) ASSERT_TRUE(owner_->send(*to, "hello"));
   }
-  /// The reader opens its link to the owner, and shows in it how much it has taken from the owner.
+  // The reader opens its link to the owner, and shows in it how much it has taken from the owner.
   void show_receipts(TestAgent& reader, std::uint64_t taken) {
     const auto from = reader.next<AnnouncedLink>();
     ASSERT_TRUE(from.has_value());

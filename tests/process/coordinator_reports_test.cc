@@ -28,7 +28,7 @@ class ReportsTest : public CoordinatorTest {
     }
     return found;
   }
-  /// Posts a report, again and again while the socket has no room.
+  // Posts a report, again and again while the socket has no room.
   static Result<void> report(TestAgent& reporter, const ReportRequest& wanted) {
     Result<void> done;
     (void)eventually([&] {
@@ -37,7 +37,7 @@ class ReportsTest : public CoordinatorTest {
     });
     return done;
   }
-  /// `reader` ends the link of `owner` to it.
+  // `reader` ends the link of `owner` to it.
   static void end_link(TestAgent& reader, TestAgent& owner) {
     ASSERT_TRUE(is_ok(owner.open(reader.pid())));
     const auto link = reader.next<AnnouncedLink>();

@@ -21,7 +21,7 @@ class RestartTest : public CoordinatorTest {
     return request;
   }
 
-  /// Kills the coordinator and returns once the next one serves.
+  // Kills the coordinator and returns once the next one serves.
   static void restart_coordinator() {
     Client client = connect();
     const auto status = client.status();
@@ -35,7 +35,7 @@ class RestartTest : public CoordinatorTest {
     }));
   }
 
-  /// An agent that is finally dead, with an unread message in its link to `reader`.
+  // An agent that is finally dead, with an unread message in its link to `reader`.
   void leave_a_message(const std::string& name, TestAgent& reader) {
     const pid_t child = spawn([&](TestAgent& sender) {
       if (!sender.attach(temporary(name)) || !sender.provide(true)) return false;
@@ -65,7 +65,7 @@ class RestartTest : public CoordinatorTest {
     return found ? found->parent : kNoPid;
   }
 
-  /// Makes the coordinator forget the dead that nobody needs: it remembers 256.
+  // Makes the coordinator forget the dead that nobody needs: it remembers 256.
   static void flush_the_dead() {
     for (int i = 0; i < 260; ++i) {
       TestAgent once = agent(temporary("flush-" + std::to_string(i)));

@@ -49,8 +49,8 @@ class SharesOfHiveTest : public CoordinatorTest {
     ASSERT_EQ(::prlimit(coordinator_, RLIMIT_NOFILE, &limit, nullptr), 0);
   }
 
-  /// Runs `body` as another user. That process keeps everything that it made until the test ends.
-  /// Returns the result of the body.
+  // Runs `body` as another user. That process keeps everything that it made until the test ends.
+  // Returns the result of the body.
   int as_guest(uid_t user, const std::function<int()>& body) {
     int ends[2] = {-1, -1};
     EXPECT_EQ(::pipe(ends), 0);
@@ -70,7 +70,7 @@ class SharesOfHiveTest : public CoordinatorTest {
     return found;
   }
 
-  /// Attaches temporary agents until one is refused. Returns how many were attached.
+  // Attaches temporary agents until one is refused. Returns how many were attached.
   static int attach_many(std::string& refusal) {
     static std::vector<TestAgent> agents;
     for (;;) {
@@ -90,7 +90,7 @@ class SharesOfHiveTest : public CoordinatorTest {
     return says_why ? count : -1;
   }
 
-  /// Connects without sending anything until it is refused. Returns how many connections there are.
+  // Connects without sending anything until it is refused. Returns how many connections there are.
   static int connect_all() {
     static std::vector<os::PacketSocket> sockets;
     const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";
@@ -107,8 +107,8 @@ class SharesOfHiveTest : public CoordinatorTest {
     }
   }
 
-  /// Asks after its connection was refused, and connects again. Returns how often it got the
-  /// reason.
+  // Asks after its connection was refused, and connects again. Returns how often it got the
+  // reason.
   static int be_told_why() {
     auto client = Client::connect();
     if (!client) return -1;
@@ -120,9 +120,9 @@ class SharesOfHiveTest : public CoordinatorTest {
     return says_why(client->status()) + says_why(client->try_reconnect(kLong));
   }
 
-  /// Attaches an agent, gets its connection dropped before it reads the answer, and repeats this
-  /// until a connection is refused. Returns how many connections hold an answer then. Once `let_go`
-  /// is signalled, half of them are read to the end and the others closed.
+  // Attaches an agent, gets its connection dropped before it reads the answer, and repeats this
+  // until a connection is refused. Returns how many connections hold an answer then. Once `let_go`
+  // is signalled, half of them are read to the end and the others closed.
   static int be_dropped_unread(int let_go) {
     static std::vector<os::PacketSocket> sockets;
     const std::string path = std::string(std::getenv("BEELINE_DIR")) + "/socket";

@@ -32,7 +32,7 @@ class CrowdLead : public testing::Test {
     hive_.close();
   }
 
-  /// Has the rank of a copy, so it comes behind the copy that waits.
+  // Has the rank of a copy, so it comes behind the copy that waits.
   void tell_lead(std::size_t number, std::string_view text) {
     const auto to = members_[number]->peer(kLeadName);
     ASSERT_TRUE(to);

@@ -134,7 +134,7 @@ TEST_P(FlowAnswer, AWordDoesNotWaitForAFullInbox) {
   troupe().start("clerk");
   ASSERT_TRUE(board<AnswerBoard>().attached.await(1, patience()));
   ASSERT_NO_FATAL_FAILURE(drain_until(*boss, [&] {
-    static_cast<void>(boss->send("boss", "in the way"));
+    (void)boss->send("boss", "in the way");
     return boss->counters().queued >= 14;
   }));
   const Peer clerk = peer_of(*boss, "clerk");
@@ -269,8 +269,8 @@ TEST_P(FlowAnswer, AnAskerThatWantsAnAcknowledgementOfItsRequestGetsItAsBefore) 
 
 TEST_P(FlowAnswer, AnAnswerThatIsDroppedIsGone) {
   Boss boss(board<AnswerBoard>(), troupe());
-  static_cast<void>(boss->request(boss.clerk(), "?", patience(), {.type = "reply and return"}));
-  static_cast<void>(boss->request(boss.clerk(), "?", patience(), {.type = "return"}));
+  (void)boss->request(boss.clerk(), "?", patience(), {.type = "reply and return"});
+  (void)boss->request(boss.clerk(), "?", patience(), {.type = "return"});
   EXPECT_TRUE(boss->inbox().empty());
   EXPECT_TRUE(boss->drain_pending_results().empty());
   boss.stop();

@@ -169,7 +169,7 @@ BEELINE_ROLE(fickle) {
   ASSERT_TRUE(answer);
   ASSERT_TRUE(agent->cancel(boss, answer.id));
   ASSERT_TRUE(agent->send(boss, "and more"));
-  static_cast<void>(agent->detach());
+  (void)agent->detach();
   board.go.raise();
 }
 
@@ -202,7 +202,7 @@ int glance(Agent& agent) {
   std::optional<std::uint32_t> calls = 1;
   for (int i = 0; calls != 0U && i < 5; ++i) {
     seen = 0;
-    static_cast<void>(agent.urgent());
+    (void)agent.urgent();
     calls = count_system_calls([&] {
       for (int look = 0; look < 1000; ++look) seen += agent.urgent() ? 1 : 0;
     });
@@ -232,7 +232,7 @@ BEELINE_ROLE(glancer) {
 }
 
 TEST_P(FlowControl, WhetherSomethingCriticalWaitsTakesNoSystemCall) {
-  const auto one = count_system_calls([] { static_cast<void>(::getppid()); });
+  const auto one = count_system_calls([] { (void)::getppid(); });
   if (!one) GTEST_SKIP() << "a seccomp filter is refused here";
   EXPECT_EQ(one, 1U) << "else the rest says nothing";
   auto& shared = board<ControlBoard>();
@@ -291,7 +291,7 @@ TEST_P(FlowControl, AControlMessageWaitsBehindNothing) {
     ASSERT_TRUE(shared.attached.await(number + 1, patience()));
     const Peer to = peer_of(*agent, "flooded");
     while (shared.taken.count() <= number) {
-      static_cast<void>(agent->send_until(to, "data", after(1ms), {.rank = kCritical}));
+      (void)agent->send_until(to, "data", after(1ms), {.rank = kCritical});
     }
     while (agent->send(to, "data", {.rank = kCritical})) {
     }

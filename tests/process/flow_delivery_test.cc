@@ -287,7 +287,7 @@ TEST_P(FlowDelivery, HK_056_C_07_AMessageSentWhileItsReceiverStartsReachesTheHan
     const auto served = agent->serve(handle, {.until = patience(), .most = kInLife});
     ASSERT_TRUE(served) << served.error().text;
     ASSERT_EQ(*served, kInLife);
-    static_cast<void>(agent->detach());
+    (void)agent->detach();
   }
   troupe().wait_all(patience());
 }

@@ -31,7 +31,7 @@ constexpr std::size_t kLengths[] = {0, 1, 15, 16, 17, 64, 65, 1024, 100'000};
 
 // Sends one message of each length with every field set, and one with none.
 BEELINE_ROLE(full_sender) {
-  static_cast<void>(context);
+  (void)context;
   auto agent = attach("sender");
   ASSERT_TRUE(agent);
   const Peer to = peer_of(*agent, "receiver");
@@ -126,7 +126,7 @@ TEST_P(FlowEnvelope, HK_001_TheReceiverReadsEveryField) {
 }
 
 BEELINE_ROLE(brief_sender) {
-  static_cast<void>(context);
+  (void)context;
   AttachOptions options = named("mayfly");
   options.temporary = true;
   auto agent = attach(options);

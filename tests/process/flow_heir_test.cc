@@ -50,7 +50,7 @@ BEELINE_ROLE(reader_of_many) {
     message.done();
   }
   board.finished.raise();
-  static_cast<void>(agent->receive({.timeout = kPatience, .filter = kNobody}));
+  (void)agent->receive({.timeout = kPatience, .filter = kNobody});
 }
 
 TEST_P(FlowHeir, TheLivingOfManyLivesGetsItsSlabsBackFromASuccessor) {
@@ -127,7 +127,7 @@ TEST_P(FlowHeir, MessagesOfTheLifeBeforeComeFirstEvenIfTheirLinkCannotBeMappedAt
   }
   {
     const LittleMemory little(kForSmallLinks);
-    static_cast<void>(reader->next_notice());  // it learns of both links
+    (void)reader->next_notice();  // it learns of both links
     EXPECT_FALSE(reader->try_receive());
   }
   for (const std::uint32_t size : {shm::kMaxLaneSlots, kSmall}) {
@@ -147,7 +147,7 @@ BEELINE_ROLE(reader_of_owners) {
   await_drained(*agent, kOwners);
   board.fds.store(count_open_fds());
   board.taken.raise();
-  static_cast<void>(agent->receive({.timeout = kPatience, .filter = kNobody}));
+  (void)agent->receive({.timeout = kPatience, .filter = kNobody});
 }
 
 // `number`: the limit of its open files.

@@ -183,7 +183,7 @@ TEST_P(FlowLeaveDead, MessagesOfALeaverToTheDeadBecomeLettersThoughTheyAreReadLa
   }
   EXPECT_EQ(last.status, SendStatus::kPeerDead);
   ASSERT_GT(letters, 2U) << "nothing was sent";
-  static_cast<void>(agent->detach());
+  (void)agent->detach();
   EXPECT_EQ(hive().status().dead_letters, 0U) << "they were read before it left";
   troupe().kill(witness);
   while (hive().status().dead_letters < letters && std::chrono::steady_clock::now() < deadline) {

@@ -108,7 +108,7 @@ TEST_P(FlowQuestion, ALoopAroundTheFdIsToldOfAnswersAndAcknowledgements) {
       const int fd = agent->fd();
       ASSERT_LT(*next, Deadline::max());
       const auto left = *next - std::chrono::steady_clock::now();
-      static_cast<void>(os::poll_readable(std::span(&fd, 1), left));
+      (void)os::poll_readable(std::span(&fd, 1), left);
     }
   };
   for (std::size_t round = 0; round < 50; ++round) {
@@ -288,7 +288,7 @@ BEELINE_ROLE(babbler) {
   const SendOptions options{.type = kTaskResponse, .reply_to = 12345};
   board.attached.raise();
   while (board.enough.count() == 0) {
-    static_cast<void>(agent->send_until(asker, "!", after(20ms), options));
+    (void)agent->send_until(asker, "!", after(20ms), options);
   }
 }
 

@@ -288,7 +288,7 @@ TEST_P(FlowRequest, AnAnswerDoesNotWaitForAFullInbox) {
   troupe().start("answerer");
   ASSERT_TRUE(shared.attached.await(1, patience()));
   ASSERT_NO_FATAL_FAILURE(drain_until(*agent, [&] {
-    static_cast<void>(agent->send("asker", "in the way"));
+    (void)agent->send("asker", "in the way");
     return agent->counters().queued >= 14;
   }));
   const Peer answerer = peer_of(*agent, "answerer");

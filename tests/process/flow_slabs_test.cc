@@ -42,7 +42,7 @@ BEELINE_ROLE(severe) {
   EXPECT_LE(agent->counters().dead, 5U) << "half of the slabs of its class and of the next";
   // An ordinary message still finds a slab.
   EXPECT_TRUE(agent->send_until(boss, kMedium, patience()));
-  static_cast<void>(agent->detach());  // the boss does not care for all of them
+  (void)agent->detach();  // the boss does not care for all of them
 }
 
 TEST_P(FlowSlabs, DeadLettersLeaveTheirSenderHalfOfItsSlabs) {
@@ -114,7 +114,7 @@ BEELINE_ROLE(doomed) {
     }
   }
   board.cancelled.raise();
-  static_cast<void>(agent->receive({.timeout = kPatience}));  // until it is killed
+  (void)agent->receive({.timeout = kPatience});  // until it is killed
 }
 
 TEST_P(FlowSurplus, ASuccessorKeepsTheNewestLetters) {

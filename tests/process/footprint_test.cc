@@ -143,7 +143,7 @@ TEST(FootprintTest, ALockOfAllMemoryTakesNoMoreOfLinks) {
       const Peer peer = peer_of(agents[0], "peer-0");
       EXPECT_TRUE(agents[0].send_until(peer, std::string(5U << 20, 'y'), patience()));
       EXPECT_LE(segment_bytes_of(hive.keeper(), "-link-"), locked + (17U << 20));
-      static_cast<void>(::munlockall());
+      (void)::munlockall();
       Message message = next_message(agents[1]);
       ASSERT_TRUE(message.valid());
       EXPECT_EQ(message.payload().size(), 5U << 20);

@@ -40,7 +40,7 @@ class HiveFilesTest : public CoordinatorTest {
     ASSERT_TRUE(os::send_signal(pidfd->get(), SIGKILL));
     ASSERT_TRUE(os::wait_readable(pidfd->get(), kLong));
   }
-  /// The files in the directory, with their texts.
+  // The files in the directory, with their texts.
   [[nodiscard]] std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> found;
     std::error_code none;
@@ -49,7 +49,7 @@ class HiveFilesTest : public CoordinatorTest {
     }
     return found;
   }
-  /// Starts a hive that cannot serve: its segments are larger than the limit of file sizes.
+  // Starts a hive that cannot serve: its segments are larger than the limit of file sizes.
   [[nodiscard]] std::string fail_to_start() {
     const std::string errors = root_ + "/stderr";
     const std::string command = "ulimit -f 100; '" + program() + "' 2>'" + errors + "'";

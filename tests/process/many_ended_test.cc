@@ -49,7 +49,7 @@ std::uint64_t visits_of(AgentCore& sink, const ScratchHive& hive, std::size_t se
   }
   const Deadline deadline = patience();
   while (hive.status().links != 0 && std::chrono::steady_clock::now() < deadline) {
-    static_cast<void>(sink.intake().receive({.timeout = 20ms}));
+    (void)sink.intake().receive({.timeout = 20ms});
   }
   EXPECT_EQ(hive.status().links, 0U);
   return sink.receiver().links().visits();
@@ -128,7 +128,7 @@ TEST(ManyEndedSenders, LeaveAReceiverTheLastOfItsDescriptors) {
     {
       auto witness = attach({.temporary = true});
       ASSERT_TRUE(witness);
-      static_cast<void>(peer_of(*witness, "sink"));  // the sink has attached
+      (void)peer_of(*witness, "sink");  // the sink has attached
     }
     sink.signal(SIGSTOP);
     live_and_count(0, kSenders / 2);

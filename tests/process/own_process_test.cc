@@ -52,7 +52,7 @@ void answer_one() {
   if (!other) return;
   auto question = other->receive({.timeout = kPatience});
   if (!question) return;
-  static_cast<void>(other->reply(*question, question->text()));
+  (void)other->reply(*question, question->text());
   question->done();
 }
 
@@ -66,7 +66,7 @@ BEELINE_ROLE(without_streams) {
     auto agent = Agent::attach(named("bare"));
     std::thread other(answer_one);
     if (agent) {
-      static_cast<void>(agent->send("bare", large));
+      (void)agent->send("bare", large);
       if (auto own = agent->receive({.timeout = kPatience})) own->done();
       const Peer peer = peer_of(*agent, "other");
       if (auto reply = agent->request(peer, large, patience())) answer = reply->text();

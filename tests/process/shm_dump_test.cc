@@ -30,7 +30,7 @@ using test::Sample;
 
 struct Outcome {
   int code = -1;
-  std::string out;  ///< stdout and stderr
+  std::string out;  // stdout and stderr
 };
 
 class ShmDump : public testing::Test {
@@ -48,7 +48,7 @@ class ShmDump : public testing::Test {
     std::ofstream(folder_ + "/lock") << control::holder_text({hive_, pid, "2026-11-21T00:00:00Z"});
   }
 
-  /// Holds a segment as an owner would: pages of zeros take no memory.
+  // Holds a segment as an owner would: pages of zeros take no memory.
   int hold(Sample sample, const std::string& name) {
     auto fd = os::create_memfd(fmt::format("beeline-{}-{}", hive_, name), sample.bytes().size());
     EXPECT_TRUE(fd) << fd.error().text;

@@ -22,7 +22,7 @@
 
 namespace beeline::test {
 
-/// Drops everything that the coordinator sends.
+// Drops everything that the coordinator sends.
 class DeafOutbox : public control::Outbox {
  public:
   void send(std::uint64_t /*session*/, std::string /*text*/,
@@ -40,7 +40,7 @@ class DeafOutbox : public control::Outbox {
 
 class BareHive {
  public:
-  /// A hive that has only the coordinator. `outbox` must outlive it. Errors: kSystem, kNoMemory.
+  // A hive that has only the coordinator. `outbox` must outlive it. Errors: kSystem, kNoMemory.
   [[nodiscard]] static Result<std::unique_ptr<BareHive>> make(control::Outbox& outbox,
                                                               std::uint64_t max_payload_bytes) {
     static const Folder folder;
@@ -63,7 +63,7 @@ class BareHive {
 
   [[nodiscard]] control::Hive& hive() { return *hive_; }
 
-  /// A connection of this process.
+  // A connection of this process.
   [[nodiscard]] Result<control::Caller> connect() {
     auto self = os::open_pidfd(::getpid());
     if (!self) return tl::unexpected(self.error());
@@ -75,7 +75,7 @@ class BareHive {
     return caller;
   }
 
-  /// Hands in a packet. Empties the keeper's socket, because nobody else reads it.
+  // Hands in a packet. Empties the keeper's socket, because nobody else reads it.
   Result<void> say(control::Caller& caller, const std::string& text,
                    std::vector<os::UniqueFd> fds) {
     auto done = control::handle_packet(*hive_, caller, {text, std::move(fds)});
@@ -88,13 +88,13 @@ class BareHive {
     }
   }
 
-  /// Writes the log there from now on; before, there is none.
+  // Writes the log there from now on; before, there is none.
   void log_into(int fd) { log_ = control::Log(fd); }
 
-  /// From now on nothing can be kept.
+  // From now on nothing can be kept.
   void lose_keeper() { keepers_ = os::PacketSocket(); }
 
-  /// Null if this life is over.
+  // Null if this life is over.
   [[nodiscard]] control::Life* life_of(const control::Caller& caller) {
     const control::Agent* agent = hive_->registry.agent(caller.pid);
     return agent == nullptr ? nullptr : agent->life(caller.incarnation);
@@ -103,7 +103,7 @@ class BareHive {
  private:
   static constexpr std::uint64_t kEpoch = 70;
 
-  /// The folder for the state files of all these hives, one after the other.
+  // The folder for the state files of all these hives, one after the other.
   class Folder {
    public:
     Folder() : path_((std::filesystem::temp_directory_path() / "beeline-bare-XXXXXX").string()) {

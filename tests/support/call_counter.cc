@@ -25,7 +25,7 @@ void note_call(int /*signal*/, siginfo_t* /*info*/, void* context) {
 #if defined(__x86_64__)
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RAX] = -EAGAIN;
 #else
-  static_cast<void>(context);
+  (void)context;
 #endif
 }
 

@@ -21,7 +21,7 @@
 
 namespace beeline::test {
 
-/// The descriptors that an agent hands in with `provide`, beside its home.
+// The descriptors that an agent hands in with `provide`, beside its home.
 inline Result<std::vector<os::UniqueFd>> segments_of(const control::Caller& caller, int home) {
   auto page = segment::Owned::create("bare", shm::kStatusBytes, shm::kStatusBytes);
   if (!page) return tl::unexpected(page.error());
@@ -41,7 +41,7 @@ class DeadAgent {
  public:
   static constexpr shm::LinkContract kContract{8, 4, shm::kMinMaxPayload};
 
-  /// An agent that may send to it.
+  // An agent that may send to it.
   struct Sender {
     control::Caller caller;
     std::optional<send::OutLink> own;   // its link to the agent
@@ -51,7 +51,7 @@ class DeadAgent {
     std::uint64_t positions[shm::kLanes] = {0, 0};
   };
 
-  /// Starts alive. Throws std::runtime_error if the machine lacks something.
+  // Starts alive. Throws std::runtime_error if the machine lacks something.
   explicit DeadAgent(std::uint32_t capacity = shm::kMinInboxCapacity)
       : world_(must(BareHive::make(outbox_, kContract.max_payload_bytes))) {
     self_ = attach("victim", true);
@@ -66,14 +66,14 @@ class DeadAgent {
   [[nodiscard]] BareHive& world() { return *world_; }
   [[nodiscard]] control::Hive& hive() { return world_->hive(); }
   [[nodiscard]] const control::Caller& self() const { return self_; }
-  /// Its inbox; the caller acts as the living agent.
+  // Its inbox; the caller acts as the living agent.
   [[nodiscard]] receive::Receiver& inbox() { return *receiver_; }
   [[nodiscard]] std::span<std::byte> home_bytes() const {
     const segment::Owned& memory = receiver_->home().memory();
     return {memory.data(), memory.size()};
   }
 
-  /// Adds an agent that may send to it, with links both ways.
+  // Adds an agent that may send to it, with links both ways.
   Sender& join(const std::string& name) {
     Sender& sender = senders_.emplace_back();
     sender.caller = attach(name, false);
@@ -89,7 +89,7 @@ class DeadAgent {
     return sender;
   }
 
-  /// A sound header, with the next id.
+  // A sound header, with the next id.
   static shm::MessageHeader header_of(const Sender& sender) {
     shm::MessageHeader header{};
     header.id = shm::make_message_id(sender.caller.pid, sender.sent + 1);
@@ -98,7 +98,7 @@ class DeadAgent {
     header.slab = shm::kNoSlab;
     return header;
   }
-  /// Publishes a message and returns its id. `area`: the kInlineBytes that lie in the slot.
+  // Publishes a message and returns its id. `area`: the kInlineBytes that lie in the slot.
   static std::uint64_t publish(Sender& sender, const shm::MessageHeader& header,
                                shm::Lane lane = shm::Lane::kNormal, const void* area = nullptr,
                                std::uint64_t generation = 0) {
@@ -117,7 +117,7 @@ class DeadAgent {
     header.length = static_cast<std::uint32_t>(text.copy(area, sizeof(area)));
     return publish(sender, header, lane, area);
   }
-  /// Publishes a message with its payload in a slab.
+  // Publishes a message with its payload in a slab.
   static std::uint64_t say_large(Sender& sender, std::uint32_t length, char filling) {
     const auto loan = sender.own->take_slab(length);
     if (!loan) throw std::runtime_error("no slab is free");
@@ -129,16 +129,16 @@ class DeadAgent {
     return publish(sender, header, shm::Lane::kNormal, nullptr, loan->generation);
   }
 
-  /// Ends its process for good.
+  // Ends its process for good.
   void die() { die(self_); }
-  /// The same of a sender.
+  // The same of a sender.
   void die(const control::Caller& caller) {
     control::Agent& agent = *hive().registry.agent(caller.pid);
     agent.temporary = true;
     control::end_life(hive(), agent, *agent.life(caller.incarnation), control::LifeEnd::kDied);
     world_->forget_records();
   }
-  /// The coordinator takes over. False if it needs more steps than it may take.
+  // The coordinator takes over. False if it needs more steps than it may take.
   bool take_over() {
     control::TakeoverWorker worker;
     for (std::uint32_t steps = 0; steps < kMostSteps; ++steps) {
@@ -151,7 +151,7 @@ class DeadAgent {
   [[nodiscard]] const std::deque<control::DeadLetter>& letters() {
     return hive().dead_letters.kept();
   }
-  /// The letter of a message; null if there is none.
+  // The letter of a message; null if there is none.
   [[nodiscard]] const control::DeadLetter* letter(std::uint64_t id) {
     return hive().dead_letters.find(id, self_.pid);
   }

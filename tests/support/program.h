@@ -12,7 +12,7 @@
 namespace beeline::test {
 
 struct Outcome {
-  int code = -1;  ///< exit code; 128 + the number of the signal that ended it
+  int code = -1;  // exit code; 128 + the number of the signal that ended it
   std::string out;
   std::string err;
 };

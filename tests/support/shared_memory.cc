@@ -69,7 +69,7 @@ bool Event::await_change(std::uint32_t seen, Deadline deadline) const {
   while (count_.load() == seen) {
     const auto left = deadline - std::chrono::steady_clock::now();
     if (left.count() <= 0) return false;
-    static_cast<void>(os::futex_wait(&count_, seen, left));
+    (void)os::futex_wait(&count_, seen, left);
   }
   return true;
 }

@@ -145,14 +145,14 @@ TEST_F(AloneTest, AReceiverThatHasForgottenTheTimeLooksAtTheClock) {
     return receiver_->entry(at).header.sent_ns;
   };
   receiver_->tell_time(before - 1'000'000'000);
-  static_cast<void>(take_old());
+  (void)take_old();
   EXPECT_LT(peer.link->seen_empty_ns(), before) << "what it was told counts";
   receiver_->forget_time();
-  static_cast<void>(take_old());
+  (void)take_old();
   EXPECT_GE(peer.link->seen_empty_ns(), before);
   EXPECT_GE(take_old(), before);
   receiver_->tell_time(before - 1'000'000'000);
-  static_cast<void>(take_old());
+  (void)take_old();
   EXPECT_GE(peer.link->seen_empty_ns(), before) << "it was seen empty, whatever is told later";
 }
 

@@ -19,7 +19,7 @@ Outcome outcome_of(LimitPair limit, std::uint64_t count = Outcome::kFewest) {
 const Outcome kStable = outcome_of({100, 130});
 const Outcome kUnstable = outcome_of({100, 131});
 
-/// The outcome of at most `most` attempts; each measurement returns the next of `outcomes`.
+// The outcome of at most `most` attempts; each measurement returns the next of `outcomes`.
 Outcome measure(int most, const std::vector<Outcome>& outcomes) {
   std::size_t next = 0;
   const auto last =

@@ -103,7 +103,7 @@ TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored)
 TEST_F(HeirPathTest, ReceiptsOfAFencedLifeAfterTheLookOfTheSenderAreIgnored) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
-  static_cast<void>(say_in_slab());
+  (void)say_in_slab();
   say_knowingly(kContract.normal_slots - 1);
   say(kReaderLife, shm::AgentState::kStarting);
   receiver_->drain_all();

@@ -27,7 +27,7 @@ class KeeperRoomTest : public testing::Test {
   }
   void TearDown() override { (void)::setrlimit(RLIMIT_NOFILE, &usual_); }
 
-  /// The result for one more descriptor while the keeper holds `held`.
+  // The result for one more descriptor while the keeper holds `held`.
   static Result<void> one_more_than(std::size_t held) {
     KeptTable table;
     table["held"].fds.resize(held);
@@ -37,8 +37,8 @@ class KeeperRoomTest : public testing::Test {
     return keeper.keep("more", "", {&fd, 1});
   }
 
-  /// The descriptors of `agents` agents with links to all others: each agent has a pidfd, a home, a
-  /// status page and an eventfd.
+  // The descriptors of `agents` agents with links to all others: each agent has a pidfd, a home, a
+  // status page and an eventfd.
   static std::size_t needed(std::size_t agents) { return agents * 4 + agents * (agents - 1); }
 
   static constexpr rlim_t kLimit = 20'000;
@@ -79,7 +79,7 @@ class KeeperBehindTest : public testing::Test {
     while (client_.is_settled()) client_.note("filler", std::string(10'000, '.'));
   }
 
-  /// All that the keeper can read now, without the filler.
+  // All that the keeper can read now, without the filler.
   std::vector<std::string> heard() {
     std::vector<std::string> texts;
     for (;;) {

@@ -27,7 +27,7 @@ class LogGateTest : public testing::Test {
     writing_.reset(ends[1]);
     log_ = Log(writing_.get());
   }
-  /// How many of `count` lines of the causer are written.
+  // How many of `count` lines of the causer are written.
   std::uint64_t flood(LogGate::Who who, std::uint64_t count, std::int64_t now_ns) {
     std::uint64_t written = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ class LogGateTest : public testing::Test {
     }
     return written;
   }
-  /// How many lines were omitted since the last call, as the lines for this causer report.
+  // How many lines were omitted since the last call, as the lines for this causer report.
   std::uint64_t left_out(const std::string& who = "") {
     log_.info("end", "");
     std::string text;

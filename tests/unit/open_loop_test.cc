@@ -15,7 +15,7 @@ using Times = std::vector<std::int64_t>;
 // One in 100 ns, the first at 1,000: 1,000, 1,100, 1,200, 1,300, 1,400.
 OpenLoop five() { return {1000, 1e7, 5}; }
 
-/// Sends all that are due at `now`; returns how late each was.
+// Sends all that are due at `now`; returns how late each was.
 Times send_all(OpenLoop& loop, std::int64_t now) {
   Times late;
   while (loop.is_due(now)) late.push_back(loop.note_sent(now));

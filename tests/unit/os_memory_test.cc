@@ -344,9 +344,7 @@ TEST(FutexTest, AnotherProcessWakesThroughAReadOnlyMapping) {
 TEST(FutexTest, WakesAllWaiters) {
   alignas(4) static std::uint32_t word = 0;
   alignas(4) static std::uint32_t other = 0;
-  const auto wait = [] {
-    static_cast<void>(futex_wait(&word, 0, std::chrono::nanoseconds::max()));
-  };
+  const auto wait = [] { (void)futex_wait(&word, 0, std::chrono::nanoseconds::max()); };
   std::thread first(wait);
   std::thread second(wait);
   for (long moved = 0; moved < 2;) {

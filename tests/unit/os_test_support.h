@@ -33,14 +33,14 @@ constexpr std::size_t kMaxPacket = 64 * 1024;
 constexpr auto kLong = 10s;  // longer than anything here takes; never measured
 
 // Whether a result has a value; if not, the failure shows the error text.
-template <class T>
+template <typename T>
 testing::AssertionResult is_ok(const Result<T>& result) {
   if (result.has_value()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << result.error().text;
 }
 
 // Whether a result is an error of this kind with a text.
-template <class T>
+template <typename T>
 testing::AssertionResult has_error(const Result<T>& result, ErrorCode expected) {
   if (result.has_value()) return testing::AssertionFailure() << "it succeeded";
   if (result.error().code == expected && !result.error().text.empty()) {

@@ -176,7 +176,7 @@ TEST_F(OutLinkTest, AReceiptThatCannotBeIsALieAndNothingIsTaken) {
 
 TEST_F(OutLinkTest, AnUrgentReceiptAndAStampThatCannotBeAreLiesToo) {
   bank().cursors[1].publish(1);
-  static_cast<void>(link_->not_taken());
+  (void)link_->not_taken();
   EXPECT_TRUE(link_->was_lied_to());
   bank().cursors[1].publish(0);
   link_->find_receipts();
@@ -190,7 +190,7 @@ TEST_F(OutLinkTest, AnUrgentReceiptAndAStampThatCannotBeAreLiesToo) {
 // The reader took this life for dead.
 TEST_F(OutLinkTest, ABankThatBelongsToAnotherByNowTellsNoLie) {
   bank().cursors[0].publish(2);
-  static_cast<void>(link_->not_taken());
+  (void)link_->not_taken();
   shm::close_bank(bank());
   shm::open_bank(bank(), {4711, 1}, 2, 0);
   EXPECT_FALSE(link_->was_lied_to());

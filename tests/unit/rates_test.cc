@@ -34,7 +34,7 @@ TEST(Rates, TheFullestUnusedBucketsAreForgottenFirst) {
   ASSERT_TRUE(rates.of("empty", kNow)->take(kNow, 3));
   const auto used = rates.of("used", kNow);
   for (int i = 0; i < 10 * static_cast<int>(Rates::kMostIdle); ++i) {
-    static_cast<void>(rates.of(std::to_string(i), kNow));
+    (void)rates.of(std::to_string(i), kNow);
     ASSERT_LE(rates.count(), Rates::kMostIdle + 2);
   }
   EXPECT_EQ(rates.of("empty", kNow)->available(kNow), 0U) << "a flood of names gives no new burst";

@@ -17,7 +17,7 @@ class SharesTest : public testing::Test {
     stock_.used = shares_.used(kPlaces);
     return share_of(stock_, shares_.held(user, kPlaces), claim);
   }
-  /// Takes places for this user until there is none. Returns how many it holds then.
+  // Takes places for this user until there is none. Returns how many it holds then.
   std::size_t take_all(uid_t user) {
     const Claim claim = user == kOwner ? Claim::kOwner : Claim::kOther;
     while (shares_.held(user, kPlaces) < share(user, claim)) shares_.take(user, kPlaces, 1);

@@ -236,7 +236,7 @@ TEST_F(SuccessorTest, AnOwnerThatLiesAboutItsMemoryIsQuarantinedAndTheRestGoesOn
 }
 
 TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
-  static_cast<void>(peer_->intern("a type"));
+  (void)peer_->intern("a type");
   shm::InheritedLink link = inherited();
   InLink& in_link = continue_peer(link);
   const int fd = in_link.memory().fd();

@@ -78,7 +78,7 @@ TEST_F(TakeoverTest, UnfinishedAndUntakenMessagesBecomeLetters) {
   receive::Receiver& inbox = agent_->inbox();
   inbox.drain_all();
   inbox.done(inbox.take());
-  static_cast<void>(inbox.take());
+  (void)inbox.take();
   inbox.bury(inbox.take(), DeadReason::kRejected);
   const std::uint64_t in_lane = DeadAgent::say(*sender_, "in the lane");
   const std::uint64_t urgent = DeadAgent::say(*sender_, "in the urgent lane", Lane::kUrgent);

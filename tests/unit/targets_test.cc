@@ -11,7 +11,7 @@
 namespace beeline::bench {
 namespace {
 
-/// The row of the target with a text that begins like this.
+// The row of the target with a text that begins like this.
 Row target(const RowsByTest& rows, const std::string& what) {
   Row found;
   for (const Row& row : target_rows(rows)) {
@@ -217,7 +217,7 @@ TEST(Targets, a_row_with_another_sleep_or_without_payload_is_another_measurement
   EXPECT_EQ(cell(target(rows, "CPU of 50"), "result"), "not measured");
 }
 
-/// Rows for all targets: each has a figure.
+// Rows for all targets: each has a figure.
 RowsByTest all_rows() {
   const auto inbox = [](std::uint64_t depth) {
     return Row{

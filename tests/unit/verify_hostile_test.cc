@@ -17,7 +17,7 @@ constexpr Taken kAllWays[] = {Taken::kAfterDeath, Taken::kAtRest, Taken::kWhileL
 constexpr auto kSamples = {test::sample_link, test::sample_home, test::sample_status,
                            test::sample_directory};
 
-/// Checks a copy of exactly this size, so that a sanitizer sees a read behind its end.
+// Checks a copy of exactly this size, so that a sanitizer sees a read behind its end.
 bool is_sound(std::span<const std::byte> bytes, Taken taken) {
   return !shm::verify_segment(bytes, taken);
 }
@@ -69,7 +69,7 @@ TEST(VerifyHostile, RandomBytesAreBroken) {
   }
 }
 
-/// One wrong write in the most important places: a byte or a word, random or plausible as a count.
+// One wrong write in the most important places: a byte or a word, random or plausible as a count.
 void damage(std::span<std::byte> bytes, std::mt19937_64& random) {
   const std::size_t reach =
       random() % 3 == 0 ? bytes.size() : std::min<std::size_t>(bytes.size(), 8192);

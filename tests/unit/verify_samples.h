@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kReaderLife = 5000;
 inline constexpr shm::LinkContract kSmallContract{4, 2, shm::kMinMaxPayload};
 inline constexpr std::uint32_t kSmallInbox = 16;
 
-/// The bytes of one segment, zeroed and aligned like a mapping.
+// The bytes of one segment, zeroed and aligned like a mapping.
 class Sample {
  public:
   explicit Sample(std::uint64_t size_bytes)
@@ -36,7 +36,7 @@ class Sample {
   [[nodiscard]] std::byte* data() { return pages_.front().bytes; }
   [[nodiscard]] std::span<std::byte> bytes() { return {data(), size_bytes_}; }
 
-  /// Writes one word that no owner would write.
+  // Writes one word that no owner would write.
   template <typename T>
   void poke(std::uint64_t offset, T value) {
     std::memcpy(data() + offset, &value, sizeof(T));
@@ -68,14 +68,14 @@ inline shm::MessageHeader sample_message(std::uint64_t counter, std::int32_t ran
   return header;
 }
 
-/// Six messages in the normal lane of four slots, so that it has gone round; one with a slab in the
-/// urgent lane; two strings; one bank.
+// Six messages in the normal lane of four slots, so that it has gone round; one with a slab in the
+// urgent lane; two strings; one bank.
 inline Sample sample_link() {
   Sample sample(shm::LinkLayout(kSmallContract).bytes);
   const shm::Link link(sample.data(), kSmallContract);
   shm::init_link(link, shm::link_identity(kSmallContract, kSender, kReader, kSenderLink));
-  static_cast<void>(shm::append_string(link, "task"));
-  static_cast<void>(shm::append_string(link, "channel"));
+  (void)shm::append_string(link, "task");
+  (void)shm::append_string(link, "channel");
   link.control().slabs_allocated[0].publish(2);
   const char payload[shm::kInlineBytes] = "hello";
   for (std::uint64_t position = 0; position < 6; ++position) {
@@ -91,7 +91,7 @@ inline Sample sample_link() {
   return sample;
 }
 
-/// An inbox with messages in every state: queued in run and heap, matched, leased, dead, done.
+// An inbox with messages in every state: queued in run and heap, matched, leased, dead, done.
 inline Sample sample_home() {
   Sample sample(shm::HomeLayout(kSmallInbox).bytes);
   const shm::Home home(sample.data(), kSmallInbox);
@@ -151,7 +151,7 @@ inline shm::AgentRecord sample_record(std::uint32_t pid, std::uint32_t parent,
   return record;
 }
 
-/// King, two children and a grandchild; published twice, so that buffer 0 is current.
+// King, two children and a grandchild; published twice, so that buffer 0 is current.
 inline Sample sample_directory() {
   Sample sample(shm::DirectoryLayout::kBytes);
   constexpr std::uint64_t kEpoch = 70;

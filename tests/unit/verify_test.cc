@@ -15,7 +15,7 @@ namespace {
 using shm::Taken;
 using test::Sample;
 
-/// A way to break one invariant, and the name of it.
+// A way to break one invariant, and the name of it.
 struct Damage {
   const char* invariant;
   std::function<void(Sample&)> act;
@@ -56,7 +56,7 @@ std::uint64_t in_slot(std::uint64_t slot, std::size_t field) {
   return slot + offsetof(shm::Slot, header) + field;
 }
 
-/// The entry in the n-th place of a state, as the sample made it.
+// The entry in the n-th place of a state, as the sample made it.
 std::uint64_t entry_in(Sample& sample, shm::EntryState state) {
   for (std::uint32_t i = 0; i < test::kSmallInbox; ++i) {
     const auto word = shm::EntryWord::unpack(sample.peek<std::uint64_t>(kHome.entry_at(i)));

@@ -12,7 +12,7 @@
 namespace beeline::control {
 namespace {
 
-template <class T>
+template <typename T>
 T parse_as(const std::string& text) {
   const auto incoming = parse_request(text);
   EXPECT_TRUE(incoming.has_value()) << incoming.error().text;

@@ -33,33 +33,33 @@ constexpr auto kNotFound =
 using Key = std::pair<std::uint64_t, std::uint32_t>;  // of a link: incarnation, serial
 using Positions = std::array<std::uint64_t, shm::kLanes>;
 
-/// How far a link was taken.
+// How far a link was taken.
 struct Taken {
   Positions cursors{};
-  std::int64_t empty_until_ns = 0;  ///< no message in its lanes was sent before this time
+  std::int64_t empty_until_ns = 0;  // no message in its lanes was sent before this time
 };
 
-/// The home that counts: the one of the newest incarnation that has finished its takeover.
+// The home that counts: the one of the newest incarnation that has finished its takeover.
 struct Home {
   std::uint64_t incarnation = 0;
   shm::Balance balance;
   OldestEntries oldest;
-  std::map<Key, Taken> rows;  ///< the rows that are open
+  std::map<Key, Taken> rows;  // the rows that are open
 };
 
-/// The messages that the owner of a link has published.
+// The messages that the owner of a link has published.
 struct Published {
   Positions tails{};
   std::array<LaneTimes, shm::kLanes> times;
 };
 using PublishedLinks = std::map<Key, Published>;
 
-/// The figures of one look. Each segment is released before the next one is read, because a hive
-/// has many.
+// The figures of one look. Each segment is released before the next one is read, because a hive
+// has many.
 struct Look {
-  std::map<Pid, PublishedLinks> links;  ///< to each agent
+  std::map<Pid, PublishedLinks> links;  // to each agent
   std::map<Pid, Home> homes;
-  bool whole = true;  ///< no segment was overlooked
+  bool whole = true;  // no segment was overlooked
   std::uint64_t segments = 0;
   std::uint64_t segment_bytes = 0;
   std::map<Pid, std::uint64_t> bytes_of;
@@ -121,8 +121,8 @@ bool same_segments(const std::vector<Source>& a, const std::vector<Source>& b) {
   });
 }
 
-/// Read links before homes: a message that moves from a lane into the inbox meanwhile is then
-/// counted once.
+// Read links before homes: a message that moves from a lane into the inbox meanwhile is then
+// counted once.
 Result<Look> look_at_segments(std::string_view hive) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
@@ -155,8 +155,8 @@ Result<Look> look_at_segments(std::string_view hive) {
   return look;
 }
 
-/// `in_links`: the links that their reader must not forget yet. If such a link has no row, none of
-/// its messages were taken. Any other link without a row is among the retired ones, or was refused.
+// `in_links`: the links that their reader must not forget yet. If such a link has no row, none of
+// its messages were taken. Any other link without a row is among the retired ones, or was refused.
 void add_lanes(const PublishedLinks& links, const std::map<Key, Taken>& rows,
                const std::vector<shm::LinkKey>& in_links, std::int64_t now_ns, Account& account) {
   for (const auto& [key, published] : links) {
@@ -217,15 +217,15 @@ Account account_of(const control::ListedAgent& agent, const Look& look,
   return account;
 }
 
-/// Whether the keeper holds a home of this agent, or is about to. An agent that was never ready has
-/// none.
+// Whether the keeper holds a home of this agent, or is about to. An agent that was never ready has
+// none.
 bool keeps_home(const control::ListedAgent& agent) {
   const bool is_away = agent.state == shm::AgentState::kAway && agent.incarnation != 0;
   return agent.state == shm::AgentState::kRunning || is_away;
 }
 
-/// Whether the coordinator knows of a segment that the look has not found: the coordinator may not
-/// have handed it to the keeper yet.
+// Whether the coordinator knows of a segment that the look has not found: the coordinator may not
+// have handed it to the keeper yet.
 bool has_overlooked(const control::ListedAgent& agent, const Look& look,
                     const std::vector<shm::LinkKey>& in_links) {
   const auto home = look.homes.find(agent.pid);
@@ -248,11 +248,11 @@ Account unreadable_account(const control::ListedAgent& agent, const std::string&
   return account;
 }
 
-/// Another look would not change the account.
+// Another look would not change the account.
 bool is_settled(const Account& account) { return !account.is_readable() || account.balanced(); }
 
-/// Keeps the account of an earlier look if it adds up; otherwise the two looks show whether the
-/// account moves.
+// Keeps the account of an earlier look if it adds up; otherwise the two looks show whether the
+// account moves.
 void compare(const std::map<Pid, Account>& before, Account& account) {
   const auto earlier = before.find(account.pid);
   if (earlier == before.end() || !earlier->second.is_readable()) return;
@@ -264,8 +264,8 @@ void compare(const std::map<Pid, Account>& before, Account& account) {
   }
 }
 
-/// The accounts of one look. `before` holds the accounts of earlier looks; those that add up are
-/// kept. `reason`: why a missing segment cannot be read.
+// The accounts of one look. `before` holds the accounts of earlier looks; those that add up are
+// kept. `reason`: why a missing segment cannot be read.
 Result<std::map<Pid, Account>> look_again(control::Client& client, Look& look,
                                           const std::map<Pid, Account>& before,
                                           const std::string& reason) {

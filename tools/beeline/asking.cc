@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(20);  // between two looks
 constexpr std::chrono::nanoseconds kGrace = std::chrono::seconds(1);
 
-/// One request and its progress.
+// One request and its progress.
 class Question {
  public:
   Question(Agent& agent, Signals& signals, const Asking& asking)

@@ -36,7 +36,7 @@ constexpr int kNotStarted = 126;
 constexpr std::chrono::milliseconds kFirstKillPause(10);
 constexpr std::chrono::milliseconds kLongestKillPause(1000);  // a process of another user stays
 
-/// The child, between fork and exec.
+// The child, between fork and exec.
 [[noreturn]] void become_shell(const char* command, const GuardEnds& ends, pid_t parent) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);  // the parent ended before it was set
@@ -52,8 +52,8 @@ constexpr std::chrono::milliseconds kLongestKillPause(1000);  // a process of an
   ::_exit(127);
 }
 
-/// A user may kill all `beeline reply` by name or by arguments. The guard must survive that, so it
-/// overwrites both in the place where the kernel reads them.
+// A user may kill all `beeline reply` by name or by arguments. The guard must survive that, so it
+// overwrites both in the place where the kernel reads them.
 void take_own_name() {
   (void)::prctl(PR_SET_NAME, kGuardName.data());
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -69,7 +69,7 @@ class Guard {
   Guard(pid_t leader, os::UniqueFd line, Signals signals)
       : leader_(leader), line_(std::move(line)), signals_(std::move(signals)) {}
 
-  /// Returns when no process of the command runs any more.
+  // Returns when no process of the command runs any more.
   void stay() {
     for (;;) {
       take_orders();
@@ -101,10 +101,10 @@ class Guard {
     signal_all(SIGCONT);  // a stopped process does not end
   }
 
-  /// Signals the whole group of the command at once, so that none of its processes can start
-  /// another one in between. This works even if /proc shows nothing, because no other process gets
-  /// the group's number before we reap its leader. The look comes first: a process in another
-  /// session is recognised as ours only while its parent lives.
+  // Signals the whole group of the command at once, so that none of its processes can start
+  // another one in between. This works even if /proc shows nothing, because no other process gets
+  // the group's number before we reap its leader. The look comes first: a process in another
+  // session is recognised as ours only while its parent lives.
   void signal_all(int number) {
     const bool has_kin = kin_.look();
     if (!status_) (void)::kill(-leader_, number);
@@ -130,7 +130,7 @@ class Guard {
     }
   }
 
-  /// False if there are no children left.
+  // False if there are no children left.
   bool reap() {
     while (signals_.take()) {
     }
@@ -182,9 +182,9 @@ class Guard {
   Phase phase_ = Phase::kRunning;
   Clock::time_point kill_at_;
   std::chrono::milliseconds kill_pause_ = kFirstKillPause;
-  std::optional<int> status_;  ///< of the leader; set once it has ended
+  std::optional<int> status_;  // of the leader; set once it has ended
   int stop_ = 0;
-  bool was_told_ = false;  ///< an order to end came before the leader had ended
+  bool was_told_ = false;  // an order to end came before the leader had ended
   bool has_reported_ = false;
   bool is_alone_ = false;
 };

@@ -96,7 +96,7 @@ Result<bool> CommandLease::try_acquire() {
   return true;
 }
 
-/// A connection that ends when the last holder does; none if we cannot connect now.
+// A connection that ends when the last holder does; none if we cannot connect now.
 os::UniqueFd CommandLease::watch_holder() const {
   os::UniqueFd watch = make_lease_socket();
   sockaddr_un address;

@@ -28,7 +28,7 @@ bool has_check(CLI::Option& option, const std::string& name) {
   }
 }
 
-/// Follows the words of a command line.
+// Follows the words of a command line.
 class Reader {
  public:
   explicit Reader(CLI::App& app) : app_(app), verb_(&app) {}
@@ -72,7 +72,7 @@ class Reader {
     return verbs.empty() || word.empty() ? nullptr : verbs.front();
   }
 
-  /// The options of the verb and of the program; options of the program may stand behind the verb.
+  // The options of the verb and of the program; options of the program may stand behind the verb.
   std::vector<CLI::Option*> all_options() {
     std::vector<CLI::Option*> all = arguments_of(*verb_);
     if (verb_ == &app_) return all;
@@ -93,7 +93,7 @@ class Reader {
     return found == all.end() ? nullptr : *found;
   }
 
-  /// The positional argument that the next word fills; the last one takes all further words.
+  // The positional argument that the next word fills; the last one takes all further words.
   CLI::Option* find_positional() {
     std::vector<CLI::Option*> all = arguments_of(*verb_);
     std::erase_if(all, [](const CLI::Option* option) { return !option->get_positional(); });
@@ -127,7 +127,7 @@ class Reader {
     return verbs;
   }
 
-  template <class Words>
+  template <typename Words>
   static std::vector<Candidate> words_of(const Words& words) {
     std::vector<Candidate> found;
     for (const auto& word : words) found.push_back({std::string(word), ""});

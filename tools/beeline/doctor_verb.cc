@@ -45,7 +45,7 @@ std::string_view word_for(Level level) {
   return "FAILED";
 }
 
-/// The directory, and all that the start of a hive does in it.
+// The directory, and all that the start of a hive does in it.
 std::vector<Finding> directory_findings(const control::HivePaths& paths, bool kernel_is_good) {
   if (const auto good = control::check_directory(paths); !good) {
     return {{"directory", Level::kFailed, good.error().text}};

@@ -15,7 +15,7 @@ enum class ExitCode : int {
   kOk = 0,
   kError = 1,
   kUsage = 2,
-  kNoCoordinator = 3,  ///< no coordinator listens, or one listens already
+  kNoCoordinator = 3,  // no coordinator listens, or one listens already
   kNoAgent = 4,
   kTimeout = 5,
   kFull = 6,
@@ -24,10 +24,10 @@ enum class ExitCode : int {
 
 struct ExitMeaning {
   ExitCode code;
-  std::string_view word;  ///< in the JSON of an error, unless the cause has a word of its own
+  std::string_view word;  // in the JSON of an error, unless the cause has a word of its own
   std::string_view meaning;
 };
-/// Sorted by code. `beeline help exit-codes` prints it; `beeline run` exits as its command does.
+// Sorted by code. `beeline help exit-codes` prints it; `beeline run` exits as its command does.
 inline constexpr std::array<ExitMeaning, 8> kExitMeanings = {{
     {ExitCode::kOk, "ok", "done"},
     {ExitCode::kError, "error", "failed for another reason, also if the output was not written"},

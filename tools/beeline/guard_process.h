@@ -10,8 +10,8 @@
 
 namespace beeline::cli {
 
-/// A guard as its parent sees it. The destructor makes the guard kill all that still runs of its
-/// command.
+// A guard as its parent sees it. The destructor makes the guard kill all that still runs of its
+// command.
 class GuardProcess {
  public:
   GuardProcess(pid_t pid, os::UniqueFd line) : pid_(pid), line_(std::move(line)) {}
@@ -23,13 +23,13 @@ class GuardProcess {
     return *this;
   }
 
-  /// Readable when the guard reports, and when it has ended.
+  // Readable when the guard reports, and when it has ended.
   [[nodiscard]] int fd() const noexcept { return line_.get(); }
   void tell(GuardOrder order) const noexcept;
-  /// The guard's report, once; nullopt if it has not come yet or was taken already.
+  // The guard's report, once; nullopt if it has not come yet or was taken already.
   [[nodiscard]] std::optional<GuardReport> take_report();
-  /// Whether take_report() has found that the guard has ended; then it is reaped. This function
-  /// reads nothing itself, because a report that comes meanwhile would be lost.
+  // Whether take_report() has found that the guard has ended; then it is reaped. This function
+  // reads nothing itself, because a report that comes meanwhile would be lost.
   [[nodiscard]] bool has_ended() const;
 
  private:

@@ -22,7 +22,7 @@ struct TwoEnds {
   os::UniqueFd theirs;
 };
 
-/// A pipe. Its end in this process does not block; with `we_read` that is the reading end.
+// A pipe. Its end in this process does not block; with `we_read` that is the reading end.
 Result<TwoEnds> make_pipe(bool we_read) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) return os::system_failure("cannot make a pipe");

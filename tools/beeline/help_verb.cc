@@ -16,7 +16,7 @@
 namespace beeline::cli {
 namespace {
 
-/// Its check exists for the completion of command lines: a validator that takes every word.
+// Its check exists for the completion of command lines: a validator that takes every word.
 CLI::Validator is_word() {
   return {[](const std::string&) { return std::string(); }, "", "verb"};
 }

@@ -20,19 +20,19 @@ using Clock = std::chrono::steady_clock;
 // No descriptor can be polled for a free place in a listener's queue.
 constexpr std::chrono::nanoseconds kLookAgain = std::chrono::milliseconds(10);
 
-/// The question to one coordinator.
+// The question to one coordinator.
 class Probe {
  public:
   explicit Probe(const std::string& path) : path_(path) {}
 
-  /// Goes as far as it can without a wait; false once the probe is over.
+  // Goes as far as it can without a wait; false once the probe is over.
   bool step() {
     if (!is_over_ && !socket_.valid()) connect();
     if (!is_over_ && socket_.valid()) take_answer();
     return !is_over_;
   }
 
-  /// -1: the probe waits for a place in the queue of the listener.
+  // -1: the probe waits for a place in the queue of the listener.
   [[nodiscard]] int fd() const { return socket_.fd(); }
   [[nodiscard]] std::optional<control::StatusAnswer> take() { return std::move(answer_); }
 

@@ -11,9 +11,9 @@
 
 namespace beeline::cli {
 
-/// The answers of the coordinators that listen at these sockets, in the order of `sockets`; nothing
-/// for a socket without an answer within `patience`, which is for all of them together. Starts
-/// nothing.
+// The answers of the coordinators that listen at these sockets, in the order of `sockets`; nothing
+// for a socket without an answer within `patience`, which is for all of them together. Starts
+// nothing.
 [[nodiscard]] std::vector<std::optional<control::StatusAnswer>> ask_hives(
     const std::vector<std::string>& sockets, std::chrono::nanoseconds patience);
 

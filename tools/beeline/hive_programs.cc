@@ -41,7 +41,7 @@ bool is_guard(const fs::path& process) {
   return name == kGuardName;
 }
 
-/// The processes that we may inspect, without this one.
+// The processes that we may inspect, without this one.
 std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_guards = true) {
   std::vector<os::UniqueFd> found;
   std::error_code error;
@@ -61,7 +61,7 @@ std::vector<os::UniqueFd> programs_of(const std::string& directory, bool with_gu
   return found;
 }
 
-/// False if one is still there at the end.
+// False if one is still there at the end.
 bool wait_for_programs(const std::string& directory, ProgramClock::time_point end) {
   // A process may have started another one meanwhile.
   for (auto programs = programs_of(directory); !programs.empty();

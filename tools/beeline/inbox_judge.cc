@@ -40,7 +40,7 @@ shm::MessageHeader InboxJudge::judge(shm::MessageHeader header, const dump::Segm
   return header;
 }
 
-/// A parent is older than its child, so no chain of parents is a circle.
+// A parent is older than its child, so no chain of parents is a circle.
 bool InboxJudge::is_above(std::uint32_t pid) const {
   for (auto agent = agents_.find(receiver_); agent != agents_.end();) {
     const std::uint32_t parent = agent->second.parent_pid;

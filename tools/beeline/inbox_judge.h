@@ -15,11 +15,11 @@ namespace beeline::cli {
 
 class InboxJudge {
  public:
-  /// `home`: the home of the receiver. Both are only read here.
+  // `home`: the home of the receiver. Both are only read here.
   InboxJudge(const dump::Segments& all, const dump::Segment& home);
 
-  /// The header as the receiver will store it. `type`: its text; `earliest_ns`: the earliest time
-  /// at which it can have been sent.
+  // The header as the receiver will store it. `type`: its text; `earliest_ns`: the earliest time
+  // at which it can have been sent.
   [[nodiscard]] shm::MessageHeader judge(shm::MessageHeader header, const dump::Segment& link,
                                          std::string_view type, std::int64_t earliest_ns) const;
 

@@ -37,9 +37,9 @@ using dump::Source;
 constexpr std::uint64_t kNotArrived = std::uint64_t{1} << 60;
 constexpr std::chrono::milliseconds kBetweenLooks{10};
 
-/// The segments of a hive that `wanted(name)` picks, in the order of the numbers that it returns:
-/// smaller numbers are copied first, negative ones are left out.
-template <class Wanted>
+// The segments of a hive that `wanted(name)` picks, in the order of the numbers that it returns:
+// smaller numbers are copied first, negative ones are left out.
+template <typename Wanted>
 Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
   const auto paths = control::find_hive(hive);
   if (!paths) return tl::unexpected(paths.error());
@@ -65,7 +65,7 @@ Result<std::vector<Segment>> load(std::string_view hive, Wanted&& wanted) {
   return loaded;
 }
 
-/// The link that a row of a home is for; null if there is none.
+// The link that a row of a home is for; null if there is none.
 const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32_t row) {
   const shm::ByteView view = home.view();
   const shm::HomeShape shape(shm::capacity_of(view));
@@ -77,7 +77,7 @@ const Segment* link_of_row(const Segments& all, const Segment& home, std::uint32
 
 class InboxReader {
  public:
-  /// `in_links`: the links that their reader must not forget yet. All three are borrowed.
+  // `in_links`: the links that their reader must not forget yet. All three are borrowed.
   InboxReader(const Segments& all, const Segment& home, const std::vector<shm::LinkKey>& in_links)
       : all_(all),
         home_(home),
@@ -163,8 +163,8 @@ class InboxReader {
     return line;
   }
 
-  /// The message has expired, but its agent has not looked since: the agent will not hand it out
-  /// any more.
+  // The message has expired, but its agent has not looked since: the agent will not hand it out
+  // any more.
   void note_expiry(const shm::MessageHeader& header, InboxLine& line) const {
     const bool revived = (header.flags & shm::kFlagRevived) != 0;
     // The sender writes the time into the lane, so it may be any number.
@@ -173,7 +173,7 @@ class InboxReader {
     line.reason = shm::to_string(shm::DeadReason::kExpired);
   }
 
-  /// The row of this inbox for a link, if it has one.
+  // The row of this inbox for a link, if it has one.
   std::optional<std::uint32_t> row_of(const Segment& link) const {
     for (std::uint32_t i = 0; i < shape_.rows_allocated(view_); ++i) {
       const std::uint64_t row = shape_.row_at(i);
@@ -185,8 +185,8 @@ class InboxReader {
     return std::nullopt;
   }
 
-  /// How far this inbox has taken a lane. 0 if it does not know the link yet. Nothing if it has
-  /// forgotten the link: then all messages of that link are done.
+  // How far this inbox has taken a lane. 0 if it does not know the link yet. Nothing if it has
+  // forgotten the link: then all messages of that link are done.
   std::optional<std::uint64_t> cursor(const Segment& link, shm::Lane lane) const {
     if (const auto row = row_of(link)) return shape_.cursor(view_, *row, lane);
     const shm::LinkKey key{link.incarnation(), link.serial()};
@@ -244,8 +244,8 @@ Result<std::vector<Segment>> load_inbox(std::string_view hive, std::uint32_t pid
   });
 }
 
-/// Whether the look found every link that the coordinator knows, sound or not: the keeper may not
-/// have received the newest ones yet.
+// Whether the look found every link that the coordinator knows, sound or not: the keeper may not
+// have received the newest ones yet.
 bool has_all(const Segments& all, std::string_view hive,
              const std::vector<shm::LinkKey>& in_links) {
   const auto paths = control::find_hive(hive);
@@ -267,7 +267,7 @@ tl::unexpected<Error> unreadable(std::uint32_t pid, const std::string& why) {
               fmt::format("the inbox of pid {} cannot be read from here: {}", pid, why));
 }
 
-/// `hidden`: why not all segments are visible.
+// `hidden`: why not all segments are visible.
 tl::unexpected<Error> no_home(std::uint32_t pid, const std::string& hidden) {
   if (!hidden.empty() && pid != control::kKingPid) return unreadable(pid, hidden);
   return fail(ErrorCode::kNoAgent,
@@ -283,7 +283,7 @@ tl::unexpected<Error> no_letter(std::uint32_t pid, std::uint64_t id) {
                           id_text(id), pid));
 }
 
-/// The offset of a slab in its link; nothing if no payload of this length can lie there.
+// The offset of a slab in its link; nothing if no payload of this length can lie there.
 std::optional<std::uint64_t> slab_place(const Segment* link, const shm::MessageHeader& header) {
   if (link == nullptr) return std::nullopt;
   const shm::LinkLayout layout(shm::contract_of(link->view()));

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// RFC 3339 in UTC, to the second.
+// RFC 3339 in UTC, to the second.
 std::string time_text(std::int64_t unix_ns) {
   const std::time_t seconds = unix_ns / kSecond;
   std::tm parts{};
@@ -66,7 +66,7 @@ void add_account(const Survey& survey, const Account& account, Table& table) {
   table.add({"balance", balance_text(account)});
 }
 
-/// An agent as the coordinator lists it, and as the public interface describes it.
+// An agent as the coordinator lists it, and as the public interface describes it.
 struct Shown {
   const control::ListedAgent& listed;
   const AgentInfo& info;
@@ -121,7 +121,7 @@ Json info_json(const Survey& survey, const Shown& shown) {
   return json;
 }
 
-/// All agents, or the one that the user named.
+// All agents, or the one that the user named.
 Result<std::string> look(const Context& context, control::Client& client,
                          const std::string& asked) {
   const auto survey = Survey::take(client, context.hive);

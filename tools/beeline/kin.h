@@ -8,15 +8,15 @@
 
 namespace beeline::cli {
 
-/// The processes of a command: our children in our session (orphans of other processes become our
-/// children), and all processes that these have started. A process that began a session of its own
-/// and lost its parent is a daemon and does not belong to them. REQUIRES: we are a child subreaper.
+// The processes of a command: our children in our session (orphans of other processes become our
+// children), and all processes that these have started. A process that began a session of its own
+// and lost its parent is a daemon and does not belong to them. REQUIRES: we are a child subreaper.
 class Kin {
  public:
-  /// Looks for them in /proc. False if none runs, or /proc does not show them.
+  // Looks for them in /proc. False if none runs, or /proc does not show them.
   bool look();
-  /// Sends a signal to all that look() has found. They stay members from then on, in whatever order
-  /// they end.
+  // Sends a signal to all that look() has found. They stay members from then on, in whatever order
+  // they end.
   void signal(int number);
 
  private:

@@ -44,7 +44,7 @@ Result<MessageId> read_id(const LetterArguments& arguments) {
                           arguments.id));
 }
 
-/// The one letter that the arguments select.
+// The one letter that the arguments select.
 Result<LetterView> find_letter(control::Client& client, const Context& context,
                                const LetterArguments& arguments) {
   const auto id = read_id(arguments);
@@ -71,9 +71,9 @@ Result<LetterView> find_letter(control::Client& client, const Context& context,
                           letters.size(), arguments.id, receivers));
 }
 
-/// The same, for an order to an agent. An agent that is named and has not ended knows itself
-/// whether it has the letter. It is asked without a look, because users other than the hive's may
-/// not look.
+// The same, for an order to an agent. An agent that is named and has not ended knows itself
+// whether it has the letter. It is asked without a look, because users other than the hive's may
+// not look.
 Result<LetterView> name_letter(control::Client& client, const Context& context,
                                const LetterArguments& arguments) {
   const auto id = read_id(arguments);
@@ -146,7 +146,7 @@ void print_letters(const Context& context, const std::vector<LetterView>& letter
   print(table.text());
 }
 
-/// Lists the letters that can be read, even if others cannot.
+// Lists the letters that can be read, even if others cannot.
 ExitCode list(const Context& context, const LetterArguments& arguments) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());
@@ -156,7 +156,7 @@ ExitCode list(const Context& context, const LetterArguments& arguments) {
   return letters->gap ? complain(*letters->gap) : ExitCode::kOk;
 }
 
-/// Keeps line ends and escapes every other character that moves a cursor.
+// Keeps line ends and escapes every other character that moves a cursor.
 std::string readable(std::string_view payload) {
   std::string text;
   while (!payload.empty()) {
@@ -209,7 +209,7 @@ ExitCode show(const Context& context, const LetterArguments& arguments) {
 
 // ---- requeue ------------------------------------------------------------------------------------
 
-/// Sends a letter that the coordinator holds to another agent, then drops the letter.
+// Sends a letter that the coordinator holds to another agent, then drops the letter.
 ExitCode send_on(const Context& context, control::Client& client, const LetterView& letter,
                  const std::string& to) {
   if (letter.kept < letter.line.bytes) {
@@ -305,7 +305,7 @@ ExitCode purge_one(const Context& context, const LetterArguments& arguments) {
   return report_purged(context, *count, ExitCode::kOk);
 }
 
-/// Goes on if an agent cannot be asked, and then ends with the first failure.
+// Goes on if an agent cannot be asked, and then ends with the first failure.
 ExitCode purge_all(const Context& context, const std::string& agent) {
   auto client = connect_to_look(context);
   if (!client) return complain(client.error());

@@ -15,8 +15,8 @@
 namespace beeline::cli {
 namespace {
 
-/// The agent that a text names: one that is there, or one that has ended and left letters; 0 if
-/// there is none.
+// The agent that a text names: one that is there, or one that has ended and left letters; 0 if
+// there is none.
 std::uint32_t find_receiver(const std::vector<control::ListedAgent>& agents,
                             const std::vector<control::KeptLetter>& held, const std::string& text) {
   control::NameSearch search(text, ::geteuid());
@@ -66,7 +66,7 @@ std::string name_of(const std::vector<control::ListedAgent>& agents, std::uint32
   return fmt::format("pid {}", pid);
 }
 
-/// The letters in the homes of agents, by agent.
+// The letters in the homes of agents, by agent.
 Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::string_view hive,
                                                   const HiveAccounts& accounts,
                                                   const std::vector<control::ListedAgent>& agents) {
@@ -86,7 +86,7 @@ Result<std::vector<LetterView>> letters_of_agents(control::Client& client, std::
   return letters;
 }
 
-/// Counts the agents that cannot be read: all of them, or only the agent that is `wanted`.
+// Counts the agents that cannot be read: all of them, or only the agent that is `wanted`.
 void note_gap(const HiveAccounts& accounts, std::optional<std::uint32_t> wanted, Letters& letters) {
   const Account* first = nullptr;
   for (const Account& account : accounts.inboxes) {

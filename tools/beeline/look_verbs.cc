@@ -25,7 +25,7 @@
 namespace beeline::cli {
 namespace {
 
-/// The tree shows a single look: its figures need not add up.
+// The tree shows a single look: its figures need not add up.
 constexpr Patience kOneLook{1, std::chrono::milliseconds(200)};
 
 ExitCode tree(const Context& context, const Watch& watch) {
@@ -36,7 +36,7 @@ ExitCode tree(const Context& context, const Watch& watch) {
   });
 }
 
-/// "PID 6" becomes "PID 6 "worker"": the number is a pid of the hive, not an OS pid.
+// "PID 6" becomes "PID 6 "worker"": the number is a pid of the hive, not an OS pid.
 std::string with_names(const std::string& text, const std::vector<AgentInfo>& all) {
   std::string named;
   constexpr std::string_view kWord = "PID ";

@@ -34,14 +34,14 @@ struct Listed {
     return status ? "running" : "silent";
   }
   [[nodiscard]] std::string since() const { return status ? status->since : found.holder.since; }
-  /// The coordinator is the agent of no user, so leave it out.
+  // The coordinator is the agent of no user, so leave it out.
   [[nodiscard]] std::uint64_t attached() const {
     return std::max<std::uint64_t>(status->running, 1) - 1;
   }
   [[nodiscard]] std::uint64_t zombies() const { return status->away; }
 };
 
-/// How long ago an RFC 3339 time in UTC was; nothing if it is none.
+// How long ago an RFC 3339 time in UTC was; nothing if it is none.
 std::optional<std::chrono::milliseconds> age_of(const std::string& since) {
   std::tm parts{};
   if (::strptime(since.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return std::nullopt;

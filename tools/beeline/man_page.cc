@@ -12,7 +12,7 @@
 namespace beeline::cli {
 namespace {
 
-/// Text that begins no request, every character printed as it is.
+// Text that begins no request, every character printed as it is.
 std::string plain(std::string_view text) {
   std::string out;
   bool begins_line = true;

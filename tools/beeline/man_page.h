@@ -6,7 +6,7 @@
 
 namespace beeline::cli {
 
-/// The manual page of all verbs in the language of man(7), made from the texts of `beeline help`.
+// The manual page of all verbs in the language of man(7), made from the texts of `beeline help`.
 [[nodiscard]] std::string man_page(CLI::App& app);
 
 }  // namespace beeline::cli

@@ -9,13 +9,13 @@
 
 namespace beeline::cli {
 
-/// The id as text, or null for none.
+// The id as text, or null for none.
 [[nodiscard]] Json id_json(MessageId id);
 
-/// A message as `recv --json` and `pipe` print it.
+// A message as `recv --json` and `pipe` print it.
 [[nodiscard]] Json message_json(const Message& message);
 
-/// The outcome of a broadcast, as `bcast --json` and `pipe` print it.
+// The outcome of a broadcast, as `bcast --json` and `pipe` print it.
 [[nodiscard]] Json deliveries_json(const std::vector<Delivery>& deliveries);
 
 }  // namespace beeline::cli

@@ -19,7 +19,7 @@
 namespace beeline::cli {
 namespace {
 
-/// Returns the error number, 0 for none.
+// Returns the error number, 0 for none.
 int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::write(fd, text.data(), text.size());
@@ -32,10 +32,10 @@ int write_all(int fd, std::string_view text) {
 
 const char* program_name = "beeline";
 
-/// Whether failures are printed as JSON.
+// Whether failures are printed as JSON.
 bool is_json = false;
 
-/// Prints a failure as text or, with its `word`, as JSON.
+// Prints a failure as text or, with its `word`, as JSON.
 ExitCode tell(ExitCode code, std::string_view word, std::string_view text) {
   if (is_json) {
     const Json told = {{"code", word}, {"text", text}, {"exit_code", static_cast<int>(code)}};
@@ -46,7 +46,7 @@ ExitCode tell(ExitCode code, std::string_view word, std::string_view text) {
   return code;
 }
 
-/// The first error of stdout that was not reported yet.
+// The first error of stdout that was not reported yet.
 int output_errno = 0;
 
 bool is_utf8(const std::string& text) {

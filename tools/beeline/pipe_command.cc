@@ -27,8 +27,8 @@ constexpr std::size_t kMostListed = 100'000;
 struct VerbRow {
   std::string_view name;
   PipeVerb verb;
-  std::string_view needs;  ///< required fields, separated by blanks
-  std::string_view takes;  ///< optional fields
+  std::string_view needs;  // required fields, separated by blanks
+  std::string_view takes;  // optional fields
 };
 constexpr std::array<VerbRow, 11> kPipeVerbs = {{
     {"receive", PipeVerb::kReceive, "", "timeout_ms type channel copies"},
@@ -58,7 +58,7 @@ bool has_field_name(std::string_view text, std::string_view wanted) {
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
-/// A value, shortened for people.
+// A value, shortened for people.
 std::string value_text(const Json& value) {
   constexpr std::size_t kMost = 60;
   std::string text = value.is_structured()
@@ -221,7 +221,7 @@ std::string verbs_text() {
   return text;
 }
 
-/// Parses a line as an object.
+// Parses a line as an object.
 tl::expected<Json, std::string> parse_object(std::string_view line) {
   bool is_too_deep = false;
   const auto keep = [&](int depth, Json::parse_event_t, Json&) {
@@ -246,7 +246,7 @@ tl::expected<Json, std::string> parse_object(std::string_view line) {
   }
 }
 
-/// Names the fields that exclude each other; empty if there are none.
+// Names the fields that exclude each other; empty if there are none.
 std::string field_clash(const PipeCommand& command, const Json& object) {
   if (object.contains("body") && object.contains("body_base64")) {
     return "has body and body_base64: give one of them";

@@ -31,12 +31,12 @@ enum class PipeVerb : std::uint8_t {
   kInbox,
 };
 
-/// One command, checked. A field that a line left out has its default here.
+// One command, checked. A field that a line left out has its default here.
 struct PipeCommand {
   PipeVerb verb = PipeVerb::kReceive;
-  Json seq;  ///< the result repeats it
+  Json seq;  // the result repeats it
   MessageId id = 0;
-  std::string to;  ///< name or pid
+  std::string to;  // name or pid
   std::string body;
   std::int32_t rank = kNormal;
   std::string type;
@@ -48,17 +48,17 @@ struct PipeCommand {
   bool copies = false;
   std::optional<std::chrono::nanoseconds> timeout;
   std::chrono::nanoseconds room{0};
-  std::optional<Json> of;  ///< the seq of the command that this one ends
+  std::optional<Json> of;  // the seq of the command that this one ends
   std::string group = "all";
   std::size_t limit = 1000;
 
-  /// The views refer to this object.
+  // The views refer to this object.
   [[nodiscard]] SendOptions options() const;
 };
 
-/// The reason why a line is no command.
+// The reason why a line is no command.
 struct PipeRefusal {
-  Json seq;  ///< null if it could not be read
+  Json seq;  // null if it could not be read
   std::string text;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostKept = 1U << 20;
 
-/// Whether stdout takes a page now, or within `wait`; nothing if it never will.
+// Whether stdout takes a page now, or within `wait`; nothing if it never will.
 std::optional<bool> takes_more(std::chrono::milliseconds wait) {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   const int count = ::poll(&out, 1, static_cast<int>(wait.count()));

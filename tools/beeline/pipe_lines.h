@@ -13,22 +13,22 @@
 
 namespace beeline::cli {
 
-/// The lines of stdin.
+// The lines of stdin.
 class PipeInput {
  public:
   struct Line {
-    std::string text;          ///< empty if it is too long
-    std::uint64_t number = 0;  ///< from 1
+    std::string text;          // empty if it is too long
+    std::uint64_t number = 0;  // from 1
     std::size_t bytes = 0;
     bool is_too_long = false;
   };
 
-  /// `most`: the longest line in bytes, without its line end.
+  // `most`: the longest line in bytes, without its line end.
   explicit PipeInput(std::size_t most) : most_(most) {}
 
-  /// Reads once. REQUIRES: stdin is readable. False at the end of stdin.
+  // Reads once. REQUIRES: stdin is readable. False at the end of stdin.
   [[nodiscard]] bool read();
-  /// The next complete line. After the end of stdin also a last line without a line end.
+  // The next complete line. After the end of stdin also a last line without a line end.
   [[nodiscard]] std::optional<Line> next();
 
  private:
@@ -43,16 +43,16 @@ class PipeInput {
   bool has_ended_ = false;
 };
 
-/// The lines of stdout. Keeps the part that its reader has not taken yet.
+// The lines of stdout. Keeps the part that its reader has not taken yet.
 class PipeOutput {
  public:
   void add(const Json& line);
   [[nodiscard]] bool is_empty() const { return kept() == 0; }
-  /// Fewer bytes wait than an active reader may leave, so more may be added.
+  // Fewer bytes wait than an active reader may leave, so more may be added.
   [[nodiscard]] bool has_room() const;
-  /// Writes as much as stdout takes now. False if stdout takes nothing any more, or fails.
+  // Writes as much as stdout takes now. False if stdout takes nothing any more, or fails.
   [[nodiscard]] bool write();
-  /// Writes the rest. Gives up if the reader takes nothing for `patience`.
+  // Writes the rest. Gives up if the reader takes nothing for `patience`.
   [[nodiscard]] bool finish(std::chrono::milliseconds patience);
 
  private:

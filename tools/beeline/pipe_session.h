@@ -16,32 +16,32 @@
 
 namespace beeline::cli {
 
-/// An agent that a program drives by commands. It keeps the messages that the program holds, and
-/// the commands that have no result yet. Each command gets one result; everything else is reported
-/// as an event.
+// An agent that a program drives by commands. It keeps the messages that the program holds, and
+// the commands that have no result yet. Each command gets one result; everything else is reported
+// as an event.
 class PipeSession {
  public:
-  /// `output` must outlive the session.
+  // `output` must outlive the session.
   PipeSession(Agent agent, PipeOutput& output);
   // Handlers of the agent refer to this object, so it cannot be copied.
   PipeSession(const PipeSession&) = delete;
   PipeSession& operator=(const PipeSession&) = delete;
 
   void carry_out(const PipeCommand& command);
-  /// Prints the result for a line that is no command.
+  // Prints the result for a line that is no command.
   void refuse(const Json& seq, std::string_view code, std::string_view text);
 
-  /// Hands out messages that commands wait for, and reports events. Returns the latest time for the
-  /// next turn, or nothing if the agent has left the hive. fd() becomes readable when a turn is due
-  /// earlier.
+  // Hands out messages that commands wait for, and reports events. Returns the latest time for the
+  // next turn, or nothing if the agent has left the hive. fd() becomes readable when a turn is due
+  // earlier.
   [[nodiscard]] std::optional<Deadline> turn();
   [[nodiscard]] int fd() { return agent_->fd(); }
-  /// Whether the hive goes down.
+  // Whether the hive goes down.
   [[nodiscard]] bool has_shut_down() const { return has_shut_down_; }
 
-  /// Puts held messages back, takes requests back, leaves the hive and then reports why. A program
-  /// that ended with messages in hand may have died of one of them, so each then counts as a failed
-  /// attempt. Returns how many were held.
+  // Puts held messages back, takes requests back, leaves the hive and then reports why. A program
+  // that ended with messages in hand may have died of one of them, so each then counts as a failed
+  // attempt. Returns how many were held.
   enum class Ending { kOfPipe, kOfProgram };
   std::size_t leave(Ending ending, std::string_view why, std::string_view text);
 
@@ -52,7 +52,7 @@ class PipeSession {
   };
   struct Held {
     Message message;
-    bool is_taken_back = false;  ///< and the program was told
+    bool is_taken_back = false;  // and the program was told
   };
   struct Asked {
     Json seq;
@@ -75,11 +75,11 @@ class PipeSession {
   void cancel_command(const PipeCommand& command);
   void list(const PipeCommand& command);
 
-  /// The held message that a command names. Null if it is not held; then the failure has been
-  /// reported.
+  // The held message that a command names. Null if it is not held; then the failure has been
+  // reported.
   [[nodiscard]] Held* find_held(const PipeCommand& command);
   [[nodiscard]] std::optional<Peer> find_peer(const PipeCommand& command);
-  /// Removes and returns the command that an answer or an acknowledgement is for.
+  // Removes and returns the command that an answer or an acknowledgement is for.
   [[nodiscard]] Asked end_asking(std::uint64_t ticket);
 
   void hand_out();

@@ -95,7 +95,7 @@ class PipeLoop {
     return {fds[0].revents != 0, (fds[1].revents & (POLLERR | POLLHUP | POLLNVAL)) != 0};
   }
 
-  /// False at the end of stdin.
+  // False at the end of stdin.
   bool read() {
     const bool goes_on = input_.read();
     while (const auto line = input_.next()) carry_out(session_, *line);
@@ -108,8 +108,8 @@ class PipeLoop {
     return output_.finish(kLastPatience) ? code : complain_of_reader(ending, held);
   }
 
-  /// A full disk is no fault of the program; a pipe without a reader shows that the program has
-  /// ended.
+  // A full disk is no fault of the program; a pipe without a reader shows that the program has
+  // ended.
   ExitCode end_of_reader() {
     pollfd out{STDOUT_FILENO, POLLOUT, 0};
     const bool is_known = ::poll(&out, 1, 0) == 1;

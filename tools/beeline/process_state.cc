@@ -15,7 +15,7 @@
 namespace beeline::cli {
 namespace {
 
-/// The index of the field counts from the state, which is the third field of the line.
+// The index of the field counts from the state, which is the third field of the line.
 constexpr std::size_t kStartedField = 22 - 3;
 
 std::optional<ProcessState> state_from(char letter) noexcept {
@@ -44,7 +44,7 @@ std::optional<ProcessStat> read_stat(const std::filesystem::path& folder) {
   return parse_stat(line);
 }
 
-/// The state of a living thread; 'Z' if none lives.
+// The state of a living thread; 'Z' if none lives.
 char letter_of_threads(const std::filesystem::path& process) {
   std::error_code error;
   std::filesystem::directory_iterator thread(process / "task", error);

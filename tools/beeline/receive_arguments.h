@@ -18,7 +18,7 @@ struct ReceiveArguments {
   std::string name;
   AttachArguments attach;
   bool temporary = false;
-  std::uint64_t count = 0;  ///< 0: until stopped
+  std::uint64_t count = 0;  // 0: until stopped
   std::string type;
   std::string channel;
 };
@@ -28,10 +28,10 @@ void add_receive_arguments(CLI::App& verb, ReceiveArguments& arguments);
 [[nodiscard]] AttachOptions receive_options(const Context& context,
                                             const ReceiveArguments& arguments);
 
-/// The messages that the options select. The views refer to `arguments`.
+// The messages that the options select. The views refer to `arguments`.
 [[nodiscard]] Filter receive_filter(const ReceiveArguments& arguments);
 
-/// The signals that end a verb which receives. Errors: kSystem.
+// The signals that end a verb which receives. Errors: kSystem.
 [[nodiscard]] Result<Signals> stop_signals();
 
 }  // namespace beeline::cli

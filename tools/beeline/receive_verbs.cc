@@ -24,13 +24,13 @@
 namespace beeline::cli {
 namespace {
 
-/// The decision of a handler after a message: go on, or end with this exit code.
+// The decision of a handler after a message: go on, or end with this exit code.
 using Verdict = std::optional<ExitCode>;
 constexpr Verdict kGoOn = std::nullopt;
 
-/// Hands messages to `handle(message)` until its verdict ends it, enough messages came, or a signal
-/// or the deadline ends it.
-template <class Handle>
+// Hands messages to `handle(message)` until its verdict ends it, enough messages came, or a signal
+// or the deadline ends it.
+template <typename Handle>
 ExitCode serve(const Context& context, const ReceiveArguments& arguments, Handle&& handle) {
   auto signals = stop_signals();
   if (!signals) return complain(signals.error());

@@ -144,7 +144,7 @@ void ReplyService::step_jobs() {
   drop_ended_leftovers();
 }
 
-/// Their reports were taken before.
+// Their reports were taken before.
 void ReplyService::drop_ended_leftovers() {
   std::erase_if(leftovers_, [](GuardProcess& guard) {
     (void)guard.take_report();
@@ -225,10 +225,10 @@ void ReplyService::reject(Message& message, const std::string& why) {
   message.reject(why);
 }
 
-/// Sends the reply and ends the message. The work is done, so the message is not put back. A
-/// question stays leased until its reply finds room; any other message becomes a dead letter. We
-/// wait for room once for each sender, until that sender reads again. If the sender has left, no
-/// reply is sent, and that is no failure.
+// Sends the reply and ends the message. The work is done, so the message is not put back. A
+// question stays leased until its reply finds room; any other message becomes a dead letter. We
+// wait for room once for each sender, until that sender reads again. If the sender has left, no
+// reply is sent, and that is no failure.
 void ReplyService::answer(Message& message, std::string_view text) {
   const Pid to = message.from();
   const bool is_waited_for = !message.requires_ack() && !full_.contains(to);
@@ -266,7 +266,7 @@ void ReplyService::wait(Deadline until) const {
   (void)::poll(fds.data(), fds.size(), static_cast<int>(std::max<std::int64_t>(limit.count(), 0)));
 }
 
-/// Ends processes that commands left in the background.
+// Ends processes that commands left in the background.
 void ReplyService::end_leftovers() {
   for (const GuardProcess& guard : leftovers_) guard.tell(GuardOrder::kEnd);
   const Deadline end = after(kLeftoverPatience);

@@ -23,10 +23,10 @@ struct ReplyArguments {
   std::uint32_t max_attempts = AttachOptions{}.max_attempts;
 };
 
-/// `beeline reply` after its attach: runs a command for each message and ends the message.
+// `beeline reply` after its attach: runs a command for each message and ends the message.
 class ReplyService {
  public:
-  /// `lease` is the descriptor of the CommandLease. All arguments must outlive this object.
+  // `lease` is the descriptor of the CommandLease. All arguments must outlive this object.
   ReplyService(const Context& context, const ReplyArguments& arguments, Agent& agent,
                Signals& signals, int lease)
       : context_(context),
@@ -36,12 +36,12 @@ class ReplyService {
         signals_(signals),
         lease_(lease) {}
 
-  /// Serves until enough messages came or a signal or shutdown ends it. No command runs after it
-  /// returns.
+  // Serves until enough messages came or a signal or shutdown ends it. No command runs after it
+  // returns.
   [[nodiscard]] ExitCode serve();
 
  private:
-  /// Why a command was told to end.
+  // Why a command was told to end.
   enum class Reason : std::uint8_t { kNone, kTimeout, kTakenBack, kSignal, kShutdown };
   struct Job {
     Message message;
@@ -76,8 +76,8 @@ class ReplyService {
   Signals& signals_;
   int lease_;
   std::vector<Job> jobs_;
-  std::vector<GuardProcess> leftovers_;  ///< of commands that left something in the background
-  std::set<Pid> full_;                   ///< senders that had no room for a reply
+  std::vector<GuardProcess> leftovers_;  // of commands that left something in the background
+  std::set<Pid> full_;                   // senders that had no room for a reply
   std::uint64_t taken_ = 0;
   Deadline idle_end_ = Deadline::max();
   std::optional<Reason> ending_;

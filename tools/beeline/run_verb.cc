@@ -27,7 +27,7 @@ namespace {
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-/// Lets the command find this very program, even if it is not installed.
+// Lets the command find this very program, even if it is not installed.
 void put_us_on_the_path() {
   const char* path = ::secure_getenv("PATH");
   ::setenv("PATH",
@@ -35,8 +35,8 @@ void put_us_on_the_path() {
            1);
 }
 
-/// Passes a signal on to the command, unless the terminal sent it: the command gets that one
-/// directly.
+// Passes a signal on to the command, unless the terminal sent it: the command gets that one
+// directly.
 void pass_on(const Signals::Taken& signal, int pidfd, int& passed) {
   if (signal.from_terminal) return;
   // The second request to end kills the command.

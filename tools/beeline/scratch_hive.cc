@@ -31,7 +31,7 @@ constexpr auto kStopPause = std::chrono::milliseconds(100);
 // another.
 constexpr std::chrono::seconds kProgramPatience(3 * kCommandGraceSeconds);
 
-/// Ends the hive that the environment names; that hive may be just starting.
+// Ends the hive that the environment names; that hive may be just starting.
 void take_down() {
   const auto paths = control::find_hive("");
   if (!paths) return;
@@ -47,9 +47,9 @@ void take_down() {
 
 std::string hive_directory(const std::string& place) { return place + "/hive"; }
 
-/// Moves the directory away, ends the hive in it, waits for the programs that worked in it, and
-/// removes it. The move keeps a program that still runs from starting a coordinator there again.
-/// The hive may be just starting.
+// Moves the directory away, ends the hive in it, waits for the programs that worked in it, and
+// removes it. The move keeps a program that still runs from starting a coordinator there again.
+// The hive may be just starting.
 bool clear(const std::string& place) {
   const std::string moved = place + ".end";
   // If the directory is missing, a guard that was interrupted may have moved it.

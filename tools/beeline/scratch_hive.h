@@ -10,16 +10,16 @@
 
 namespace beeline::cli {
 
-/// A hive for one command, in a temporary directory that $BEELINE_DIR names while this object
-/// lives.
-///
-/// A guard takes the hive down and removes the directory as soon as we close the hive or end in any
-/// way. The guard is a child of ours that no signal of the terminal reaches. For single-threaded
-/// programs only.
+// A hive for one command, in a temporary directory that $BEELINE_DIR names while this object
+// lives.
+//
+// A guard takes the hive down and removes the directory as soon as we close the hive or end in any
+// way. The guard is a child of ours that no signal of the terminal reaches. For single-threaded
+// programs only.
 class ScratchHive {
  public:
-  /// Makes the directory below $TMPDIR (else /tmp), points the environment at it, starts the guard
-  /// and then the coordinator. Errors: kSystem, kNoCoordinator, kTimeout.
+  // Makes the directory below $TMPDIR (else /tmp), points the environment at it, starts the guard
+  // and then the coordinator. Errors: kSystem, kNoCoordinator, kTimeout.
   [[nodiscard]] static Result<ScratchHive> start(const std::string& purpose);
 
   ScratchHive(ScratchHive&& other) noexcept;
@@ -28,14 +28,14 @@ class ScratchHive {
   ScratchHive& operator=(const ScratchHive&) = delete;
   ~ScratchHive();
 
-  /// Ends the hive and waits until nothing of it is left. Errors: kSystem, naming the leftover.
+  // Ends the hive and waits until nothing of it is left. Errors: kSystem, naming the leftover.
   [[nodiscard]] Result<void> close();
 
  private:
   ScratchHive() = default;
 
-  std::string place_;        ///< holds the directory of the hive; empty when closed
-  os::UniqueFd guard_pipe_;  ///< closing it wakes the guard
+  std::string place_;        // holds the directory of the hive; empty when closed
+  os::UniqueFd guard_pipe_;  // closing it wakes the guard
   pid_t guard_ = 0;
 };
 

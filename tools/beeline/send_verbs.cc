@@ -36,7 +36,7 @@ struct SendArguments {
   MessageArguments message;
 };
 
-/// Sends one body and prints its id. `where` begins the text of a failure.
+// Sends one body and prints its id. `where` begins the text of a failure.
 ExitCode send_one(const Context& context, const SendArguments& arguments, Agent& agent, Peer peer,
                   std::string_view body, const SendOptions& options, std::string_view where = {}) {
   const SendResult result = context.timeout
@@ -50,7 +50,7 @@ ExitCode send_one(const Context& context, const SendArguments& arguments, Agent&
   return printed ? ExitCode::kOk : ExitCode::kError;
 }
 
-/// Sends each line as soon as it comes, up to the first that fails.
+// Sends each line as soon as it comes, up to the first that fails.
 ExitCode send_lines(const Context& context, const SendArguments& arguments, LineReader& lines,
                     Agent& agent, Peer peer, const SendOptions& options) {
   for (std::uint64_t number = 1;; ++number) {

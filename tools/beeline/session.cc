@@ -24,7 +24,7 @@ namespace {
 // A look without a reason, in case all else has failed; the same as in the library.
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::seconds(10);
 
-/// All agents of the hive. None if the hive does not run, or if the attach will report the error.
+// All agents of the hive. None if the hive does not run, or if the attach will report the error.
 Result<std::vector<AgentInfo>> list_agents(const Context& context) {
   auto client = connect_to_look(context);
   if (!client) return std::vector<AgentInfo>();
@@ -33,7 +33,7 @@ Result<std::vector<AgentInfo>> list_agents(const Context& context) {
   return control::infos_of(*agents);
 }
 
-/// The agent of this name that has not ended for good; null if there is none.
+// The agent of this name that has not ended for good; null if there is none.
 const AgentInfo* find_known(const std::vector<AgentInfo>& all, const std::string& name) {
   const auto known = std::find_if(all.begin(), all.end(), [&name](const AgentInfo& agent) {
     return agent.name == name && agent.state != State::kDead;

@@ -11,17 +11,17 @@
 
 namespace beeline::cli {
 
-/// Signals as readable events: they are blocked in this process and read from a descriptor, so no
-/// handler ever runs. Only one object at a time; its destructor restores the mask. Programs started
-/// with os::spawn() get an empty mask.
+// Signals as readable events: they are blocked in this process and read from a descriptor, so no
+// handler ever runs. Only one object at a time; its destructor restores the mask. Programs started
+// with os::spawn() get an empty mask.
 class Signals {
  public:
   struct Taken {
     int number = 0;
-    bool from_terminal = false;  ///< the kernel sent it to the whole foreground group
+    bool from_terminal = false;  // the kernel sent it to the whole foreground group
   };
 
-  /// Errors: kSystem.
+  // Errors: kSystem.
   [[nodiscard]] static Result<Signals> block(std::initializer_list<int> numbers);
 
   Signals(Signals&& other) noexcept;
@@ -30,9 +30,9 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
   ~Signals();
 
-  /// Readable while a signal waits.
+  // Readable while a signal waits.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-  /// The next signal, if one waits. Does not block.
+  // The next signal, if one waits. Does not block.
   [[nodiscard]] std::optional<Taken> take() noexcept;
 
  private:

@@ -26,7 +26,7 @@ constexpr std::size_t kProbeBytes = 64 * 1024;  // larger than a new log and a n
 
 bool is_there(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-/// Directories that a start makes; they exist while this object does.
+// Directories that a start makes; they exist while this object does.
 class TrialPlace {
  public:
   explicit TrialPlace(const control::HivePaths& paths) : paths_(paths) {
@@ -41,7 +41,7 @@ class TrialPlace {
     for (auto path = missing_.rbegin(); path != missing_.rend(); ++path) ::rmdir(path->c_str());
   }
 
-  /// Makes the directory as a start does, and writes a file in it.
+  // Makes the directory as a start does, and writes a file in it.
   [[nodiscard]] Result<void> make() const {
     if (auto made = control::prepare_directory(paths_); !made) return made;
     const std::string path = fmt::format("{}/doctor-{}", paths_.directory, ::getpid());

@@ -37,10 +37,10 @@ Json inboxes_json(const Survey& survey) {
   return inboxes;
 }
 
-/// The coordinator is the root of the tree and the agent of no user.
+// The coordinator is the root of the tree and the agent of no user.
 std::uint64_t without_coordinator(std::uint64_t agents) { return agents == 0 ? 0 : agents - 1; }
 
-/// Pids of agents are never reused, so they can run out.
+// Pids of agents are never reused, so they can run out.
 bool numbers_run_out(const StatusAnswer& status) {
   return status.pids_left < (status.pids_left + status.pids_used) / 8;
 }
@@ -71,7 +71,7 @@ std::string memory_text(const HiveAccounts& accounts) {
                      accounts.segments);
 }
 
-/// Every agent but the coordinator that has not ended for good, with its stuck and slow messages.
+// Every agent but the coordinator that has not ended for good, with its stuck and slow messages.
 std::string agents_text(const Survey& survey) {
   std::vector<std::string> headings = {"agent", ">pid", "state"};
   const auto more = vitals_headings();

@@ -17,8 +17,8 @@ using control::ListedAgent;
 
 bool runs(const ListedAgent& agent) { return agent.state == shm::AgentState::kRunning; }
 
-/// SUBTLE: a process that reads from a disk is in uninterruptible sleep for a moment. It is stuck
-/// only if every look finds it so.
+// SUBTLE: a process that reads from a disk is in uninterruptible sleep for a moment. It is stuck
+// only if every look finds it so.
 Result<ProcessState> settle(pid_t pid, std::int64_t begun_us) {
   constexpr int kMoreLooks = 4;
   constexpr std::chrono::milliseconds kBetween{20};
@@ -52,8 +52,8 @@ Result<Survey> Survey::take(control::Client& client, std::string_view hive,
   return survey;
 }
 
-/// `numbers_match`: the coordinator and this process see the same process id for the keeper, so
-/// both live in one pid namespace.
+// `numbers_match`: the coordinator and this process see the same process id for the keeper, so
+// both live in one pid namespace.
 void Survey::look_at_processes(bool numbers_match) {
   for (const ListedAgent& agent : agents_) {
     auto& process = processes_[agent.pid];

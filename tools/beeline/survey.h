@@ -20,8 +20,8 @@ namespace beeline::cli {
 
 class Survey {
  public:
-  /// Errors: those of every call of the client. An unreadable segment or process is no error;
-  /// gaps() lists it.
+  // Errors: those of every call of the client. An unreadable segment or process is no error;
+  // gaps() lists it.
   [[nodiscard]] static Result<Survey> take(control::Client& client, std::string_view hive,
                                            const Patience& patience = {});
 
@@ -29,21 +29,21 @@ class Survey {
   [[nodiscard]] const std::vector<control::ListedAgent>& agents() const noexcept { return agents_; }
   [[nodiscard]] const HiveAccounts& accounts() const noexcept { return accounts_; }
 
-  /// The state of its process: nothing if it has none, an error if it cannot be read from here.
+  // The state of its process: nothing if it has none, an error if it cannot be read from here.
   [[nodiscard]] const std::optional<Result<ProcessState>>& process_of(Pid pid) const;
-  /// Whether its process handles nothing.
+  // Whether its process handles nothing.
   [[nodiscard]] bool is_stuck(const control::ListedAgent& agent) const;
-  /// The word for the state of an agent: its own, or "stopped" or "stuck" if its process is in that
-  /// state.
+  // The word for the state of an agent: its own, or "stopped" or "stuck" if its process is in that
+  // state.
   [[nodiscard]] std::string_view state_word(const control::ListedAgent& agent) const;
-  /// The bytes of the segments that the agent owns. Nothing if they cannot be read.
+  // The bytes of the segments that the agent owns. Nothing if they cannot be read.
   [[nodiscard]] std::optional<std::uint64_t> memory_bytes(Pid pid) const;
-  /// How long this incarnation of an agent has been running; for the coordinator, how long the hive
-  /// has. Nothing if it is not running.
+  // How long this incarnation of an agent has been running; for the coordinator, how long the hive
+  // has. Nothing if it is not running.
   [[nodiscard]] std::optional<std::int64_t> up_ns(const control::ListedAgent& agent) const;
-  /// How long ago a message was sent.
+  // How long ago a message was sent.
   [[nodiscard]] std::optional<std::int64_t> age_ns(std::optional<std::int64_t> sent_ns) const;
-  /// Everything that could not be read, each with the reason; empty: all was read.
+  // Everything that could not be read, each with the reason; empty: all was read.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
  private:
@@ -53,7 +53,7 @@ class Survey {
   std::vector<control::ListedAgent> agents_;
   HiveAccounts accounts_;
   std::map<Pid, std::optional<Result<ProcessState>>> processes_;
-  std::int64_t now_ns_ = 0;  ///< CLOCK_MONOTONIC
+  std::int64_t now_ns_ = 0;  // CLOCK_MONOTONIC
   std::int64_t boot_us_ = 0;
   std::int64_t unix_ns_ = 0;
 };

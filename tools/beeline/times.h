@@ -15,8 +15,8 @@ namespace beeline::cli {
   return static_cast<double>(duration.count()) / 1e6;
 }
 
-/// When a message was sent, from Message::sent_ns(), by the present wall clock. That clock may have
-/// jumped since, and a suspended machine does not count the time.
+// When a message was sent, from Message::sent_ns(), by the present wall clock. That clock may have
+// jumped since, and a suspended machine does not count the time.
 [[nodiscard]] inline std::int64_t sent_unix_ms(std::int64_t sent_ns) {
   return (os::realtime_ns() - (os::monotonic_ns() - sent_ns)) / 1'000'000;
 }

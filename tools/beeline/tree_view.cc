@@ -30,7 +30,7 @@ bool is_shown(const ListedAgent& agent) {
   return agent.state != shm::AgentState::kDead && agent.state != shm::AgentState::kVacant;
 }
 
-/// The agents to show below `parent`, 0 for the roots, rising by pid.
+// The agents to show below `parent`, 0 for the roots, rising by pid.
 class Forest {
  public:
   explicit Forest(const std::vector<ListedAgent>& agents) {
@@ -62,7 +62,7 @@ class Forest {
   std::vector<Node> nodes_;
 };
 
-/// A tree as lines of a table. `survey` may be null.
+// A tree as lines of a table. `survey` may be null.
 class Drawing {
  public:
   Drawing(const Forest& forest, const Survey* survey)

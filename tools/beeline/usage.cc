@@ -15,7 +15,7 @@
 namespace beeline::cli {
 namespace {
 
-/// The number of letters to insert, delete or change to turn `a` into `b`.
+// The number of letters to insert, delete or change to turn `a` into `b`.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The candidate that is most like `word`; empty if none is similar.
+// The candidate that is most like `word`; empty if none is similar.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
   std::size_t least = std::min<std::size_t>(2, word.size() / 2) + 1;
   std::string found;
@@ -51,7 +51,7 @@ std::vector<std::string> verbs_of(const CLI::App& app) {
   return names;
 }
 
-/// The options of `verb`, of its option groups and of its parent verbs.
+// The options of `verb`, of its option groups and of its parent verbs.
 std::vector<std::string> options_of(const CLI::App& verb) {
   std::vector<std::string> names;
   const auto add = [&names](const CLI::App& app) {
@@ -66,14 +66,14 @@ std::vector<std::string> options_of(const CLI::App& verb) {
   return names;
 }
 
-/// The last verb of the command line, or the program itself.
+// The last verb of the command line, or the program itself.
 const CLI::App& innermost(const CLI::App& app) {
   const CLI::App* last = &app;
   while (!last->get_subcommands().empty()) last = last->get_subcommands().back();
   return *last;
 }
 
-/// The verbs of the command line, a blank before each.
+// The verbs of the command line, a blank before each.
 std::string path_to(const CLI::App& app) {
   std::string path;
   for (const CLI::App* last = &app; !last->get_subcommands().empty();) {
@@ -83,7 +83,7 @@ std::string path_to(const CLI::App& app) {
   return path;
 }
 
-/// Names the problem and the next step.
+// Names the problem and the next step.
 std::string problem(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = innermost(app);
   const std::string path = path_to(app);

@@ -25,13 +25,13 @@ using std::chrono::steady_clock;
 constexpr nanoseconds kShortestWatch = std::chrono::milliseconds(100);
 constexpr int kPauseForEachLook = 3;
 
-/// Lines of the terminal; 0 if it does not say.
+// Lines of the terminal; 0 if it does not say.
 std::size_t terminal_lines() {
   winsize size{};
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-/// Writes over the present text of the terminal: lines that are too long or too many are cut.
+// Writes over the present text of the terminal: lines that are too long or too many are cut.
 std::string drawn(std::string_view text) {
   constexpr std::string_view kHome = "\x1b[H";
   constexpr std::string_view kNoWrap = "\x1b[?7l";
@@ -51,7 +51,7 @@ std::string drawn(std::string_view text) {
   return frame.append(kClearBelow).append(kWrap);
 }
 
-/// Prints one text after another, in place of the last one on a terminal.
+// Prints one text after another, in place of the last one on a terminal.
 class Pictures {
  public:
   explicit Pictures(bool json) : json_(json), in_place_(!json && takes_escapes()) {}
@@ -69,7 +69,7 @@ class Pictures {
   bool is_first_ = true;
 };
 
-/// Waits until the pause is over or the coordinator has gone. True if a signal came.
+// Waits until the pause is over or the coordinator has gone. True if a signal came.
 bool pause(Signals& signals, control::Client& client, nanoseconds length) {
   const auto end = steady_clock::now() + length;
   while (!client.closed()) {
@@ -86,7 +86,7 @@ bool pause(Signals& signals, control::Client& client, nanoseconds length) {
   return signals.take().has_value();
 }
 
-/// Asks a coordinator once more that was restarted meanwhile.
+// Asks a coordinator once more that was restarted meanwhile.
 Result<std::string> look_again(control::Client& client, const Look& look) {
   if (!client.closed()) {
     auto text = look(client);
@@ -98,7 +98,7 @@ Result<std::string> look_again(control::Client& client, const Look& look) {
   return look(client);
 }
 
-/// The pause that a text means. Errors: kInvalid (no duration, or too short).
+// The pause that a text means. Errors: kInvalid (no duration, or too short).
 Result<nanoseconds> parse_watch(std::string_view text) {
   auto every = parse_duration(text);
   if (every && *every < kShortestWatch) {

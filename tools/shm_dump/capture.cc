@@ -23,10 +23,10 @@ namespace {
 
 struct DataRange {
   std::uint64_t from = 0;
-  std::uint64_t to = 0;  ///< equal to `from`: no data at or behind the given offset
+  std::uint64_t to = 0;  // equal to `from`: no data at or behind the given offset
 };
 
-/// The first range of data at or behind `from`, cut at `end`.
+// The first range of data at or behind `from`, cut at `end`.
 Result<DataRange> next_data(int fd, std::uint64_t from, std::uint64_t end,
                             const std::string& name) {
   const off_t data = ::lseek(fd, static_cast<off_t>(from), SEEK_DATA);
@@ -39,7 +39,7 @@ Result<DataRange> next_data(int fd, std::uint64_t from, std::uint64_t end,
                    std::min(static_cast<std::uint64_t>(last), end)};
 }
 
-/// Reads up to `length` bytes; fewer where the file ends.
+// Reads up to `length` bytes; fewer where the file ends.
 Result<std::uint64_t> read_at(int fd, std::byte* to, std::uint64_t length, std::uint64_t offset,
                               const std::string& name) {
   auto done = os::read_at(fd, offset, {to, length});

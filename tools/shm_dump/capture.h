@@ -17,14 +17,14 @@
 
 namespace beeline::dump {
 
-/// The largest possible segment: a link with the largest lanes and payloads.
+// The largest possible segment: a link with the largest lanes and payloads.
 inline constexpr std::uint64_t kMaxSegmentBytes =
     shm::LinkLayout({shm::kMaxLaneSlots, shm::kMaxLaneSlots, shm::kMaxMaxPayload}).bytes;
 
-/// How many bytes of each slab a copy holds.
+// How many bytes of each slab a copy holds.
 inline constexpr std::uint64_t kSlabPreviewBytes = 64;
 
-/// Owns the copy. Movable.
+// Owns the copy. Movable.
 class Capture {
  public:
   Capture() = default;
@@ -37,14 +37,14 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  /// Copies an open regular file; `name` stands in error texts. Errors: kBadSegment (no segment can
-  /// have that size), kNoMemory, kSystem.
+  // Copies an open regular file; `name` stands in error texts. Errors: kBadSegment (no segment can
+  // have that size), kNoMemory, kSystem.
   [[nodiscard]] static Result<Capture> take(int fd, const std::string& name);
 
-  /// The whole segment, as long as the file was. The copy of a link is as long as the link may
-  /// become, unless the file lacks memory that the link announces.
+  // The whole segment, as long as the file was. The copy of a link is as long as the link may
+  // become, unless the file lacks memory that the link announces.
   [[nodiscard]] std::span<const std::byte> bytes() const { return {base_, size_bytes_}; }
-  /// How much memory or disk the file takes.
+  // How much memory or disk the file takes.
   [[nodiscard]] std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
  private:
@@ -65,8 +65,8 @@ class Capture {
   std::uint64_t allocated_bytes_ = 0;
 };
 
-/// Copies an open file to `path` and keeps its holes. The copy appears whole or not at all. Its
-/// mode is 0600, because it holds messages.  Errors: kSystem.
+// Copies an open file to `path` and keeps its holes. The copy appears whole or not at all. Its
+// mode is 0600, because it holds messages.  Errors: kSystem.
 [[nodiscard]] Result<void> save_copy(int fd, const std::string& path);
 
 }  // namespace beeline::dump

@@ -57,7 +57,7 @@ bool agree(const shm::Broken& a, const shm::Broken& b) {
   return std::string_view(a.invariant) == b.invariant && a.where == b.where && a.found == b.found;
 }
 
-/// A violation that this copy and every later one show alike.
+// A violation that this copy and every later one show alike.
 shm::Finding judge_again(const Segment& segment, bool at_rest) {
   constexpr int kLooks = 8;
   auto finding = judge(segment, at_rest);
@@ -72,8 +72,8 @@ shm::Finding judge_again(const Segment& segment, bool at_rest) {
   return finding;
 }
 
-/// Counts the messages of a link that were not taken, or the messages of a home that wait or are in
-/// hand. Only the home that counts for its agent has any.
+// Counts the messages of a link that were not taken, or the messages of a home that wait or are in
+// hand. Only the home that counts for its agent has any.
 void add_counts(const Segment& segment, const Segments& all, Json& out) {
   out["live_count"] = nullptr;
   out["dead_count"] = nullptr;

@@ -23,7 +23,7 @@ struct Agent {
   std::string state;  // as `beeline tree` shows it, and starting
 };
 
-/// The state on the status page of a running agent, if that page is among the segments.
+// The state on the status page of a running agent, if that page is among the segments.
 std::string state_of(const Segments& all, shm::AgentWord word) {
   if (word.state == shm::AgentState::kStarting) return "starting";
   control::ListedAgent agent;
@@ -77,9 +77,9 @@ Json dump_agent(const Agent& agent) {
           {"started_unix_ms", unix_ms(agent.record.attached_ns)}};
 }
 
-/// The agents as lines of a tree, children below their parent. An agent with a missing or younger
-/// parent is a root. A parent is therefore always older than its child, and no bytes can make a
-/// circle.
+// The agents as lines of a tree, children below their parent. An agent with a missing or younger
+// parent is a root. A parent is therefore always older than its child, and no bytes can make a
+// circle.
 class TreeLines {
  public:
   explicit TreeLines(const std::vector<Agent>& agents) {
@@ -92,7 +92,7 @@ class TreeLines {
     }
   }
 
-  /// SUBTLE: this uses a stack instead of recursion, because a hostile chain is 4,096 deep.
+  // SUBTLE: this uses a stack instead of recursion, because a hostile chain is 4,096 deep.
   [[nodiscard]] Json lines() const {
     struct Pending {
       const Agent* agent;

@@ -42,15 +42,15 @@ std::string_view policy_name(std::uint32_t policy) {
   return "unknown";
 }
 
-/// A live entry and its delivery key. The key is computed from the entry itself, because the index
-/// of a killed home may hold anything.
+// A live entry and its delivery key. The key is computed from the entry itself, because the index
+// of a killed home may hold anything.
 struct LiveEntry {
   std::uint32_t entry = 0;
   shm::EntryWord word;
   shm::MessageHeader header{};
   std::uint64_t arrival = 0;
   std::int64_t key = 0;
-  bool taken = true;  ///< false: put, but the cursor of its row has not committed it
+  bool taken = true;  // false: put, but the cursor of its row has not committed it
 };
 
 LiveEntry read_entry(const HomeContext& context, std::uint32_t i) {

@@ -11,7 +11,7 @@ namespace {
 
 using SlabSet = std::bitset<shm::kMaxSlabs>;
 
-/// A link and the segments that belong to it, looked up once.
+// A link and the segments that belong to it, looked up once.
 struct LinkContext {
   const Segment& segment;
   const Segments& all;
@@ -32,7 +32,7 @@ struct LinkContext {
         receipts(segments.find_receipts(link)),
         progress(segments.find_progress(link)) {}
 
-  /// How far the reader has taken a lane, if that is known.
+  // How far the reader has taken a lane, if that is known.
   [[nodiscard]] std::optional<std::uint64_t> taken(shm::Lane which) const {
     if (!progress) return std::nullopt;
     return progress->taken[static_cast<std::size_t>(which)];
@@ -46,7 +46,7 @@ constexpr std::array kBothLanes = {shm::Lane::kNormal, shm::Lane::kUrgent};
 
 const char* name_of(shm::Lane lane) { return lane == shm::Lane::kUrgent ? "urgent" : "normal"; }
 
-/// `taken`: the value of that column; null: leave the column out.
+// `taken`: the value of that column; null: leave the column out.
 Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position, const Json* taken) {
   const std::uint64_t at = link.lane(lane).slot_at(position);
   const shm::SlotCopy copy = shm::slot_copy(link.view, at);
@@ -75,9 +75,9 @@ Json dump_slot(const LinkContext& link, shm::Lane lane, std::uint64_t position, 
   return out;
 }
 
-/// Calls `visit(position, was_taken)` for each message that lies in a lane; `was_taken` is null if
-/// it is unknown.
-template <class Visit>
+// Calls `visit(position, was_taken)` for each message that lies in a lane; `was_taken` is null if
+// it is unknown.
+template <typename Visit>
 void visit_messages(const LinkContext& link, shm::Lane lane, Visit&& visit) {
   const shm::LaneShape shape = link.lane(lane);
   const std::uint64_t tail = shm::tail_of(link.view, shape);
@@ -95,7 +95,7 @@ std::uint64_t count_in_lane(const LinkContext& link, shm::Lane lane) {
   return count;
 }
 
-/// Fills the two tables of the lanes and marks the slabs of messages that were not taken.
+// Fills the two tables of the lanes and marks the slabs of messages that were not taken.
 void dump_lanes(const LinkContext& link, Listing listing, Json& out, SlabSet& in_lane) {
   Json lanes = Json::array();
   Json messages = Json::array();
@@ -124,7 +124,7 @@ void dump_lanes(const LinkContext& link, Listing listing, Json& out, SlabSet& in
   out["messages"] = std::move(messages);
 }
 
-/// The slabs of this link that live entries of its reader's inbox still refer to.
+// The slabs of this link that live entries of its reader's inbox still refer to.
 std::optional<SlabSet> slabs_in_inbox(const LinkContext& link) {
   const Segment* reader = link.all.find_home(link.segment.peer_pid());
   if (reader == nullptr) return std::nullopt;
@@ -151,7 +151,7 @@ std::uint64_t count_in(const SlabSet& set, const shm::SlabClass& slab_class) {
   return count;
 }
 
-/// How many slabs of a class the reader has finished at least once.
+// How many slabs of a class the reader has finished at least once.
 Json count_stamped(const LinkContext& link, const shm::SlabClass& slab_class) {
   if (!link.receipts) return nullptr;
   const shm::ByteView view = link.receipts->link->view();

@@ -12,7 +12,7 @@ unsigned byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-/// Length of the printable UTF-8 sequence of more than one byte at the start of `text`, else 0.
+// Length of the printable UTF-8 sequence of more than one byte at the start of `text`, else 0.
 std::size_t sequence_length(std::string_view text) {
   const unsigned first = byte_at(text, 0);
   const std::size_t length = first >= 0xf0 && first <= 0xf4   ? 4

@@ -4,7 +4,7 @@
 
 namespace beeline::dump {
 
-/// The meaning of every column and every word that shm-dump prints.
+// The meaning of every column and every word that shm-dump prints.
 [[nodiscard]] std::string legend_text();
 
 }  // namespace beeline::dump

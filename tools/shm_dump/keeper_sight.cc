@@ -21,19 +21,19 @@ struct CloseFolder {
 };
 
 enum class Sight : std::uint8_t {
-  kSeen,     ///< the process holds the lock
-  kAnother,  ///< the process of that number does not hold it, or there is no such process
+  kSeen,     // the process holds the lock
+  kAnother,  // the process of that number does not hold it, or there is no such process
   kRefused,
-  kUnknown,  ///< a call failed: the reader of the segments reports the reason
+  kUnknown,  // a call failed: the reader of the segments reports the reason
 };
 
-/// The sight that follows from the errno of a call that inspected the process.
+// The sight that follows from the errno of a call that inspected the process.
 Sight sight_after(int failure) {
   if (failure == ENOENT) return Sight::kAnother;
   return failure == EACCES || failure == EPERM ? Sight::kRefused : Sight::kUnknown;
 }
 
-/// The keeper is the process that has the lock file open.
+// The keeper is the process that has the lock file open.
 Sight look_for_lock(pid_t pid, const std::string& lock_path) {
   struct stat lock {};
   if (::stat(lock_path.c_str(), &lock) != 0) return Sight::kUnknown;

@@ -11,13 +11,13 @@
 
 namespace beeline::dump {
 
-/// The process that holds the lock of a hive, numbered as in our pid namespace; the number in the
-/// lock file may come from a namespace below ours. Nothing if no process that we may inspect holds
-/// the lock.
+// The process that holds the lock of a hive, numbered as in our pid namespace; the number in the
+// lock file may come from a namespace below ours. Nothing if no process that we may inspect holds
+// the lock.
 [[nodiscard]] std::optional<pid_t> find_keeper(const std::string& lock_path);
 
-/// Why the descriptors of a living keeper cannot be read from here: it runs in another pid
-/// namespace, or we may not inspect it. Empty if they can be read, or if no keeper lives.
+// Why the descriptors of a living keeper cannot be read from here: it runs in another pid
+// namespace, or we may not inspect it. Empty if they can be read, or if no keeper lives.
 [[nodiscard]] std::string why_keeper_is_hidden(const control::HivePaths& paths);
 
 }  // namespace beeline::dump

@@ -25,7 +25,7 @@ struct Constant {
   std::uint64_t value;
 };
 
-/// The name, offset and size of a field; only a macro can spell all three from one word.
+// The name, offset and size of a field; only a macro can spell all three from one word.
 #define BEELINE_FIELD(Struct, field) \
   Field { #field, offsetof(shm::Struct, field), sizeof(shm::Struct::field) }
 #define BEELINE_CONSTANT(name) \

@@ -91,13 +91,13 @@ Result<std::vector<Source>> sources_of(const Options& options) {
                           sources.front().path));
 }
 
-/// The loaded segments, and the first failure among the others.
+// The loaded segments, and the first failure among the others.
 struct Loaded {
   std::vector<Segment> segments;
   ExitCode status = ExitCode::kOk;
 };
 
-/// Sorted by kind, owner, incarnation and serial.
+// Sorted by kind, owner, incarnation and serial.
 bool shown_before(const Segment& a, const Segment& b) {
   const auto key = [](const Segment& segment) {
     const std::string_view name = short_segment_name(segment.source.name);
@@ -107,8 +107,8 @@ bool shown_before(const Segment& a, const Segment& b) {
   return key(a) < key(b);
 }
 
-/// Read links before homes: a message that moves from a lane into an inbox meanwhile is then seen
-/// once.
+// Read links before homes: a message that moves from a lane into an inbox meanwhile is then seen
+// once.
 Loaded load_all(const std::vector<Source>& sources) {
   Loaded loaded;
   const auto load = [&](bool is_link) {
@@ -130,8 +130,8 @@ Loaded load_all(const std::vector<Source>& sources) {
   return loaded;
 }
 
-/// Asks the coordinator which links still count. Without its answer, every link counts that no home
-/// knows.
+// Asks the coordinator which links still count. Without its answer, every link counts that no home
+// knows.
 void ask_for_links(Segments& all, const std::string& hive) {
   std::set<std::uint32_t> readers;
   for (const Segment& segment : all.all()) {
@@ -147,14 +147,14 @@ void ask_for_links(Segments& all, const std::string& hive) {
   }
 }
 
-/// Whether an agent owns or reads a segment.
+// Whether an agent owns or reads a segment.
 bool belongs_to(const Segment& segment, std::uint32_t pid) {
   return segment.owner_pid() == pid ||
          (segment.kind() == shm::SegmentKind::kLink && segment.peer_pid() == pid);
 }
 
-/// Finds the segments that a word means: the segment of that name, or all that an agent owns or
-/// reads.
+// Finds the segments that a word means: the segment of that name, or all that an agent owns or
+// reads.
 std::vector<const Segment*> find_named(const Segments& all, const std::string& word,
                                        bool is_agent) {
   std::vector<const Segment*> found;
@@ -172,7 +172,7 @@ std::vector<const Segment*> find_named(const Segments& all, const std::string& w
   return found;
 }
 
-/// The selected segments, in the order of `all`; all of them if none is named.
+// The selected segments, in the order of `all`; all of them if none is named.
 Result<std::vector<const Segment*>> select(const Segments& all, const Options& options) {
   std::vector<const Segment*> selected;
   bool is_asked = false;
@@ -202,7 +202,7 @@ Result<std::vector<const Segment*>> select(const Segments& all, const Options& o
   return selected;
 }
 
-/// A named segment is shown in detail.
+// A named segment is shown in detail.
 bool wants_details(const Options& options) {
   const bool is_named = std::any_of(options.what.begin(), options.what.end(),
                                     [](const std::string& what) { return !is_file(what); });

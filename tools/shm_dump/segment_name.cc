@@ -11,7 +11,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-/// Takes "-<number>".
+// Takes "-<number>".
 template <typename T>
 bool take_number(std::string_view& text, T& out) {
   if (!take_prefix(text, "-")) return false;

@@ -9,30 +9,30 @@
 
 namespace beeline::dump {
 
-/// The parts of a memfd's name. The owner chooses the name, so it only says which memfd to look at;
-/// the header is decisive.
-///
-/// beeline-<hive>-home-<pid>-<incarnation>
-/// beeline-<hive>-status-<pid>-<incarnation>
-/// beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
-/// beeline-<hive>-directory-<epoch>
+// The parts of a memfd's name. The owner chooses the name, so it only says which memfd to look at;
+// the header is decisive.
+//
+// beeline-<hive>-home-<pid>-<incarnation>
+// beeline-<hive>-status-<pid>-<incarnation>
+// beeline-<hive>-link-<owner pid>-<incarnation>-<serial>-<peer pid>
+// beeline-<hive>-directory-<epoch>
 struct SegmentName {
   shm::SegmentKind kind = shm::SegmentKind::kNone;
   std::uint32_t pid = 0;
-  std::uint64_t incarnation = 0;  ///< for a directory: its epoch
+  std::uint64_t incarnation = 0;  // for a directory: its epoch
   std::uint32_t serial = 0;
   std::uint32_t peer_pid = 0;
 };
 
-/// Reads the name of a segment of `hive`; nullopt for any other text.
+// Reads the name of a segment of `hive`; nullopt for any other text.
 [[nodiscard]] std::optional<SegmentName> parse_segment_name(std::string_view text,
                                                             std::string_view hive);
 
-/// The name of a segment of any hive without that hive: "home-9-5000". Any other text stays whole.
+// The name of a segment of any hive without that hive: "home-9-5000". Any other text stays whole.
 [[nodiscard]] std::string_view short_segment_name(std::string_view name);
 
-/// The name of a memfd in the target of a link in /proc/PID/fd, for example
-/// "/memfd:NAME (deleted)"; empty for any other target.
+// The name of a memfd in the target of a link in /proc/PID/fd, for example
+// "/memfd:NAME (deleted)"; empty for any other target.
 [[nodiscard]] std::string_view memfd_name(std::string_view target);
 
 }  // namespace beeline::dump

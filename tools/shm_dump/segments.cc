@@ -27,8 +27,8 @@ std::string name_in(const shm::AgentRecord& record) {
   return escape(whole.substr(0, whole.find('\0')));
 }
 
-/// Another version may have other sizes, so check the version first. A file that is too short for
-/// that, or unreadable, is left to the code that copies it.
+// Another version may have other sizes, so check the version first. A file that is too short for
+// that, or unreadable, is left to the code that copies it.
 Result<void> refuse_foreign(const Source& source, int fd) {
   std::array<std::byte, offsetof(shm::SegmentHeader, kind)> start{};
   const auto length = os::read_at(fd, 0, start);

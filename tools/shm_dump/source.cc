@@ -46,13 +46,13 @@ std::string read_link(const std::string& path) {
 
 enum class Search : std::uint8_t { kDone, kGone, kRefused };
 
-/// Collects the segments of a hive among the descriptors of processes.
+// Collects the segments of a hive among the descriptors of processes.
 class Collector {
  public:
   explicit Collector(std::string_view hive) : hive_(hive) {}
 
-  /// SUBTLE: a holder may move a segment to another descriptor while we read; we miss one that
-  /// moves to a number behind us. So we repeat the search until it finds nothing new.
+  // SUBTLE: a holder may move a segment to another descriptor while we read; we miss one that
+  // moves to a number behind us. So we repeat the search until it finds nothing new.
   Search search(pid_t pid) {
     constexpr int kMostLooks = 16;
     Search search = Search::kDone;
@@ -88,8 +88,8 @@ class Collector {
     return Search::kDone;
   }
 
-  /// Open the file once and ask only this descriptor, because the number may mean another file by
-  /// now.
+  // Open the file once and ask only this descriptor, because the number may mean another file by
+  // now.
   void add(const std::string& path) {
     const os::UniqueFd file(::open(path.c_str(), O_PATH | O_CLOEXEC));
     struct stat found {};
@@ -112,8 +112,8 @@ std::optional<uid_t> owner_of(const std::string& path) {
   return found.st_uid;
 }
 
-/// Looks into every process of the hive's user, because hives of other users may have the same
-/// name.
+// Looks into every process of the hive's user, because hives of other users may have the same
+// name.
 bool search_all(Collector& collector, std::optional<uid_t> user) {
   bool refused = false;
   const Directory processes(::opendir("/proc"));
@@ -168,8 +168,8 @@ Result<os::UniqueFd> open_at(const Source& source, const std::string& path) {
   return fd;
 }
 
-/// The present path of a segment that its holder had under another descriptor; empty if there is
-/// none.
+// The present path of a segment that its holder had under another descriptor; empty if there is
+// none.
 std::string find_moved(const Source& source) {
   const std::string folder = source.path.substr(0, source.path.rfind('/'));
   const Directory directory(::opendir(folder.c_str()));

@@ -22,7 +22,7 @@ constexpr std::string_view kTime = "_unix_ms";
 constexpr std::string_view kDuration = "_ms";
 constexpr std::string_view kSize = "_bytes";
 
-/// RFC 3339 in UTC, to the second.
+// RFC 3339 in UTC, to the second.
 std::string time_text(const Json& unix_ms) {
   const auto seconds = static_cast<std::time_t>(unix_ms.get<std::uint64_t>() / 1000);
   std::tm parts{};
@@ -34,7 +34,7 @@ std::string time_text(const Json& unix_ms) {
   return text;
 }
 
-/// An age is shown in tenths of a second, any other duration whole.
+// An age is shown in tenths of a second, any other duration whole.
 std::string duration_text(const std::string& key, const Json& milliseconds) {
   const auto value = milliseconds.get<double>();
   const bool is_age = key == "age_ms";
@@ -55,7 +55,7 @@ std::string cell(const Json& value) {
   return text.empty() ? "-" : text;
 }
 
-/// A value with the unit of its key. The text of a payload is quoted, so that its end can be seen.
+// A value with the unit of its key. The text of a payload is quoted, so that its end can be seen.
 std::string cell(const std::string& key, const Json& value) {
   if (value.is_number()) {
     if (key.ends_with(kTime)) return time_text(value);
@@ -69,7 +69,7 @@ std::string cell(const std::string& key, const Json& value) {
 
 bool is_single(const Json& value) { return !value.is_object() && !value.is_array(); }
 
-/// The single values of an object, as many on a line as fit.
+// The single values of an object, as many on a line as fit.
 void add_pairs(std::string& out, const Json& object, const std::string& indent) {
   std::string line;
   for (const auto& [key, value] : object.items()) {
@@ -142,7 +142,7 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
   return fmt::format("{} {}", cli::grouped(count), count == 1 ? one : many);
 }
 
-/// The line below the table of all.
+// The line below the table of all.
 std::string sum_text(const Json& segments) {
   std::uint64_t bytes = 0;
   std::uint64_t live = 0;

@@ -144,7 +144,7 @@ KillpointsHive::KillpointsHive()
 KillpointsHive::~KillpointsHive() {
   control::ClientOptions options;
   options.start = false;
-  if (auto client = control::Client::connect(options)) static_cast<void>(client->down());
+  if (auto client = control::Client::connect(options)) (void)client->down();
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
 }

@@ -136,7 +136,7 @@ std::uint64_t count_instructions(const Neighbour& neighbour, Part part, std::uin
       trials[i].length = length;
       queue->prepare(trials[i]);
       kill_victim(*queue, trials[i], 0);
-      static_cast<void>(let_use(*queue, trials[i], neighbour.patience_ms));
+      (void)let_use(*queue, trials[i], neighbour.patience_ms);
     }
   });
   ::waitpid(worker, nullptr, 0);

@@ -19,7 +19,7 @@
 namespace beeline::cli::demo {
 namespace {
 
-template <class T>
+template <typename T>
 T number(const Json& event, const char* field) {
   const auto found = event.find(field);
   return found != event.end() && found->is_number() ? found->get<T>() : T{};
@@ -48,8 +48,8 @@ Account account_from(const Json& event) {
   return account;
 }
 
-/// The worker has stopped and waits for this signal, so its process id cannot belong to another
-/// process.
+// The worker has stopped and waits for this signal, so its process id cannot belong to another
+// process.
 void kill_holder(Story& story, const Json& event, bool quiet) {
   Takeover& takeover = story.takeover;
   takeover.agent = word(event, "agent");

@@ -69,8 +69,8 @@ Result<RoundTrips> measure(Agent& agent, Signals& signals) {
   return trips;
 }
 
-/// A visitor, as `beeline request` would be: measures round trips, then asks the queen to end the
-/// work.
+// A visitor, as `beeline request` would be: measures round trips, then asks the queen to end the
+// work.
 Result<void> visit(Story& story, Signals& signals) {
   AttachOptions options;
   options.role = "agent";

@@ -15,14 +15,14 @@
 namespace beeline::cli::demo {
 
 // The values of "event". All have "agent", the name, and "os_pid".
-inline constexpr std::string_view kHolding = "holding";          ///< task, pid: kill me now
-inline constexpr std::string_view kRestarted = "restarted";      ///< child, old_os_pid, new_os_pid
-inline constexpr std::string_view kRedelivered = "redelivered";  ///< task, attempts
-inline constexpr std::string_view kSum = "sum";  ///< tasks, duplicates, lines, words, bytes
-inline constexpr std::string_view kAccounts = "accounts";  ///< pid, the counters, links
-inline constexpr std::string_view kFailed = "failed";      ///< text
+inline constexpr std::string_view kHolding = "holding";          // task, pid: kill me now
+inline constexpr std::string_view kRestarted = "restarted";      // child, old_os_pid, new_os_pid
+inline constexpr std::string_view kRedelivered = "redelivered";  // task, attempts
+inline constexpr std::string_view kSum = "sum";            // tasks, duplicates, lines, words, bytes
+inline constexpr std::string_view kAccounts = "accounts";  // pid, the counters, links
+inline constexpr std::string_view kFailed = "failed";      // text
 
-/// The writing end, in each process. Does not own the descriptor.
+// The writing end, in each process. Does not own the descriptor.
 class EventWriter {
  public:
   EventWriter(int fd, std::string agent) : fd_(fd), agent_(std::move(agent)) {}
@@ -34,16 +34,16 @@ class EventWriter {
   std::string agent_;
 };
 
-/// The reading end, in the demo.
+// The reading end, in the demo.
 class EventReader {
  public:
   explicit EventReader(os::UniqueFd fd) : fd_(std::move(fd)) {}
 
-  /// The next event that has arrived whole. Does not block. After the last process has ended it
-  /// yields nothing more and at_end() is true. Errors: kProtocol (no JSON), kSystem.
+  // The next event that has arrived whole. Does not block. After the last process has ended it
+  // yields nothing more and at_end() is true. Errors: kProtocol (no JSON), kSystem.
   [[nodiscard]] Result<std::optional<Json>> next();
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
-  /// Readable when something arrives.
+  // Readable when something arrives.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
  private:

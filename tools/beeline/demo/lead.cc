@@ -63,7 +63,7 @@ class Lead {
     return {};
   }
 
-  /// A worker's process has ended: a new process takes over its name, its inbox and its task.
+  // A worker's process has ended: a new process takes over its name, its inbox and its task.
   Result<void> replace(const std::string& name) {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       if (worker_name(i) != name) continue;
@@ -126,7 +126,7 @@ class Lead {
     return distribute();
   }
 
-  /// The next worker that has room, in turn.
+  // The next worker that has room, in turn.
   std::optional<std::size_t> choose() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
       const std::size_t candidate = turn_++ % kWorkers;

@@ -20,7 +20,7 @@ class Queen {
   Queen(const EventWriter& events, Agent& agent, std::vector<std::string> tasks)
       : events_(events), agent_(agent), tasks_(std::move(tasks)), counted_(tasks_.size()) {}
 
-  /// Returns once `finish` has come.
+  // Returns once `finish` has come.
   Result<void> run() {
     for (;;) {
       ReceiveOptions options;

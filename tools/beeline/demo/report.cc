@@ -18,7 +18,7 @@ std::string name_of(const Story& story, std::uint32_t pid) {
   return found == story.accounts.end() ? fmt::format("pid {}", pid) : found->second.agent;
 }
 
-/// Two agents that exchange messages; `upper` is the older one.
+// Two agents that exchange messages; `upper` is the older one.
 struct Pair {
   const Account* upper;
   const Account* lower;
@@ -47,7 +47,7 @@ std::vector<Pair> pairs(const Story& story) {
   return found;
 }
 
-/// Counts come from the receivers: nobody else knows how much a killed process sent.
+// Counts come from the receivers: nobody else knows how much a killed process sent.
 std::string links_text(const Story& story) {
   Table table({"messages per link", ">down", ">up", ">waiting"});
   for (const Pair& pair : pairs(story)) {
@@ -85,8 +85,8 @@ bool task_moved(const Takeover& takeover) {
          takeover.new_os_pid != takeover.killed_os_pid;
 }
 
-/// Ignore links to agents that have left, such as the visitor that measured the round trips: nobody
-/// knows any more how many messages those agents took.
+// Ignore links to agents that have left, such as the visitor that measured the round trips: nobody
+// knows any more how many messages those agents took.
 bool all_settled(const Story& story) {
   const auto linked = pairs(story);
   return story.accounts.size() == kWorkers + 2 && linked.size() == kWorkers + 1 &&

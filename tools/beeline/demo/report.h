@@ -16,7 +16,7 @@
 
 namespace beeline::cli::demo {
 
-/// The worker that was killed, and the worker that did its task.
+// The worker that was killed, and the worker that did its task.
 struct Takeover {
   std::string agent;
   std::uint32_t task = 0;
@@ -40,7 +40,7 @@ struct Account {
   std::uint64_t drained = 0, queued = 0, leased = 0, done = 0, dead = 0, purged = 0;
   std::vector<LinkAccount> links;
 
-  /// All accepted messages are done: the inbox balances and is empty.
+  // All accepted messages are done: the inbox balances and is empty.
   [[nodiscard]] bool settled() const noexcept;
 };
 
@@ -52,25 +52,25 @@ struct Sum {
 
 struct RoundTrips {
   std::vector<std::int64_t> sorted_ns;
-  /// REQUIRES: not empty; `share` between 0 and 1.
+  // REQUIRES: not empty; `share` between 0 and 1.
   [[nodiscard]] double us_at(double share) const;
 };
 
 struct Story {
-  bool quiet = false;  ///< print only the JSON at the end
+  bool quiet = false;  // print only the JSON at the end
   std::string directory;
   FileList files;
   std::size_t tasks = 0;
-  Totals direct;  ///< counted without Beeline
+  Totals direct;  // counted without Beeline
   Takeover takeover;
   std::optional<Sum> sum;
   std::vector<control::ListedAgent> agents;
   RoundTrips round_trips;
-  std::map<std::uint32_t, Account> accounts;  ///< by pid
-  bool clean = false;                         ///< no process and no file is left
+  std::map<std::uint32_t, Account> accounts;  // by pid
+  bool clean = false;                         // no process and no file is left
 };
 
-/// One line at the end: a condition that had to hold, and whether it did.
+// One line at the end: a condition that had to hold, and whether it did.
 struct Check {
   std::string text;
   bool passed = false;

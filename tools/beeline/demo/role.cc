@@ -23,8 +23,8 @@ namespace {
 constexpr std::chrono::nanoseconds kSendPatience = std::chrono::seconds(20);
 constexpr std::chrono::nanoseconds kDrainPatience = std::chrono::seconds(5);
 
-/// Takes a number off the front of `text`, and the one character behind it.
-template <class T>
+// Takes a number off the front of `text`, and the one character behind it.
+template <typename T>
 bool take_number(std::string_view& text, T& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -33,7 +33,7 @@ bool take_number(std::string_view& text, T& number) {
   return true;
 }
 
-/// Ends with the process that started it, and leaves Ctrl-C to the demo.
+// Ends with the process that started it, and leaves Ctrl-C to the demo.
 bool bind_to_parent(int parent) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int number : {SIGINT, SIGHUP, SIGQUIT}) ::signal(number, SIG_IGN);

@@ -29,17 +29,17 @@ namespace beeline::cli::demo {
 inline constexpr std::string_view kQueen = "queen";
 inline constexpr std::string_view kLead = "lead";
 inline constexpr std::size_t kWorkers = 4;
-inline constexpr std::size_t kVictim = 2;  ///< worker-3 is the one that is killed
+inline constexpr std::size_t kVictim = 2;  // worker-3 is the one that is killed
 
 inline constexpr std::string_view kReadyType = "ready";
 inline constexpr std::string_view kTaskType = "task";
-/// A task that makes the worker stop on its first delivery and wait to be killed.
+// A task that makes the worker stop on its first delivery and wait to be killed.
 inline constexpr std::string_view kHoldType = "hold";
 inline constexpr std::string_view kResultType = "result";
 inline constexpr std::string_view kEchoType = "echo";
 inline constexpr std::string_view kFinishType = "finish";
 
-/// Longest wait of a process for its next event; the demo's watchdog is no longer than this.
+// Longest wait of a process for its next event; the demo's watchdog is no longer than this.
 inline constexpr std::chrono::nanoseconds kPatience = std::chrono::seconds(60);
 
 struct RoleArguments {
@@ -47,26 +47,26 @@ struct RoleArguments {
   std::string name;
   std::string directory;
   int events = -1;
-  int parent = 0;  ///< OS pid of the process that started this role
+  int parent = 0;  // OS pid of the process that started this role
 };
 
 [[nodiscard]] std::string worker_name(std::size_t index);
 
-/// The OS process of a role, started by its parent.
+// The OS process of a role, started by its parent.
 [[nodiscard]] Result<pid_t> start_role(const RoleArguments& arguments);
 
-/// Waits until a child has ended and reaps it. Errors: kTimeout, kSystem.
+// Waits until a child has ended and reaps it. Errors: kTimeout, kSystem.
 [[nodiscard]] Result<int> await_exit(pid_t child, std::chrono::nanoseconds timeout);
 
-/// Attaches under the name in `arguments` below `parent`.
+// Attaches under the name in `arguments` below `parent`.
 [[nodiscard]] Result<Agent> attach_role(const RoleArguments& arguments, std::string_view parent,
                                         std::string_view role);
 
-/// Sends, and waits for room. Errors: those of the send.
+// Sends, and waits for room. Errors: those of the send.
 [[nodiscard]] Result<void> deliver(Agent& agent, Peer to, std::string_view text,
                                    const SendOptions& options);
 
-/// Tells the demo how many messages went where, then leaves the hive.
+// Tells the demo how many messages went where, then leaves the hive.
 void close_accounts(Agent& agent, const EventWriter& events);
 
 struct TaskResult {
@@ -75,7 +75,7 @@ struct TaskResult {
 };
 [[nodiscard]] std::string to_text(const TaskResult& result);
 [[nodiscard]] std::optional<TaskResult> parse_result(std::string_view text);
-/// The text of a task and its number: "17\ntext".
+// The text of a task and its number: "17\ntext".
 struct Task {
   std::uint32_t number = 0;
   std::string_view text;

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxTasks = 4000;
 constexpr std::size_t kMinTasks = 8;
 constexpr std::size_t kLinesPerTask = 4;
 
-/// REQUIRES: `errno` is that of a stream that could not be opened or read.
+// REQUIRES: `errno` is that of a stream that could not be opened or read.
 std::error_code last_error() { return {errno, std::generic_category()}; }
 
 tl::unexpected<Error> unreadable(const std::string& path, const std::error_code& error) {
@@ -50,10 +50,10 @@ bool is_text(const std::string& path, std::uint64_t& total) {
   return true;
 }
 
-/// As isspace() in the C locale.
+// As isspace() in the C locale.
 constexpr bool is_space(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// Cuts one text after every `lines` lines.
+// Cuts one text after every `lines` lines.
 void cut(std::string_view text, std::size_t lines, std::vector<std::string>& tasks) {
   while (!text.empty()) {
     std::size_t end = 0;

@@ -26,23 +26,23 @@ struct Totals {
 };
 
 struct FileList {
-  std::vector<std::string> paths;  ///< rising
-  std::uint64_t skipped = 0;       ///< unreadable, no text, or too large
+  std::vector<std::string> paths;  // rising
+  std::uint64_t skipped = 0;       // unreadable, no text, or too large
 };
 
-/// The regular files of a directory, not of those below it; each one once, however many symbolic
-/// links lead to it. Errors: kSystem (the directory), kInvalid (no text in it).
+// The regular files of a directory, not of those below it; each one once, however many symbolic
+// links lead to it. Errors: kSystem (the directory), kInvalid (no text in it).
 [[nodiscard]] Result<FileList> list_files(const std::string& directory);
 
-/// The texts, a few lines in each element; no line is cut. Errors: kSystem, kInvalid (too little
-/// text).
+// The texts, a few lines in each element; no line is cut. Errors: kSystem, kInvalid (too little
+// text).
 [[nodiscard]] Result<std::vector<std::string>> cut_into_tasks(const FileList& files);
 
-/// The count that a worker does.
+// The count that a worker does.
 [[nodiscard]] Totals count(std::string_view text) noexcept;
 
-/// The independent count: straight from the files with the standard library, without tasks. Errors:
-/// kSystem.
+// The independent count: straight from the files with the standard library, without tasks. Errors:
+// kSystem.
 [[nodiscard]] Result<Totals> count_directly(const FileList& files);
 
 }  // namespace beeline::cli::demo
