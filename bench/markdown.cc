@@ -34,7 +34,7 @@ std::string markdown_table(const std::vector<Column>& columns, const std::vector
   return text + "\n";
 }
 
-// Of the rows of neighbours, what a reader compares.
+// The columns of the neighbours' rows that a reader compares.
 std::vector<Column> better_columns() {
   return {{.title = "test", .value = "/kind", .is_left = true},
           {.title = "size", .value = "/size", .is_size = true},

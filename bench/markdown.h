@@ -6,8 +6,8 @@
 
 namespace beeline::bench {
 
-// The targets, and who of the neighbours is better, as Markdown that stands by itself: the
-// machines, what the words mean, and the two tables.
+// The targets, and the neighbours that are better, as Markdown that stands by itself: the
+// machines, the meaning of the words, and the two tables.
 [[nodiscard]] std::string targets_markdown(const RowsByTest& rows);
 
 }  // namespace beeline::bench

@@ -168,7 +168,7 @@ Result<std::string> draw(const std::string& script) {
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   const auto first = svg.find("<svg");
-  // What it draws while it complains is not the picture that was asked for.
+  // A picture that gnuplot draws while it complains is not the one that was asked for.
   if (status != 0 || first == std::string::npos || !complaint.empty()) {
     return fail(ErrorCode::kSystem,
                 fmt::format("gnuplot ended with {} and said: {}", status, complaint));

@@ -20,8 +20,8 @@ install(FILES
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 
-# What belongs to the programs: manual pages, units of systemd, and on request (`cmake --install
-# build --component debug`) what debuggers need, as the programs themselves are stripped.
+# The programs come with manual pages and units of systemd. The programs are stripped; `cmake
+# --install build --component debug` installs the files that a debugger needs.
 if(TARGET beeline-cli)
   install(FILES man/shm-dump.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES man/beelined.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)

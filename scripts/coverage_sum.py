@@ -1,9 +1,10 @@
-"""Adds up which branches of some files were taken: from what llvm-cov exports, on stdin.
+"""Adds up which branches of some files were taken; reads an export of llvm-cov on stdin.
 
     llvm-cov export ... | coverage_sum.py ROOT LIMIT LIMIT_OF_EACH FILE[=LIMIT]...
 
 A branch is one outcome of a condition of the source: each operand of && and || counts by itself.
-What the compiler knows beforehand is no condition (if constexpr), nor are the edges of exceptions.
+A condition that the compiler knows beforehand (if constexpr) does not count, nor does the edge of
+an exception.
 A branch is known by file, line and column, and taken if any program took it, in any instance of a
 template.
 
@@ -25,7 +26,7 @@ import sys
 from collections import defaultdict
 
 MARK = re.compile(r"// NEVER: (\S.*)")
-# What the compiler knows beforehand: it reports such conditions as never asked.
+# The compiler knows these conditions beforehand and reports them as never asked.
 KNOWN = re.compile(r"!?std::is_\w+_v<")
 
 

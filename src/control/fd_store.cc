@@ -21,7 +21,7 @@ constexpr std::uint64_t kHeaderBytes = sizeof(std::uint64_t);
 constexpr std::uint64_t kLeastBytes = 256 * 1024;  // before a new journal begins
 constexpr std::uint64_t kMostBytes = 1ULL << 30;
 
-// Of equal length, so that the order of texts is that of the numbers.
+// All names are equally long, so sorting them as texts sorts them by number.
 std::string journal_name(std::uint64_t number) {
   return fmt::format("{}{:020}", kJournalName, number);
 }

@@ -3,8 +3,8 @@
 // The table of a keeper, kept once more by the service manager (FDSTORE of sd_notify(3)): a keeper
 // that was killed is started again with it, and no inbox is lost.
 //
-// Each descriptor of a record is stored under the name KEY.GENERATION.INDEX. What has no
-// descriptor, the keys and values, is a journal in one more descriptor, store.NUMBER:
+// Each descriptor of a record is stored under the name KEY.GENERATION.INDEX. Keys and
+// values have no descriptor. They lie in a journal in one more descriptor, store.NUMBER:
 //
 //   8 bytes   how many bytes of entries count; stored last, so an entry counts whole or not at all
 //   entries   4 bytes of length, then
@@ -35,19 +35,19 @@ class FdStore {
   // Both are borrowed. REQUIRES: manager.listens().
   FdStore(const ServiceManager& manager, Log& log) : manager_(&manager), log_(&log) {}
 
-  // What an earlier keeper of this service has left and `manager` has given out; empty if there is
-  // none. Call it first. `since_boot_us` is
-  // when the hive has started: set to what the earlier keeper has said, if it has.
+  // The table that an earlier keeper of this service has left and `manager` has given out; empty if
+  // there is none. Call it first. `since_boot_us` is the time at which the hive has started; the
+  // call sets it to the time that the earlier keeper has stored, if there is one.
   [[nodiscard]] KeptTable restore(ServiceManager& manager, std::uint64_t& since_boot_us);
 
-  // What has just been changed in the table.
+  // Store a change that has just been made in the table.
   void keep(const KeptTable& table, const std::string& key);
   void note(const KeptTable& table, const std::string& key);
   void drop(const KeptTable& table, const std::string& key);
 
   // The hive has ended in order: nothing of it is left to a next one.
   void clear();
-  // In a child: closes what is the keeper's alone.
+  // In a child: closes the descriptor that is the keeper's alone.
   void forget() noexcept { journal_.reset(); }
 
  private:

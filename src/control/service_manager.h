@@ -1,7 +1,7 @@
 #pragma once
 
-// What systemd tells a service that it starts, and what the service tells it: sd_listen_fds() and
-// sd_notify(), without libsystemd.
+// The two directions of a service's talk with systemd: sd_listen_fds() and sd_notify(), without
+// libsystemd.
 
 #include <map>
 #include <optional>

@@ -37,11 +37,11 @@ class CancelOrders {
   void add(std::uint32_t at);
   // A message was put into the table: an order may have been looking for it.
   void note_put(std::uint32_t at);
-  // An order of this link may be put. An order whose message has not come gives way to a new one;
-  // while all of them are still looking for theirs, the next waits in its lane.
+  // True if an order of this link may be put. An order gives way to a new one if its message has
+  // not come; while all of them still look for their messages, the next waits in its lane.
   [[nodiscard]] bool has_room(const InLink& link);
-  // An order that finds no room is obeyed where it lies: a message that makes room may be waiting
-  // for it. REQUIRES: the next message of the urgent lane is published.
+  // Obeys an order that finds no room in the table, and leaves it in its lane: a message that makes
+  // room may be waiting for it. REQUIRES: the next message of the urgent lane is published.
   void note_in_lane(InLink& link);
   void forget_in_lane(const InLink& link);
   // The link is removed.

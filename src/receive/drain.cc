@@ -18,8 +18,8 @@ constexpr std::array<std::uint32_t, 3> kRuns{16, 32, 64};
 // From far CPUs the lines of a slot take as long as many messages do, so those of a run are asked
 // for so many slots ahead.
 constexpr std::uint32_t kAskedAhead = 16;
-// Where runs come, the end of a lane is looked for this often: in four microseconds at 2 GHz, and
-// never more than eight, or at the next look after that.
+// If messages come in runs, the drain looks for the end of a lane once in this many ticks: four
+// microseconds at 2 GHz. It never waits longer than eight, or until the next look after that.
 constexpr std::uint64_t kEndTicks = 8'000;
 
 // How many messages, `most` at most, surely wait in a lane; 0: hardly any.
@@ -108,8 +108,8 @@ bool Drain::all() {
   return taken;
 }
 
-// Each link in turn, so that none takes all places. Of a sender that goes on meanwhile it takes no
-// more than its lane holds.
+// Takes from each link in turn, so that none takes all places. If a sender goes on meanwhile, the
+// drain takes no more than its lane holds.
 void Drain::whole() {
   cut_short_ = false;
   std::uint32_t rounds = entries_.links().most_slots() / budget_ + 1;

@@ -13,7 +13,7 @@
 
 namespace beeline::receive {
 
-// Where this agent's receipts for the link go: a bank in its own link to the owner. Not owned;
+// The place of this agent's receipts for the link: a bank in its own link to the owner. Not owned;
 // empty until there is one.
 struct ReceiptSink {
   const shm::Link* own = nullptr;

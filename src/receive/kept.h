@@ -26,9 +26,9 @@ class Kept {
   // ---- Dead letters ----
   // Makes a leased message a dead letter.
   void bury(std::uint32_t at, shm::DeadReason reason);
-  // The sender is to be told, if it asked for the fate of the message.
+  // Notes that the sender must be told, if it asked for the fate of the message.
   void refuse(std::uint32_t at, shm::DeadReason reason);
-  // The messages whose senders are to be told, buried since the last call.
+  // The messages buried since the last call of which a sender must be told.
   [[nodiscard]] std::vector<Refused> take_refused();
   // True when a leased entry must not be handed out. It is a dead letter then, or gone.
   [[nodiscard]] bool drop_unfit(std::uint32_t at);

@@ -13,7 +13,7 @@ class LaneAudit {
   // holds such a number; to be called now and then. In an inherited link the number may be the work
   // of a life before ours that was fenced and still ran: the reader goes on with the rest.
   void look_at_living();
-  // The same of one link, whose owner may have ended. True: the audit has not come to its end.
+  // The same for one link, also after its owner has ended. True: the audit has not come to its end.
   bool look_at(InLink& link);
   // The last audit has not come to the end of the overwritten slots: the next one goes on with it.
   [[nodiscard]] bool is_skipping() const { return skipping_; }

@@ -17,7 +17,7 @@ namespace beeline::receive {
 // The types that the engine acts on.
 enum class KnownType : std::uint8_t { kOther, kEscalation, kCancel, kTaskResponse };
 
-// The fault of a link whose owner is found at Extents::kLie.
+// The text of the fault for Extents::kLie.
 inline constexpr const char* kLieAboutMemory = "it announces memory that it has not allocated";
 
 enum class Extents : std::uint8_t {

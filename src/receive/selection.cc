@@ -8,8 +8,8 @@ namespace beeline::receive {
 
 namespace {
 
-// The ids of one agent tell which of its messages was sent first. Of messages of several agents the
-// clock tells, and their arrival within a tick of the clock.
+// The ids of one agent tell which of its messages was sent first. The clock orders messages of
+// several agents; within one tick of the clock their arrival does.
 bool is_older(const shm::Entry& first, const shm::Entry& second, const Selection& selection) {
   if (selection.from != 0 && first.header.id != second.header.id) {
     return first.header.id < second.header.id;

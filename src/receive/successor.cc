@@ -37,8 +37,8 @@ LinksByRow links_by_row(const shm::HomeView& old, std::vector<Inherited>& links)
   return rows;
 }
 
-// How many messages the predecessor and those before it have taken. Of a link that goes on its new
-// row says it: the old row may lie. As shm::drained_total() otherwise.
+// The number of messages that the predecessor and those before it have taken. The new row of a link
+// that goes on says it, since the old row may lie. Otherwise as shm::drained_total().
 std::uint64_t drained_before(const shm::HomeView& old, const shm::Home& home,
                              const LinksByRow& rows, const std::vector<Inherited>& links) {
   const std::uint64_t retired = old.control().retired.relaxed_load();
@@ -117,8 +117,8 @@ OldHome::OldHome(segment::Foreign memory, std::uint32_t capacity, std::uint64_t 
   }
 }
 
-// A row that a predecessor opens later, since it was fenced and still runs, counts as none: what it
-// takes from there the successor takes, too.
+// A fenced predecessor may still run and open a row later. Such a row counts as none: the successor
+// takes those messages, too.
 bool OldHome::read_row(shm::InheritedLink& link) const {
   const auto found = row_of_.find({link.key.incarnation, link.key.serial});
   if (found == row_of_.end()) return false;

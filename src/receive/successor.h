@@ -22,7 +22,7 @@ class OldHome {
                                               std::uint64_t incarnation);
   [[nodiscard]] const shm::HomeView& view() const { return view_; }
   [[nodiscard]] std::uint32_t capacity() const { return view_.capacity(); }
-  // Of the life whose home it is.
+  // The life whose home it is.
   [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
   // It has, or had when it was accepted, a row for this in-link.
   [[nodiscard]] bool holds(const shm::LinkKey& key) const {
@@ -37,11 +37,11 @@ class OldHome {
   segment::Foreign memory_;
   shm::HomeView view_;
   std::uint64_t incarnation_;
-  // Where each link had its row when the home was accepted: rows are many, and so are links.
+  // The row of each link when the home was accepted. A map, since rows are many, and so are links.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint32_t> row_of_;
 };
 
-// Where the predecessor's receipts for an in-link lie: its own link to the owner.
+// The place of the predecessor's receipts for an in-link: its own link to the owner.
 struct OldReceipts {
   os::UniqueFd fd;  // invalid: there is no such link
   shm::LinkKey key;
@@ -73,14 +73,14 @@ struct Predecessor {
   std::vector<Inherited> links;
 };
 
-// Copies the receipts for `inherited.key` from the predecessor's own link. A link that is not what
-// it was said to be counts as none. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
+// Copies the receipts for `inherited.key` from the predecessor's own link. The link counts as none
+// if it differs from its announcement. `pid` is the predecessor's. Errors: kNoMemory, kSystem.
 [[nodiscard]] Result<OldBank> read_receipts(OldReceipts old, std::uint32_t pid,
                                             shm::InheritedLink& inherited);
 
-// Begins an in-link where the predecessor's home says that it was, and completes `inherited`. One
-// whose owner lied about its memory is quarantined. REQUIRES: its row is open with the inherited
-// cursors. Errors: kNoMemory.
+// Begins an in-link at the place that the predecessor's home gives, and completes `inherited`.
+// Quarantines the link if its owner lied about its memory. REQUIRES: its row is open with the
+// inherited cursors. Errors: kNoMemory.
 [[nodiscard]] Result<void> continue_link(Receiver& receiver, InLink& link,
                                          shm::InheritedLink& inherited);
 

@@ -19,13 +19,14 @@ SOURCE, BUILD = sys.argv[1:3]
 
 
 class Manager:
-    """What systemd does with a service of Type=notify that has a socket and a descriptor store."""
+    """Does as systemd does with a Type=notify service that has a socket and a descriptor store."""
 
     def __init__(self, folder, environment):
         self.environment = environment
         self.stored = {}  # descriptors by name
         self.said = []
         self.is_ready = threading.Event()
+        self.is_caught_up = threading.Event()
         self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.notify.bind(str(folder / "notify"))
         self.path = folder / "hive" / "socket"
@@ -46,6 +47,15 @@ class Manager:
             self.said.append(lines)
             if "READY" in lines:
                 self.is_ready.set()
+            if "CAUGHT_UP" in lines:
+                self.is_caught_up.set()
+
+    def catch_up(self):
+        """Waits until all that was sent before has been heard."""
+        self.is_caught_up.clear()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
+            last.sendto(b"CAUGHT_UP=1", self.notify.getsockname())
+        assert self.is_caught_up.wait(60), "the manager has not read what was sent to it"
 
     def wait_for_connection(self):
         assert select.select([self.listener], [], [], 60)[0], "nobody has connected"
@@ -89,7 +99,7 @@ class ServicesTest(unittest.TestCase):
             if process.poll() is None:
                 process.kill()
             process.wait()
-        # Whoever connects now would wait for a service.
+        # A client that connects now would wait for a service.
         self.manager.listener.close()
 
     def start_service(self):
@@ -111,16 +121,19 @@ class ServicesTest(unittest.TestCase):
         return done.stdout
 
     def kill(self, service):
-        """Kills keeper and coordinator, as systemd does with all of a service whose main process
+        """Kills keeper and coordinator: systemd kills the rest of a service when its main process
         has died."""
         children = subprocess.run(
             ["pgrep", "-P", str(service.pid)], capture_output=True, text=True, check=True
         ).stdout.split()
+        ends = [os.pidfd_open(int(child)) for child in children]
         service.kill()
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
+        for end in ends:
+            signal.pidfd_send_signal(end, signal.SIGKILL)
+            select.select([end], [], [], 60)
+            os.close(end)
         service.wait()
-        time.sleep(0.2)  # for what it has said last
+        self.manager.catch_up()
 
     def wait_for_agent(self, name):
         end = time.monotonic() + 60

@@ -144,7 +144,7 @@ TEST_F(SyscallToolsTest, AHiveGoesUpAndDownOrTheToolSaysWhyNot) {
   run_filtered(20, [&](SyscallSweep& sweep) {
     const auto up = [&] { EXPECT_EQ(test::run({"beeline", "up"}).code, 0) << "no hive"; };
     const auto clear = [&](const Ending&) {
-      // Whatever is left: a hive starts in its place, and ends.
+      // A hive starts in the place of the leftovers, and ends.
       EXPECT_TRUE(attach_again(named("first")));
       nest.clear();
     };

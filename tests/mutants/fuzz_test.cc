@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned kPatience = 60;  // seconds, far more than it takes
 
-// What became of the process; nothing if all inputs were run.
+// Says how the process ended; empty if all inputs were run.
 std::string run_apart(const std::string& target, std::uint64_t runs) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -30,11 +30,11 @@ enum class Verdict : std::uint8_t { kPasses, kFails, kCrashes, kNoSuchTest };
 
 struct Outcome {
   Verdict verdict = Verdict::kPasses;
-  std::string text{};  // what a sweep found
+  std::string text{};  // the finding of a sweep
 };
 
-// Not optimised, an operation has many instructions. What a missing fence leaves hidden is hidden
-// to the end, where each race stops.
+// Without optimisation an operation has many instructions. A store that a missing fence keeps
+// hidden stays hidden to the end, and each race stops there.
 constexpr killpoints::Effort kThinRaces{.race_every = 100};
 
 Outcome run_scenario(std::string_view name) {
@@ -58,7 +58,7 @@ Outcome run_scenario(std::string_view name) {
   return {Verdict::kFails, std::string(": ") + tally.first.text};
 }
 
-// In the child: what a failing test says is of no interest.
+// Runs in the child, and drops the output of a failing test.
 [[noreturn]] void run_tests_of(const std::string& filter) {
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   ::dup2(nowhere, STDOUT_FILENO);

@@ -90,7 +90,7 @@ class Sources:
 
 
 class Seeds:
-    """What is added and left out, file by file and line by line."""
+    """The lines to add and to leave out, file by file."""
 
     def __init__(self):
         self.before = collections.defaultdict(lambda: collections.defaultdict(list))

@@ -8,9 +8,6 @@ import classes
 import comments
 import cpp_text
 
-# The tests are about the rules and not about the folders that do not follow them yet.
-check.FOLDERS_TO_COME = {}
-
 
 def violations(name, text, *more):
     """Rules that the C++ file `name` breaks, as `line:rule`; it is referenced, unless told so."""
@@ -250,16 +247,6 @@ class Wording(unittest.TestCase):
         self.assertEqual(rules("OfTwoOneWins"), ["1:test-name"])
         self.assertEqual(rules("OftenItWorks"), [])
         self.assertEqual(rules("ASenderLeaves"), [])
-
-
-class FoldersToCome(unittest.TestCase):
-    def test_a_rule_is_silent_in_the_folders_where_it_does_not_hold_yet(self):
-        check.FOLDERS_TO_COME = {"sentence-opening": ("shm/",)}
-        try:
-            self.assertEqual(violations("shm/a.cc", "// Of it."), [])
-            self.assertEqual(violations("src/os/a.cc", "// Of it."), ["1:sentence-opening"])
-        finally:
-            check.FOLDERS_TO_COME = {}
 
 
 class Rules(unittest.TestCase):

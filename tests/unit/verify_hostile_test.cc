@@ -1,4 +1,4 @@
-// Whatever the bytes hold, a walk stays inside and ends. Run it under the address sanitizer.
+// A walk over hostile bytes stays inside and ends. Run it under the address sanitizer.
 
 #include <gtest/gtest.h>
 
