@@ -238,7 +238,10 @@ TEST_F(HiveFilesTest, ACoordinatorThatDiesIsReplacedThoughAllFilesAreGone) {
   start();
   TestAgent lead = agent(named("lead"));
   const StatusAnswer first = status();
+  // The keeper is stopped, so that it makes no file again between two that are removed.
+  ASSERT_EQ(::kill(first.keeper_pid, SIGSTOP), 0);
   fs::remove_all(above);
+  ASSERT_EQ(::kill(first.keeper_pid, SIGCONT), 0);
   EXPECT_TRUE(is_logged("event=files_gone"));
   ASSERT_NO_FATAL_FAILURE(kill_and_wait(first.coordinator_pid));
   EXPECT_TRUE(is_logged("restarts=1"));
