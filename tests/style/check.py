@@ -55,6 +55,8 @@ TEMPLATE_CLASS = re.compile(r"\btemplate\s*<\s*class\b|<[^<>(){};]*,\s*class\s+\
 TEST_NAME = re.compile(
     rf"\b(?:TYPED_)?TEST(?:_F|_P)?\(\s*\w+,\s*(?:{comments.OPENERS})(?![a-z])"
 )
+# The texts about earlier states of the project stay as they were written.
+PAST = "docs/history/"
 # Split, so that this file passes its own check.
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|X" r"XX)\b")
 ABSOLUTE_PATH = re.compile(r"(?<![\w.$}*-])/(ho" r"me|wo" r"rk|ro" r"ot)/")
@@ -118,8 +120,8 @@ def check_classes(name, text):
 
 
 def check_wording(name, text):
-    """The rules about the comments of any source file and the names of tests."""
-    found = comments.blocks(name, text)
+    """The rules about the comments of a source, the prose of a document, the names of tests."""
+    found = comments.prose(text) if name.endswith(".md") else comments.blocks(name, text)
     for block in found:
         for line, word in comments.openings(block):
             yield line, "sentence-opening", f"a sentence opens with {word}: name the actor"
@@ -254,6 +256,8 @@ def check_all(files):
         checks = [check_paths]
         if is_source(name):
             checks += [check_text, check_wording]
+        if name.endswith(".md") and not name.startswith(PAST):
+            checks.append(check_wording)
         if is_cpp(name):
             checks += [
                 check_functions, check_classes, check_forms, check_atomics, check_includes,

@@ -239,6 +239,41 @@ class Wording(unittest.TestCase):
         self.assertEqual(rules(2, 668), [])
         self.assertEqual(violations("shm/a.cc", "// `what`: who, whatever"), [])
 
+    def test_prose_of_a_document_is_found(self):
+        source = """\
+            # One
+            Two
+            *goes* on.
+            * Three
+              goes on.
+            1. Four
+
+            > Five
+            ```
+            What is code.
+            ```
+            ## What is this?
+            | Six | `Of` |
+            |---|---|
+            """
+        found = [(block.first, block.text) for block in comments.prose(textwrap.dedent(source))]
+        self.assertEqual(found, [
+            (1, "One"), (2, "Two\ngoes on."), (4, "Three\ngoes on."), (6, "Four"), (8, "Five"),
+            (13, "Six"), (13, "`x`"), (14, "---"), (14, "---")])
+
+    def test_documents_obey_the_rules_for_comments(self):
+        def rules(text, name="docs/a.md"):
+            return violations("shm/a.cc", "", (name, text))
+
+        for text in ("# What it is", "It is.\nIt is. Who\nis.", "* Of it.", "2. **Where** it is.",
+                     "| a | What is |", "[Whoever](b.md) is."):
+            self.assertEqual(len(rules(text)), 1, text)
+            self.assertIn(":sentence-opening", rules(text)[0], text)
+        self.assertEqual(rules("a\nwho what", "README.md"), ["2:hidden-actor"])
+        for fine in ("What is\nit?", "## Who is what?", "```\nwho what\n```", "`who` and `what`"):
+            self.assertEqual(rules(fine), [], fine)
+        self.assertEqual(rules("What it is.", "docs/history/a.md"), [])
+
     def test_names_of_tests_begin_with_the_actor(self):
         def rules(name):
             return violations("src/os/a.cc", f"TEST_F(Lane,\n       {name}) {{\n}}\n")

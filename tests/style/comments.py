@@ -1,4 +1,4 @@
-"""The comments of C++, Python, CMake and shell sources, as blocks of prose, and their wording."""
+"""The comments of sources and the prose of Markdown, as blocks of text, and their wording."""
 
 import ast
 import re
@@ -14,6 +14,9 @@ _SENTENCE_END = re.compile(r"[.!?](?=[\"')`]*(?:\s|\Z))|\n[ \t]*\n|\Z")
 _QUOTED = re.compile(r"`[^`\n]*`")
 _WORD = re.compile(r"[A-Za-z][\w'-]*")
 _HIDING = re.compile(r"\b(who|whom|whose|whoever|what)\b", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+# The marks of a heading, a quotation or an item of a list; each begins a block.
+_MARKUP = re.compile(r"\s*(#+|>|[-*+]|\d+\.)\s+")
 _HASH = re.compile(r"(?:^|(?<=\s))#(?!!)")
 
 
@@ -90,6 +93,38 @@ def blocks(name, source):
     if name.endswith(".py"):
         found += _docstrings(source)
     return sorted(found, key=lambda block: block.first)
+
+
+def _markdown_pieces(line):
+    """(whether a new block begins here, text without its marks) of each part of a line."""
+    line = _QUOTED.sub("`x`", line)
+    if line.lstrip().startswith("|"):
+        for cell in line.strip().strip("|").split("|"):
+            yield True, cell.strip()
+        return
+    heading = line.lstrip().startswith("#")
+    mark = _MARKUP.match(line)
+    text = re.sub(r"[*\[\]]", "", line[mark.end() :] if mark else line).strip()
+    if not (heading and text.endswith("?")):
+        yield bool(mark), text
+
+
+def prose(source):
+    """The prose of a Markdown text: no fenced code, and no heading that asks.
+
+    A paragraph, a heading, an item of a list and a cell of a table are a block each."""
+    found, in_code, goes_on = [], False, False
+    for number, line in enumerate(source.split("\n"), 1):
+        if _FENCE.match(line):
+            in_code, goes_on = not in_code, False
+        elif not in_code:
+            for is_new, text in _markdown_pieces(line):
+                if goes_on and text and not is_new:
+                    found[-1].text += "\n" + text
+                elif text:
+                    found.append(Block(number, text))
+                goes_on = bool(text) and line.lstrip()[:1] not in ("#", "|")
+    return found
 
 
 def openings(block):
