@@ -14,27 +14,11 @@
 
 namespace beeline::bench {
 
-// A picture of some rows: one line for each of `lines` and each value of `group`.
-struct Plot {
-  struct Line {
-    std::string label;
-    std::string value;  // JSON pointer into a row
-    double scale = 1.0;
-  };
-  std::string title;
-  std::string x;  // JSON pointer into a row
-  std::string x_label;
-  std::string y_label;
-  std::string group{};  // JSON pointer; empty: all rows belong together
-  std::vector<Line> lines;
-};
-
 struct Description {
   std::string name;  // of the sub-command, and `test` of its rows
   std::string help;
   std::string about;  // above its table
   std::vector<Column> columns{};
-  std::vector<Plot> plots{};
 };
 
 class Benchmark {

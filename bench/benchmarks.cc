@@ -8,7 +8,6 @@
 #include "bench/limit.h"
 #include "bench/peers/peers.h"
 #include "bench/primitives.h"
-#include "bench/report.h"
 #include "bench/scale.h"
 #include "bench/throughput.h"
 #include "bench/wake.h"
@@ -28,7 +27,6 @@ std::vector<std::unique_ptr<Benchmark>> all_benchmarks() {
   all.push_back(make_scale());
   all.push_back(make_idle());
   all.push_back(peers::make_peers());
-  all.push_back(make_report());
   return all;
 }
 

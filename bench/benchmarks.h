@@ -7,7 +7,7 @@
 
 namespace beeline::bench {
 
-// All sub-commands, in the order of the help and of the report.
+// All sub-commands, in the order of the help and of the tables.
 [[nodiscard]] std::vector<std::unique_ptr<Benchmark>> all_benchmarks();
 
 }  // namespace beeline::bench

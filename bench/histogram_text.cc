@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -80,21 +79,6 @@ std::string percentile_text(const Histogram& histogram) {
   text += fmt::format("#[Buckets = {:12}, SubBuckets     = {:12}]\n",
                       Histogram::kCounters / Histogram::kHalf - 1, 2 * Histogram::kHalf);
   return text;
-}
-
-std::vector<PercentilePoint> percentile_points(const std::string& text) {
-  std::vector<PercentilePoint> points;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream numbers(line);
-    double value = 0.0;
-    double share = 0.0;
-    double count = 0.0;
-    if (!(numbers >> value >> share >> count)) continue;  // head and foot
-    const double reached = points.empty() ? 1.0 : points.back().inverse;
-    points.push_back({value, share < 1.0 ? 1.0 / (1.0 - share) : std::max(count, reached)});
-  }
-  return points;
 }
 
 }  // namespace beeline::bench

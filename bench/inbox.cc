@@ -129,12 +129,7 @@ class Inbox final : public Benchmark {
                                {"p99.9", "/take_ns/p999"},
                                {"max", "/take_ns/max"},
                                {"clock", "/clock_ns/p50"},
-                               {"limit", "/limit_rtt_ns/p50"}},
-                   .plots = {{.title = "Taking from a deep inbox, p50",
-                              .x = "/depth",
-                              .x_label = "messages in the inbox",
-                              .y_label = "ns",
-                              .lines = {{"take", "/take_ns/p50"}}}}}) {}
+                               {"limit", "/limit_rtt_ns/p50"}}}) {}
 
   void add_flags(CLI::App& command) override {
     flags_.add_run(command, 0.3).add_attempts(command).add_sizes(command, {64});

@@ -65,27 +65,20 @@ void fill(Row& row, const Case& what, const Outcome& outcome) {
 class Latency final : public Benchmark {
  public:
   Latency()
-      : Benchmark(
-            {.name = "latency",
-             .help = "Round trips of messages between two agents, next to the limit",
-             .about = "round trip of a message, ns; limit: p50 of the bare round trip, in "
-                      "the same run",
-             .columns = {{"size", "/size", 8, 1.0, 0, true},
-                         {"payload", "/payload"},
-                         {"mode", "/mode", 8},
-                         {"rate/s", "/rate", 7},
-                         {"p50", "/rtt_ns/p50"},
-                         {"p99", "/rtt_ns/p99"},
-                         {"p99.9", "/rtt_ns/p999"},
-                         {"max", "/rtt_ns/max"},
-                         {"limit", "/limit_rtt_ns/p50"},
-                         {"ratio", "/ratio_p50", 6, 1.0, 2}},
-             .plots = {{.title = "Round trip, p50",
-                        .x = "/size",
-                        .x_label = "bytes of payload",
-                        .y_label = "ns",
-                        .group = "/how",
-                        .lines = {{"message", "/rtt_ns/p50"}, {"limit", "/limit_rtt_ns/p50"}}}}}) {}
+      : Benchmark({.name = "latency",
+                   .help = "Round trips of messages between two agents, next to the limit",
+                   .about = "round trip of a message, ns; limit: p50 of the bare round trip, in "
+                            "the same run",
+                   .columns = {{"size", "/size", 8, 1.0, 0, true},
+                               {"payload", "/payload"},
+                               {"mode", "/mode", 8},
+                               {"rate/s", "/rate", 7},
+                               {"p50", "/rtt_ns/p50"},
+                               {"p99", "/rtt_ns/p99"},
+                               {"p99.9", "/rtt_ns/p999"},
+                               {"max", "/rtt_ns/max"},
+                               {"limit", "/limit_rtt_ns/p50"},
+                               {"ratio", "/ratio_p50", 6, 1.0, 2}}}) {}
 
   void add_flags(CLI::App& command) override {
     add_footer(command,

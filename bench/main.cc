@@ -20,6 +20,21 @@ constexpr int kUsageError = 2;
 constexpr auto kFooter =
     "What follows a test with --help: the options that it takes, and what it measures without.";
 
+// The table of a test without its rows, for bench/report.py.
+Row table_json(const Description& about) {
+  Row columns = Row::array();
+  for (const Column& column : about.columns) {
+    columns.push_back({{"title", column.title},
+                       {"value", column.value},
+                       {"width", column.width},
+                       {"scale", column.scale},
+                       {"digits", column.digits},
+                       {"is_size", column.is_size},
+                       {"is_left", column.is_left}});
+  }
+  return {{"table", about.name}, {"about", about.about}, {"columns", columns}};
+}
+
 Result<void> run_chosen(const CLI::App& app,
                         const std::vector<std::unique_ptr<Benchmark>>& benchmarks) {
   for (const auto& benchmark : benchmarks) {
@@ -35,6 +50,14 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("beeline-bench {}", kVersion));
   const auto benchmarks = all_benchmarks();
+  const auto print_tables = [&] {
+    for (const auto& benchmark : benchmarks) {
+      std::puts(table_json(benchmark->description()).dump().c_str());
+    }
+    throw CLI::Success();
+  };
+  app.add_flag_callback("--tables", print_tables,
+                        "The columns of all tables as lines of JSON, for bench/report.py");
   for (const auto& benchmark : benchmarks) {
     const Description& about = benchmark->description();
     benchmark->add_flags(*app.add_subcommand(about.name, about.help));

@@ -190,19 +190,7 @@ Description describe() {
                       {"last", "/last_rtt_ns", 8},
                       {"limit", "/limit_rtt_ns/p50", 8},
                       {"all to all ms", "/talk_ms", 13},
-                      {"life us", "/life_us/p50", 8}},
-          .plots = {{.title = "Attaching, p50",
-                     .x = "/agents",
-                     .x_label = "agents",
-                     .y_label = "us",
-                     .lines = {{"attach", "/attach_us/p50"}, {"open a link", "/link_us/p50"}}},
-                    {.title = "Round trips of a parent, p50",
-                     .x = "/agents",
-                     .x_label = "agents",
-                     .y_label = "ns",
-                     .lines = {{"with the first child", "/first_rtt_ns"},
-                               {"with the last child", "/last_rtt_ns"},
-                               {"limit", "/limit_rtt_ns/p50"}}}}};
+                      {"life us", "/life_us/p50", 8}}};
 }
 
 class Scale final : public Benchmark {

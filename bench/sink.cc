@@ -39,6 +39,7 @@ void Sink::add(Row row) const {
   if (!json_) return print(stdout, row_line(about_.columns, row));
   Row named{{"test", about_.name}};
   named.update(row);
+  if (const std::string note = note_of(row); !note.empty()) named["note"] = note;
   print(stdout, named.dump());
 }
 

@@ -10,6 +10,12 @@
 namespace beeline::bench {
 namespace {
 
+// The value at the place that a JSON pointer names; null if there is none.
+Row value_at(const Row& row, const std::string& pointer) {
+  const Row::json_pointer place(pointer);
+  return row.contains(place) ? row.at(place) : Row();
+}
+
 std::string size_text(std::uint64_t bytes) {
   if (bytes != 0 && bytes % (1U << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
   if (bytes != 0 && bytes % (1U << 10) == 0) return fmt::format("{} KiB", bytes >> 10);
@@ -46,11 +52,6 @@ std::string ratio_text(const Row& row) {
 }  // namespace
 
 double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
-
-Row value_at(const Row& row, const std::string& pointer) {
-  const Row::json_pointer place(pointer);
-  return row.contains(place) ? row.at(place) : Row();
-}
 
 std::string cell_text(const Column& column, const Row& row) {
   const Row value = value_at(row, column.value);

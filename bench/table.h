@@ -1,8 +1,7 @@
 #pragma once
-// Rows of JSON as people read them. A column names its place in a row, so that the same table can
-// be made while measuring and afterwards from files.
+// Rows of JSON as people read them. A column names its place in a row, so that bench/report.py can
+// make the same table from files.
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,6 @@
 namespace beeline::bench {
 
 using Row = nlohmann::ordered_json;
-
-// Rows by the name of their test.
-using RowsByTest = std::map<std::string, std::vector<Row>>;
 
 struct Column {
   std::string title;
@@ -27,9 +23,6 @@ struct Column {
 
 // To six significant digits, so that nothing above zero becomes zero.
 [[nodiscard]] double rounded(double value);
-
-// The value at the place that a JSON pointer names; null if there is none.
-[[nodiscard]] Row value_at(const Row& row, const std::string& pointer);
 
 // The text of one cell; "-" for nothing.
 [[nodiscard]] std::string cell_text(const Column& column, const Row& row);

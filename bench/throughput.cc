@@ -61,13 +61,7 @@ class Throughput final : public Benchmark {
                                           {"batch", "/batch", 6}},
                                          {{"ns each", "/ns_each", 9, 1.0, 1},
                                           {"per look", "/messages_per_look", 9, 1.0, 1},
-                                          {"limit", "/limit_rtt_ns/p50"}}),
-                   .plots = {{.title = "One way, messages a second",
-                              .x = "/size",
-                              .x_label = "bytes of payload",
-                              .y_label = "million/s",
-                              .group = "/how",
-                              .lines = {{"messages", "/messages_per_s", 1e-6}}}}}) {}
+                                          {"limit", "/limit_rtt_ns/p50"}})}) {}
 
   void add_flags(CLI::App& command) override {
     flags_.add_run(command, 1.0).add_attempts(command).add_modes(command, {WaitMode::kSpin});

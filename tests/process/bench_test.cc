@@ -1,5 +1,5 @@
 // beeline-bench: each test runs, and its rows hold the fields that readers and programs rely on. No
-// figure is judged. With BEELINE_SOAK=1 a machine without gnuplot skips a test.
+// figure is judged.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -17,7 +17,6 @@
 
 #include "tests/support/cpus.h"
 #include "tests/support/program.h"
-#include "tests/support/soak.h"
 
 namespace beeline::test {
 namespace {
@@ -92,13 +91,6 @@ class BenchTest : public testing::Test {
 
   [[nodiscard]] std::string in_folder(const std::string& name) const {
     return folder_ + "/" + name;
-  }
-
-  [[nodiscard]] std::string page_text() const { return text_of("report.html"); }
-  [[nodiscard]] std::string text_of(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(in_folder(name)).rdbuf();
-    return text.str();
   }
 
   std::string folder_;
@@ -290,163 +282,36 @@ TEST_F(BenchTest, IdleReadsTheCpuTimeOfAll) {
   EXPECT_EQ(found.value("agents", 0), 3);
 }
 
-TEST_F(BenchTest, ReportMakesAPageOfRows) {
-  std::ofstream(in_folder("a.jsonl"))
-      << R"({"test":"limit","mode":"spin","limit_by":"cache line","limit_rtt_ns":{"p50":101},)"
-      << R"("machine":{"cpu":"a <fast> one"}})"
-      << "\n"
-      << R"({"test":"latency","size":65536,"mode":"spin","rtt_ns":{"p50":123},"stable":false,)"
-      << R"("attempts":5,"limit_before_ns":100,"limit_after_ns":300,"count":5000})"
-      << "\n"
-      << R"({"test":"latency","size":64,"mode":"spin","rtt_ns":{"p50":23},"stable":true,)"
-      << R"("hist":"curve.hgrm","limit_hist":"missing.hgrm"})"
-      << "\n";
-  std::ofstream(in_folder("curve.hgrm")) << "  20.0 0.0 1 1.00\n  30.0 0.99 99 100.00\n"
-                                         << "  40.0 1.0 100\n#[Max = 40.0]\n";
-  const Outcome outcome = run({"beeline-bench", "report", folder_});
+// A table for people, and its columns for bench/report.py.
+TEST_F(BenchTest, TablesNameTheColumnsOfEachTest) {
+  const Outcome outcome = run({"beeline-bench", "--tables"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("64 KiB"), std::string::npos) << outcome.out;
-  const std::string page = page_text();
-  for (const char* const text :
-       {"a &lt;fast&gt; one", "<td>123", "UNSTABLE: limit 100 before, 300", "light dark"}) {
-    EXPECT_NE(page.find(text), std::string::npos) << "no \"" << text << "\" in the page";
+  std::istringstream lines(outcome.out);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    const json table = json::parse(line, nullptr, false);
+    expect_all(table, {"/table", "/about", "/columns/0/title", "/columns/0/value",
+                       "/columns/0/width", "/columns/0/scale", "/columns/0/digits",
+                       "/columns/0/is_size", "/columns/0/is_left"});
+    names.push_back(table.value("table", ""));
   }
-  // The plot of the sizes, and a curve of percentiles for the row that has a histogram.
-  const bool can_draw = outcome.err.find("there is no gnuplot") == std::string::npos;
-  for (const char* const text : {"<svg", "Percentiles: 64 B, spin", ">99<"}) {
-    EXPECT_EQ(page.find(text) != std::string::npos, can_draw) << text;
-  }
-  for (const char* const text : {"https:", "src=", "<link", "<script"}) {
-    EXPECT_EQ(page.find(text), std::string::npos) << "the page needs something else: " << text;
-  }
-  if (is_soak() && !can_draw) GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
+  const std::vector<std::string> expected{"limit",  "latency", "throughput", "fanin",
+                                          "fanout", "wake",    "inbox",      "primitives",
+                                          "scale",  "idle",    "peers"};
+  EXPECT_EQ(names, expected);
 }
 
-// Lines of the picture of round trips, as many as scripts/bench has with a rate, and more.
-TEST_F(BenchTest, ReportDrawsManyLinesWithoutAComplaint) {
-  std::ofstream rows(in_folder("a.jsonl"));
-  for (const char* const how : {"spin", "spin, untouched", "sleep", "sleep, untouched", "adaptive",
-                                "spin, 10000/s", "sleep, 10000/s", "adaptive, untouched"}) {
-    for (const int size : {16, 64, 1024}) {
-      rows << fmt::format(R"({{"test":"latency","size":{},"how":"{}","rtt_ns":{{"p50":{}}},)", size,
-                          how, 100 * size)
-           << R"("limit_rtt_ns":{"p50":101}})"
-           << "\n";
-    }
-  }
-  // A line needs more than one point.
-  rows << R"({"test":"latency","size":64,"how":"alone","rtt_ns":{"p50":100}})"
-       << "\n";
-  rows.close();
-  const Outcome outcome = run({"beeline-bench", "report", folder_});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  if (outcome.err.find("there is no gnuplot") != std::string::npos) {
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
-  }
-  EXPECT_EQ(outcome.err, "");
-  const std::string page = page_text();
-  EXPECT_NE(page.find("<svg"), std::string::npos) << page;
-  EXPECT_NE(page.find(">adaptive, untouched: message<"), std::string::npos) << page;
-  EXPECT_EQ(page.find(">alone: message<"), std::string::npos) << "a single point is drawn";
-  EXPECT_NE(page.find("stroke-dasharray"), std::string::npos) << "lines with one colour look alike";
-}
-
-TEST_F(BenchTest, ReportSaysWhichPictureItCouldNotDraw) {
-  std::ofstream rows(in_folder("a.jsonl"));
-  for (const int size : {16, 64}) {
-    // A row of zeros has no range.
-    rows << fmt::format(R"({{"test":"latency","size":{},"rtt_ns":{{"p50":0}}}})", size) << "\n";
-  }
-  rows.close();
-  const Outcome outcome = run({"beeline-bench", "report", folder_});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  if (outcome.err.find("there is no gnuplot") != std::string::npos) {
-    GTEST_SKIP() << "gnuplot is not there; scripts/setup installs it";
-  }
-  const char* const why = "latency: a picture is missing: gnuplot ended with 0 and said: ";
-  EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
-  EXPECT_NE(page_text().find("A picture is missing: gnuplot ended"), std::string::npos);
-  EXPECT_NE(page_text().find("<td>64 B"), std::string::npos) << "the page goes on";
-}
-
-TEST_F(BenchTest, ReportBeginsWithTheTargetsAndTheBetterNeighbours) {
-  std::ofstream(in_folder("a.jsonl"))
-      << R"({"test":"latency","size":64,"mode":"spin","payload":"lane","rtt_ns":{"p50":150,)"
-      << R"("p99":300},"limit_rtt_ns":{"p50":100},"stable":true})"
-      << "\n"
-      << R"({"test":"peers","peer":"pipe","kind":"wake","size":64,"mode":"sleep",)"
-      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"better":true})"
-      << "\n"
-      << R"({"test":"peers","peer":"posix-queue","kind":"wake","size":64,"mode":"sleep",)"
-      << R"("rtt_ns":{"p50":99},"ratio_to_beeline":1.7,"better":false})"
-      << "\n";
-  const Outcome outcome = run({"beeline-bench", "report", folder_});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(outcome.out.rfind("targets: ", 0), 0U) << outcome.out;
-  const auto better = outcome.out.find("\nbetter: ");
-  const auto latency = outcome.out.find("\nlatency: ");
-  const auto peers = outcome.out.find("\npeers: ");
-  ASSERT_LT(better, latency) << outcome.out;
-  ASSERT_LT(latency, peers) << outcome.out;
-  const std::string targets = outcome.out.substr(0, better);
-  EXPECT_NE(targets.find("1.50 to 3.00      yes"), std::string::npos) << targets;
-  EXPECT_NE(targets.find("not measured"), std::string::npos) << targets;
-  EXPECT_EQ(targets.find("MACHINES"), std::string::npos) << "they name none: " << targets;
-  const std::string others = outcome.out.substr(better, latency - better);
-  EXPECT_NE(others.find("pipe"), std::string::npos) << others;
-  EXPECT_EQ(others.find("posix-queue"), std::string::npos) << "it is not better: " << others;
-  const std::string page = page_text();
-  EXPECT_LT(page.find("<h2>targets"), page.find("<h2>better"));
-  EXPECT_NE(page.find("<td>1.50 to 3.00<td>yes"), std::string::npos) << page;
-}
-
-TEST_F(BenchTest, ReportHasTargetsAndBetterNeighboursAsMarkdown) {
-  std::ofstream(in_folder("a.jsonl"))
-      << R"({"test":"limit","machine":{"cpu":"one|two"}})"
-      << "\n"
-      << R"({"test":"latency","size":64,"mode":"spin","payload":"lane","rtt_ns":{"p50":150,)"
-      << R"("p99":300},"limit_rtt_ns":{"p50":100},"stable":false,"attempts":3,"count":1000,)"
-      << R"("limit_before_ns":60,"limit_after_ns":140})"
-      << "\n"
-      << R"({"test":"inbox","depth":10000,"size":64,"take_ns":{"p50":90},"clock_ns":{"p50":10},)"
-      << R"("limit_rtt_ns":{"p50":100}})"
-      << "\n"
-      << R"({"test":"peers","peer":"pipe","kind":"wake","size":64,"mode":"sleep",)"
-      << R"("rtt_ns":{"p50":77},"ratio_to_beeline":0.7,"beeline_rtt_ns":110,"better":true})"
-      << "\n";
-  EXPECT_EQ(run({"beeline-bench", "report", folder_}).code, 0);
-  const std::string text = text_of("targets.md");
-  for (const char* const line :
-       {"Measured on: cpu: one|two.\n\n", "spread: p50 to p99 of times",
-        "| at most 1.5 | 1.50 | 100 ns | 1.50 to 3.00 | yes | UNSTABLE: limit 60 before, 140",
-        "| growth of that from 100 to 10,000, log n at worst | at most 2 | no figure | - | - | not "
-        "known: nothing at the same limit",
-        "| wake | 64 B | sleep | pipe | 77 | - | - | - | 110 | - | - | 0.70 | better than Beeline "
-        "|\n"}) {
-    EXPECT_NE(text.find(line), std::string::npos) << "no \"" << line << "\" in " << text;
-  }
-}
-
-TEST_F(BenchTest, ReportSaysThatNobodyIsBetterAndThatMachinesAreMixed) {
-  std::ofstream(in_folder("a.jsonl"))
-      << R"({"test":"limit","machine":{"cpu":"one","load":"1"}})"
-      << "\n"
-      << R"({"test":"limit","machine":{"cpu":"one","load":"2"}})"
-      << "\n"
-      << R"({"test":"peers","peer":"pipe","kind":"wake","ratio_to_beeline":null})"
-      << "\n";
-  const std::string of_one = run({"beeline-bench", "report", folder_}).out;
-  EXPECT_EQ(of_one.find("MACHINES"), std::string::npos) << of_one;
-  const char* const nobody = "better than Beeline: nobody; 1 rows could not be compared: the limit";
-  EXPECT_NE(of_one.find(nobody), std::string::npos) << of_one;
-  std::ofstream(in_folder("b.jsonl")) << R"({"test":"limit","machine":{"cpu":"another"}})"
-                                      << "\n";
-  const std::string of_two = run({"beeline-bench", "report", folder_}).out;
-  EXPECT_NE(of_two.find("THESE ROWS ARE OF 2 MACHINES"), std::string::npos) << of_two;
-  const std::string page = page_text();
-  for (const char* const text : {nobody, "<td>one", "<td>another"}) {
-    EXPECT_NE(page.find(text), std::string::npos) << "no \"" << text << "\" in the page";
-  }
+TEST_F(BenchTest, ARowHasTheNoteOfTheTable) {
+  const std::vector<std::string> words{"latency", "--size",     "16",  "--mode",
+                                       "sleep",   "--rate",     "500", "--seconds",
+                                       "0.02",    "--attempts", "1"};
+  const json found = row(words);
+  EXPECT_EQ(found.value("count", 0), 10);
+  const std::string note = "UNSTABLE: only 10 of them in the last of 1 runs, others use the CPUs";
+  EXPECT_EQ(found.value("note", ""), note);
+  const json stable = row({"limit", "--mode", "spin", "--seconds", "0.02"});
+  EXPECT_NE(stable.contains("note"),
+            stable.value("stable", false) && stable.value("attempts", 0) == 1);
 }
 
 TEST_F(BenchTest, HelpSaysWhatATestTakesAndMeasuresWithout) {
@@ -479,10 +344,6 @@ TEST_F(BenchTest, WrongUseIsExitCode2AndSaysWhatIsRight) {
     EXPECT_EQ(both.code, 2);
     EXPECT_NE(both.err.find("--request"), std::string::npos) << both.err;
   }
-  std::ofstream(in_folder("bad.jsonl")) << "no row\n";
-  const Outcome bad = run({"beeline-bench", "report", in_folder("bad.jsonl")});
-  EXPECT_EQ(bad.code, 2);
-  EXPECT_NE(bad.err.find("bad.jsonl:1: not a row"), std::string::npos) << bad.err;
   const Outcome nowhere = run({"beeline-bench", "limit", "--mode", "spin", "--seconds", "0.01",
                                "--hist", in_folder("none/x")});
   EXPECT_EQ(nowhere.code, 1);

@@ -69,22 +69,5 @@ TEST(HistogramText, an_empty_one_has_a_head_and_a_foot) {
 )");
 }
 
-TEST(HistogramText, its_points_are_read_back_up_to_the_last_one) {
-  const auto histogram = std::make_unique<Histogram>();
-  for (std::int64_t value = 1; value <= 10; ++value) histogram->record(value);
-  const auto points = percentile_points(percentile_text(*histogram));
-  ASSERT_EQ(points.size(), 20U);
-  EXPECT_EQ(points.front().value, 1.0);
-  EXPECT_EQ(points.front().inverse, 1.0);
-  EXPECT_EQ(points[5].value, 5.0);
-  EXPECT_EQ(points[5].inverse, 2.0) << "the median";
-  EXPECT_EQ(points.back().value, 10.0);
-  EXPECT_EQ(points.back().inverse, points[18].inverse) << "no line goes back";
-  const auto two = percentile_points(" 5.0 0.5 1 2.00\n 9.0 1.0 100\n");
-  ASSERT_EQ(two.size(), 2U);
-  EXPECT_EQ(two.back().inverse, 100.0) << "the highest is one of a hundred";
-  EXPECT_TRUE(percentile_points("no histogram\n").empty());
-}
-
 }  // namespace
 }  // namespace beeline::bench
