@@ -12,31 +12,11 @@ namespace {
 // A rate does not count the engine's own messages, nor control messages.
 constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
 
-SendStatus status_of(send::Outcome outcome) {
-  switch (outcome) {
-    case send::Outcome::kOk:
-      return SendStatus::kOk;
-    case send::Outcome::kFull:
-      return SendStatus::kFull;
-    case send::Outcome::kTooBig:
-      return SendStatus::kTooBig;
-    case send::Outcome::kDead:
-    case send::Outcome::kOrphaned:
-      return SendStatus::kPeerDead;
-    case send::Outcome::kNoMemory:
-      return SendStatus::kNoMemory;
-    case send::Outcome::kDenied:
-      return SendStatus::kDenied;
-  }
-  return SendStatus::kNoRoute;
-}
-
 // REQUIRES: it was not sent. SUBTLE: takes the length and not the parcel, which would have to lie
 // in memory for it also where the send succeeds.
-[[gnu::cold, gnu::noinline]] void say_refused(send::Outcome outcome, send::OutLink& link,
+[[gnu::cold, gnu::noinline]] void say_refused(SendStatus status, send::OutLink& link,
                                               std::size_t bytes, const send::Envelope& envelope,
                                               const AttachOptions& own, SendResult& result) {
-  const SendStatus status = status_of(outcome);
   switch (status) {
     case SendStatus::kTooBig:
       result = bytes > link.max_payload()
@@ -91,10 +71,10 @@ inline void Sender::pass_on(send::OutLink& link, const send::Parcel& parcel,
     return;
   }
   const bool plain = &envelope == &send::kPlainEnvelope;  // known where it is compiled; see send()
-  const send::Outcome outcome = plain ? links_.path().send_plain(link, parcel, id)
-                                      : links_.path().send(link, parcel, envelope, id);
-  if (outcome != send::Outcome::kOk) {
-    say_refused(outcome, link, parcel.bytes.size(), envelope, life_.options(), result);
+  const SendStatus status = plain ? links_.path().send_plain(link, parcel, id)
+                                  : links_.path().send(link, parcel, envelope, id);
+  if (status != SendStatus::kOk) {
+    say_refused(status, link, parcel.bytes.size(), envelope, life_.options(), result);
     return;
   }
   if (link.rate.on()) count_sent(link, envelope);
@@ -372,7 +352,7 @@ void Sender::learn_early(Peer to) {
 Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
   if (life_.has_left()) return fail(ErrorCode::kClosed, life_.why_down());
   if (!to.valid()) return fail(ErrorCode::kInvalid, "loan: " + std::string(kNoPeer));
-  send::TakenSlab slab = ErrorCode::kFull;
+  send::TakenSlab slab = SendStatus::kFull;
   std::uint64_t limit = life_.contract().max_payload_bytes;
   std::byte* memory = nullptr;
   const auto take = [&] {
@@ -380,26 +360,25 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
     send::OutLink* link = links_.link_of(to);
     if (link != nullptr) links_.path().follow(*link);
     if (link == nullptr) {
-      slab = error_of(missing(to).status);
+      slab = missing(to).status;
     } else if (link->dead) {
-      slab = ErrorCode::kPeerDead;
+      slab = SendStatus::kPeerDead;
     } else {
       slab = link->take_slab(bytes);
       limit = link->max_payload();
       if (slab) memory = link->slab_bytes(*slab);
     }
-    return slab || slab.error() != ErrorCode::kFull;
+    return slab || slab.status() != SendStatus::kFull;
   };
   if (!take() && !(look_for_receipts(to) && take())) wait_for_space(to, deadline, take);
   if (!slab) {
-    const bool is_too_big = slab.error() == ErrorCode::kTooBig;
+    const SendStatus status = slab.status();
     const SendResult refused =
-        is_too_big
+        status == SendStatus::kTooBig
             ? SendFacts::of_payload(to.pid, bytes, limit, life_.options().max_payload_bytes == 0)
-            : SendFacts::of(status_of(slab.error()), to.pid,
-                            slab.error() == ErrorCode::kNoMemory ? bytes : 0);
-    return fail(slab.error(), "loan of " + std::to_string(bytes) + " bytes for agent " +
-                                  std::to_string(to.pid) + ": " + SendFacts::reason(refused));
+            : SendFacts::of(status, to.pid, status == SendStatus::kNoMemory ? bytes : 0);
+    return fail(error_of(status), "loan of " + std::to_string(bytes) + " bytes for agent " +
+                                      std::to_string(to.pid) + ": " + SendFacts::reason(refused));
   }
   return Loan(&core_, to, {memory, bytes}, slab->slab, slab->generation);
 }

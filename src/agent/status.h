@@ -25,12 +25,12 @@ namespace beeline {
   }
 }
 
-// It is sent when there is room in the lane, or a token.
+// A wait in the call helps: there will be room in the lane, or a token.
 [[nodiscard]] constexpr bool finds_no_room(SendStatus status) {
   return status == SendStatus::kFull || status == SendStatus::kRateLimited;
 }
 
-// Nothing is wrong but the moment.
+// Nothing is wrong but the moment: a later call may succeed. No call waits for memory.
 [[nodiscard]] constexpr bool is_transient(SendStatus status) {
   return finds_no_room(status) || status == SendStatus::kNoMemory;
 }

@@ -138,7 +138,7 @@ void OutLink::drop_receipts() {
 }
 
 TakenSlab OutLink::take_slab(std::uint64_t bytes, std::uint64_t texts) {
-  if (bytes > max_payload()) return ErrorCode::kTooBig;
+  if (bytes > max_payload()) return SendStatus::kTooBig;
   // A flood of small payloads must not take the memory of the large ones.
   int classes_left = 2;
   for (std::size_t c = slabs.class_for(bytes + texts); c < shm::kSlabClasses && classes_left > 0;
@@ -146,19 +146,19 @@ TakenSlab OutLink::take_slab(std::uint64_t bytes, std::uint64_t texts) {
     if (view_.layout().classes[c].count == 0) continue;
     --classes_left;
     const TakenSlab loan = take_from(c);
-    if (loan || loan.error() != ErrorCode::kFull) return loan;
+    if (loan || loan.status() != SendStatus::kFull) return loan;
   }
-  return ErrorCode::kFull;
+  return SendStatus::kFull;
 }
 
 TakenSlab OutLink::take_copy_slab(std::uint64_t bytes) {
   const std::size_t c = slabs.class_for(bytes);
-  if (c == shm::kSlabClasses) return ErrorCode::kTooBig;
+  if (c == shm::kSlabClasses) return SendStatus::kTooBig;
   const std::uint32_t half = view_.layout().classes[c].count / 2;
   if (slabs.busy(c) >= half) {
     if (receipts.bank == shm::kBanks) find_receipts();
     collect_slabs(c);
-    if (slabs.busy(c) >= half) return ErrorCode::kFull;
+    if (slabs.busy(c) >= half) return SendStatus::kFull;
   }
   return take_from(c);
 }
@@ -174,10 +174,10 @@ TakenSlab OutLink::take_from(std::size_t slab_class) {
   }
   if (loan.slab == shm::kNoSlab) {
     const auto grown = grow(slab_class);
-    if (!grown) return ErrorCode::kNoMemory;
+    if (!grown) return SendStatus::kNoMemory;
     if (*grown) loan = slabs.take(slab_class);
   }
-  if (loan.slab == shm::kNoSlab) return ErrorCode::kFull;
+  if (loan.slab == shm::kNoSlab) return SendStatus::kFull;
   return loan;
 }
 
@@ -221,28 +221,28 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
   return true;
 }
 
-tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text) {
+tl::expected<std::uint16_t, SendStatus> OutLink::intern(std::string_view text) {
   const bool is_known =
       std::find(kKnownTypes.begin(), kKnownTypes.end(), text) != kKnownTypes.end();
   return intern(text, is_known ? shm::kMaxStrings : shm::kMaxStrings - kKnownTypes.size());
 }
 
-tl::expected<std::uint16_t, ErrorCode> OutLink::intern_for_copy(std::string_view text) {
+tl::expected<std::uint16_t, SendStatus> OutLink::intern_for_copy(std::string_view text) {
   return intern(text, shm::kMaxStrings / 2);
 }
 
-tl::expected<std::uint16_t, ErrorCode> OutLink::intern(std::string_view text, std::size_t most) {
+tl::expected<std::uint16_t, SendStatus> OutLink::intern(std::string_view text, std::size_t most) {
   BEELINE_CHECK(!text.empty());
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }
-  if (text.size() > shm::kMaxStringLength) return tl::unexpected(ErrorCode::kTooBig);
+  if (text.size() > shm::kMaxStringLength) return tl::unexpected(SendStatus::kTooBig);
   if (strings_.size() >= most) return shm::kCarriedText;
   if (strings_.empty()) {
     const auto done = memory_.allocate(view_.layout().strings, shm::LinkLayout::kStringsBytes);
     if (!done) {
       note_shortage(done.error());
-      return tl::unexpected(ErrorCode::kNoMemory);
+      return tl::unexpected(SendStatus::kNoMemory);
     }
   }
   const std::uint32_t number = shm::append_string(view_, text);

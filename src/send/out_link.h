@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <beeline/result.h>
+#include <beeline/types.h>
 
 #include "shm/check.h"
 #include "shm/lane.h"
@@ -42,15 +43,16 @@ class TakenSlab {
  public:
   // NOLINTBEGIN(google-explicit-constructor): as of an expected
   TakenSlab(const shm::SlabPool::Loan& loan) : loan_(loan) {}
-  TakenSlab(ErrorCode error) : loan_{shm::kNoSlab, static_cast<std::uint64_t>(error)} {}
+  TakenSlab(SendStatus why) : loan_{shm::kNoSlab, static_cast<std::uint64_t>(why)} {}
   // NOLINTEND(google-explicit-constructor)
 
   [[nodiscard]] explicit operator bool() const { return loan_.slab != shm::kNoSlab; }
   [[nodiscard]] const shm::SlabPool::Loan& operator*() const { return loan_; }
   [[nodiscard]] const shm::SlabPool::Loan* operator->() const { return &loan_; }
-  [[nodiscard]] ErrorCode error() const {
+  // Why there is none.
+  [[nodiscard]] SendStatus status() const {
     BEELINE_DCHECK(!*this, loan_.slab);
-    return static_cast<ErrorCode>(loan_.generation);
+    return static_cast<SendStatus>(loan_.generation);
   }
 
  private:
@@ -62,6 +64,7 @@ class OutLink {
  public:
   struct Counts {
     std::uint64_t sent = 0;
+    std::uint64_t orphaned = 0;  // of these, published before the receiver was seen to be dead
     std::uint64_t copies_dropped = 0;  // that should have gone here, or of what went to a sibling
   };
 
@@ -127,9 +130,9 @@ class OutLink {
   // The number of a type or channel, interning it where it is new. kCarriedText when the table is
   // full; the types that the engine acts on always have a place. Errors: kTooBig, kNoMemory.
   // REQUIRES: not empty.
-  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text);
+  [[nodiscard]] tl::expected<std::uint16_t, SendStatus> intern(std::string_view text);
   // The same for a copy, which leaves half of the table to messages.
-  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern_for_copy(std::string_view text);
+  [[nodiscard]] tl::expected<std::uint16_t, SendStatus> intern_for_copy(std::string_view text);
 
   // The receiver has no process now.
   [[nodiscard]] bool is_away() const {
@@ -188,8 +191,8 @@ class OutLink {
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
   // Adds no text to a table that has this many.
-  [[nodiscard]] tl::expected<std::uint16_t, ErrorCode> intern(std::string_view text,
-                                                              std::size_t most);
+  [[nodiscard]] tl::expected<std::uint16_t, SendStatus> intern(std::string_view text,
+                                                               std::size_t most);
   // A slab of exactly this class. Errors: kFull, kNoMemory.
   [[nodiscard]] TakenSlab take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has

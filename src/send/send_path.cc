@@ -32,17 +32,6 @@ struct Joined {
   unsigned char bytes[shm::kInlineBytes];
 };
 
-Outcome outcome_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kTooBig:
-      return Outcome::kTooBig;
-    case ErrorCode::kNoMemory:
-      return Outcome::kNoMemory;
-    default:
-      return Outcome::kFull;
-  }
-}
-
 }  // namespace
 
 // ---- The path of every message ------------------------------------------------------------------
@@ -55,12 +44,12 @@ inline void SendPath::follow_place(OutLink& link) {
   if (word != link.known_word) retarget(link, word);
 }
 
-inline Outcome SendPath::check(OutLink& link, shm::Lane lane, bool control) {
+inline SendStatus SendPath::check(OutLink& link, shm::Lane lane, bool control) {
   follow_place(link);
-  if (link.dead) return Outcome::kDead;
-  if (!link.may_send) return Outcome::kDenied;
-  if (link.place == nullptr) return Outcome::kFull;  // nobody can say now whether it lives
-  return link.has_space(lane, control) ? Outcome::kOk : find_space(link, lane, control);
+  if (link.dead) return SendStatus::kPeerDead;
+  if (!link.may_send) return SendStatus::kDenied;
+  if (link.place == nullptr) return SendStatus::kFull;  // nobody can say now whether it lives
+  return link.has_space(lane, control) ? SendStatus::kOk : find_space(link, lane, control);
 }
 
 inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& envelope,
@@ -90,8 +79,8 @@ inline void SendPath::put(OutLink& link, shm::Lane lane, const shm::MessageHeade
   ++sends_of_thread;
 }
 
-inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
-                                 std::uint64_t generation, const void* area) {
+inline SendStatus SendPath::publish(OutLink& link, shm::Lane lane, const shm::MessageHeader& header,
+                                    std::uint64_t generation, const void* area) {
   const auto index = static_cast<std::size_t>(lane);
   last_place_ = {lane, link.lanes[index].tail()};
   put(link, lane, header, generation, area);
@@ -104,22 +93,26 @@ inline Outcome SendPath::publish(OutLink& link, shm::Lane lane, const shm::Messa
   follow_place(link);
   // Either we see here that the receiver is dead, or the successor that takes over its lanes sees
   // the message.
-  if (link.dead) return Outcome::kOrphaned;
+  if (link.dead) {
+    ++link.counts.orphaned;
+    return SendStatus::kPeerDead;
+  }
   (void)wake::ring(link.bell, last_sent_ns_);
-  return Outcome::kOk;
+  return SendStatus::kOk;
 }
 
-inline Outcome SendPath::pass(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                              std::uint64_t id) {
+inline SendStatus SendPath::pass(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                                 std::uint64_t id) {
   last_sent_ns_ = os::coarse_ns();  // first: nothing has to be kept from it
   const bool urgent = envelope.rank <= shm::kRankCritical;
   const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
   const bool control = (envelope.flags & shm::kFlagControl) != 0;
-  if (const Outcome outcome = check(link, lane, control); outcome != Outcome::kOk) return outcome;
+  if (const SendStatus status = check(link, lane, control); status != SendStatus::kOk)
+    return status;
   Names names;
   if (!envelope.type.empty() || !envelope.channel.empty()) {
-    if (const Outcome outcome = name(link, envelope, names); outcome != Outcome::kOk) {
-      return outcome;
+    if (const SendStatus status = name(link, envelope, names); status != SendStatus::kOk) {
+      return status;
     }
     if (names.are_carried()) return send_carrying(link, lane, parcel, envelope, id, names);
   }
@@ -140,23 +133,23 @@ inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
   header.slab = loan.slab;
 }
 
-inline Outcome SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                              const Envelope& envelope, std::uint64_t id, Names names) {
+inline SendStatus SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                 const Envelope& envelope, std::uint64_t id, Names names) {
   const shm::SlabPool::Loan lent = std::exchange(*parcel.loan, {});
   shm::MessageHeader header = head(parcel, envelope, id, names);
   name_slab(link, lent, header);
-  const Outcome outcome = publish(link, lane, header, lent.generation, envelope.extension);
+  const SendStatus status = publish(link, lane, header, lent.generation, envelope.extension);
   prefetch_next_slab(link, lent.slab, parcel.bytes.size());
-  return outcome;
+  return status;
 }
 
-Outcome SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                       std::uint64_t id) {
+SendStatus SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                          std::uint64_t id) {
   return pass(link, parcel, envelope, id);
 }
 
 // SUBTLE: the same function once more, for the compiler: of this envelope it knows every field.
-Outcome SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id) {
+SendStatus SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id) {
   return pass(link, parcel, kPlainEnvelope, id);
 }
 
@@ -165,15 +158,15 @@ Outcome SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t 
 
 void SendPath::follow(OutLink& link) { follow_place(link); }
 
-Outcome SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
+SendStatus SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
   if (link.receipts.bank == shm::kBanks) link.find_receipts();
-  return link.has_space(lane, control) ? Outcome::kOk : Outcome::kFull;
+  return link.has_space(lane, control) ? SendStatus::kOk : SendStatus::kFull;
 }
 
-Outcome SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                              const Envelope& envelope, std::uint64_t id, Names names) {
+SendStatus SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                 const Envelope& envelope, std::uint64_t id, Names names) {
   const TakenSlab taken = link.take_slab(parcel.bytes.size());
-  if (!taken) return outcome_of(taken.error());
+  if (!taken) return taken.status();
   std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), parcel.bytes.size());
   shm::SlabPool::Loan loan = *taken;
   return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
@@ -181,15 +174,15 @@ Outcome SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parce
 
 // The texts lie at the end of the slab, so there must be one. A loan that has no room for them is
 // copied into another slab.
-Outcome SendPath::send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                const Envelope& envelope, std::uint64_t id, Names names) {
+SendStatus SendPath::send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                   const Envelope& envelope, std::uint64_t id, Names names) {
   const std::size_t length = parcel.bytes.size();
   shm::SlabPool::Loan loan = parcel.loan != nullptr ? *parcel.loan : shm::SlabPool::Loan{};
   const bool has_room =
       loan.slab != shm::kNoSlab && length + shm::kCarriedBytes <= link.size_of(loan);
   if (!has_room) {
     const TakenSlab taken = link.take_slab(length, shm::kCarriedBytes);
-    if (!taken) return outcome_of(taken.error());
+    if (!taken) return taken.status();
     if (length != 0) std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), length);
     if (loan.slab != shm::kNoSlab) link.slabs.put_back(loan);
     loan = *taken;
@@ -199,8 +192,8 @@ Outcome SendPath::send_carrying(OutLink& link, shm::Lane lane, const Parcel& par
   return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
 }
 
-Outcome SendPath::send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                              const Envelope& envelope, std::uint64_t id, Names names) {
+SendStatus SendPath::send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                 const Envelope& envelope, std::uint64_t id, Names names) {
   const Joined joined(*envelope.extension, parcel.bytes);
   return publish(link, lane, head(parcel, envelope, id, names), 0, joined.bytes);
 }
@@ -217,22 +210,22 @@ void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::
   }
 }
 
-Outcome SendPath::name(OutLink& link, const Envelope& envelope, Names& names) {
+SendStatus SendPath::name(OutLink& link, const Envelope& envelope, Names& names) {
   const auto intern = [&](std::string_view text) {
     const bool is_copy = (envelope.flags & shm::kFlagCopy) != 0;
     return is_copy ? link.intern_for_copy(text) : link.intern(text);
   };
   if (!envelope.type.empty()) {
     const auto type = intern(envelope.type);
-    if (!type) return outcome_of(type.error());
+    if (!type) return type.error();
     names.type = *type;
   }
   if (!envelope.channel.empty()) {
     const auto channel = intern(envelope.channel);
-    if (!channel) return outcome_of(channel.error());
+    if (!channel) return channel.error();
     names.channel = *channel;
   }
-  return Outcome::kOk;
+  return SendStatus::kOk;
 }
 
 // Nobody is rung, so nothing is looked at after the publish either: where the receiver has another
@@ -265,7 +258,7 @@ void SendPath::send_copy(OutLink& parent, const Original& original, const Envelo
 bool SendPath::put_copy(OutLink& parent, std::span<const std::byte> payload,
                         const Envelope& envelope) {
   Names names;
-  if (name(parent, envelope, names) != Outcome::kOk) return false;
+  if (name(parent, envelope, names) != SendStatus::kOk) return false;
   const Parcel parcel(payload);
   const std::size_t behind = names.are_carried() ? shm::kCarriedBytes : 0;
   if (behind == 0 && lies_inline(parcel, envelope)) {

@@ -108,16 +108,6 @@ class IdSource {
   std::uint64_t counter_ = 0;
 };
 
-enum class Outcome : std::uint8_t {
-  kOk,
-  kFull,
-  kTooBig,
-  kDead,
-  kNoMemory,
-  kDenied,
-  kOrphaned,  // published, and then the receiver was seen to be dead: nobody will take it
-};
-
 class SendPath {
  public:
   SendPath() = default;
@@ -134,11 +124,12 @@ class SendPath {
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
 
   // Sends or says why not; kFull may be tried again. `id` is from reserve_id(). A loan stays the
-  // caller's unless the outcome is kOk or kOrphaned.
-  [[nodiscard]] Outcome send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                             std::uint64_t id);
+  // caller's unless the message was published: then the status is kOk, or kPeerDead where the
+  // receiver was seen to be dead only then, and nobody will take it (OutLink::Counts::orphaned).
+  [[nodiscard]] SendStatus send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
+                                std::uint64_t id);
   // The same with kPlainEnvelope.
-  [[nodiscard]] Outcome send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id);
+  [[nodiscard]] SendStatus send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id);
 
   // Shows a message between siblings to their parent through the link to it: low rank, whole up to
   // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
@@ -170,10 +161,11 @@ class SendPath {
     }
   };
   // The steps of send(), and all of them.
-  [[gnu::always_inline]] [[nodiscard]] Outcome pass(OutLink& link, const Parcel& parcel,
-                                                    const Envelope& envelope, std::uint64_t id);
+  [[gnu::always_inline]] [[nodiscard]] SendStatus pass(OutLink& link, const Parcel& parcel,
+                                                       const Envelope& envelope, std::uint64_t id);
   [[gnu::always_inline]] void follow_place(OutLink& link);
-  [[gnu::always_inline]] [[nodiscard]] Outcome check(OutLink& link, shm::Lane lane, bool control);
+  [[gnu::always_inline]] [[nodiscard]] SendStatus check(OutLink& link, shm::Lane lane,
+                                                        bool control);
   // The header of a message that lies in its slot, sent at last_sent_ns_.
   [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Parcel& parcel,
                                                                const Envelope& envelope,
@@ -181,26 +173,28 @@ class SendPath {
   [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane,
                                          const shm::MessageHeader& header, std::uint64_t generation,
                                          const void* area);
-  [[gnu::always_inline]] [[nodiscard]] Outcome publish(OutLink& link, shm::Lane lane,
-                                                       const shm::MessageHeader& header,
-                                                       std::uint64_t generation, const void* area);
+  [[gnu::always_inline]] [[nodiscard]] SendStatus publish(OutLink& link, shm::Lane lane,
+                                                          const shm::MessageHeader& header,
+                                                          std::uint64_t generation,
+                                                          const void* area);
   // The payload is a loan, which the link takes over.
-  [[gnu::always_inline]] [[nodiscard]] Outcome lend(OutLink& link, shm::Lane lane,
-                                                    const Parcel& parcel, const Envelope& envelope,
-                                                    std::uint64_t id, Names names);
+  [[gnu::always_inline]] [[nodiscard]] SendStatus lend(OutLink& link, shm::Lane lane,
+                                                       const Parcel& parcel,
+                                                       const Envelope& envelope, std::uint64_t id,
+                                                       Names names);
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
   // The rare steps: a look for receipts; the numbers of type and channel; a payload behind
   // an extension, one that is copied into a slab and goes as a loan, or one with texts in its slab.
-  [[nodiscard]] static Outcome find_space(OutLink& link, shm::Lane lane, bool control);
-  [[nodiscard]] static Outcome name(OutLink& link, const Envelope& envelope, Names& names);
-  [[nodiscard]] Outcome send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                    const Envelope& envelope, std::uint64_t id, Names names);
-  [[nodiscard]] Outcome send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                    const Envelope& envelope, std::uint64_t id, Names names);
-  [[nodiscard]] Outcome send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                      const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] static SendStatus find_space(OutLink& link, shm::Lane lane, bool control);
+  [[nodiscard]] static SendStatus name(OutLink& link, const Envelope& envelope, Names& names);
+  [[nodiscard]] SendStatus send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                       const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] SendStatus send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                       const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] SendStatus send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
+                                         const Envelope& envelope, std::uint64_t id, Names names);
   // Puts a copy for a parent, with the extension of the envelope. False: no room is left.
   [[nodiscard]] bool put_copy(OutLink& parent, std::span<const std::byte> payload,
                               const Envelope& envelope);

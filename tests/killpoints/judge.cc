@@ -276,7 +276,7 @@ void send_meanwhile(Life& sender, Ledger& ledger) {
     fill_payload(message.id, payload.data(), message.length);
     const auto outcome =
         sender.path.send(link, {std::span(payload).first(message.length)}, {}, message.id);
-    if (outcome != send::Outcome::kOk) return;
+    if (outcome != SendStatus::kOk) return;
     ledger.add(message);
   }
 }
@@ -312,12 +312,12 @@ void go_on(Life& sender, Life& receiver, Finding& finding) {
     std::array<std::byte, 1024> payload{};
     fill_payload(message.id, payload.data(), message.length);
     extra.add(message);
-    auto outcome = send::Outcome::kOk;
+    auto outcome = SendStatus::kOk;
     expect_ring(*sender.world, "who waits for a message", finding, [&] {
       outcome = sender.path.send(*sender.out, {std::span(payload).first(message.length)},
                                  {.rank = message.rank}, message.id);
     });
-    if (outcome == send::Outcome::kOk) continue;
+    if (outcome == SendStatus::kOk) continue;
     return complain(
         finding, fmt::format("I4: the sender cannot go on: outcome {}", static_cast<int>(outcome)));
   }

@@ -41,7 +41,7 @@ Letter& Rig::plan(const Plan& plan) {
 }
 
 // Chooses as an agent does: plain messages have a function of their own.
-send::Outcome Rig::post(const Letter& letter) {
+SendStatus Rig::post(const Letter& letter) {
   Life& from = sender();
   const std::uint64_t id = from.path.reserve_id();
   if (letter.envelope == send::kPlainEnvelope) {
@@ -50,7 +50,7 @@ send::Outcome Rig::post(const Letter& letter) {
   return from.path.send(*from.out, {letter.payload}, letter.envelope, id);
 }
 
-send::Outcome Rig::post_loan(const Letter& letter) {
+SendStatus Rig::post_loan(const Letter& letter) {
   Life& from = sender();
   const std::uint64_t id = from.path.reserve_id();
   const send::Parcel parcel(letter.payload, &*loan);
@@ -62,13 +62,13 @@ std::uint64_t Rig::send(const Plan& wanted) {
   tick();
   Letter& letter = plan(wanted);
   outcome = post(letter);
-  if (outcome != send::Outcome::kOk) throw RigError{"a message of the prepared state is refused"};
+  if (outcome != SendStatus::kOk) throw RigError{"a message of the prepared state is refused"};
   note_sent(letter);
   return letter.id;
 }
 
 void Rig::note_sent(const Letter& letter) {
-  if (outcome != send::Outcome::kOk) return;
+  if (outcome != SendStatus::kOk) return;
   const send::OutLink& link = *sender().out;
   const send::SentPlace& place = sender().path.last_place();
   const auto header =

@@ -40,7 +40,7 @@ class Rig {
 
   // ---- For operations: the results that `after` reads ----
   std::vector<std::unique_ptr<Letter>> planned;
-  send::Outcome outcome = send::Outcome::kFull;
+  SendStatus outcome = SendStatus::kFull;
   std::uint32_t at = shm::kNoEntry;  // of the table: the entry that the operation works on, or has
                                      // taken
   std::uint64_t target = 0;          // id of its message
@@ -55,8 +55,8 @@ class Rig {
   [[nodiscard]] Life& sender() { return world.sender(); }
   [[nodiscard]] receive::Receiver& receiver() { return *world.receiver().receiver; }
   // Sends one message by the engine's own calls, with the payload of its plan.
-  send::Outcome post(const Letter& letter);
-  send::Outcome post_loan(const Letter& letter);
+  SendStatus post(const Letter& letter);
+  SendStatus post_loan(const Letter& letter);
 
   // ---- To arrange states: the ledger follows ----
   Letter& plan(const Plan& plan);

@@ -19,7 +19,7 @@ Operation send(std::string name, const Plan& plan, const char* from) {
           },
           [](Rig& rig) { rig.outcome = rig.post(*rig.planned.back()); },
           [](Rig& rig) {
-            if (rig.outcome != send::Outcome::kOk) throw RigError{"the operation did not send"};
+            if (rig.outcome != SendStatus::kOk) throw RigError{"the operation did not send"};
             rig.note_sent(*rig.planned.back());
           },
           from};
@@ -32,11 +32,11 @@ Operation send_full(std::string name, const Plan& plan, const char* from) {
     do {
       rig.outcome = rig.post(rig.plan(plan));
       rig.note_sent(*rig.planned.back());
-    } while (rig.outcome == send::Outcome::kOk);
+    } while (rig.outcome == SendStatus::kOk);
     rig.plan(plan);
   };
   operation.after = [](Rig& rig) {
-    if (rig.outcome != send::Outcome::kFull && !rig.is_contended) {
+    if (rig.outcome != SendStatus::kFull && !rig.is_contended) {
       throw RigError{"the lane was not full"};
     }
     rig.note_sent(*rig.planned.back());

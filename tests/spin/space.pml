@@ -219,7 +219,7 @@ inline attempt() {
         FENCE;
 #endif
         if
-        :: gone[PEER] -> result = 2  /* kOrphaned */
+        :: gone[PEER] -> result = 2  /* orphaned: nobody will take it */
         :: !gone[PEER] -> result = 1; ring_peer(for_slot[me])
         fi
      :: else -> result = 0

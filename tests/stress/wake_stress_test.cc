@@ -116,7 +116,7 @@ class End {
     const bool rang = ring(bell_, 0);
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;
-    refused_ += outcome == send::Outcome::kOk ? 0 : 1;
+    refused_ += outcome == SendStatus::kOk ? 0 : 1;
     // SUBTLE: a ring gives up if the sleeper loses its CPU right before it enters the kernel. The
     // short first wait bounds that, and it is off here, so we ring again. A sleeper that missed us
     // for lack of a fence had not announced its sleep: then nothing rang above, and nothing rings

@@ -1,7 +1,9 @@
 // A sender follows its receiver through the directory from one life to the next, and counts the
 // receipts of the right life.
 
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "src/send/send_path.h"
 #include "tests/unit/heir.h"
@@ -26,6 +28,7 @@ class HeirPathTest : public HeirTest {
                                             shm::DirectoryLayout::kBytes))),
         directory_(memory_.data(), 1, shm::kMinMaxPayload, 1),
         path_(kHeirPeer, ids_, [this](std::uint32_t /*pid*/, std::uint64_t life) {
+          if (on_look_) std::exchange(on_look_, nullptr)();
           const auto found = views_.find(life);
           return send::PeerLife{{}, found == views_.end() ? nullptr : &found->second, false};
         }) {
@@ -47,6 +50,7 @@ class HeirPathTest : public HeirTest {
   }
 
   std::map<std::uint64_t, shm::LinkView> views_;
+  std::function<void()> on_look_;  // runs once, while the sender looks up a life
   segment::Owned memory_;
   shm::DirectoryWriter directory_;
   shm::Atomic<std::uint64_t> ids_{0};
@@ -60,13 +64,29 @@ TEST_F(HeirPathTest, TheNextSlotOfTheThreadIsBehindTheLastOne) {
     for (const std::int32_t rank : {shm::kRankNormal, shm::kRankCritical}) {
       const auto sent =
           path_.send(own, std::span<const std::byte>(), {.rank = rank}, path_.reserve_id());
-      ASSERT_EQ(sent, send::Outcome::kOk);
+      ASSERT_EQ(sent, SendStatus::kOk);
       const auto [lane, position] = path_.last_place();
       EXPECT_EQ(send::next_slot_of_thread, &own.view().slot(lane, position + 1));
     }
     receiver_->drain_all();
     EXPECT_EQ(finish_all(), 2U);
   }
+}
+
+TEST_F(HeirPathTest, AMessageIsOrphanedIfItsReceiverIsSeenDeadOnlyAfterThePublish) {
+  send::OutLink& own = peer_->own;
+  path_.set_place(own, 0, kReaderLife);
+  say(kReaderLife + 1, shm::AgentState::kRunning);
+  on_look_ = [this] { say(kReaderLife + 1, shm::AgentState::kDead); };
+  const auto send = [&] {
+    return path_.send(own, std::span<const std::byte>(), {}, path_.reserve_id());
+  };
+  EXPECT_EQ(send(), SendStatus::kPeerDead);
+  EXPECT_EQ(own.counts.sent, 1U);
+  EXPECT_EQ(own.counts.orphaned, 1U);
+  EXPECT_EQ(send(), SendStatus::kPeerDead);
+  EXPECT_EQ(own.counts.sent, 1U) << "to a receiver that is known to be dead nothing is published";
+  EXPECT_EQ(own.counts.orphaned, 1U);
 }
 
 TEST_F(HeirPathTest, ReceiptsOfAFencedLifeDuringTheLookOfItsSuccessorAreIgnored) {

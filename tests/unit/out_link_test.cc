@@ -54,7 +54,7 @@ TEST_F(OutLinkTest, ANameThatIsTooLongIsNoSegment) {
 }
 
 TEST_F(OutLinkTest, ASlabIsOfTheClassThatFitsOrOfTheNext) {
-  EXPECT_EQ(link_->take_slab(shm::kMinMaxPayload + 1).error(), ErrorCode::kTooBig);
+  EXPECT_EQ(link_->take_slab(shm::kMinMaxPayload + 1).status(), SendStatus::kTooBig);
   const auto& classes = link_->view().layout().classes;
   for (std::uint32_t i = 0; i < classes[0].count + classes[1].count; ++i) {
     const auto loan = link_->take_slab(1);
@@ -63,12 +63,12 @@ TEST_F(OutLinkTest, ASlabIsOfTheClassThatFitsOrOfTheNext) {
   }
   const auto none = link_->take_slab(1);
   ASSERT_FALSE(none) << "the memory of the large ones stays theirs";
-  EXPECT_EQ(none.error(), ErrorCode::kFull);
+  EXPECT_EQ(none.status(), SendStatus::kFull);
 }
 
 TEST_F(OutLinkTest, CopiesLeaveHalfOfTheirClassToMessages) {
-  EXPECT_EQ(link_->take_copy_slab(shm::kMinMaxPayload + shm::kPage + 1).error(),
-            ErrorCode::kTooBig);
+  EXPECT_EQ(link_->take_copy_slab(shm::kMinMaxPayload + shm::kPage + 1).status(),
+            SendStatus::kTooBig);
   const std::uint32_t half = link_->view().layout().classes[0].count / 2;
   std::optional<shm::SlabPool::Loan> first;
   for (std::uint32_t i = 0; i < half; ++i) {
@@ -76,7 +76,7 @@ TEST_F(OutLinkTest, CopiesLeaveHalfOfTheirClassToMessages) {
     ASSERT_TRUE(loan);
     if (!first) first = *loan;
   }
-  EXPECT_EQ(link_->take_copy_slab(1).error(), ErrorCode::kFull);
+  EXPECT_EQ(link_->take_copy_slab(1).status(), SendStatus::kFull);
   link_->slabs.mark_out(*first);
   show_stamp(first->slab, first->generation);
   link_->receipts.bank = shm::kBanks;  // the bank was not known yet
@@ -134,7 +134,8 @@ TEST_F(OutLinkTest, StringsAreInternedOnceAndSurplusOnesAreCarried) {
   const auto number = link_->intern("task");
   ASSERT_TRUE(number);
   EXPECT_EQ(*link_->intern("task"), *number);
-  EXPECT_EQ(link_->intern(std::string(shm::kMaxStringLength + 1, 'x')).error(), ErrorCode::kTooBig);
+  EXPECT_EQ(link_->intern(std::string(shm::kMaxStringLength + 1, 'x')).error(),
+            SendStatus::kTooBig);
   // The types that the engine acts on keep a place.
   constexpr std::uint32_t kFree = shm::kMaxStrings - 3;
   for (std::uint32_t i = 1; i < kFree / 2; ++i) {
