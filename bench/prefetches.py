@@ -26,7 +26,7 @@ EXPECTED = {
     "receive::Drain::put_run": (READ, 4),  # both lines of the first slots, and of one slot ahead
     "receive::Receiver::take": (WRITE, 2),  # the next entry of a deep inbox
     "send::SendPath::prefetch_next_slab": (WRITE, 2),  # the lines of the next slab
-    "send::SendPath::send_plain": (WRITE, 2),  # a slot ahead
+    "send::SendPath::write_plain": (WRITE, 2),  # a slot ahead
 }
 
 # Functions that must call one with prefetches.

@@ -88,9 +88,10 @@ std::vector<Delivery> Broadcast::run(const Group& group, std::span<const std::by
         result = with_.sender.missing(peers[i]);
         continue;
       }
-      result = with_.sender.admit_unseen(*link, part, head.envelope(), id);
+      const send::Draft draft{part, head.envelope(), id};
+      result = with_.sender.admit_unseen(*link, draft);
       if (result && link->copied && !std::exchange(shown, true)) {
-        with_.sender.show_to_parent(part, head.envelope(), id, *link);
+        with_.sender.show_to_parent(draft, *link);
       }
       lost |= link->needs_peer;
       full |= result.status == SendStatus::kFull;

@@ -164,9 +164,8 @@ SendStatus Debts::pay(const Debt& debt) {
     const auto lock = life_.lock_send();
     send::OutLink* link = life_.has_left() ? nullptr : links_.out_link(debt.to);
     if (link == nullptr) return SendStatus::kPeerDead;
-    return sender_
-        .admit(*link, std::as_bytes(std::span(text)), envelope, links_.path().reserve_id())
-        .status;
+    const auto payload = std::as_bytes(std::span(text));
+    return sender_.admit(*link, {payload, envelope, links_.path().reserve_id()}).status;
   };
   const SendStatus status = attempt();
   return status == SendStatus::kFull && ask_to_ring(debt.to) ? attempt() : status;

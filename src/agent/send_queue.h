@@ -1,14 +1,11 @@
 #pragma once
 // Sends of other threads, on their way to the one thread at a time that holds the send side.
 
-#include <cstddef>
-#include <span>
-
 #include <concurrentqueue/concurrentqueue.h>
 
 #include <beeline/types.h>
 
-#include "src/send/send_path.h"
+#include "src/send/draft.h"
 
 namespace beeline {
 
@@ -16,9 +13,8 @@ namespace beeline {
 // it.
 struct SharedSend {
   Peer to;
-  std::span<const std::byte> payload;
-  const send::Envelope* envelope = nullptr;
-  // Written under the send mutex.
+  // Written under the send mutex: the id of the draft too.
+  send::Draft draft;
   SendResult result{SendStatus::kNoMemory};
   bool lost = false;  // it lies in a lane of whose receiver we have not heard yet
 };

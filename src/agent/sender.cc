@@ -12,7 +12,7 @@ namespace {
 // A rate does not count the engine's own messages, nor control messages.
 constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
 
-// REQUIRES: it was not sent. SUBTLE: takes the length and not the parcel, which would have to lie
+// REQUIRES: it was not sent. SUBTLE: takes the length and not the draft, which would have to lie
 // in memory for it also where the send succeeds.
 [[gnu::cold, gnu::noinline]] void say_refused(SendStatus status, send::OutLink& link,
                                               std::size_t bytes, const send::Envelope& envelope,
@@ -64,46 +64,37 @@ Sender::Sender(const Needs& needs)
 }
 
 // Every send passes this: it is taken into its callers.
-inline void Sender::pass_on(send::OutLink& link, const send::Parcel& parcel,
-                            const send::Envelope& envelope, MessageId id, SendResult& result) {
-  if (link.rate.on() && is_limited(link, envelope)) {
+inline void Sender::pass_on(send::OutLink& link, send::Draft draft, SendResult& result) {
+  if (link.rate.on() && is_limited(link, draft.envelope)) {
     result = SendFacts::of_rate(link.peer(), life_.options().send_rate);
     return;
   }
-  const bool plain = &envelope == &send::kPlainEnvelope;  // known where it is compiled; see send()
-  const SendStatus status = plain ? links_.path().send_plain(link, parcel, id)
-                                  : links_.path().send(link, parcel, envelope, id);
+  const SendStatus status = links_.path().write(link, draft);
   if (status != SendStatus::kOk) {
-    say_refused(status, link, parcel.bytes.size(), envelope, life_.options(), result);
+    say_refused(status, link, draft.payload.size(), draft.envelope, life_.options(), result);
     return;
   }
-  if (link.rate.on()) count_sent(link, envelope);
+  if (link.rate.on()) count_sent(link, draft.envelope);
   // SUBTLE: the facts of an earlier attempt that found no room stay, because nobody reads them.
   result.status = SendStatus::kOk;
-  result.id = id;
+  result.id = draft.id;
 }
 
-SendResult Sender::admit_unseen(send::OutLink& link, const send::Parcel& parcel,
-                                const send::Envelope& envelope, MessageId id) {
+SendResult Sender::admit_unseen(send::OutLink& link, const send::Draft& draft) {
   SendResult result;
-  pass_on(link, parcel, envelope, id, result);
+  pass_on(link, draft, result);
   return result;
 }
 
-SendResult Sender::admit(send::OutLink& link, const send::Parcel& parcel,
-                         const send::Envelope& envelope, MessageId id) {
-  SendResult result;
-  pass_on(link, parcel, envelope, id, result);
-  if (link.copied && result && shows(envelope)) {
-    show_to_parent(parcel.bytes, envelope, id, link);
-  }
+SendResult Sender::admit(send::OutLink& link, const send::Draft& draft) {
+  const SendResult result = admit_unseen(link, draft);
+  if (link.copied && result && shows(draft.envelope)) show_to_parent(draft, link);
   return result;
 }
 
-void Sender::show_to_parent(std::span<const std::byte> payload, const send::Envelope& envelope,
-                            MessageId id, send::OutLink& to) {
+void Sender::show_to_parent(const send::Draft& draft, send::OutLink& to) {
   if (send::OutLink* parent = links_.out_link(family_.parent()); parent != nullptr) {
-    links_.path().send_copy(*parent, {id, to.peer(), payload}, envelope);
+    links_.path().write_copy(*parent, draft, to.peer());
   } else {
     ++to.counts.copies_dropped;
   }
@@ -139,19 +130,20 @@ MessageId Sender::reserve_id() {
 
 SendResult Sender::send(Peer to, std::span<const std::byte> payload, const SendOptions& options,
                         Deadline deadline, MessageId id) {
-  return send_parcel(to, payload, options, deadline, id);
+  return send_with(options, to, {.payload = payload, .id = id}, deadline);
 }
 
-[[gnu::always_inline]] inline SendResult Sender::send_parcel(Peer to, const send::Parcel& parcel,
-                                                             const SendOptions& options,
-                                                             Deadline deadline, MessageId id) {
+inline SendResult Sender::send_with(const SendOptions& options, Peer to, send::Draft draft,
+                                    Deadline deadline) {
   const shm::Entry* about = leases_.handled();
   // SUBTLE: most are given no options. The same way, compiled once more for a known envelope.
   if (about == nullptr && &options == &kPlainSend) {
-    return send_draft(send::kPlainEnvelope, 0, to, parcel, deadline, id, nullptr);
+    return send_draft({draft.payload, send::kPlainEnvelope, draft.id, draft.loan}, 0, to, deadline,
+                      nullptr);
   }
   const Letterhead head(options, about, step_of(options, to, about));
-  return send_draft(head.envelope(), head.hops(), to, parcel, deadline, id, nullptr);
+  return send_draft({draft.payload, head.envelope(), draft.id, draft.loan}, head.hops(), to,
+                    deadline, nullptr);
 }
 
 // An answer to a message, and its escalation, are as far from the origin as the message is: a
@@ -170,59 +162,58 @@ std::uint32_t Sender::step_of(const SendOptions& options, Peer to, const shm::En
 }
 
 // One try. The link is looked up for each: while we wait, its receiver may die and the link go.
-inline bool Sender::try_once(Draft& draft) {
+inline bool Sender::try_once(Attempt& attempt) {
   const auto lock = life_.lock_send();
-  send::OutLink* const link = life_.has_left() ? nullptr : links_.find(draft.to);
+  send::OutLink* const link = life_.has_left() ? nullptr : links_.find(attempt.to);
   if (link == nullptr) {
-    draft.result = missing(draft.to);
-    draft.sent_ns = os::coarse_ns();  // a loop of failed sends looks at the socket too
+    attempt.result = missing(attempt.to);
+    attempt.sent_ns = os::coarse_ns();  // a loop of failed sends looks at the socket too
     return true;
   }
-  if (draft.id == 0) draft.id = links_.path().reserve_id();
+  if (attempt.draft.id == 0) attempt.draft.id = links_.path().reserve_id();
   if (link->copied) {
-    draft.result = admit(*link, draft.parcel, draft.envelope, draft.id);
+    attempt.result = admit(*link, send::Draft(attempt.draft));  // a copy: see send_draft()
   } else {
-    pass_on(*link, draft.parcel, draft.envelope, draft.id, draft.result);
+    pass_on(*link, attempt.draft, attempt.result);
   }
-  if (draft.place != nullptr) *draft.place = links_.path().last_place();
-  draft.lost = link->needs_peer;
-  draft.sent_ns = links_.path().last_sent_ns();
-  return draft.result || has_settled(draft.result.status, *link);
+  if (attempt.place != nullptr) *attempt.place = links_.path().last_place();
+  attempt.lost = link->needs_peer;
+  attempt.sent_ns = links_.path().last_sent_ns();
+  return attempt.result || has_settled(attempt.result.status, *link);
 }
 
-inline SendResult Sender::send_draft(const send::Envelope& envelope, std::uint32_t hops, Peer to,
-                                     const send::Parcel& parcel, Deadline deadline, MessageId id,
-                                     send::SentPlace* place) {
+inline SendResult Sender::send_draft(send::Draft draft, std::uint32_t hops, Peer to,
+                                     Deadline deadline, send::SentPlace* place) {
   SendResult result(SendStatus::kNoRoute);
   if (life_.has_left() || !life_.still_counts()) return result;
   if (hops > life_.options().max_hops) {
     result = SendFacts::of_hops(to.pid, hops, life_.options().max_hops);
     return result;
   }
-  Draft draft{result, envelope, parcel, to, id, place};
-  if (!try_once(draft)) {
-    send_later(draft, deadline);  // a copy: the draft itself is nothing but registers
+  Attempt attempt{result, draft, to, place};
+  if (!try_once(attempt)) {
+    send_later(attempt, deadline);  // a copy: the attempt itself is nothing but registers
     return result;
   }
   // Nobody was rung where the receiver's new life is not known yet: the announcement of it waits in
   // the control socket, and rings it.
-  if (draft.lost) turn_.take();
-  turn_.take_at(draft.sent_ns);
+  if (attempt.lost) turn_.take();
+  turn_.take_at(attempt.sent_ns);
   return result;
 }
 
-SendResult Sender::send_under(const Letterhead& head, Peer to, const send::Parcel& parcel,
+SendResult Sender::send_under(const Letterhead& head, Peer to, std::span<const std::byte> payload,
                               Deadline deadline, MessageId id, send::SentPlace* place) {
-  return send_draft(head.envelope(), head.hops(), to, parcel, deadline, id, place);
+  return send_draft({payload, head.envelope(), id}, head.hops(), to, deadline, place);
 }
 
-bool Sender::try_again(Draft& draft) { return try_once(draft); }
+bool Sender::try_again(Attempt& attempt) { return try_once(attempt); }
 
-void Sender::send_later(Draft draft, Deadline deadline) {
-  if (!look_for_receipts(draft.to) || !try_again(draft)) {
-    wait_for_space(draft.to, deadline, [&] { return try_again(draft); });
+void Sender::send_later(Attempt attempt, Deadline deadline) {
+  if (!look_for_receipts(attempt.to) || !try_again(attempt)) {
+    wait_for_space(attempt.to, deadline, [&] { return try_again(attempt); });
   }
-  if (draft.lost) turn_.take();
+  if (attempt.lost) turn_.take();
   deadlines_.token = Deadlines::kNever;
 }
 
@@ -299,10 +290,7 @@ SendResult Sender::send_shared(Peer to, std::span<const std::byte> payload,
   if (life_.has_left()) return SendFacts::of(SendStatus::kNoRoute, to.pid);
   const Letterhead head(options, nullptr);
   for (int round = 0;; ++round) {
-    SharedSend item;
-    item.to = to;
-    item.payload = payload;
-    item.envelope = &head.envelope();
+    SharedSend item{to, {payload, head.envelope()}};
     if (!queue_.enqueue(&item)) return item.result;
     {
       // The thread that holds the send side flushes all messages, so ours is answered by now.
@@ -326,7 +314,8 @@ void Sender::flush_shared() {
       item->result = missing(item->to);
       continue;
     }
-    item->result = admit(*link, item->payload, *item->envelope, links_.path().reserve_id());
+    item->draft.id = links_.path().reserve_id();
+    item->result = admit(*link, item->draft);
     item->lost = link->needs_peer || link->receipts.bank == shm::kBanks;
   }
 }
@@ -387,8 +376,8 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
 SendResult Sender::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
   send::prefetch_next_slot();
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
-  const send::Parcel parcel({loan.data_, loan.size_}, &slab);
-  const SendResult result = send_parcel(loan.peer_, parcel, options, deadline, 0);
+  const SendResult result = send_with(
+      options, loan.peer_, {.payload = {loan.data_, loan.size_}, .loan = &slab}, deadline);
   if (slab.slab == shm::kNoSlab) loan.core_ = nullptr;  // the link has it
   return result;
 }

@@ -1,15 +1,15 @@
 #pragma once
 // The send side of an agent. One ladder: send() calls try_once() (the lock and the link), which
-// calls admit() (the rate and the copy for the parent), which calls SendPath (check, fill and
-// publish).
+// calls admit() (the rate and the copy for the parent), which calls SendPath::write() (check, fill
+// and publish).
 
 #include <cstdint>
 #include <span>
 
 #include <beeline/agent.h>
 
+#include "src/agent/attempt.h"
 #include "src/agent/deadlines.h"
-#include "src/agent/draft.h"
 #include "src/agent/peer_links.h"
 #include "src/agent/send_queue.h"
 #include "src/control/client.h"
@@ -49,8 +49,8 @@ class Sender {
                   MessageId id = 0);
   // The same under a head with all that it inherits. `place`, unless null, is where the message
   // lies when it was sent.
-  SendResult send_under(const Letterhead& head, Peer to, const send::Parcel& parcel,
-                        Deadline deadline, MessageId id, send::SentPlace* place = nullptr);
+  SendResult send_under(const Letterhead& head, Peer to, Bytes payload, Deadline deadline,
+                        MessageId id, send::SentPlace* place = nullptr);
   SendResult reply(Message& message, Bytes payload, const SendOptions& options, Deadline deadline);
   SendResult send_control(Peer to, Bytes payload, const SendOptions& options);
   SendResult cancel(Peer to, MessageId id);
@@ -67,13 +67,10 @@ class Sender {
 
   // ---- The steps, for calls that have the link. REQUIRES: the send lock is held ----
   // Sends, and shows the parent a copy where the receiver is a sibling.
-  SendResult admit(send::OutLink& link, const send::Parcel& parcel, const send::Envelope& envelope,
-                   MessageId id);
+  SendResult admit(send::OutLink& link, const send::Draft& draft);
   // The same without a copy for the parent.
-  SendResult admit_unseen(send::OutLink& link, const send::Parcel& parcel,
-                          const send::Envelope& envelope, MessageId id);
-  void show_to_parent(Bytes payload, const send::Envelope& envelope, MessageId id,
-                      send::OutLink& to);
+  SendResult admit_unseen(send::OutLink& link, const send::Draft& draft);
+  void show_to_parent(const send::Draft& draft, send::OutLink& to);
 
   // Why there is no link.
   [[nodiscard]] SendResult missing(Peer peer) const;
@@ -82,19 +79,16 @@ class Sender {
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
 
  private:
-  SendResult send_parcel(Peer to, const send::Parcel& parcel, const SendOptions& options,
-                         Deadline deadline, MessageId id);
-  [[gnu::always_inline]] SendResult send_draft(const send::Envelope& envelope, std::uint32_t hops,
-                                               Peer to, const send::Parcel& parcel,
-                                               Deadline deadline, MessageId id,
-                                               send::SentPlace* place);
+  // The draft has no envelope of its own yet.
+  [[gnu::always_inline]] SendResult send_with(const SendOptions& options, Peer to,
+                                              send::Draft draft, Deadline deadline);
+  [[gnu::always_inline]] SendResult send_draft(send::Draft draft, std::uint32_t hops, Peer to,
+                                               Deadline deadline, send::SentPlace* place);
   // One try; true when another one is of no use.
-  [[gnu::always_inline]] [[nodiscard]] bool try_once(Draft& draft);
-  [[nodiscard]] bool try_again(Draft& draft);
-  void send_later(Draft draft, Deadline deadline);
-  [[gnu::always_inline]] void pass_on(send::OutLink& link, const send::Parcel& parcel,
-                                      const send::Envelope& envelope, MessageId id,
-                                      SendResult& result);
+  [[gnu::always_inline]] [[nodiscard]] bool try_once(Attempt& attempt);
+  [[nodiscard]] bool try_again(Attempt& attempt);
+  void send_later(Attempt attempt, Deadline deadline);
+  [[gnu::always_inline]] void pass_on(send::OutLink& link, send::Draft draft, SendResult& result);
   [[nodiscard]] bool is_limited(send::OutLink& link, const send::Envelope& envelope);
   static void count_sent(send::OutLink& link, const send::Envelope& envelope);
   [[nodiscard]] bool has_settled(SendStatus status, const send::OutLink& link);

@@ -15,12 +15,6 @@ namespace {
 // A line that the receiver has read comes back to us while those before it are written.
 constexpr std::uint64_t kSlotsAhead = 8;
 
-// The payload lies in its slot, behind the extension if there is one.
-bool lies_inline(const Parcel& parcel, const Envelope& envelope) {
-  const std::size_t front = envelope.extension != nullptr ? sizeof(shm::Extension) : 0;
-  return parcel.loan == nullptr && parcel.bytes.size() <= shm::kInlineBytes - front;
-}
-
 // The extension and the payload behind it.
 struct Joined {
   Joined(const shm::Extension& extension, std::span<const std::byte> payload) {
@@ -35,8 +29,8 @@ struct Joined {
 }  // namespace
 
 // ---- The path of every message ------------------------------------------------------------------
-// SUBTLE: one function in the end. The steps are taken into send(), and into send_plain(), because
-// calls between them cost as much as they do; the rare steps are kept out of it.
+// SUBTLE: one function in the end. The steps are taken into write_any(), and into write_plain(),
+// because calls between them cost as much as they do; the rare steps are kept out of it.
 
 inline void SendPath::follow_place(OutLink& link) {
   if (link.place == nullptr) return;
@@ -44,23 +38,25 @@ inline void SendPath::follow_place(OutLink& link) {
   if (word != link.known_word) retarget(link, word);
 }
 
-inline SendStatus SendPath::check(OutLink& link, shm::Lane lane, bool control) {
+inline SendStatus SendPath::check(OutLink& link, const Draft& draft) {
   follow_place(link);
   if (link.dead) return SendStatus::kPeerDead;
   if (!link.may_send) return SendStatus::kDenied;
   if (link.place == nullptr) return SendStatus::kFull;  // nobody can say now whether it lives
-  return link.has_space(lane, control) ? SendStatus::kOk : find_space(link, lane, control);
+  const bool control = (draft.envelope.flags & shm::kFlagControl) != 0;
+  return link.has_space(draft.lane(), control) ? SendStatus::kOk
+                                               : find_space(link, draft.lane(), control);
 }
 
-inline shm::MessageHeader SendPath::head(const Parcel& parcel, const Envelope& envelope,
-                                         std::uint64_t id, Names names) {
+inline shm::MessageHeader SendPath::head(const Draft& draft, Names names) {
+  const Envelope& envelope = draft.envelope;
   const unsigned extended = envelope.extension != nullptr ? shm::kFlagExtended : 0U;
-  return {.id = id,
+  return {.id = draft.id,
           .reply_to = envelope.reply_to,
           .sent_ns = last_sent_ns_,
           .ttl_ms = envelope.ttl_ms,
           .rank = envelope.rank,
-          .length = static_cast<std::uint32_t>(parcel.bytes.size()),
+          .length = static_cast<std::uint32_t>(draft.payload.size()),
           .type = names.type,
           .channel = names.channel,
           .flags = static_cast<std::uint16_t>(envelope.flags | extended),
@@ -101,56 +97,53 @@ inline SendStatus SendPath::publish(OutLink& link, shm::Lane lane, const shm::Me
   return SendStatus::kOk;
 }
 
-inline SendStatus SendPath::pass(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                                 std::uint64_t id) {
+inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
+                                shm::MessageHeader& header) {
+  link.slabs.mark_out(slab);
+  header.flags |= shm::kFlagSlab;
+  header.slab = slab.slab;
+}
+
+inline TakenSlab SendPath::fill_slab(OutLink& link, const Draft& draft, Names names) {
+  if (names.are_carried()) return fill_carrying(link, draft);
+  if (draft.loan != nullptr) return std::exchange(*draft.loan, {});
+  return fill_copy(link, draft.payload);
+}
+
+inline SendStatus SendPath::take_steps(OutLink& link, const Draft& draft) {
+  BEELINE_DCHECK(draft.id != 0);
+  const Envelope& envelope = draft.envelope;
   last_sent_ns_ = os::coarse_ns();  // first: nothing has to be kept from it
-  const bool urgent = envelope.rank <= shm::kRankCritical;
-  const shm::Lane lane = urgent ? shm::Lane::kUrgent : shm::Lane::kNormal;
-  const bool control = (envelope.flags & shm::kFlagControl) != 0;
-  if (const SendStatus status = check(link, lane, control); status != SendStatus::kOk)
-    return status;
+  if (const SendStatus status = check(link, draft); status != SendStatus::kOk) return status;
   Names names;
   if (!envelope.type.empty() || !envelope.channel.empty()) {
     if (const SendStatus status = name(link, envelope, names); status != SendStatus::kOk) {
       return status;
     }
-    if (names.are_carried()) return send_carrying(link, lane, parcel, envelope, id, names);
   }
-  if (lies_inline(parcel, envelope)) {
+  if (draft.lies_inline() && !names.are_carried()) {
     return envelope.extension == nullptr
-               ? publish(link, lane, head(parcel, envelope, id, names), 0, parcel.bytes.data())
-               : send_joined(link, lane, parcel, envelope, id, names);
+               ? publish(link, draft.lane(), head(draft, names), 0, draft.payload.data())
+               : write_joined(link, draft, names);
   }
-  return parcel.loan != nullptr ? lend(link, lane, parcel, envelope, id, names)
-                                : send_copied(link, lane, parcel, envelope, id, names);
-}
-
-// The slab is out with the message of this header.
-inline void SendPath::name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
-                                shm::MessageHeader& header) {
-  link.slabs.mark_out(loan);
-  header.flags |= shm::kFlagSlab;
-  header.slab = loan.slab;
-}
-
-inline SendStatus SendPath::lend(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                 const Envelope& envelope, std::uint64_t id, Names names) {
-  const shm::SlabPool::Loan lent = std::exchange(*parcel.loan, {});
-  shm::MessageHeader header = head(parcel, envelope, id, names);
-  name_slab(link, lent, header);
-  const SendStatus status = publish(link, lane, header, lent.generation, envelope.extension);
-  prefetch_next_slab(link, lent.slab, parcel.bytes.size());
+  const TakenSlab slab = fill_slab(link, draft, names);
+  if (!slab) return slab.status();
+  shm::MessageHeader header = head(draft, names);
+  name_slab(link, *slab, header);
+  const SendStatus status =
+      publish(link, draft.lane(), header, slab->generation, envelope.extension);
+  prefetch_next_slab(link, slab->slab, draft.payload.size());
   return status;
 }
 
-SendStatus SendPath::send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                          std::uint64_t id) {
-  return pass(link, parcel, envelope, id);
+SendStatus SendPath::write_any(OutLink& link, const Draft& draft) {
+  return take_steps(link, draft);
 }
 
-// SUBTLE: the same function once more, for the compiler: of this envelope it knows every field.
-SendStatus SendPath::send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id) {
-  return pass(link, parcel, kPlainEnvelope, id);
+// SUBTLE: the same function once more, for the compiler: it knows every field of this envelope.
+SendStatus SendPath::write_plain(OutLink& link, std::span<const std::byte> payload,
+                                 std::uint64_t id, shm::SlabPool::Loan* loan) {
+  return take_steps(link, {payload, kPlainEnvelope, id, loan});
 }
 
 // ---- The rare steps
@@ -163,39 +156,34 @@ SendStatus SendPath::find_space(OutLink& link, shm::Lane lane, bool control) {
   return link.has_space(lane, control) ? SendStatus::kOk : SendStatus::kFull;
 }
 
-SendStatus SendPath::send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                 const Envelope& envelope, std::uint64_t id, Names names) {
-  const TakenSlab taken = link.take_slab(parcel.bytes.size());
-  if (!taken) return taken.status();
-  std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), parcel.bytes.size());
-  shm::SlabPool::Loan loan = *taken;
-  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
+TakenSlab SendPath::fill_copy(OutLink& link, std::span<const std::byte> payload) {
+  const TakenSlab taken = link.take_slab(payload.size());
+  if (taken) std::memcpy(link.slab_bytes(*taken), payload.data(), payload.size());
+  return taken;
 }
 
 // The texts lie at the end of the slab, so there must be one. A loan that has no room for them is
 // copied into another slab.
-SendStatus SendPath::send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                   const Envelope& envelope, std::uint64_t id, Names names) {
-  const std::size_t length = parcel.bytes.size();
-  shm::SlabPool::Loan loan = parcel.loan != nullptr ? *parcel.loan : shm::SlabPool::Loan{};
+TakenSlab SendPath::fill_carrying(OutLink& link, const Draft& draft) {
+  const std::size_t length = draft.payload.size();
+  shm::SlabPool::Loan slab = draft.loan != nullptr ? *draft.loan : shm::SlabPool::Loan{};
   const bool has_room =
-      loan.slab != shm::kNoSlab && length + shm::kCarriedBytes <= link.size_of(loan);
+      slab.slab != shm::kNoSlab && length + shm::kCarriedBytes <= link.size_of(slab);
   if (!has_room) {
     const TakenSlab taken = link.take_slab(length, shm::kCarriedBytes);
-    if (!taken) return taken.status();
-    if (length != 0) std::memcpy(link.slab_bytes(*taken), parcel.bytes.data(), length);
-    if (loan.slab != shm::kNoSlab) link.slabs.put_back(loan);
-    loan = *taken;
+    if (!taken) return taken;
+    if (length != 0) std::memcpy(link.slab_bytes(*taken), draft.payload.data(), length);
+    if (slab.slab != shm::kNoSlab) link.slabs.put_back(slab);
+    slab = *taken;
   }
-  if (parcel.loan != nullptr) *parcel.loan = {};
-  shm::carry_texts(link.view(), loan.slab, envelope.type, envelope.channel);
-  return lend(link, lane, Parcel(parcel.bytes, &loan), envelope, id, names);
+  if (draft.loan != nullptr) *draft.loan = {};
+  shm::carry_texts(link.view(), slab.slab, draft.envelope.type, draft.envelope.channel);
+  return slab;
 }
 
-SendStatus SendPath::send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                 const Envelope& envelope, std::uint64_t id, Names names) {
-  const Joined joined(*envelope.extension, parcel.bytes);
-  return publish(link, lane, head(parcel, envelope, id, names), 0, joined.bytes);
+SendStatus SendPath::write_joined(OutLink& link, const Draft& draft, Names names) {
+  const Joined joined(*draft.envelope.extension, draft.payload);
+  return publish(link, draft.lane(), head(draft, names), 0, joined.bytes);
 }
 
 // The next payload of such a length will be written into lines that the receiver has read: they are
@@ -230,49 +218,54 @@ SendStatus SendPath::name(OutLink& link, const Envelope& envelope, Names& names)
 
 // Nobody is rung, so nothing is looked at after the publish either: where the receiver has another
 // life meanwhile, the next message or look finds it.
-void SendPath::send_copy(OutLink& parent, const Original& original, const Envelope& envelope) {
+void SendPath::write_copy(OutLink& parent, const Draft& original, std::uint32_t sibling) {
   follow(parent);
   const std::uint32_t half = parent.view().capacity(shm::Lane::kNormal) / 2;
   const bool open = !parent.dead && parent.may_send && parent.place != nullptr;
   shm::Extension extension{};
-  if (envelope.extension != nullptr) extension = *envelope.extension;
+  if (original.envelope.extension != nullptr) extension = *original.envelope.extension;
   extension.cause = original.id;
-  extension.addressee = original.to;
-  Envelope copy = envelope;
-  copy.rank = shm::kRankLow;
-  copy.ttl_ms = 0;
-  copy.flags = static_cast<std::uint16_t>(shm::kFlagCopy | (envelope.flags & shm::kFlagCut));
-  copy.extension = &extension;
+  extension.addressee = sibling;
+  Envelope envelope = original.envelope;
+  envelope.rank = shm::kRankLow;
+  envelope.ttl_ms = 0;
+  envelope.flags =
+      static_cast<std::uint16_t>(shm::kFlagCopy | (original.envelope.flags & shm::kFlagCut));
+  envelope.extension = &extension;
   const auto payload = original.payload.first(std::min(original.payload.size(), kMaxCopyBytes));
   if (payload.size() < original.payload.size()) {
-    copy.flags |= shm::kFlagCut;
+    envelope.flags |= shm::kFlagCut;
     extension.full_length = static_cast<std::uint32_t>(original.payload.size());
   }
   last_sent_ns_ = os::coarse_ns();
   if (parent.receipts.bank == shm::kBanks) parent.find_receipts();
-  if (!open || !parent.has_room(shm::Lane::kNormal, half) || !put_copy(parent, payload, copy)) {
+  if (!open || !parent.has_room(shm::Lane::kNormal, half) ||
+      !put_copy(parent, {payload, envelope})) {
     ++parent.counts.copies_dropped;
   }
 }
 
-bool SendPath::put_copy(OutLink& parent, std::span<const std::byte> payload,
-                        const Envelope& envelope) {
+bool SendPath::put_copy(OutLink& parent, Draft copy) {
   Names names;
-  if (name(parent, envelope, names) != SendStatus::kOk) return false;
-  const Parcel parcel(payload);
+  if (name(parent, copy.envelope, names) != SendStatus::kOk) return false;
+  const std::size_t length = copy.payload.size();
   const std::size_t behind = names.are_carried() ? shm::kCarriedBytes : 0;
-  if (behind == 0 && lies_inline(parcel, envelope)) {
-    const Joined joined(*envelope.extension, payload);
-    put(parent, shm::Lane::kNormal, head(parcel, envelope, reserve_id(), names), 0, joined.bytes);
+  if (behind == 0 && copy.lies_inline()) {
+    const Joined joined(*copy.envelope.extension, copy.payload);
+    copy.id = reserve_id();
+    put(parent, shm::Lane::kNormal, head(copy, names), 0, joined.bytes);
     return true;
   }
-  const TakenSlab taken = parent.take_copy_slab(payload.size() + behind);
+  const TakenSlab taken = parent.take_copy_slab(length + behind);
   if (!taken) return false;
-  if (!payload.empty()) std::memcpy(parent.slab_bytes(*taken), payload.data(), payload.size());
-  if (behind != 0) shm::carry_texts(parent.view(), taken->slab, envelope.type, envelope.channel);
-  shm::MessageHeader header = head(parcel, envelope, reserve_id(), names);
+  if (length != 0) std::memcpy(parent.slab_bytes(*taken), copy.payload.data(), length);
+  if (behind != 0) {
+    shm::carry_texts(parent.view(), taken->slab, copy.envelope.type, copy.envelope.channel);
+  }
+  copy.id = reserve_id();
+  shm::MessageHeader header = head(copy, names);
   name_slab(parent, *taken, header);
-  put(parent, shm::Lane::kNormal, header, taken->generation, envelope.extension);
+  put(parent, shm::Lane::kNormal, header, taken->generation, copy.envelope.extension);
   return true;
 }
 

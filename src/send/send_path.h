@@ -5,50 +5,15 @@
 
 #include <functional>
 #include <span>
-#include <string_view>
 
 #include "shm/directory.h"
+#include "src/send/draft.h"
 #include "src/send/out_link.h"
 
 namespace beeline::send {
 
-// The fields of a message besides its payload.
-struct Envelope {
-  std::int32_t rank = shm::kRankNormal;
-  std::string_view type{};
-  std::string_view channel{};
-  std::uint64_t reply_to = 0;
-  std::uint32_t ttl_ms = 0;
-  std::uint16_t hops = 0;
-  const shm::Extension* extension = nullptr;  // null: there is nothing to say in one
-  std::uint16_t flags =
-      0;  // kFlagRequiresAck, kFlagCut ...; those of kExtendedFlags need an extension
-  friend bool operator==(const Envelope&, const Envelope&) = default;
-};
-
-// The envelope of a message without options, as kPlainSend says.
-inline constexpr Envelope kPlainEnvelope{};
-
-// A payload: bytes to copy, or those of a loan, which lie in the link already.
-struct Parcel {
-  std::span<const std::byte> bytes;
-  shm::SlabPool::Loan* loan = nullptr;  // its slab is kNoSlab once the link has taken it over
-
-  Parcel(
-      std::span<const std::byte> all,  // NOLINT(google-explicit-constructor): most are just bytes
-      shm::SlabPool::Loan* lent = nullptr)
-      : bytes(all), loan(lent) {}
-};
-
 // Copies of messages, to parents and of broadcasts, are whole up to this many bytes.
 inline constexpr std::size_t kMaxCopyBytes = 64U << 10;
-
-// A message as it was sent to a sibling, for the copy to the parent.
-struct Original {
-  std::uint64_t id = 0;
-  std::uint32_t to = 0;
-  std::span<const std::byte> payload;
-};
 
 // The lane and position of a message.
 struct SentPlace {
@@ -123,18 +88,19 @@ class SendPath {
   // An id for a message that is not sent yet: a request registers it before it publishes.
   [[gnu::always_inline]] [[nodiscard]] std::uint64_t reserve_id() { return ids_.next(); }
 
-  // Sends or says why not; kFull may be tried again. `id` is from reserve_id(). A loan stays the
-  // caller's unless the message was published: then the status is kOk, or kPeerDead where the
-  // receiver was seen to be dead only then, and nobody will take it (OutLink::Counts::orphaned).
-  [[nodiscard]] SendStatus send(OutLink& link, const Parcel& parcel, const Envelope& envelope,
-                                std::uint64_t id);
-  // The same with kPlainEnvelope.
-  [[nodiscard]] SendStatus send_plain(OutLink& link, const Parcel& parcel, std::uint64_t id);
-
-  // Shows a message between siblings to their parent through the link to it: low rank, whole up to
-  // kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped and counted once the lane
-  // is half full, or half of the slabs that it needs.
-  void send_copy(OutLink& parent, const Original& original, const Envelope& envelope);
+  // Checks, fills and publishes, or says why not; kFull may be tried again. The draft has an id.
+  // Its loan stays the caller's unless the message was published: then the status is kOk, or
+  // kPeerDead where the receiver was seen to be dead only then, and nobody will take it
+  // (OutLink::Counts::orphaned).
+  // SUBTLE: by value, so that a caller's draft has no address and needs no memory.
+  [[gnu::always_inline]] [[nodiscard]] SendStatus write(OutLink& link, Draft draft) {
+    return draft.is_plain() ? write_plain(link, draft.payload, draft.id, draft.loan)
+                            : write_any(link, draft);
+  }
+  // Shows a message between siblings, as it was written to one, to their parent through the link to
+  // it: low rank, whole up to kMaxCopyBytes. Nobody is rung and nothing waits for it: it is dropped
+  // and counted once the lane is half full, or half of the slabs that it needs.
+  void write_copy(OutLink& parent, const Draft& original, std::uint32_t sibling);
 
   // Looks at the directory word of the receiver and follows it where it changed.
   void follow(OutLink& link);
@@ -160,16 +126,16 @@ class SendPath {
       return type == shm::kCarriedText || channel == shm::kCarriedText;
     }
   };
-  // The steps of send(), and all of them.
-  [[gnu::always_inline]] [[nodiscard]] SendStatus pass(OutLink& link, const Parcel& parcel,
-                                                       const Envelope& envelope, std::uint64_t id);
+  // write(), for each draft, and for a plain one in registers.
+  [[nodiscard]] SendStatus write_any(OutLink& link, const Draft& draft);
+  [[nodiscard]] SendStatus write_plain(OutLink& link, std::span<const std::byte> payload,
+                                       std::uint64_t id, shm::SlabPool::Loan* loan);
+  // Its steps, and all of them.
+  [[gnu::always_inline]] [[nodiscard]] SendStatus take_steps(OutLink& link, const Draft& draft);
   [[gnu::always_inline]] void follow_place(OutLink& link);
-  [[gnu::always_inline]] [[nodiscard]] SendStatus check(OutLink& link, shm::Lane lane,
-                                                        bool control);
+  [[gnu::always_inline]] [[nodiscard]] SendStatus check(OutLink& link, const Draft& draft);
   // The header of a message that lies in its slot, sent at last_sent_ns_.
-  [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Parcel& parcel,
-                                                               const Envelope& envelope,
-                                                               std::uint64_t id, Names names);
+  [[gnu::always_inline]] [[nodiscard]] shm::MessageHeader head(const Draft& draft, Names names);
   [[gnu::always_inline]] static void put(OutLink& link, shm::Lane lane,
                                          const shm::MessageHeader& header, std::uint64_t generation,
                                          const void* area);
@@ -177,27 +143,22 @@ class SendPath {
                                                           const shm::MessageHeader& header,
                                                           std::uint64_t generation,
                                                           const void* area);
-  // The payload is a loan, which the link takes over.
-  [[gnu::always_inline]] [[nodiscard]] SendStatus lend(OutLink& link, shm::Lane lane,
-                                                       const Parcel& parcel,
-                                                       const Envelope& envelope, std::uint64_t id,
-                                                       Names names);
-  [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& loan,
+  // The slab is out with the message of this header.
+  [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
-  // The rare steps: a look for receipts; the numbers of type and channel; a payload behind
-  // an extension, one that is copied into a slab and goes as a loan, or one with texts in its slab.
+  // The rare steps: a look for receipts; the numbers of type and channel; a payload behind an
+  // extension.
   [[nodiscard]] static SendStatus find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static SendStatus name(OutLink& link, const Envelope& envelope, Names& names);
-  [[nodiscard]] SendStatus send_joined(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                       const Envelope& envelope, std::uint64_t id, Names names);
-  [[nodiscard]] SendStatus send_copied(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                       const Envelope& envelope, std::uint64_t id, Names names);
-  [[nodiscard]] SendStatus send_carrying(OutLink& link, shm::Lane lane, const Parcel& parcel,
-                                         const Envelope& envelope, std::uint64_t id, Names names);
+  [[nodiscard]] SendStatus write_joined(OutLink& link, const Draft& draft, Names names);
+  // A slab with the payload in it: the loan, a copy, or one that has the texts behind the payload.
+  [[gnu::always_inline]] [[nodiscard]] static TakenSlab fill_slab(OutLink& link, const Draft& draft,
+                                                                  Names names);
+  [[nodiscard]] static TakenSlab fill_copy(OutLink& link, std::span<const std::byte> payload);
+  [[nodiscard]] static TakenSlab fill_carrying(OutLink& link, const Draft& draft);
   // Puts a copy for a parent, with the extension of the envelope. False: no room is left.
-  [[nodiscard]] bool put_copy(OutLink& parent, std::span<const std::byte> payload,
-                              const Envelope& envelope);
+  [[nodiscard]] bool put_copy(OutLink& parent, Draft copy);
   void retarget(OutLink& link, std::uint64_t word);
   // True when the receiver's place in the directory belongs to another agent now: the receiver is
   // dead.

@@ -274,8 +274,8 @@ void send_meanwhile(Life& sender, Ledger& ledger) {
     message.length = 60;
     std::array<std::byte, shm::kInlineBytes> payload{};
     fill_payload(message.id, payload.data(), message.length);
-    const auto outcome =
-        sender.path.send(link, {std::span(payload).first(message.length)}, {}, message.id);
+    const auto outcome = sender.path.write(
+        link, {.payload = std::span(payload).first(message.length), .id = message.id});
     if (outcome != SendStatus::kOk) return;
     ledger.add(message);
   }
@@ -314,8 +314,9 @@ void go_on(Life& sender, Life& receiver, Finding& finding) {
     extra.add(message);
     auto outcome = SendStatus::kOk;
     expect_ring(*sender.world, "who waits for a message", finding, [&] {
-      outcome = sender.path.send(*sender.out, {std::span(payload).first(message.length)},
-                                 {.rank = message.rank}, message.id);
+      outcome = sender.path.write(
+          *sender.out,
+          {std::span(payload).first(message.length), {.rank = message.rank}, message.id});
     });
     if (outcome == SendStatus::kOk) continue;
     return complain(

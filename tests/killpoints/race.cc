@@ -127,7 +127,7 @@ void Meeting::bring() {
       return;
     case Race::About::kTurn:
       // A copy is the only message that is followed by neither a fence nor a ring.
-      path.send_copy(link, {.id = 1, .to = 1, .payload = rig_->planned.back()->payload}, {});
+      path.write_copy(link, {.payload = rig_->planned.back()->payload, .id = 1}, 1);
       unknown_life_ = 0;
       path.refresh(link);
       return;

@@ -40,22 +40,16 @@ Letter& Rig::plan(const Plan& plan) {
   return *planned.back();
 }
 
-// Chooses as an agent does: plain messages have a function of their own.
-SendStatus Rig::post(const Letter& letter) {
-  Life& from = sender();
-  const std::uint64_t id = from.path.reserve_id();
-  if (letter.envelope == send::kPlainEnvelope) {
-    return from.path.send_plain(*from.out, {letter.payload}, id);
-  }
-  return from.path.send(*from.out, {letter.payload}, letter.envelope, id);
-}
+SendStatus Rig::post(const Letter& letter) { return write(letter, nullptr); }
 
-SendStatus Rig::post_loan(const Letter& letter) {
+SendStatus Rig::post_loan(const Letter& letter) { return write(letter, &*loan); }
+
+// Names the envelope as an agent does: the send path has a function of its own for the plain one.
+SendStatus Rig::write(const Letter& letter, shm::SlabPool::Loan* lent) {
   Life& from = sender();
-  const std::uint64_t id = from.path.reserve_id();
-  const send::Parcel parcel(letter.payload, &*loan);
-  if (letter.envelope == send::kPlainEnvelope) return from.path.send_plain(*from.out, parcel, id);
-  return from.path.send(*from.out, parcel, letter.envelope, id);
+  const bool plain = letter.envelope == send::kPlainEnvelope;
+  const send::Envelope& envelope = plain ? send::kPlainEnvelope : letter.envelope;
+  return from.path.write(*from.out, {letter.payload, envelope, from.path.reserve_id(), lent});
 }
 
 std::uint64_t Rig::send(const Plan& wanted) {

@@ -89,6 +89,7 @@ class Rig {
   [[nodiscard]] std::uint8_t attempts_at(std::uint32_t entry);
 
  private:
+  SendStatus write(const Letter& letter, shm::SlabPool::Loan* lent);
   void finish_one();
 
   std::uint64_t last_counter_ = 0;  // of the sender's ids

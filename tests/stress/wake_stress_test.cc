@@ -111,8 +111,7 @@ class End {
   void wake_other(std::uint32_t round) {
     const int lead = lead_.relaxed_load();
     linger(lead);
-    const auto outcome =
-        sender_.send(link_, std::span<const std::byte>(), {}, sender_.reserve_id());
+    const auto outcome = sender_.write(link_, {.id = sender_.reserve_id()});
     const bool rang = ring(bell_, 0);
     lead_.publish(rang ? lead - kStep : lead + kStep);
     rings_ += rang ? 1 : 0;

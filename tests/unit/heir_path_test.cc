@@ -62,8 +62,7 @@ TEST_F(HeirPathTest, TheNextSlotOfTheThreadIsBehindTheLastOne) {
   path_.set_place(own, 0, kReaderLife);
   for (std::uint32_t i = 0; i < 2 * kContract.normal_slots; ++i) {
     for (const std::int32_t rank : {shm::kRankNormal, shm::kRankCritical}) {
-      const auto sent =
-          path_.send(own, std::span<const std::byte>(), {.rank = rank}, path_.reserve_id());
+      const auto sent = path_.write(own, {{}, {.rank = rank}, path_.reserve_id()});
       ASSERT_EQ(sent, SendStatus::kOk);
       const auto [lane, position] = path_.last_place();
       EXPECT_EQ(send::next_slot_of_thread, &own.view().slot(lane, position + 1));
@@ -78,9 +77,7 @@ TEST_F(HeirPathTest, AMessageIsOrphanedIfItsReceiverIsSeenDeadOnlyAfterThePublis
   path_.set_place(own, 0, kReaderLife);
   say(kReaderLife + 1, shm::AgentState::kRunning);
   on_look_ = [this] { say(kReaderLife + 1, shm::AgentState::kDead); };
-  const auto send = [&] {
-    return path_.send(own, std::span<const std::byte>(), {}, path_.reserve_id());
-  };
+  const auto send = [&] { return path_.write(own, {.id = path_.reserve_id()}); };
   EXPECT_EQ(send(), SendStatus::kPeerDead);
   EXPECT_EQ(own.counts.sent, 1U);
   EXPECT_EQ(own.counts.orphaned, 1U);

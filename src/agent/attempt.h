@@ -1,5 +1,5 @@
 #pragma once
-// A message on its way, and the result of the attempt to send it.
+// One send to a peer: its draft, and the result of the attempts so far.
 
 #include <beeline/types.h>
 
@@ -7,12 +7,10 @@
 
 namespace beeline {
 
-struct Draft {
+struct Attempt {
   SendResult& result;  // where the caller returns it: a copy of it would be loaded too soon
-  const send::Envelope& envelope;
-  const send::Parcel& parcel;
+  send::Draft draft;
   Peer to;
-  MessageId id = 0;                  // 0: none yet
   send::SentPlace* place = nullptr;  // where the message lies once it is sent
   bool lost = false;                 // nobody was rung: the receiver's new life is not known yet
   std::int64_t sent_ns = 0;
