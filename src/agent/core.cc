@@ -50,7 +50,7 @@ AgentCore::AgentCore(Foundation& from)
       names_(life_, directory_, client_, opener_, announcements_, registration_),
       sender_({*this, life_, client_, receiver_, links_, opener_, arrivals_, family_, leases_,
                sleeper_, turn_, sleeper_.deadlines()}),
-      leases_({*this, life_, receiver_, sleeper_, debts_, intake_}, from.retries),
+      leases_({*this, life_, receiver_, sender_, sleeper_, debts_, intake_}, from.retries),
       debts_({life_, receiver_, links_, sender_, leases_, escalations_, sleeper_}),
       escalations_({life_, directory_, client_, receiver_, links_, opener_, registration_, family_,
                     sender_, leases_, debts_}),

@@ -6,6 +6,7 @@
 
 #include "src/agent/debts.h"
 #include "src/agent/intake.h"
+#include "src/agent/sender.h"
 
 namespace beeline {
 
@@ -13,6 +14,7 @@ Leases::Leases(const Needs& needs, const Retries& retries)
     : core_(needs.core),
       life_(needs.life),
       receiver_(needs.receiver),
+      sender_(needs.sender),
       sleeper_(needs.sleeper),
       debts_(needs.debts),
       intake_(needs.intake),
@@ -44,7 +46,7 @@ void Leases::take_batch(std::span<const Message> batch) {
 void Leases::done(std::uint32_t entry, std::string_view reply, AckStatus how) {
   if (life_.is_forked()) return;
   // An agent that finishes an answer probably asks again: see Questions::ask().
-  if (receiver_.entry(entry).header.reply_to == 0) send::prefetch_next_slot();
+  if (receiver_.entry(entry).header.reply_to == 0) sender_.prefetch_next_slot();
   if (end_lease(entry)) [[unlikely]]
     return done_told(entry, reply, how);
   receiver_.done(entry);

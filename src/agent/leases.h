@@ -18,6 +18,7 @@ namespace beeline {
 class AgentCore;
 class Debts;
 class Intake;
+class Sender;
 
 class Leases {
  public:
@@ -25,6 +26,7 @@ class Leases {
     AgentCore& core;  // for messages, which find their way back by it
     OwnLife& life;
     receive::Receiver& receiver;
+    Sender& sender;
     Sleeper& sleeper;
     Debts& debts;
     Intake& intake;
@@ -95,6 +97,7 @@ class Leases {
   AgentCore& core_;
   OwnLife& life_;
   receive::Receiver& receiver_;
+  Sender& sender_;
   Sleeper& sleeper_;
   Debts& debts_;
   Intake& intake_;

@@ -120,7 +120,7 @@ Questions::Questions(const Needs& needs)
 
 Result<void> Questions::ask(Question& question, Bytes payload, const SendOptions& options,
                             Deadline until) {
-  send::prefetch_next_slot();
+  sender_.prefetch_next_slot();
   if (auto good = prepare(question, options); !good) return good;
   Letterhead head(options, leases_.handled());
   head.make_question();

@@ -179,6 +179,7 @@ inline bool Sender::try_once(Attempt& attempt) {
   if (attempt.place != nullptr) *attempt.place = links_.path().last_place();
   attempt.lost = link->needs_peer;
   attempt.sent_ns = links_.path().last_sent_ns();
+  next_slot_ = links_.path().next_slot();
   return attempt.result || has_settled(attempt.result.status, *link);
 }
 
@@ -257,7 +258,7 @@ void Sender::wait_for_space(Peer to, Deadline deadline, Try&& attempt) {
 SendResult Sender::reply(Message& message, std::span<const std::byte> payload,
                          const SendOptions& options, Deadline deadline) {
   if (life_.has_left() || !message.valid()) return SendResult(SendStatus::kNoRoute);
-  send::prefetch_next_slot();
+  prefetch_next_slot();
   const auto to = opener_.peer(message.from());
   if (!to) return SendFacts::of_error(to.error());
   const shm::Entry& about = receiver_.entry(Leases::entry_of(message));
@@ -374,7 +375,7 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
 
 // REQUIRES: a valid loan. SUBTLE: there is one result, so it is written where the caller wants it.
 SendResult Sender::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
-  send::prefetch_next_slot();
+  prefetch_next_slot();
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
   const SendResult result = send_with(
       options, loan.peer_, {.payload = {loan.data_, loan.size_}, .loan = &slab}, deadline);

@@ -75,6 +75,13 @@ class Sender {
   // Why there is no link.
   [[nodiscard]] SendResult missing(Peer peer) const;
   [[nodiscard]] MessageId reserve_id();
+  // Asks for the next slot of the receiver that was sent to last. For calls after which probably
+  // something is sent at once: a receiver that waits has taken the lines of the slot away by
+  // looking at them, and looks again and again, so a line that is asked for earlier is gone when it
+  // is needed.
+  void prefetch_next_slot() const {
+    if (next_slot_ != nullptr) shm::prefetch_for_write(next_slot_);
+  }
   // How many hops an answer to this message is farther from the origin than the message.
   [[nodiscard]] std::uint32_t step_from(const shm::Entry& message) const;
 
@@ -112,6 +119,9 @@ class Sender {
   Turn& turn_;
   Deadlines& deadlines_;
   SendQueue queue_;
+  // Behind the last message that this agent's own thread has sent; null before the first. A copy of
+  // SendPath::next_slot(), which other threads write under the send lock.
+  const void* next_slot_ = nullptr;
 };
 
 }  // namespace beeline

@@ -81,7 +81,7 @@ inline SendStatus SendPath::publish(OutLink& link, shm::Lane lane, const shm::Me
   last_place_ = {lane, link.lanes[index].tail()};
   put(link, lane, header, generation, area);
   link.awaited[index] = link.lanes[index].tail();
-  next_slot_of_thread = &link.view().slot(lane, link.lanes[index].tail());
+  next_slot_ = &link.view().slot(lane, link.lanes[index].tail());
   // SYNC(wake.publish): pairs with the sleeper's fence after it stored its status word.
   shm::full_fence();
   // SUBTLE: the directory word is loaded after the fence. A load before the publish alone strands

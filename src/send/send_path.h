@@ -34,16 +34,6 @@ using FindLife = std::function<PeerLife(std::uint32_t pid, std::uint64_t incarna
 // (SharedSender). A receiver that puts off a look at its lanes does not put off one at messages
 // that its own thread has sent, through whichever agent.
 inline thread_local std::uint32_t sends_of_thread = 0;
-// The slot behind that of the last message which this thread has sent or flushed, copies
-// for a parent left out; null before the first. Its link may be gone: for hints alone.
-inline thread_local const void* next_slot_of_thread = nullptr;
-
-// Asks for that slot, to be written. For calls after which probably something is sent at once: a
-// receiver that waits has taken the lines of the slot away by looking at them, and looks again and
-// again, so a line that is asked for earlier is gone when it is needed.
-inline void prefetch_next_slot() {
-  if (next_slot_of_thread != nullptr) shm::prefetch_for_write(next_slot_of_thread);
-}
 
 // Message ids of one agent. Counters are reserved in the home in blocks, so a successor starts
 // above all of them.
@@ -108,6 +98,8 @@ class SendPath {
   [[nodiscard]] std::int64_t last_sent_ns() const { return last_sent_ns_; }
   // The place of the last message.
   [[nodiscard]] const SentPlace& last_place() const { return last_place_; }
+  // The slot behind it; null before the first message. Its link may be gone: for hints alone.
+  [[nodiscard]] const void* next_slot() const { return next_slot_; }
   // The agent has learnt of a life or a link of this peer: looks it up again.
   void refresh(OutLink& link);
   // The receiver is dead and has no place in the directory; this was its last life.
@@ -169,6 +161,7 @@ class SendPath {
   shm::DirectoryView directory_;
   std::int64_t last_sent_ns_ = 0;
   SentPlace last_place_;
+  const void* next_slot_ = nullptr;
 };
 
 }  // namespace beeline::send

@@ -57,7 +57,7 @@ class HeirPathTest : public HeirTest {
   send::SendPath path_;
 };
 
-TEST_F(HeirPathTest, TheNextSlotOfTheThreadIsBehindTheLastOne) {
+TEST_F(HeirPathTest, TheNextSlotIsBehindTheLastOne) {
   send::OutLink& own = peer_->own;
   path_.set_place(own, 0, kReaderLife);
   for (std::uint32_t i = 0; i < 2 * kContract.normal_slots; ++i) {
@@ -65,7 +65,7 @@ TEST_F(HeirPathTest, TheNextSlotOfTheThreadIsBehindTheLastOne) {
       const auto sent = path_.write(own, {{}, {.rank = rank}, path_.reserve_id()});
       ASSERT_EQ(sent, SendStatus::kOk);
       const auto [lane, position] = path_.last_place();
-      EXPECT_EQ(send::next_slot_of_thread, &own.view().slot(lane, position + 1));
+      EXPECT_EQ(path_.next_slot(), &own.view().slot(lane, position + 1));
     }
     receiver_->drain_all();
     EXPECT_EQ(finish_all(), 2U);
