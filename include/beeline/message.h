@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include <beeline/result.h>
 #include <beeline/types.h>
 
 namespace beeline {
@@ -153,8 +154,9 @@ class Loan {
   /// `size()` bytes, 64-byte aligned (page-aligned from 4 KiB on). They hold bytes of an earlier
   /// message.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Makes the message shorter than the loan. REQUIRES: bytes <= size().
-  void shrink(std::size_t bytes) { size_ = bytes; }
+  /// Makes the message shorter than the loan. A loan does not grow. Errors: kInvalid (more than
+  /// size() bytes; the loan stays as it is).
+  Result<void> shrink(std::size_t bytes);
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] Peer peer() const { return peer_; }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "src/agent/core.h"
 #include "src/control/trace_text.h"
 
@@ -92,6 +94,18 @@ Loan& Loan::operator=(Loan&& other) noexcept {
     generation_ = other.generation_;
   }
   return *this;
+}
+
+Result<void> Loan::shrink(std::size_t bytes) {
+  if (bytes > size_) {
+    return fail(
+        ErrorCode::kInvalid,
+        fmt::format("a loan of {} bytes cannot become one of {}: it only shrinks; ask for a "
+                    "loan of the size that the message needs",
+                    size_, bytes));
+  }
+  size_ = bytes;
+  return {};
 }
 
 Loan::~Loan() {

@@ -1,4 +1,4 @@
-// Loans to a receiver that dies and comes back.
+// Loans: to a receiver that dies and comes back, and shorter than they were taken.
 
 #include <unistd.h>
 
@@ -76,6 +76,22 @@ TEST_P(FlowLoan, ALoanRingsTheNextLifeOfItsReceiver) {
     troupe().restart(reborn);
   }
   troupe().wait_all(patience());
+}
+
+TEST_P(FlowLoan, AShrunkLoanSendsItsStart) {
+  constexpr std::string_view kText = "a part";
+  auto lender = attach("lender");
+  auto reader = attach("reader");
+  ASSERT_TRUE(lender && reader);
+  auto loan = lender->loan(peer_of(*lender, "reader"), 100);
+  ASSERT_TRUE(loan) << loan.error().text;
+  std::memcpy(loan->bytes().data(), kText.data(), kText.size());
+  ASSERT_TRUE(loan->shrink(kText.size()));
+  EXPECT_EQ(loan->bytes().size(), kText.size());
+  ASSERT_TRUE(lender->send(*loan));
+  const auto message = reader->receive();
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->text(), kText);
 }
 
 }  // namespace
