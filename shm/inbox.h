@@ -305,7 +305,8 @@ class Inbox {
   [[nodiscard]] IndexNode node_of(std::uint32_t at) const { return node_of(at, home_.entry(at)); }
 
  private:
-  // The entries of an inbox with at least this many lie in no near cache, whatever their order.
+  // From so many queued entries on, the next one is asked for (docs/cache-lines.md, Prefetch
+  // distances).
   static constexpr std::uint32_t kDeep = 256;
   void prefetch_next() {
     if (const std::uint32_t at = next(); at != kNoEntry) prefetch_for_write(&home_.entry(at));
@@ -455,9 +456,8 @@ class Inbox {
   std::span<std::uint32_t> free_;
   OrderPolicy policy_;
   std::int64_t rank_step_us_;
-  // SUBTLE: keep counters that every message updates non-adjacent. The compiler would load two
-  // adjacent 32-bit counters as one 64-bit word; that load cannot be forwarded from the two
-  // narrower stores, so it stalls (see to_words()).
+  // SUBTLE: keep counters that every message updates non-adjacent (docs/cache-lines.md, Store
+  // forwarding).
   std::uint32_t free_count_ = 0;
   std::uint32_t critical_ = 0;
   std::uint32_t queued_ = 0;

@@ -66,8 +66,7 @@ class OrderIndex {
     if (length != 0 && node.before(run_at(tail - 1))) return push_heap(node);
     if (length == control_->size) return push_full(node);
     IndexNode& last = run_at(tail);
-    last.key = node.key;  // one by one: a copy of the whole node is loaded too soon (see
-                          // to_words())
+    last.key = node.key;  // SUBTLE: one by one (docs/cache-lines.md, Store forwarding)
     last.order = node.order;
     control_->run_tail = tail + 1;
   }

@@ -5,8 +5,8 @@
 //   receiver  cursor: in its home first (the commit point of a drain), then as receipt in its own
 //             link ----> sender
 //
-// No tail is stored anywhere: each slot says itself whether it holds the message of its position.
-// So the line of a small message moves only once.
+// No tail is stored anywhere: each slot says itself whether it holds the message of its position
+// (docs/cache-lines.md, One pair of lines).
 
 #include <algorithm>
 

@@ -162,9 +162,7 @@ class SlabPool {
   }
 
   // The slab to try next among `count`: every third one first, then those behind them, so that with
-  // five or more no slab follows its neighbour. A CPU that reads a slab prefetches into the slab
-  // behind it, and would take those lines away from the sender that is about to write the next
-  // payload there.
+  // five or more no slab follows its neighbour (docs/cache-lines.md, Prefetch distances).
   [[nodiscard]] static std::uint32_t turn_after(std::uint32_t turn, std::uint32_t count) {
     constexpr std::uint32_t kStride = 3;
     if (turn + kStride < count) return turn + kStride;

@@ -1,6 +1,6 @@
 #pragma once
 // A slot of a lane: two adjacent cache lines, the header in the first and the small payload right
-// behind it, so that the adjacent-line prefetch brings both.
+// behind it (docs/cache-lines.md, One pair of lines).
 //
 //   | commit | id | reply_to | sent | ttl rank length type channel flags hops slab | generation |
 //   | 64 bytes of payload                                                                      |
@@ -138,9 +138,7 @@ struct SlotCopy {
 static_assert(sizeof(SlotCopy) == 120);
 
 // The header as it lies in a slot, composed in registers.
-// SUBTLE: compose whole words. A word that is loaded soon after its halves were stored cannot come
-// from the store buffer, so the load waits for all stores before it. Behind a publish that wait is
-// the time that a line takes from one CPU to another.
+// SUBTLE: compose whole words (docs/cache-lines.md, Store forwarding).
 [[nodiscard]] constexpr std::array<std::uint64_t, 6> to_words(const MessageHeader& header) {
   const auto pair = [](std::uint64_t low, std::uint64_t high) { return low | high << 32; };
   return {header.id,
@@ -189,7 +187,7 @@ class HeaderWords {
   [[nodiscard]] bool is_extended() const { return (words_[5] & kFlagExtended) != 0; }
 
   // Writes the header into the receiver's memory, with the receiver's own values of three fields.
-  // SUBTLE: whole words, see to_words().
+  // SUBTLE: whole words (docs/cache-lines.md, Store forwarding).
   [[gnu::always_inline]] void store(MessageHeader& to, std::int64_t sent_ns, std::int32_t rank,
                                     std::uint16_t flags) const {
     const std::uint64_t life = static_cast<std::uint32_t>(words_[3]);

@@ -11,12 +11,11 @@
 
 namespace beeline::shm {
 
-// Both sides prefetch payloads of at most this size. In a longer one the first lines are a small
-// part, or no CPU touches them.
+// Both sides prefetch payloads of at most this size (docs/cache-lines.md, Prefetch distances).
 inline constexpr std::size_t kBytesAhead = 4096;
 
-// Prefetches the line at an address and the next one for writing, so that lines which another CPU
-// has read arrive while other work goes on. A hint: it changes nothing, whatever lies there.
+// Prefetches the line at an address and the next one for writing. A hint: it changes nothing,
+// whatever lies there (docs/cache-lines.md, Prefetch distances).
 inline void prefetch_for_write(const void* pair) {
 #if defined(__x86_64__)
   // SUBTLE: without -mprfchw compilers turn the builtin into a prefetch for reading. AMD's 64-bit

@@ -8,7 +8,7 @@
 namespace beeline {
 
 struct Attempt {
-  SendResult& result;  // where the caller returns it: a copy of it would be loaded too soon
+  SendResult& result;  // where the caller returns it (docs/cache-lines.md, Store forwarding)
   send::Draft draft;
   Peer to;
   send::SentPlace* place = nullptr;  // where the message lies once it is sent

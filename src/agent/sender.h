@@ -76,9 +76,7 @@ class Sender {
   [[nodiscard]] SendResult missing(Peer peer) const;
   [[nodiscard]] MessageId reserve_id();
   // Asks for the next slot of the receiver that was sent to last. For calls after which probably
-  // something is sent at once: a receiver that waits has taken the lines of the slot away by
-  // looking at them, and looks again and again, so a line that is asked for earlier is gone when it
-  // is needed.
+  // something is sent at once (docs/cache-lines.md, Prefetch distances).
   void prefetch_next_slot() const {
     if (next_slot_ != nullptr) shm::prefetch_for_write(next_slot_);
   }

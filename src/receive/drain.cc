@@ -10,13 +10,9 @@ namespace {
 
 constexpr std::uint32_t kScanned = 4096;  // entries that orders to cancel may look at in one turn
 
-// The sender publishes slots in order, so if the last slot of a run is published, the whole run is.
-// Draining only complete runs never touches a slot that the sender is about to write. Chasing the
-// sender slot by slot takes a cache line from it every time, which costs both sides as much as many
-// messages. See docs/history/performance-steps.md.
+// If the last slot of a run is published, the whole run is (docs/cache-lines.md, Runs).
 constexpr std::array<std::uint32_t, 3> kRuns{16, 32, 64};
-// From far CPUs the lines of a slot take as long as many messages do, so those of a run are asked
-// for so many slots ahead.
+// The slots of a run are asked for so many ahead (docs/cache-lines.md, Prefetch distances).
 constexpr std::uint32_t kAskedAhead = 16;
 // If messages come in runs, the drain looks for the end of a lane once in this many ticks: four
 // microseconds at 2 GHz. It never waits longer than eight, or until the next look after that.

@@ -8,8 +8,7 @@ void Entries::quarantine(InLink& link, const char* fault) {
   if (links_.quarantine(link, fault)) add_one(control().counters.bad_slots);
 }
 
-// The lines of the payload come while the message before it is handled. The lines of a longer
-// payload are more than a CPU waits for at once, and come sooner when they are read in a row.
+// Asks for short payloads alone (docs/cache-lines.md, Prefetch distances).
 void Entries::prefetch_next_payload() const {
   constexpr std::uint32_t kMostBytes = 1024;
   const std::uint32_t at = home_->inbox().next();

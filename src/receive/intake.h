@@ -84,7 +84,7 @@ class Intake {
   [[nodiscard]] static bool prepare_slab(const InLink& link, std::uint32_t slab,
                                          std::uint64_t generation);
   // If nothing is queued, the reader reads the message that is put next, unless a more urgent one
-  // comes with it. So fetch it.
+  // comes with it (docs/cache-lines.md, Prefetch distances).
   void prefetch_first(const InLink& link, const shm::HeaderWords& words) const {
     if (words.in_slab() && entries_.inbox().queued() == 0) {
       link.prefetch_slab(words.slab(), words.length());

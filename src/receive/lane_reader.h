@@ -67,8 +67,8 @@ class LaneReader {
     return !shm::is_published(view_.slot(shm::Lane::kNormal, next), next) &&
            !has_message(shm::Lane::kUrgent);
   }
-  // Asks for the payload of the next ordinary message, together with its header: both lines come at
-  // once then, not one after the other.
+  // Asks for the payload of the next ordinary message, together with its header
+  // (docs/cache-lines.md, Prefetch distances).
   void prefetch_payload() const { shm::prefetch(next_slot(shm::Lane::kNormal).payload); }
   // Asks for both lines of the slot that is so many places behind the next one.
   void prefetch_slot(shm::Lane lane, std::uint32_t ahead) const {

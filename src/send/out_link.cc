@@ -181,9 +181,8 @@ TakenSlab OutLink::take_from(std::size_t slab_class) {
   return loan;
 }
 
-// A look at the stamps waits for a line of the reader's. A class of few slabs needs one
-// for nearly each payload, so a class that is in use all the time gets some more, if there is
-// memory.
+// A class that is in use all the time gets some more slabs, if there is memory: then the stamps are
+// looked at more seldom (docs/cache-lines.md, Prefetch distances).
 void OutLink::ease(std::size_t slab_class) {
   const std::uint32_t more = slabs.allocated(slab_class) + 1;
   const std::uint64_t slab_bytes = view_.layout().classes[slab_class].slab_bytes;

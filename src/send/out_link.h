@@ -37,8 +37,8 @@ enum class SpaceFor : std::uint8_t {
   kDebts = 2,  // this agent owes messages to the receiver; no call waits
 };
 
-// A slab, or why there is none. SUBTLE: small enough for registers; a larger result is stored, and
-// its copy is loaded too soon (see shm::to_words()).
+// A slab, or why there is none. SUBTLE: small enough for registers (docs/cache-lines.md, Store
+// forwarding).
 class TakenSlab {
  public:
   // NOLINTBEGIN(google-explicit-constructor): as of an expected

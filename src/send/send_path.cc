@@ -12,7 +12,7 @@ namespace beeline::send {
 
 namespace {
 
-// A line that the receiver has read comes back to us while those before it are written.
+// A slot is asked for so many slots before its turn (docs/cache-lines.md, Prefetch distances).
 constexpr std::uint64_t kSlotsAhead = 8;
 
 // The extension and the payload behind it.
@@ -186,8 +186,7 @@ SendStatus SendPath::write_joined(OutLink& link, const Draft& draft, Names names
   return publish(link, draft.lane(), head(draft, names), 0, joined.bytes);
 }
 
-// The next payload of such a length will be written into lines that the receiver has read: they are
-// on their way back while this one is on its way.
+// For the next payload of such a length (docs/cache-lines.md, Prefetch distances).
 void SendPath::prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length) {
   if (length > shm::kBytesAhead) return;
   const std::uint32_t next = link.slabs.next(link.view().layout().class_of(slab));

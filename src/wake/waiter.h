@@ -122,7 +122,7 @@ class Waiter {
   }
 
   // Glances, and looks after a glance that sees something. An eager stare does not pause between
-  // glances: a pause may cost as much as a cache-line transfer.
+  // glances (docs/cache-lines.md, Glances that wait).
   template <typename Look, typename Glance>
   static bool stare(Look&& look, Glance&& glance, bool eager) {
     for (int i = 0; i < kGlances; ++i) {
@@ -136,9 +136,7 @@ class Waiter {
     }
     return false;
   }
-  // Waits until all loads are done.
-  // SUBTLE: without it the CPU would run ahead into the next glances and throw away that work when
-  // the line changes, in the critical path of each message that a receiver spins for.
+  // SUBTLE: waits until all loads are done (docs/cache-lines.md, Glances that wait).
   static void await_loads() {
 #if defined(__x86_64__)
     __builtin_ia32_lfence();
