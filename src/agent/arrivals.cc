@@ -62,8 +62,8 @@ void Arrivals::handle(control::AnnouncedLink announced) {
   }
   if (known != nullptr) {
     learn_owner(announced);
-    known->may_send |= announced.may_send;  // its owner may have become a child of ours
-    set_owner_place(*known, index);         // a new coordinator has a new directory
+    known->may_send |= announced.may_send;            // its owner may have become a child of ours
+    place_owner(links_.records().of(*known), index);  // a new coordinator has a new directory
     join_life(*known);
     if (known->owner_gone) ended_.end_owner(*known);
     receiver_.links().arrange(*known);
@@ -94,8 +94,9 @@ void Arrivals::expect(std::uint32_t count, std::uint64_t all_known_of) {
 // has fenced.
 void Arrivals::find_lost_owners(Pid pid, std::uint32_t index) {
   receiver_.links().index().each_of(pid, [&](receive::InLink& link) {
-    if (link.owner_place != nullptr || link.owner_gone) return;
-    set_owner_place(link, index);
+    PeerRecord& owner = links_.records().of(link);
+    if (owner.has_place() || link.owner_gone) return;
+    place_owner(owner, index);
     receiver_.links().arrange(link);
   });
 }
@@ -104,12 +105,9 @@ void Arrivals::listen_to(std::uint64_t incarnation, os::UniqueFd bell) {
   if (bell.valid()) bells_.add(incarnation, std::move(bell));
 }
 
-// One that has no place any more is finally dead.
-void Arrivals::set_owner_place(receive::InLink& link, std::uint32_t index) {
-  link.owner_gone = index >= shm::kMaxAgents;
-  link.owner_place = link.owner_gone ? nullptr : &directory_.view().word(index);
-  link.owner_index = index;
-  family_.set_relation(link);
+void Arrivals::place_owner(PeerRecord& owner, std::uint32_t index) {
+  owner.place(directory_.view(), index);
+  family_.set_relation(owner);
 }
 
 // Joins a link to the life of its owner, which says where to ring. And the receipts of our
@@ -162,8 +160,11 @@ Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
                 link->known_since_ns());
   link->row = *row;
   if (postponed_.is_shared(key)) link->allow_for_others();
-  link->watch_owner();
+  PeerRecord owner(*link);
+  place_owner(owner, announced.index);
+  owner.watch_owner();
   receive::InLink& added = receiver_.add(std::move(link));
+  links_.records().add(owner);
   join_life(added);
   if (added.owner_gone) ended_.end_owner(added);
   connect_receipts(added);
@@ -185,7 +186,6 @@ std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
   link->key = {announced.incarnation, announced.serial};
   link->owner_pid = announced.pid;
   link->owner_name = announced.name;
-  set_owner_place(*link, announced.index);
   link->may_send = announced.may_send;
   link->rate = rates_.of(announced.name, os::coarse_ns());
   link->begin_at(opened_at(announced), os::coarse_ns());
@@ -196,7 +196,7 @@ std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
 // is none. Without one the link is not drained; the next look tries again. Nobody reads receipts
 // for the finally dead.
 void Arrivals::connect_receipts(receive::InLink& link) {
-  if (ended_.is_finally_dead(link)) return;
+  if (ended_.is_finally_dead(links_.records().of(link))) return;
   send::OutLink* own = links_.out_link(link.owner_pid);
   if (own == nullptr || own->place == nullptr) {
     // Without a coordinator later, after it was found again: not while messages wait.
@@ -220,7 +220,7 @@ void Arrivals::ask_for_owners() {
   if (!asks_for_owners_ || links_to_come_ > 0 || client_.closed()) return;
   bool asked = true;
   for (const auto& link : receiver_.links().all()) {
-    const bool lost = link->owner_place == nullptr && !link->owner_gone;
+    const bool lost = !links_.records().of(*link).has_place() && !link->owner_gone;
     if (!lost || link->key.incarnation < all_known_of_) continue;
     asked = asked && client_.fade(link->key.incarnation, link->key.serial).has_value();
   }

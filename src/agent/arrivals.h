@@ -58,6 +58,8 @@ class Arrivals {
   [[nodiscard]] Result<segment::Foreign> map_link(control::AnnouncedLink& announced) const;
   [[nodiscard]] std::unique_ptr<receive::InLink> make_in_link(
       segment::Foreign memory, const control::AnnouncedLink& announced);
+  // The coordinator has named the place of the owner in the directory.
+  void place_owner(PeerRecord& owner, std::uint32_t index);
   void join_life(receive::InLink& link);
   void connect_receipts(receive::InLink& link);
 
@@ -68,7 +70,6 @@ class Arrivals {
 
  private:
   [[nodiscard]] Result<void> accept_link(control::AnnouncedLink& announced);
-  void set_owner_place(receive::InLink& link, std::uint32_t index);
   void find_lost_owners(Pid pid, std::uint32_t index);
 
   OwnLife& life_;

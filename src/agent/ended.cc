@@ -34,13 +34,14 @@ Ended::Ended(const Needs& needs)
       questions_(needs.questions) {}
 
 // Its place may belong to another agent by now.
-bool Ended::is_finally_dead(const receive::InLink& link) const {
+bool Ended::is_finally_dead(const PeerRecord& owner) const {
+  const receive::InLink& link = owner.link();
   if (!link.owner_gone) return false;
-  if (link.owner_place == nullptr) return true;
-  const auto word = shm::AgentWord::unpack(link.owner_place->observe());
-  if (word.state == shm::AgentState::kDead || word.state == shm::AgentState::kVacant) return true;
+  if (!owner.has_place()) return true;
+  const shm::AgentState state = owner.word().state;
+  if (state == shm::AgentState::kDead || state == shm::AgentState::kVacant) return true;
   shm::AgentRecord record;
-  return directory_.view().read_record(link.owner_index, record) && record.pid != link.owner_pid;
+  return directory_.view().read_record(owner.index(), record) && record.pid != link.owner_pid;
 }
 
 void Ended::end_owner(receive::InLink& link) {
@@ -60,7 +61,7 @@ void Ended::watch_owners() {
   receiver_.links().count_visits(owners.living().size());
   for (std::size_t i = owners.living().size(); i-- > 0;) {
     receive::InLink& link = *owners.living()[i];
-    link.watch_owner();
+    links_.records().of(link).watch_owner();
     if (!link.sink.valid() && !link.owner_gone) arrivals_.connect_receipts(link);
     if (!link.owner_gone) continue;
     end_owner(link);
@@ -103,14 +104,16 @@ void Ended::look_after_all() {
 // now, or more is to be passed over.
 bool Ended::look_after(receive::InLink& link) {
   receive::Receiver& receiver = receiver_;
-  if (link.tree_epoch != family_.tree_epoch()) family_.set_relation(link);
+  PeerRecord& owner = links_.records().of(link);
+  if (owner.tree_epoch() != family_.tree_epoch()) family_.set_relation(owner);
   const bool goes_on = receiver.audit().look_at(link);
   // Nobody reads receipts for the dead any more, and the next lives of their names need banks.
   if (!link.holds_messages()) receive::close_receipts(link);
   receiver.links().arrange(link);
   if (goes_on) return false;
   if (link.fading || !link.faded()) return true;
-  if (link.quarantined() && !link.reported) return true;  // while the coordinator knows the link
+  if (link.quarantined() && !owner.is_reported())
+    return true;  // while the coordinator knows the link
   link.fading = client_.fade(link.key.incarnation, link.key.serial).has_value();
   return link.fading || client_.closed();
 }
@@ -139,7 +142,9 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
     links_.lives().set_link(pid, link->key.incarnation, nullptr);
   }
   const std::uint64_t received = link->received;
+  const std::uint32_t row = link->row;
   if (receiver.remove(*link)) {
+    links_.records().remove(row);
     links_.count_received(pid, received);
     arrivals_.gone().push_back({faded.incarnation, faded.serial});
   }

@@ -40,8 +40,8 @@ class Ended {
   void forget_link(const control::FadedAnnouncement& faded);
   // The owner of the link has ended: nobody is rung there any more, and nobody rings us from there.
   void end_owner(receive::InLink& link);
-  // Its owner has ended, and no life of that agent comes after it.
-  [[nodiscard]] bool is_finally_dead(const receive::InLink& link) const;
+  // The owner has ended, and no life of that agent comes after it.
+  [[nodiscard]] bool is_finally_dead(const PeerRecord& owner) const;
   // Forgets a life, unless it is used, and those before it.
   void forget_life(Pid pid, std::uint64_t incarnation);
 

@@ -9,19 +9,18 @@
 
 namespace beeline {
 
-void Family::set_relation(receive::InLink& link) {
-  link.tree_epoch = tree_epoch_;
-  shm::AgentRecord owner;
+void Family::set_relation(PeerRecord& owner) {
+  owner.note_tree(tree_epoch_);
+  receive::InLink& link = owner.link();
+  shm::AgentRecord its;
   shm::AgentRecord own;
-  if (link.owner_place == nullptr || !directory_.view().read_record(link.owner_index, owner))
-    return;
-  if (owner.pid != link.owner_pid || !directory_.view().read_record(directory_.index(), own))
-    return;
-  link.relation = receive::relation_of(owner, own);
+  if (!owner.has_place() || !directory_.view().read_record(owner.index(), its)) return;
+  if (its.pid != link.owner_pid || !directory_.view().read_record(directory_.index(), own)) return;
+  link.relation = receive::relation_of(its, own);
   link.is_superior = link.relation == Relation::kSystem || link.relation == Relation::kParent;
   if (link.relation == Relation::kOther) {
     const auto& all = superiors();
-    link.is_superior = std::find(all.begin(), all.end(), owner.pid) != all.end();
+    link.is_superior = std::find(all.begin(), all.end(), its.pid) != all.end();
   }
 }
 
@@ -43,7 +42,9 @@ void Family::watch_tree() {
     const auto lock = life_.lock_send();
     parent_ = own.parent_pid;
   }
-  for (receive::InLink* link : receiver_.links().owners().living()) set_relation(*link);
+  for (const receive::InLink* link : receiver_.links().owners().living()) {
+    set_relation(links_.records().of(*link));
+  }
   for (const auto& link : links_.all()) {
     if (link != nullptr) mark_sibling(*link);
   }

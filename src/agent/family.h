@@ -27,7 +27,7 @@ class Family {
   [[nodiscard]] Pid parent() const { return parent_; }
   // Everybody above this agent, nearest first.
   [[nodiscard]] const std::vector<Pid>& superiors();
-  void set_relation(receive::InLink& link);
+  void set_relation(PeerRecord& owner);
   // The epoch of the directory when relations were computed last.
   [[nodiscard]] std::uint64_t tree_epoch() const { return tree_epoch_; }
   // A new directory: relations are computed again.

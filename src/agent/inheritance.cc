@@ -109,10 +109,12 @@ Result<void> Inheritance::inherit_link(control::AnnouncedLink& announced,
     old = {std::move(announced.mine_link), mine, announced.mine->contract};
   }
   auto link = with_.arrivals.make_in_link(std::move(*memory), announced);
-  link->watch_owner();
+  PeerRecord owner(*link);
+  with_.arrivals.place_owner(owner, announced.index);
+  owner.watch_owner();
   send::OutLink* own = with_.links.out_link(announced.pid);
-  if (own == nullptr &&
-      !with_.ended.is_finally_dead(*link)) {  // nobody reads what we would say to the dead
+  // Nobody reads what we would say to the dead.
+  if (own == nullptr && !with_.ended.is_finally_dead(owner)) {
     auto made = with_.links.add(announced.pid);
     if (!made) return tl::unexpected(made.error());
     own = *made;
@@ -127,6 +129,7 @@ Result<void> Inheritance::inherit_link(control::AnnouncedLink& announced,
   if (*inherited == nullptr) {
     with_.arrivals.gone().push_back({announced.incarnation, announced.serial});
   } else {
+    with_.links.records().add(owner);
     with_.arrivals.join_life(**inherited);
     if ((*inherited)->owner_gone) with_.ended.end_owner(**inherited);
   }

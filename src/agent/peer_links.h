@@ -1,5 +1,6 @@
 #pragma once
-// The links that this agent owns, one for each peer, and what it knows of the lives of the peers.
+// The links that this agent owns, one for each peer, and what it knows of the lives of the peers
+// and of the owners of in-links.
 
 #include <cstdint>
 #include <memory>
@@ -11,12 +12,14 @@
 
 #include "src/agent/lives.h"
 #include "src/agent/own_life.h"
+#include "src/agent/peer_records.h"
 #include "src/receive/receiver.h"
 #include "src/send/send_path.h"
 
 namespace beeline {
 
-// Under the send lock once other threads send: they look up links and lives.
+// Under the send lock once other threads send: they look up links and lives. The records belong to
+// the agent's own thread.
 class PeerLinks {
  public:
   // `rate`: of each link that is added, full.
@@ -54,6 +57,9 @@ class PeerLinks {
   void refresh_peer(Pid pid);
   void watch_peers();
 
+  // ---- The owners of in-links ----
+  [[nodiscard]] PeerRecords& records() { return records_; }
+
   // ---- The send path ----
   [[nodiscard]] send::SendPath& path() { return path_; }
   // Anew when the home has other ids, after a take-over.
@@ -79,6 +85,7 @@ class PeerLinks {
   limit::TokenBucket rate_;
   std::vector<std::unique_ptr<send::OutLink>> out_;
   Lives lives_;
+  PeerRecords records_;
   send::SendPath path_;
   std::unordered_map<Pid, std::uint32_t> slot_of_;
   std::uint32_t next_serial_ = 1;

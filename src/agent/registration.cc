@@ -110,9 +110,8 @@ Result<void> Registration::register_again() {
   if (!directory) return tl::unexpected(directory.error());
   adopt_directory(std::move(*directory), resumed->index);
   for (const auto& link : receiver_.links().all()) {
-    link->owner_place = nullptr;
-    link->fading = false;    // asked again
-    link->reported = false;  // told again
+    links_.records().of(*link).begin_anew();
+    link->fading = false;  // asked again
     receiver_.links().owners().call(*link);
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.

@@ -56,12 +56,13 @@ void Reports::report_quarantined() {
   report_refused();
   if (is_paused() || !receiver_.links().has_quarantined()) return;
   for (const auto& link : receiver_.links().all()) {
-    if (!link->quarantined() || link->reported) continue;
-    link->reported =
-        client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial})
-            .has_value();
+    PeerRecord& owner = links_.records().of(*link);
+    if (!link->quarantined() || owner.is_reported()) continue;
+    const auto told =
+        client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial});
+    if (told) owner.note_reported();
     receiver_.links().owners().call(*link);
-    if (link->reported) continue;
+    if (told) continue;
     deadlines_.report = os::monotonic_ns() + kReportPause;
     return;
   }

@@ -2,13 +2,6 @@
 
 namespace beeline::receive {
 
-// SYNC(directory.word): acquire; a reader that sees the end of a life sees all that it sent.
-void InLink::watch_owner() {
-  if (owner_gone || owner_place == nullptr) return;
-  const auto word = shm::AgentWord::unpack(owner_place->observe());
-  owner_gone = word.state == shm::AgentState::kVacant || shm::has_ended(word, key.incarnation);
-}
-
 bool ensure_stamps(const ReceiptSink& sink) {
   shm::ReceiptBank& bank = sink.own->bank(sink.bank);
   if (bank.stamps_ready.relaxed_load() != 0) return true;

@@ -1,5 +1,6 @@
 #pragma once
-// A link that another agent owns and this one reads, with all that this agent knows of its owner.
+// A link that another agent owns and this one reads, with all that the receiver needs to know of
+// its owner.
 
 #include <memory>
 #include <string>
@@ -36,13 +37,9 @@ struct InLink : LaneReader {
   // ---- The owner ----
   shm::LinkKey key;
   std::uint32_t owner_pid = 0;
-  std::string owner_name;  // as the coordinator announced it
-  // The owner's word in the directory; null while the coordinator has not said where it is.
-  const shm::Atomic<std::uint64_t>* owner_place = nullptr;
-  std::uint32_t owner_index = 0;         // of that word
+  std::string owner_name;                // as the coordinator announced it
   Relation relation = Relation::kOther;  // of the owner to this agent
   bool is_superior = false;              // the owner is above this agent in the tree
-  std::uint64_t tree_epoch = 0;          // of the tree that says so
   bool may_send = true;                  // false: only its receipts count
   bool owner_gone = false;               // the life that owns it has ended: needs no receipts
   wake::Bell bell;                       // of the owner, to ring when it waits for space
@@ -62,7 +59,6 @@ struct InLink : LaneReader {
   // ---- Its end ----
   bool fading = false;          // the coordinator was asked to let go of it
   const char* fault = nullptr;  // the impossible thing that its owner wrote, null = nothing
-  bool reported = false;        // the coordinator was told of it
 
   // Its owner wrote something impossible: nothing more is taken from it.
   [[nodiscard]] bool quarantined() const { return fault != nullptr; }
@@ -85,8 +81,6 @@ struct InLink : LaneReader {
     }
     return false;
   }
-  // Looks at the directory whether the life that owns it has ended: nothing will be added to it.
-  void watch_owner();
   // Nothing will ever come from it again and nobody refers to it.
   [[nodiscard]] bool faded() const { return owner_gone && live == 0 && !holds_messages(); }
 };

@@ -38,8 +38,6 @@ shm::AgentRecord record_of(std::uint32_t pid) {
 void set_up(receive::InLink& link, const Life& owner) {
   link.key = owner.out->key();
   link.owner_pid = owner.pid;
-  link.owner_index = owner.index;
-  link.owner_place = &owner.world->directory().view().word(owner.index);
   link.relation = Relation::kSibling;
   link.begin_at(0, os::coarse_ns());
   link.bell = owner.world->find(owner.pid, owner.incarnation).bell;

@@ -1,0 +1,38 @@
+#pragma once
+// The records of the owners of all in-links, found by the row of the link: each turn looks at the
+// record of each link whose owner lives.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "src/agent/peer_record.h"
+
+namespace beeline {
+
+// One thread.
+class PeerRecords {
+ public:
+  // Keeps the record of a link that has its row. A reference to another record is invalid after it.
+  PeerRecord& add(const PeerRecord& record) {
+    const std::uint32_t row = record.link().row;
+    if (records_.size() <= row) records_.resize(row + 1U);
+    BEELINE_CHECK(!records_[row], row, record.link().owner_pid);
+    return records_[row].emplace(record);
+  }
+  [[nodiscard]] PeerRecord& of(const receive::InLink& link) {
+    BEELINE_DCHECK(link.row < records_.size() && records_[link.row], link.row, records_.size());
+    BEELINE_DCHECK(&records_[link.row]->link() == &link, link.row, link.owner_pid);
+    return *records_[link.row];
+  }
+  // The link of this row has gone.
+  void remove(std::uint32_t row) {
+    BEELINE_CHECK(row < records_.size() && records_[row], row, records_.size());
+    records_[row].reset();
+  }
+
+ private:
+  std::vector<std::optional<PeerRecord>> records_;  // by row
+};
+
+}  // namespace beeline
