@@ -62,10 +62,12 @@ void Arrivals::handle(control::AnnouncedLink announced) {
   }
   if (known != nullptr) {
     learn_owner(announced);
-    known->may_send |= announced.may_send;            // its owner may have become a child of ours
-    place_owner(links_.records().of(*known), index);  // a new coordinator has a new directory
+    // Its owner may have become a child of ours.
+    known->set_may_send(known->may_send() || announced.may_send);
+    // A new coordinator has a new directory.
+    place_owner(links_.records().of(*known), index);
     join_life(*known);
-    if (known->owner_gone) ended_.end_owner(*known);
+    if (known->owner_gone()) ended_.end_owner(*known);
     receiver_.links().arrange(*known);
   } else if (postponed_.has_older(pid, key.incarnation)) {
     postponed_.add(pid, key);
@@ -95,7 +97,7 @@ void Arrivals::expect(std::uint32_t count, std::uint64_t all_known_of) {
 void Arrivals::find_lost_owners(Pid pid, std::uint32_t index) {
   receiver_.links().index().each_of(pid, [&](receive::InLink& link) {
     PeerRecord& owner = links_.records().of(link);
-    if (owner.has_place() || link.owner_gone) return;
+    if (owner.has_place() || link.owner_gone()) return;
     place_owner(owner, index);
     receiver_.links().arrange(link);
   });
@@ -114,10 +116,10 @@ void Arrivals::place_owner(PeerRecord& owner, std::uint32_t index) {
 // own link to the owner lie in this one.
 void Arrivals::join_life(receive::InLink& link) {
   const auto lock = life_.lock_send();
-  link.bell = links_.lives().find(link.owner_pid, link.key.incarnation).bell;
+  link.set_bell(links_.lives().find(link.owner_pid(), link.key().incarnation).bell);
   const shm::LinkView* early =
-      links_.lives().set_link(link.owner_pid, link.key.incarnation, &link.view());
-  send::OutLink* own = links_.out_link(link.owner_pid);
+      links_.lives().set_link(link.owner_pid(), link.key().incarnation, &link.view());
+  send::OutLink* own = links_.out_link(link.owner_pid());
   if (early == nullptr || own == nullptr) return;
   if (own->receipts.opposite == early) own->receipts.opposite = &link.view();  // the same memory
 }
@@ -158,7 +160,7 @@ Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
   auto link = make_in_link(std::move(*memory), announced);
   shm::open_row(receiver_.home().home().row(*row), key, announced.pid, 0, 0, link->seen_empty_ns(),
                 link->known_since_ns());
-  link->row = *row;
+  link->place_in_row(*row);
   if (postponed_.is_shared(key)) link->allow_for_others();
   PeerRecord owner(*link);
   place_owner(owner, announced.index);
@@ -166,9 +168,9 @@ Result<void> Arrivals::accept_link(control::AnnouncedLink& announced) {
   receive::InLink& added = receiver_.add(std::move(link));
   links_.records().add(owner);
   join_life(added);
-  if (added.owner_gone) ended_.end_owner(added);
+  if (added.owner_gone()) ended_.end_owner(added);
   connect_receipts(added);
-  links_.refresh_peer(added.owner_pid);  // its receipts may lie in it
+  links_.refresh_peer(added.owner_pid());  // its receipts may lie in it
   return {};
 }
 
@@ -182,12 +184,11 @@ Result<segment::Foreign> Arrivals::map_link(control::AnnouncedLink& announced) c
 // Without a row.
 std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
                                                         const control::AnnouncedLink& announced) {
-  auto link = std::make_unique<receive::InLink>(std::move(memory), announced.contract);
-  link->key = {announced.incarnation, announced.serial};
-  link->owner_pid = announced.pid;
-  link->owner_name = announced.name;
-  link->may_send = announced.may_send;
-  link->rate = rates_.of(announced.name, os::coarse_ns());
+  auto link = std::make_unique<receive::InLink>(
+      std::move(memory), announced.contract,
+      receive::LinkOwner{{announced.incarnation, announced.serial}, announced.pid, announced.name});
+  link->set_may_send(announced.may_send);
+  link->limit_rate(rates_.of(announced.name, os::coarse_ns()));
   link->begin_at(opened_at(announced), os::coarse_ns());
   return link;
 }
@@ -197,19 +198,19 @@ std::unique_ptr<receive::InLink> Arrivals::make_in_link(segment::Foreign memory,
 // for the finally dead.
 void Arrivals::connect_receipts(receive::InLink& link) {
   if (ended_.is_finally_dead(links_.records().of(link))) return;
-  send::OutLink* own = links_.out_link(link.owner_pid);
+  send::OutLink* own = links_.out_link(link.owner_pid());
   if (own == nullptr || own->place == nullptr) {
     // Without a coordinator later, after it was found again: not while messages wait.
     if (client_.closed()) return;
-    const auto opened = opener_.open_link_unasked(link.owner_pid);
-    if (!opened && opened.error().code == ErrorCode::kPeerDead) link.owner_gone = true;
-    own = links_.out_link(link.owner_pid);
+    const auto opened = opener_.open_link_unasked(link.owner_pid());
+    if (!opened && opened.error().code == ErrorCode::kPeerDead) link.set_owner_gone(true);
+    own = links_.out_link(link.owner_pid());
   }
-  if (own == nullptr || own->place == nullptr || link.owner_gone) return;
+  if (own == nullptr || own->place == nullptr || link.owner_gone()) return;
   const std::size_t bank = shm::vacant_bank(own->view());
   if (bank == shm::kBanks) return;
-  link.sink = {&own->view(), &own->memory(), bank};
-  shm::open_bank(own->view().bank(bank), link.key, link.position(shm::Lane::kNormal),
+  link.show_receipts_in({&own->view(), &own->memory(), bank});
+  shm::open_bank(own->view().bank(bank), link.key(), link.position(shm::Lane::kNormal),
                  link.position(shm::Lane::kUrgent));
 }
 
@@ -220,9 +221,9 @@ void Arrivals::ask_for_owners() {
   if (!asks_for_owners_ || links_to_come_ > 0 || client_.closed()) return;
   bool asked = true;
   for (const auto& link : receiver_.links().all()) {
-    const bool lost = !links_.records().of(*link).has_place() && !link->owner_gone;
-    if (!lost || link->key.incarnation < all_known_of_) continue;
-    asked = asked && client_.fade(link->key.incarnation, link->key.serial).has_value();
+    const bool lost = !links_.records().of(*link).has_place() && !link->owner_gone();
+    if (!lost || link->key().incarnation < all_known_of_) continue;
+    asked = asked && client_.fade(link->key().incarnation, link->key().serial).has_value();
   }
   asks_for_owners_ = !asked;
 }

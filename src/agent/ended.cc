@@ -36,23 +36,23 @@ Ended::Ended(const Needs& needs)
 // Its place may belong to another agent by now.
 bool Ended::is_finally_dead(const PeerRecord& owner) const {
   const receive::InLink& link = owner.link();
-  if (!link.owner_gone) return false;
+  if (!link.owner_gone()) return false;
   if (!owner.has_place()) return true;
   const shm::AgentState state = owner.word().state;
   if (state == shm::AgentState::kDead || state == shm::AgentState::kVacant) return true;
   shm::AgentRecord record;
-  return directory_.view().read_record(owner.index(), record) && record.pid != link.owner_pid;
+  return directory_.view().read_record(owner.index(), record) && record.pid != link.owner_pid();
 }
 
 void Ended::end_owner(receive::InLink& link) {
   const auto lock = life_.lock_send();
-  send::OutLink* own = links_.out_link(link.owner_pid);
+  send::OutLink* own = links_.out_link(link.owner_pid());
   if (own != nullptr) links_.path().follow(*own);
-  const wake::Bell bell = links_.lives().find(link.owner_pid, link.key.incarnation).bell;
-  link.bell = {};
-  bells_.forget(link.key.incarnation);
+  const wake::Bell bell = links_.lives().find(link.owner_pid(), link.key().incarnation).bell;
+  link.set_bell({});
+  bells_.forget(link.key().incarnation);
   if (own != nullptr && bell.page != nullptr && own->bell.page == bell.page) return;
-  links_.lives().end(link.owner_pid, link.key.incarnation);
+  links_.lives().end(link.owner_pid(), link.key().incarnation);
 }
 
 // From the back: those that go from among the living leave no gap there.
@@ -62,8 +62,8 @@ void Ended::watch_owners() {
   for (std::size_t i = owners.living().size(); i-- > 0;) {
     receive::InLink& link = *owners.living()[i];
     links_.records().of(link).watch_owner();
-    if (!link.sink.valid() && !link.owner_gone) arrivals_.connect_receipts(link);
-    if (!link.owner_gone) continue;
+    if (!link.sink().valid() && !link.owner_gone()) arrivals_.connect_receipts(link);
+    if (!link.owner_gone()) continue;
     end_owner(link);
     receiver_.links().arrange(link);
   }
@@ -111,11 +111,11 @@ bool Ended::look_after(receive::InLink& link) {
   if (!link.holds_messages()) receive::close_receipts(link);
   receiver.links().arrange(link);
   if (goes_on) return false;
-  if (link.fading || !link.faded()) return true;
+  if (link.is_fading() || !link.faded()) return true;
   if (link.quarantined() && !owner.is_reported())
     return true;  // while the coordinator knows the link
-  link.fading = client_.fade(link.key.incarnation, link.key.serial).has_value();
-  return link.fading || client_.closed();
+  if (client_.fade(link.key().incarnation, link.key().serial)) link.begin_fading();
+  return link.is_fading() || client_.closed();
 }
 
 void Ended::forget_link(const control::FadedAnnouncement& faded) {
@@ -124,14 +124,14 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
   if (link == nullptr) return arrivals_.postponed().remove({faded.incarnation, faded.serial});
   // After a resume, or its owner published after its end: its messages are still to be drained,
   // and then the coordinator is asked, once more.
-  if (!link->fading || !link->faded()) {
-    link->owner_gone = true;
-    link->fading = false;
+  if (!link->is_fading() || !link->faded()) {
+    link->set_owner_gone(true);
+    link->stop_fading();
     receiver.links().arrange(*link);
     receiver.links().owners().call(*link);
     return;
   }
-  const Pid pid = link->owner_pid;
+  const Pid pid = link->owner_pid();
   {
     const auto lock = life_.lock_send();
     send::OutLink* own = links_.out_link(pid);
@@ -139,10 +139,10 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
       links_.path().follow(*own);  // its next life may be taking over by now
       if (own->receipts.opposite == &link->view()) own->drop_receipts();
     }
-    links_.lives().set_link(pid, link->key.incarnation, nullptr);
+    links_.lives().set_link(pid, link->key().incarnation, nullptr);
   }
-  const std::uint64_t received = link->received;
-  const std::uint32_t row = link->row;
+  const std::uint64_t received = link->received();
+  const std::uint32_t row = link->row();
   if (receiver.remove(*link)) {
     links_.records().remove(row);
     links_.count_received(pid, received);
@@ -156,7 +156,7 @@ void Ended::forget_link(const control::FadedAnnouncement& faded) {
 bool Ended::is_linked(const send::OutLink& own) const {
   bool linked = questions_.has_one_to(own.peer());
   receiver_.links().index().each_of(
-      own.peer(), [&](const receive::InLink& link) { linked |= link.sink.own == &own.view(); });
+      own.peer(), [&](const receive::InLink& link) { linked |= link.sink().own == &own.view(); });
   return linked;
 }
 

@@ -15,13 +15,15 @@ void Family::set_relation(PeerRecord& owner) {
   shm::AgentRecord its;
   shm::AgentRecord own;
   if (!owner.has_place() || !directory_.view().read_record(owner.index(), its)) return;
-  if (its.pid != link.owner_pid || !directory_.view().read_record(directory_.index(), own)) return;
-  link.relation = receive::relation_of(its, own);
-  link.is_superior = link.relation == Relation::kSystem || link.relation == Relation::kParent;
-  if (link.relation == Relation::kOther) {
+  if (its.pid != link.owner_pid() || !directory_.view().read_record(directory_.index(), own))
+    return;
+  const Relation relation = receive::relation_of(its, own);
+  bool is_superior = relation == Relation::kSystem || relation == Relation::kParent;
+  if (relation == Relation::kOther) {
     const auto& all = superiors();
-    link.is_superior = std::find(all.begin(), all.end(), its.pid) != all.end();
+    is_superior = std::find(all.begin(), all.end(), its.pid) != all.end();
   }
+  link.set_relation(relation, is_superior);
 }
 
 // Read only where it is asked for: most agents talk to their family alone.
@@ -61,7 +63,7 @@ Pid Family::via_of(std::uint32_t entry) const {
 
 Relation Family::relation_of(std::uint32_t entry) const {
   const receive::InLink* link = receiver_.link_of(entry);
-  return link == nullptr ? Relation::kOther : link->relation;
+  return link == nullptr ? Relation::kOther : link->relation();
 }
 
 // The parent sees what its children send to each other, unless it is the coordinator.

@@ -120,8 +120,8 @@ Result<void> Inheritance::inherit_link(control::AnnouncedLink& announced,
     own = *made;
   }
   // One owner may have more lives than there are banks. Lives that have ended need none.
-  if (!link->owner_gone) {
-    link->sink = {&own->view(), &own->memory(), shm::vacant_bank(own->view())};
+  if (!link->owner_gone()) {
+    link->show_receipts_in({&own->view(), &own->memory(), shm::vacant_bank(own->view())});
   }
   auto inherited = receive::inherit_link(with_.receiver, predecessor, std::move(link),
                                          std::move(old), announced.released);
@@ -131,7 +131,7 @@ Result<void> Inheritance::inherit_link(control::AnnouncedLink& announced,
   } else {
     with_.links.records().add(owner);
     with_.arrivals.join_life(**inherited);
-    if ((*inherited)->owner_gone) with_.ended.end_owner(**inherited);
+    if ((*inherited)->owner_gone()) with_.ended.end_owner(**inherited);
   }
   return {};
 }

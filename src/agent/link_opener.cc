@@ -134,7 +134,7 @@ Result<control::Opened> LinkOpener::ask_open(send::OutLink& link, bool again) {
     (void)links_.learn_life(link.peer(), opened->incarnation, std::move(opened->status),
                             std::move(opened->event));
     receiver_.links().index().each_of(link.peer(), [&](receive::InLink& from) {
-      if (from.key.incarnation == opened->incarnation) arrivals_.join_life(from);
+      if (from.key().incarnation == opened->incarnation) arrivals_.join_life(from);
     });
   }
   {

@@ -66,7 +66,7 @@ void PeerLinks::refresh_peer(Pid pid) {
   // when that one's link has gone.
   std::uint64_t last_life = shm::AgentWord::unpack(own->known_word).incarnation;
   receiver_.links().index().each_of(pid, [&](const receive::InLink& link) {
-    last_life = std::max(last_life, link.key.incarnation);
+    last_life = std::max(last_life, link.key().incarnation);
   });
   path_.bury(*own, last_life);
 }
@@ -116,7 +116,7 @@ std::vector<LinkCounters> PeerLinks::counters() {
       counts.received = before->second;
     }
     receiver_.links().index().each_of(
-        link->peer(), [&](const receive::InLink& from) { counts.received += from.received; });
+        link->peer(), [&](const receive::InLink& from) { counts.received += from.received(); });
     result.push_back(counts);
   }
   return result;

@@ -25,7 +25,7 @@ class PeerRecord {
   // False while the coordinator has not named the place, and for the finally dead.
   [[nodiscard]] bool has_place() const { return word_ != nullptr; }
   [[nodiscard]] std::uint32_t index() const {
-    BEELINE_CHECK(has_place(), link_->owner_pid, link_->key.incarnation);
+    BEELINE_CHECK(has_place(), link_->owner_pid(), link_->key().incarnation);
     return index_;
   }
   // The word of the place, which may belong to another agent by now.

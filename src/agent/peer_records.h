@@ -15,15 +15,16 @@ class PeerRecords {
  public:
   // Keeps the record of a link that has its row. A reference to another record is invalid after it.
   PeerRecord& add(const PeerRecord& record) {
-    const std::uint32_t row = record.link().row;
+    const std::uint32_t row = record.link().row();
     if (records_.size() <= row) records_.resize(row + 1U);
-    BEELINE_CHECK(!records_[row], row, record.link().owner_pid);
+    BEELINE_CHECK(!records_[row], row, record.link().owner_pid());
     return records_[row].emplace(record);
   }
   [[nodiscard]] PeerRecord& of(const receive::InLink& link) {
-    BEELINE_DCHECK(link.row < records_.size() && records_[link.row], link.row, records_.size());
-    BEELINE_DCHECK(&records_[link.row]->link() == &link, link.row, link.owner_pid);
-    return *records_[link.row];
+    BEELINE_DCHECK(link.row() < records_.size() && records_[link.row()], link.row(),
+                   records_.size());
+    BEELINE_DCHECK(&records_[link.row()]->link() == &link, link.row(), link.owner_pid());
+    return *records_[link.row()];
   }
   // The link of this row has gone.
   void remove(std::uint32_t row) {

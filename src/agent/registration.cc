@@ -111,7 +111,7 @@ Result<void> Registration::register_again() {
   adopt_directory(std::move(*directory), resumed->index);
   for (const auto& link : receiver_.links().all()) {
     links_.records().of(*link).begin_anew();
-    link->fading = false;  // asked again
+    link->stop_fading();  // asked again
     receiver_.links().owners().call(*link);
   }
   // Asked once more, so that the coordinator knows that we see what it says of the dead.

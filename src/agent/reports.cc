@@ -58,8 +58,8 @@ void Reports::report_quarantined() {
   for (const auto& link : receiver_.links().all()) {
     PeerRecord& owner = links_.records().of(*link);
     if (!link->quarantined() || owner.is_reported()) continue;
-    const auto told =
-        client_.report({link->fault, link->owner_pid, link->key.incarnation, link->key.serial});
+    const auto told = client_.report(
+        {link->fault(), link->owner_pid(), link->key().incarnation, link->key().serial});
     if (told) owner.note_reported();
     receiver_.links().owners().call(*link);
     if (told) continue;
@@ -74,7 +74,7 @@ void Reports::quarantine_false_receipts() {
   for (const auto& own : links_.all()) {
     if (own == nullptr || !own->was_lied_to()) continue;
     receiver_.links().index().each_of(own->peer(), [&](receive::InLink& link) {
-      if (own->receipts.opposite != &link.view() || link.fading) return;
+      if (own->receipts.opposite != &link.view() || link.is_fading()) return;
       receiver_.quarantine(link, "a receipt for what was not sent to it");
     });
   }

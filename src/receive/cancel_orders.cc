@@ -24,7 +24,7 @@ bool holds_order(InLink& link) {
     if (!shm::is_published(slot, at)) return false;
     const auto header = slot.header.load<shm::MessageHeader>();
     if ((header.flags & shm::kFlagControl) == 0) continue;
-    if (link.is_superior) return true;
+    if (link.is_superior()) return true;
     if (header.type == shm::kCarriedText) continue;
     if (header.type > link.verified().strings) (void)link.verify_extents();
     if (header.type <= link.verified().strings && is_cancel_order(link, header)) return true;
@@ -45,11 +45,11 @@ void CancelOrders::note_put(std::uint32_t at) {
 }
 
 void CancelOrders::forget(const InLink& link) {
-  std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row; });
+  std::erase_if(orders_, [&](const CancelOrder& order) { return order.row == link.row(); });
 }
 
 bool CancelOrders::has_room(const InLink& link) {
-  const auto is_of_link = [&](const CancelOrder& order) { return order.row == link.row; };
+  const auto is_of_link = [&](const CancelOrder& order) { return order.row == link.row(); };
   if (std::count_if(orders_.begin(), orders_.end(), is_of_link) < kMostOrders) return true;
   const auto idle = std::find_if(orders_.begin(), orders_.end(), [&](const CancelOrder& order) {
     return is_of_link(order) && is_idle(order);
@@ -64,7 +64,7 @@ bool CancelOrders::has_room(const InLink& link) {
 void CancelOrders::note_in_lane(InLink& link) {
   const std::uint64_t at = link.position(shm::Lane::kUrgent);
   const auto is_noted = [&](const CancelOrder& order) {
-    return order.position == at && order.row == link.row;
+    return order.position == at && order.row == link.row();
   };
   if (std::any_of(orders_.begin(), orders_.end(), is_noted)) return;
   forget_in_lane(link);
@@ -73,12 +73,13 @@ void CancelOrders::note_in_lane(InLink& link) {
   const Verdict verdict = check(entries_, link, copy.header, copy.generation);
   if (verdict != Verdict::kGood || !is_cancel_order(link, copy.header)) return;
   if ((copy.header.flags & shm::kFlagSlab) != 0) return;
-  orders_.push_back({.row = link.row, .id = copy.header.reply_to, .position = at});
+  orders_.push_back({.row = link.row(), .id = copy.header.reply_to, .position = at});
 }
 
 void CancelOrders::forget_in_lane(const InLink& link) {
-  std::erase_if(orders_,
-                [&](const CancelOrder& order) { return order.in_lane() && order.row == link.row; });
+  std::erase_if(orders_, [&](const CancelOrder& order) {
+    return order.in_lane() && order.row == link.row();
+  });
 }
 
 bool CancelOrders::obey_all(std::uint32_t budget) {
@@ -116,7 +117,7 @@ bool CancelOrders::release(shm::Room room) {
 bool CancelOrders::obey(CancelOrder& order, std::uint32_t& budget) {
   const InLink& link =
       *entries_.links().of_row(order.row);  // remove() takes the orders of a link along
-  if (shm::pid_of_message(order.id) != link.owner_pid) return true;
+  if (shm::pid_of_message(order.id) != link.owner_pid()) return true;
   for (; order.found == shm::kNoEntry && !is_scanned(order) && budget != 0; --budget) {
     const std::uint32_t at = order.scanned++;
     if (can_cancel(at, order.id)) order.found = at;
@@ -189,7 +190,7 @@ void CancelOrders::take_off_lane(const CancelOrder& order) {
   link.advance(shm::Lane::kUrgent);
   entries_.commit(link, shm::Lane::kUrgent);
   entries_.inbox().count_done(1);
-  ++link.received;
+  link.count_received(1);
   entries_.rings().ring_for_space(link);
 }
 

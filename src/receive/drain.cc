@@ -65,7 +65,7 @@ bool Drain::turn(Reach reach) {
 // Nothing more comes from an ended owner whose lanes are empty: the looks leave its link out at
 // once.
 bool Drain::stop_looking(InLink& link) {
-  if (!link.owner_gone || link.has_message() || link.queued) return false;
+  if (!link.owner_gone() || link.has_message() || link.is_queued()) return false;
   entries_.links().arrange(link);
   return true;
 }
@@ -130,7 +130,7 @@ bool Drain::drain(InLink& link, std::uint32_t budget, Reach reach) {
   const bool urgent = link.has_message(shm::Lane::kUrgent);
   if ((!urgent && !link.has_message(shm::Lane::kNormal)) || !link.open()) return false;
   intake_.tell_time(os::coarse_ns());  // after the first of them was seen, before the last look
-  const std::uint32_t normal_budget = link.rate != nullptr ? tokens_of(link, budget) : budget;
+  const std::uint32_t normal_budget = link.rate() != nullptr ? tokens_of(link, budget) : budget;
   const std::uint64_t before = link.position(shm::Lane::kNormal);
   std::uint32_t count = 0;
   if (fifo_) {
@@ -142,15 +142,15 @@ bool Drain::drain(InLink& link, std::uint32_t budget, Reach reach) {
   if (count == 0 && !link.quarantined()) return false;
   cut_short_ |= count >= budget;
   if (intake_.has_to_settle()) intake_.settle();
-  if (link.rate != nullptr) {
+  if (link.rate() != nullptr) {
     const auto taken = link.position(shm::Lane::kNormal) - before;
-    link.rate->take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
+    link.rate()->take(os::coarse_ns(), static_cast<std::uint32_t>(taken));
   }
-  link.received += count;
+  link.count_received(count);
   entries_.rings().ring_for_space(link);
   if (link.has_message()) return true;
   intake_.note_empty(link);
-  if (link.owner_gone) {
+  if (link.owner_gone()) {
     entries_.links().index().pass_over(link);
     entries_.links().owners().call(link);
   }
@@ -193,8 +193,8 @@ std::uint32_t Drain::put_run(InLink& link, shm::Lane lane, std::uint32_t run) {
 
 // How many messages of its normal lane the rate allows now.
 std::uint32_t Drain::tokens_of(InLink& link, std::uint32_t budget) {
-  const std::uint32_t tokens = link.rate->available(os::coarse_ns());
-  link.held_back = tokens == 0;
+  const std::uint32_t tokens = link.rate()->available(os::coarse_ns());
+  link.set_held_back(tokens == 0);
   return std::min(budget, tokens);
 }
 
@@ -203,8 +203,8 @@ std::int64_t Drain::next_token_ns() const {
   std::int64_t next = shm::kForEver;
   for (std::size_t i = 0; i < entries_.links().looked_at(); ++i) {
     const InLink& link = entries_.links().at(i);
-    if (!link.held_back || !link.open() || !link.has_message(shm::Lane::kNormal)) continue;
-    next = std::min(next, now + link.rate->ns_until(now));
+    if (!link.is_held_back() || !link.open() || !link.has_message(shm::Lane::kNormal)) continue;
+    next = std::min(next, now + link.rate()->ns_until(now));
   }
   return next;
 }

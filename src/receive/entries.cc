@@ -44,8 +44,8 @@ void Entries::drop_copy(std::uint32_t at) {
 shm::Atomic<std::uint64_t>* Entries::stamp_word(std::uint32_t at) {
   if (!entry(at).in_slab()) return nullptr;
   InLink* link = link_of(at);
-  if (link == nullptr || !link->sink.valid() || !ensure_stamps(link->sink)) return nullptr;
-  return &link->sink.own->stamp(link->sink.bank, entry(at).header.slab);
+  if (link == nullptr || !link->sink().valid() || !ensure_stamps(link->sink())) return nullptr;
+  return &link->sink().own->stamp(link->sink().bank, entry(at).header.slab);
 }
 
 std::span<const std::byte> Entries::slab_payload(std::uint32_t at) const {
@@ -57,7 +57,7 @@ std::span<const std::byte> Entries::slab_payload(std::uint32_t at) const {
 
 std::string_view Entries::sender_name(std::uint32_t at) const {
   const InLink* link = link_of(at);
-  return link == nullptr ? std::string_view() : link->owner_name;
+  return link == nullptr ? std::string_view() : std::string_view(link->owner_name());
 }
 
 shm::StringCopy Entries::string_of(std::uint32_t at, std::uint16_t number,

@@ -101,7 +101,7 @@ class Entries {
 // ------------------------------------------
 
 [[gnu::always_inline]] inline void Entries::commit(InLink& link, shm::Lane lane) {
-  home_->inbox().commit(link.row, lane, link.position(lane));
+  home_->inbox().commit(link.row(), lane, link.position(lane));
   publish_receipt(link, lane);
   if (lane == shm::Lane::kUrgent) links_.watch_urgent(link);
 }

@@ -8,18 +8,20 @@ namespace beeline::receive {
 
 InLink& InLinks::add(std::unique_ptr<InLink> added) {
   InLink& link = *added;
+  BEELINE_CHECK(link.row() != shm::kNoRow && of_row(link.row()) == nullptr, link.row(),
+                link.owner_pid());
   index_.add(link);
-  if (rows_.size() <= link.row) rows_.resize(link.row + 1U, nullptr);
-  rows_[link.row] = &link;
-  link.place = links_.size();
+  if (rows_.size() <= link.row()) rows_.resize(link.row() + 1U, nullptr);
+  rows_[link.row()] = &link;
+  link.set_place(links_.size());
   links_.push_back(std::move(added));
   urgent_.emplace_back();
   watch_urgent(link);
-  swap(link.place, looked_at_++);
+  swap(link.place(), looked_at_++);
   // A link whose owner has ended already keeps its turn behind those of earlier lives.
-  if (!link.owner_gone || link.has_message(shm::Lane::kUrgent)) {
-    swap(link.place, watched_++);
-    move_to_front(link.place);
+  if (!link.owner_gone() || link.has_message(shm::Lane::kUrgent)) {
+    swap(link.place(), watched_++);
+    move_to_front(link.place());
   }
   most_slots_ = std::max(most_slots_, link.view().capacity(shm::Lane::kNormal));
   owners_.add(link);
@@ -29,40 +31,41 @@ InLink& InLinks::add(std::unique_ptr<InLink> added) {
 void InLinks::swap(std::size_t a, std::size_t b) {
   std::swap(links_[a], links_[b]);
   std::swap(urgent_[a], urgent_[b]);
-  links_[a]->place = a;
-  links_[b]->place = b;
+  links_[a]->set_place(a);
+  links_[b]->set_place(b);
 }
 
 void InLinks::arrange(InLink& link) {
   owners_.sort(link);
-  const bool is_watched = !link.owner_gone || link.has_message(shm::Lane::kUrgent);
-  const bool is_looked_at = is_watched || link.holds_messages() || link.queued;
-  if (!is_watched && link.place < watched_) swap(link.place, --watched_);
-  if (!is_looked_at && link.place < looked_at_) {
+  const bool is_watched = !link.owner_gone() || link.has_message(shm::Lane::kUrgent);
+  const bool is_looked_at = is_watched || link.holds_messages() || link.is_queued();
+  if (!is_watched && link.place() < watched_) swap(link.place(), --watched_);
+  if (!is_looked_at && link.place() < looked_at_) {
     index_.pass_over(link);
-    swap(link.place, --looked_at_);
+    swap(link.place(), --looked_at_);
   }
-  if (is_looked_at && link.place >= looked_at_) swap(link.place, looked_at_++);
-  if (is_watched && link.place >= watched_) swap(link.place, watched_++);
+  if (is_looked_at && link.place() >= looked_at_) swap(link.place(), looked_at_++);
+  if (is_watched && link.place() >= watched_) swap(link.place(), watched_++);
 }
 
 void InLinks::remove(InLink& link) {
-  BEELINE_CHECK(link.place < links_.size() && links_[link.place].get() == &link, link.place,
-                links_.size(), link.row);
-  rows_[link.row] = nullptr;
+  BEELINE_CHECK(link.place() < links_.size() && links_[link.place()].get() == &link, link.place(),
+                links_.size(), link.row());
+  BEELINE_CHECK(link.live() == 0, link.live(), link.row());
+  rows_[link.row()] = nullptr;
   index_.remove(link);
   owners_.remove(link);
   if (link.quarantined()) --quarantined_;
-  if (link.place < watched_) swap(link.place, --watched_);
-  if (link.place < looked_at_) swap(link.place, --looked_at_);
-  swap(link.place, links_.size() - 1);
+  if (link.place() < watched_) swap(link.place(), --watched_);
+  if (link.place() < looked_at_) swap(link.place(), --looked_at_);
+  swap(link.place(), links_.size() - 1);
   urgent_.pop_back();
   links_.pop_back();
 }
 
 bool InLinks::quarantine(InLink& link, const char* fault) {
   if (link.quarantined()) return false;
-  link.fault = fault;
+  link.note_fault(fault);
   ++quarantined_;
   owners_.call(link);
   return true;
@@ -81,7 +84,7 @@ void InLinks::move_to_front(std::size_t at) {
 
 void InLinks::watch_urgent(const InLink& link) {
   const std::uint64_t at = link.position(shm::Lane::kUrgent);
-  urgent_[link.place] = {&link.view().slot(shm::Lane::kUrgent, at), at};
+  urgent_[link.place()] = {&link.view().slot(shm::Lane::kUrgent, at), at};
 }
 
 bool InLinks::all_empty() const {

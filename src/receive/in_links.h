@@ -25,7 +25,7 @@ class InLinks {
  public:
   // Adds a link whose row is open already. This table owns the link.
   InLink& add(std::unique_ptr<InLink> link);
-  // REQUIRES: no entry of the inbox refers to the link, and its row is closed.
+  // No entry of the inbox refers to the link. REQUIRES: its row is closed.
   void remove(InLink& link);
   // Sorts a link into its kind: a look at all links leaves it out once its owner has ended and
   // nothing is left in it, a turn leaves it out once its owner has ended and left nothing urgent.
@@ -124,9 +124,10 @@ inline bool InLinks::calls_for_turn() const {
 }
 
 [[gnu::always_inline]] inline void InLinks::unrefer(std::uint32_t row) {
-  if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live == 0) return;
+  if (row >= rows_.size() || rows_[row] == nullptr || rows_[row]->live() == 0) return;
   InLink& link = *rows_[row];
-  if (--link.live == 0 && link.owner_gone) [[unlikely]]
+  link.unrefer();
+  if (link.live() == 0 && link.owner_gone()) [[unlikely]]
     note_unreferred(link);
 }
 

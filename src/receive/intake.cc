@@ -28,7 +28,8 @@ void Intake::begin_lane(const InLink& link, shm::Lane lane) {
 // The relation decides how urgent a message may be, see rank_of(). An agent takes orders from those
 // above it. Any sender may take back its own messages.
 void Intake::judge(InLink& link, shm::MessageHeader& header) const {
-  if (is_order(header) && !link.is_superior && link.known_type(header.type) != KnownType::kCancel) {
+  if (is_order(header) && !link.is_superior() &&
+      link.known_type(header.type) != KnownType::kCancel) {
     header.flags = static_cast<std::uint16_t>(header.flags & ~shm::kFlagControl);
   }
   const bool is_shown = ranks_by_relation_ && is_copy(header);
@@ -37,10 +38,10 @@ void Intake::judge(InLink& link, shm::MessageHeader& header) const {
 
 // SUBTLE: by values, so that the words stay in registers.
 bool Intake::prepare_slab(const InLink& link, std::uint32_t slab, std::uint64_t generation) {
-  if (!link.sink.valid()) return true;
-  if (!ensure_stamps(link.sink)) return false;
+  if (!link.sink().valid()) return true;
+  if (!ensure_stamps(link.sink())) return false;
   if (link.has_old_stamps()) {
-    shm::withdraw_stamp(link.sink.own->stamp(link.sink.bank, slab), generation);
+    shm::withdraw_stamp(link.sink().own->stamp(link.sink().bank, slab), generation);
   }
   return true;
 }
@@ -59,13 +60,13 @@ bool Intake::put_next(InLink& link, shm::Lane lane) {
   if (words.reply_to() == 0 && is_simple(link, words)) [[likely]] {
     if (!prepare(link, words)) return false;
     prefetch_first(link, words);
-    entries_.inbox().put_simple(words, slot, link.row, lane, position,
+    entries_.inbox().put_simple(words, slot, link.row(), lane, position,
                                 time_sent(link, words.sent_ns()),
                                 rank_of(link, words.rank(), words.type()));
   } else if (!put_special(link, lane, slot, words)) {
     return false;
   }
-  ++link.live;
+  link.refer();
   link.advance(lane);
   return true;
 }
@@ -89,7 +90,7 @@ bool Intake::put_special(InLink& link, shm::Lane lane, const shm::Slot& slot,
   PendingReply* waiting = nullptr;
   const std::uint16_t mark = mark_for(link, copy, sent, waiting);
   const std::uint64_t position = link.position(lane);
-  const std::uint32_t at = entries_.inbox().put(copy, link.row, lane, position, sent, mark);
+  const std::uint32_t at = entries_.inbox().put(copy, link.row(), lane, position, sent, mark);
   if (waiting != nullptr) waiting->set(entries_.entry(at).header, at);
   if (copy.header.ttl_ms != 0) expiry_.note(entries_.entry(at));
   note_put(at, mark);
@@ -119,15 +120,15 @@ bool Intake::make_room(InLink& link, shm::Lane lane) {
 // it: the messages before an order of somebody above are let in with it; the messages before an
 // answer that a request waits for leave the orders their share.
 shm::Room Intake::room_for_awaited(const InLink& link, shm::Lane lane) const {
-  if (!link.is_superior && answers_.nobody_waits()) return shm::Room::kNormal;
+  if (!link.is_superior() && answers_.nobody_waits()) return shm::Room::kNormal;
   shm::Room room = shm::Room::kNormal;
   const std::uint64_t first = link.position(lane);
   for (std::uint64_t at = first; at < first + link.view().capacity(lane); ++at) {
     const shm::Slot& slot = link.view().slot(lane, at);
     if (!shm::is_published(slot, at)) break;
     const auto header = slot.header.load<shm::MessageHeader>();
-    if (link.is_superior && is_order(header)) return shm::Room::kControl;
-    const PendingReply* waiting = answers_.waiting_for(link.owner_pid, header);
+    if (link.is_superior() && is_order(header)) return shm::Room::kControl;
+    const PendingReply* waiting = answers_.waiting_for(link.owner_pid(), header);
     if (waiting == nullptr || has_expired(header, time_sent(link, header.sent_ns))) continue;
     if (at == first && waiting->is_blocking) return shm::Room::kControl;  // it is taken at once
     room = shm::Room::kCritical;
@@ -147,14 +148,14 @@ std::uint16_t Intake::mark_for(InLink& link, const shm::SlotCopy& copy, std::int
   if (is_cancel_order(link, header)) return shm::kFlagStashed;
   if (is_copy(header)) return may_show(link, copy) ? 0 : shm::kFlagStashed;
   if (header.reply_to == 0 || is_order(header) || has_expired(header, sent_ns)) return 0;
-  waiting = answers_.waiting_for(link.owner_pid, header);
+  waiting = answers_.waiting_for(link.owner_pid(), header);
   if (waiting != nullptr) {
     if (!waiting->for_ack) answers_.remember_asked(*waiting);
     return shm::kFlagMatched;
   }
   if (is_ack(header)) return shm::kFlagStashed;
   if (nobody_asked(link, header.reply_to, header.type)) return 0;
-  if (answers_.close(header.reply_to, link.owner_pid)) return shm::kFlagStashed;
+  if (answers_.close(header.reply_to, link.owner_pid())) return shm::kFlagStashed;
   auto& late = entries_.control().counters.late_replies;
   late.relaxed_store(late.relaxed_load() + 1);
   return shm::kFlagStashed | shm::kFlagUnasked;
@@ -205,10 +206,10 @@ void Intake::adopt_entries() {
 
 // A child shows copies of messages that it has sent itself.
 bool Intake::may_show(const InLink& link, const shm::SlotCopy& copy) {
-  if (link.relation != Relation::kChild || shm::extension_bytes(copy.header) == 0) return false;
+  if (link.relation() != Relation::kChild || shm::extension_bytes(copy.header) == 0) return false;
   shm::Extension extension;
   std::memcpy(&extension, copy.payload, sizeof(extension));
-  return shm::pid_of_message(extension.cause) == link.owner_pid;
+  return shm::pid_of_message(extension.cause) == link.owner_pid();
 }
 
 // True when there were any.

@@ -61,13 +61,13 @@ class Intake {
   // ---- The judgement of a message ----
   // It is sound and simple, and no order can be about it.
   [[nodiscard]] bool is_simple(const InLink& link, const shm::HeaderWords& words) const {
-    return shm::is_sound_simple(words, link.owner_pid, link.view().layout(), link.verified()) &&
+    return shm::is_sound_simple(words, link.owner_pid(), link.view().layout(), link.verified()) &&
            orders_.empty();
   }
   // The relation decides how urgent a message may be.
   [[nodiscard]] std::int32_t rank_of(InLink& link, std::int32_t said, std::uint16_t type) const {
     if (!ranks_by_relation_) return said;
-    return stored_rank(said, link.relation, link.known_type(type) == KnownType::kEscalation);
+    return stored_rank(said, link.relation(), link.known_type(type) == KnownType::kEscalation);
   }
   // Before a checked message is put, which may lie in a slab. False: it could not be finished.
   [[nodiscard]] static bool prepare(const InLink& link, const shm::HeaderWords& words) {
@@ -76,7 +76,7 @@ class Intake {
   // Nobody has ever asked for it, nor does it say that it is an answer. SUBTLE: by values, so that
   // a caller that has the words of the header in registers keeps them there.
   [[nodiscard]] bool nobody_asked(InLink& link, std::uint64_t reply_to, std::uint16_t type) const {
-    return !answers_.was_asked(reply_to, link.owner_pid) &&
+    return !answers_.was_asked(reply_to, link.owner_pid()) &&
            link.known_type(type) != KnownType::kTaskResponse;
   }
 
@@ -123,7 +123,7 @@ class Intake {
 // between has a later one.
 [[gnu::always_inline]] inline void Intake::note_empty(InLink& link) {
   link.note_empty(std::max(link.seen_empty_ns(), clock_ns_));
-  entries_.table().row(link.row).seen_empty_ns.relaxed_store(link.seen_empty_ns());
+  entries_.table().row(link.row()).seen_empty_ns.relaxed_store(link.seen_empty_ns());
 }
 
 // A link that became known in the tick of the clock in which all were seen empty was not among

@@ -129,7 +129,7 @@ void Kept::keep_slabs_bounded(std::uint32_t at) {
   const std::size_t slab_class = layout.class_of(entries_.entry(at).header.slab);
   const auto holds_one = [&](std::uint32_t kept) {
     const shm::Entry& other = entries_.entry(kept);
-    return other.in_slab() && other.word().row == link->row &&
+    return other.in_slab() && other.word().row == link->row() &&
            layout.class_of(other.header.slab) == slab_class;
   };
   std::vector<std::uint32_t> kept;

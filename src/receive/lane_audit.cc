@@ -20,7 +20,7 @@ void LaneAudit::look_at_living() {
 }
 
 bool LaneAudit::look_at(InLink& link) {
-  if (!link.may_send || link.fading) return false;
+  if (!link.may_send() || link.is_fading()) return false;
   const bool skipped_before = std::exchange(skipping_, false);
   if (link.may_hear_others() && link.is_heard()) link.note_turn();
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {

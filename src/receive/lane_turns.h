@@ -20,8 +20,8 @@ class LaneTurns {
   }
   // The link found no room. It keeps its place in the queue if it waits already.
   void wait(InLink& link) {
-    if (link.queued) return;
-    link.queued = true;
+    if (link.is_queued()) return;
+    link.set_queued(true);
     queue_.push_back(&link);
   }
   // The link is removed.
@@ -43,7 +43,7 @@ class LaneTurns {
 };
 
 inline void LaneTurns::forget(const InLink& link) {
-  if (link.queued) std::erase(queue_, &link);
+  if (link.is_queued()) std::erase(queue_, &link);
 }
 
 template <typename Drain>
@@ -52,12 +52,12 @@ bool LaneTurns::serve(Drain&& drain) {
   for (std::size_t left = queue_.size(); left != 0; --left) {
     InLink& link = *queue_.front();
     queue_.pop_front();
-    link.queued = false;
+    link.set_queued(false);
     served_ = &link;
     const bool some = drain(link);
     served_ = nullptr;
     taken |= some;
-    if (!link.queued) continue;
+    if (!link.is_queued()) continue;
     // It found no room again. A link that got nothing stays the first.
     if (!some) {
       queue_.pop_back();

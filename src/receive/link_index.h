@@ -32,7 +32,7 @@ class LinkIndex {
       std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;  // pid, incarnation, serial
   using Places = std::map<Place, InLink*>;
   [[nodiscard]] static Place place_of(const InLink& link) {
-    return {link.owner_pid, link.key.incarnation, link.key.serial};
+    return {link.owner_pid(), link.key().incarnation, link.key().serial};
   }
   [[nodiscard]] static std::uint32_t owner_of(Places::const_iterator it) {
     return std::get<0>(it->first);

@@ -14,11 +14,11 @@ class OwnerWatch {
  public:
   void add(InLink& link);
   void remove(InLink& link);
-  // To be called after `link.owner_gone` has changed.
+  // To be called after `link.owner_gone()` has changed.
   void sort(InLink& link);
   // Something has happened to a link of the ended: it may have faded.
   void call(InLink& link) {
-    if (link.owner_gone && !link.watched.is_called) call_now(link);
+    if (link.owner_gone() && !link.watched().is_called) call_now(link);
   }
 
   // In no order. A link that sort() moves away while they are visited from the back leaves no gap.

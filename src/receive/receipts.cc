@@ -5,8 +5,8 @@
 namespace beeline::receive {
 
 void close_receipts(InLink& link) {
-  if (link.sink.valid()) shm::close_bank(link.sink.own->bank(link.sink.bank));
-  link.sink = {};
+  if (link.sink().valid()) shm::close_bank(link.sink().own->bank(link.sink().bank));
+  link.show_receipts_in({});
 }
 
 void SpaceRings::ring_for_space(InLink& link) {
@@ -15,7 +15,7 @@ void SpaceRings::ring_for_space(InLink& link) {
   shm::full_fence();
   unfenced_ = 0;
   if (link.view().control().space.relaxed_load() == 0) return;
-  (void)wake::ring(link.bell, os::coarse_ns());
+  link.ring_owner(os::coarse_ns());
 }
 
 }  // namespace beeline::receive

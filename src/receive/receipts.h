@@ -16,9 +16,9 @@ inline constexpr std::uint32_t kReceiptsPerFence = 4;
 // Shows how far a lane is taken. SYNC(lane.receipt): release, pairs with LaneWriter::refresh().
 // REQUIRES: the home says so already: a receipt never promises more than the home holds.
 inline void publish_receipt(const InLink& link, shm::Lane lane) {
-  if (!link.sink.valid()) return;
+  if (!link.sink().valid()) return;
   const auto index = static_cast<std::size_t>(lane);
-  link.sink.own->bank(link.sink.bank).cursors[index].publish(link.position(lane));
+  link.sink().own->bank(link.sink().bank).cursors[index].publish(link.position(lane));
 }
 
 // Shows no more receipts for a link: its owner has ended and nothing is left to take. Slabs that

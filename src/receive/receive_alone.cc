@@ -15,7 +15,7 @@ inline InLink* Receiver::only_link() const {
   InLink* only = nullptr;
   for (std::size_t i = 0; i < links.looked_at(); ++i) {
     InLink* const link = &links.at(i);
-    if (!link->may_send || link->quarantined()) continue;  // its messages stay there
+    if (!link->may_send() || link->quarantined()) continue;  // its messages stay there
     link->prefetch_payload();
     if (link->has_message(shm::Lane::kNormal)) {
       if (only != nullptr || !link->has_one_alone()) return nullptr;
@@ -33,7 +33,7 @@ template <typename Wanted>
 [[gnu::always_inline]] inline std::uint32_t Receiver::take_alone_if(Wanted&& wanted,
                                                                     std::uint16_t mark) {
   InLink* const only = only_link();
-  if (only == nullptr || !only->open() || only->rate != nullptr) return shm::kNoEntry;
+  if (only == nullptr || !only->open() || only->rate() != nullptr) return shm::kNoEntry;
   InLink& link = *only;
   constexpr auto kNormal = shm::Lane::kNormal;
   const std::uint64_t position = link.position(kNormal);
@@ -50,14 +50,14 @@ template <typename Wanted>
     intake_.tell_time(os::coarse_ns());
     if (!link.has_one_alone()) return shm::kNoEntry;  // the last look comes after it
   }
-  const std::uint32_t at = inbox.put_alone(words, slot, link.row, kNormal, position,
+  const std::uint32_t at = inbox.put_alone(words, slot, link.row(), kNormal, position,
                                            intake_.time_sent(link, words.sent_ns()),
                                            intake_.rank_of(link, words.rank(), words.type()), mark);
-  ++link.live;
+  link.refer();
   link.advance(kNormal);
   entries_.commit(link, kNormal);
   inbox.take_only(at);
-  ++link.received;
+  link.count_received(1);
   entries_.rings().ring_sometimes(link);
   intake_.note_empty(link);
   return at;
@@ -66,7 +66,7 @@ template <typename Wanted>
 std::uint32_t Receiver::take_alone() {
   const auto is_ordinary = [this](InLink& link, const shm::HeaderWords& words) {
     const std::uint64_t id = words.reply_to();
-    return id == 0 || (answers_.waiting_for(link.owner_pid, id, false) == nullptr &&
+    return id == 0 || (answers_.waiting_for(link.owner_pid(), id, false) == nullptr &&
                        intake_.nobody_asked(link, id, words.type()));
   };
   return take_alone_if(is_ordinary, 0);
@@ -76,7 +76,7 @@ std::uint32_t Receiver::take_alone() {
 std::uint32_t Receiver::take_alone(PendingReply& pending) {
   const auto is_awaited = [&](InLink& link, const shm::HeaderWords& words) {
     return words.reply_to() != 0 &&
-           answers_.waiting_for(link.owner_pid, words.reply_to(), false) == &pending;
+           answers_.waiting_for(link.owner_pid(), words.reply_to(), false) == &pending;
   };
   const std::uint32_t at = take_alone_if(is_awaited, shm::kFlagMatched);
   if (at != shm::kNoEntry) forget(pending);

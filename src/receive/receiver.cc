@@ -19,10 +19,10 @@ InLink& Receiver::add(std::unique_ptr<InLink> link) {
 }
 
 bool Receiver::remove(InLink& link) {
-  if (link.live != 0) return false;  // their row would become another link's
+  if (link.live() != 0) return false;  // their row would become another link's
   const shm::Home& home = entries_.table();
-  shm::close_row(home.control(), home.row(link.row));
-  entries_.home().note_vacant(link.row);
+  shm::close_row(home.control(), home.row(link.row()));
+  entries_.home().note_vacant(link.row());
   close_receipts(link);
   turns_.forget(link);
   orders_.forget(link);

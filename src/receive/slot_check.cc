@@ -6,7 +6,8 @@ namespace {
 
 shm::SlotFault fault_of(const InLink& link, const shm::MessageHeader& header,
                         std::uint64_t generation) {
-  return shm::check_head(header, generation, link.owner_pid, link.view().layout(), link.verified());
+  return shm::check_head(header, generation, link.owner_pid(), link.view().layout(),
+                         link.verified());
 }
 
 // The owner of the link may have announced more memory since.

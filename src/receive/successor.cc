@@ -68,13 +68,13 @@ Result<bool> verify_stamps(OldBank& old) {
 }
 
 Result<void> inherit_late_stamps(Inherited& from) {
-  if (from.own == nullptr || !from.own->sink.valid() || from.old.bank == shm::kBanks) return {};
+  if (from.own == nullptr || !from.own->sink().valid() || from.old.bank == shm::kBanks) return {};
   if (!from.link.has_stamps) {
     const auto found = verify_stamps(from.old);
     if (!found && !segment::is_lie(found.error())) return tl::unexpected(found.error());
     if (!found || !*found) return {};
   }
-  const ReceiptSink& sink = from.own->sink;
+  const ReceiptSink& sink = from.own->sink();
   const shm::LinkView view = from.old.view();
   for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
     const std::uint64_t late = shm::late_stamp(view, from.old.bank, slab, from.link);
@@ -175,7 +175,7 @@ Result<void> continue_link(Receiver& receiver, InLink& link, shm::InheritedLink&
   // Its messages may have waited for as long as nobody was here.
   link.begin_at(inherited.seen_empty_ns, inherited.known_since_ns);
   inherited.verified = link.verified();
-  inherited.new_row = link.row;
+  inherited.new_row = link.row();
   return {};
 }
 
@@ -194,8 +194,8 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
                              std::unique_ptr<InLink> link, OldReceipts old, bool released) {
   HomeMemory& memory = receiver.home();
   shm::InheritedLink inherited;
-  inherited.key = link->key;
-  inherited.owner_pid = link->owner_pid;
+  inherited.key = link->key();
+  inherited.owner_pid = link->owner_pid();
   inherited.layout = link->view().layout();
   inherited.seen_empty_ns = link->seen_empty_ns();
   inherited.known_since_ns = link->known_since_ns();
@@ -209,12 +209,12 @@ Result<InLink*> inherit_link(Receiver& receiver, Predecessor& predecessor,
   if (!row) return tl::unexpected(row.error());
   shm::open_row(memory.home().row(*row), inherited.key, inherited.owner_pid, inherited.cursors[0],
                 inherited.cursors[1], inherited.seen_empty_ns, inherited.known_since_ns);
-  link->row = *row;
+  link->place_in_row(*row);
   InLink& added = receiver.add(std::move(link));
   if (auto done = continue_link(receiver, added, inherited); !done) {
     return tl::unexpected(done.error());
   }
-  if (auto done = continue_receipts(added.sink, inherited); !done) {
+  if (auto done = continue_receipts(added.sink(), inherited); !done) {
     return tl::unexpected(done.error());
   }
   predecessor.links.push_back({inherited, std::move(*bank), &added});
@@ -243,7 +243,7 @@ Result<void> inherit_home(Receiver& receiver, Predecessor& predecessor) {
       // Its sender took it back, and the predecessor could not say so any more.
       receiver.kept().refuse(at, shm::DeadReason::kCancelled);
     }
-    ++receiver.link_of(at)->live;
+    receiver.link_of(at)->refer();
   }
   for (Inherited& from : predecessor.links) {
     if (auto done = inherit_late_stamps(from); !done) return done;

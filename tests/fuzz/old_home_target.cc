@@ -84,11 +84,11 @@ BEELINE_FUZZ_TARGET(old_home) {
   (void)predecessor.home.read_row(inherited);
   FUZZ_DEMAND(inherited.seen_empty_ns >= 0);
   shm::make_cursors_sound(inherited, shm::LinkView(link->memory().data(), kContract));
-  shm::open_row(room.victim().home().home().row(link->row), kHostileKey, kHostilePid,
+  shm::open_row(room.victim().home().home().row(link->row()), kHostileKey, kHostilePid,
                 inherited.cursors[0], inherited.cursors[1]);
   FUZZ_DEMAND(receive::continue_link(room.victim(), *link, inherited));
   FUZZ_DEMAND(!link->quarantined());
-  FUZZ_DEMAND(receive::continue_receipts(link->sink, inherited));
+  FUZZ_DEMAND(receive::continue_receipts(link->sink(), inherited));
   predecessor.links.push_back({inherited, std::move(*bank), link});
   scribble(feed, mine_bytes.subspan(link_layout.stamps, 64), 4);  // the predecessor still runs
   const auto done = receive::inherit_home(room.victim(), predecessor);

@@ -41,7 +41,7 @@ receive::InLink* Room::accept(send::OutLink& theirs, std::uint32_t owner, send::
   auto link = test::add_in_link(*victim_, theirs, owner);
   if (!link) return nullptr;
   receive::InLink* const accepted = *link;
-  accepted->relation = Relation::kChild;
+  accepted->set_relation(Relation::kChild, false);
   accepted->begin_at(accepted->seen_empty_ns(), os::coarse_ns());
   test::show_receipts(*accepted, ours);
   return accepted;
@@ -50,8 +50,8 @@ receive::InLink* Room::accept(send::OutLink& theirs, std::uint32_t owner, send::
 receive::InLink* Room::accept_hostile() {
   receive::InLink* link = accept(hostile_, kHostilePid, to_hostile_);
   if (link == nullptr) return nullptr;
-  link->is_superior = (kind_ & kSuperior) != 0;
-  if ((kind_ & kRated) != 0) link->rate = std::make_shared<limit::TokenBucket>(1000.0, 2);
+  link->set_relation(Relation::kChild, (kind_ & kSuperior) != 0);
+  if ((kind_ & kRated) != 0) link->limit_rate(std::make_shared<limit::TokenBucket>(1000.0, 2));
   return link;
 }
 
@@ -93,8 +93,8 @@ void Room::look_at(std::uint32_t at) {
   FUZZ_DEMAND(victim_->entries().channel(at).view().size() <= shm::kMaxStringLength);
   (void)receive::end_of_life(entry);
   // The sender is the owner of the link.
-  FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid);
-  if (link->owner_pid != kHonestPid) return;
+  FUZZ_DEMAND(link != nullptr && shm::pid_of_message(entry.header.id) == link->owner_pid());
+  if (link->owner_pid() != kHonestPid) return;
   std::uint64_t number = 0;
   FUZZ_DEMAND(payload.size() == sizeof(number));
   std::memcpy(&number, payload.data(), sizeof(number));

@@ -40,11 +40,11 @@ std::string verify_life(const Life& life, shm::Taken taken) {
 // killed. A takeover would hide a violation, because a successor follows a receipt that is ahead.
 std::string verify_receipts(const Life& life) {
   for (const auto& link : life.receiver->links().all()) {
-    if (!link->sink.valid()) continue;
+    if (!link->sink().valid()) continue;
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-      const auto& receipts = life.out->view().bank(link->sink.bank);
+      const auto& receipts = life.out->view().bank(link->sink().bank);
       const std::uint64_t told = receipts.cursors[lane].relaxed_load();
-      const std::uint64_t held = life.home().row(link->row).cursors[lane].relaxed_load();
+      const std::uint64_t held = life.home().row(link->row()).cursors[lane].relaxed_load();
       if (told <= held) continue;
       return fmt::format("I2: lane {}: the receipt says {}, the home {}", lane, told, held);
     }
@@ -418,7 +418,7 @@ Finding judge_next_sender(Rig& rig, const Fates& before) {
   }
   world.name(next);
   receive::InLink& drained = *receiver.receiver->links().index().find(old.out->key());
-  drained.owner_gone = true;
+  drained.set_owner_gone(true);
   World::connect(receiver, next);
   next.path.set_place(*next.out, receiver.index, receiver.incarnation);
   go_on(next, receiver, finding);

@@ -35,12 +35,12 @@ shm::AgentRecord record_of(std::uint32_t pid) {
   return record;
 }
 
+receive::LinkOwner owner_of(const Life& owner) { return {owner.out->key(), owner.pid, {}}; }
+
 void set_up(receive::InLink& link, const Life& owner) {
-  link.key = owner.out->key();
-  link.owner_pid = owner.pid;
-  link.relation = Relation::kSibling;
+  link.set_relation(Relation::kSibling, false);
   link.begin_at(0, os::coarse_ns());
-  link.bell = owner.world->find(owner.pid, owner.incarnation).bell;
+  link.set_bell(owner.world->find(owner.pid, owner.incarnation).bell);
 }
 
 // Does as Inheritance::inherit_link(), without a coordinator.
@@ -50,9 +50,10 @@ Result<void> inherit_link(Life& next, const Life& before, const Life& owner,
   if (!mine) return tl::unexpected(mine.error());
   auto memory = test::map_link(*owner.out, owner.pid);
   if (!memory) return tl::unexpected(memory.error());
-  auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract);
+  auto link = std::make_unique<receive::InLink>(std::move(*memory), kContract, owner_of(owner));
   set_up(*link, owner);
-  link->sink = {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())};
+  link->show_receipts_in(
+      {&next.out->view(), &next.out->memory(), shm::vacant_bank(next.out->view())});
   const auto done = receive::inherit_link(*next.receiver, predecessor, std::move(link),
                                           {std::move(*mine), before.out->key(), kContract});
   if (!done) return tl::unexpected(done.error());
@@ -180,14 +181,14 @@ send::PeerLife World::find(std::uint32_t pid, std::uint64_t incarnation) const {
 
 void World::connect(Life& reader, Life& owner) {
   const std::uint16_t row = need(reader.receiver->home().vacant_row());
-  auto link =
-      std::make_unique<receive::InLink>(need(test::map_link(*owner.out, owner.pid)), kContract);
+  auto link = std::make_unique<receive::InLink>(need(test::map_link(*owner.out, owner.pid)),
+                                                kContract, owner_of(owner));
   set_up(*link, owner);
-  link->row = row;
-  shm::open_row(reader.home().row(row), link->key, owner.pid, 0, 0, 0);
+  link->place_in_row(row);
+  shm::open_row(reader.home().row(row), link->key(), owner.pid, 0, 0, 0);
   const std::size_t bank = shm::vacant_bank(reader.out->view());
-  link->sink = {&reader.out->view(), &reader.out->memory(), bank};
-  shm::open_bank(reader.out->view().bank(bank), link->key, 0, 0);
+  link->show_receipts_in({&reader.out->view(), &reader.out->memory(), bank});
+  shm::open_bank(reader.out->view().bank(bank), link->key(), 0, 0);
   reader.receiver->add(std::move(link));
 }
 

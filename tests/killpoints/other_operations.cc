@@ -34,7 +34,7 @@ Operation take_over() {
 // A liar claims to have taken and finished all messages in the lanes, and its sender has read that.
 void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
   const receive::InLink& in = *liar.receiver->links().all().front();
-  if (!receive::ensure_stamps(in.sink)) throw RigError{"there is no memory for stamps"};
+  if (!receive::ensure_stamps(in.sink())) throw RigError{"there is no memory for stamps"};
   for (const shm::Lane lane : {shm::Lane::kNormal, shm::Lane::kUrgent}) {
     const auto index = static_cast<std::size_t>(lane);
     const std::uint64_t tail = link.lanes[index].tail();
@@ -42,9 +42,9 @@ void tell_that_all_is_finished(Life& liar, send::OutLink& link) {
       shm::SlotCopy copy{};
       shm::copy_slot(link.view().slot(lane, at), copy);
       if ((copy.header.flags & shm::kFlagSlab) == 0) continue;
-      shm::stamp(liar.out->view().stamp(in.sink.bank, copy.header.slab), copy.generation);
+      shm::stamp(liar.out->view().stamp(in.sink().bank, copy.header.slab), copy.generation);
     }
-    liar.out->view().bank(in.sink.bank).cursors[index].publish(tail);
+    liar.out->view().bank(in.sink().bank).cursors[index].publish(tail);
   }
   if (link.not_taken() != 0) throw RigError{"the sender has not heard the liar"};
   for (std::size_t c = 0; c < shm::kSlabClasses; ++c) link.collect_slabs(c);
@@ -66,9 +66,9 @@ Operation take_over_from_liar(std::string name, std::uint64_t in_home,
     if (liar.takes_back) tell_that_all_is_finished(liar, *rig.sender().out);
     const receive::InLink& link = *liar.receiver->links().all().front();
     for (std::size_t lane = 0; lane < shm::kLanes; ++lane) {
-      liar.home().row(link.row).cursors[lane].publish(in_home);
+      liar.home().row(link.row()).cursors[lane].publish(in_home);
       if (!in_receipts) continue;
-      liar.out->view().bank(link.sink.bank).cursors[lane].publish(*in_receipts);
+      liar.out->view().bank(link.sink().bank).cursors[lane].publish(*in_receipts);
     }
   };
   return operation;
@@ -82,7 +82,7 @@ Operation forget_link() {
             rig.finish_lanes();
             rig.finish_all();
             receive::InLink& link = *rig.receiver().links().all().front();
-            link.owner_gone = true;
+            link.set_owner_gone(true);
             if (!link.faded()) throw RigError{"the link has not faded"};
             rig.faded = true;
           },

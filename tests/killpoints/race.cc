@@ -55,7 +55,7 @@ shm::StatusPage& Meeting::page() {
 // The other end knows the bell of the sleeper, in all of its lives.
 void Meeting::hang_bell() {
   const int bell = bell_.get();
-  rig_->receiver().links().all().front()->bell = {&page(), bell};
+  rig_->receiver().links().all().front()->set_bell({&page(), bell});
   Life& sender = rig_->sender();
   sender.path = send::SendPath(sender.pid, sender.home().control().reserved_ids,
                                [this, bell](std::uint32_t pid, std::uint64_t incarnation) {

@@ -84,7 +84,7 @@ class DeadAgent {
     sender.back.emplace(
         open(self_, sender.caller.pid, static_cast<std::uint32_t>(senders_.size())));
     sender.link = must(add_in_link(*receiver_, *sender.own, sender.caller.pid));
-    sender.link->relation = Relation::kChild;
+    sender.link->set_relation(Relation::kChild, false);
     show_receipts(*sender.link, *sender.back);
     return sender;
   }

@@ -28,19 +28,18 @@ namespace beeline::test {
   if (!memory) return tl::unexpected(memory.error());
   const auto row = receiver.home().vacant_row();
   if (!row) return tl::unexpected(row.error());
-  auto link = std::make_unique<receive::InLink>(std::move(*memory), theirs.view().contract());
-  link->key = theirs.key();
-  link->owner_pid = owner;
-  link->row = *row;
-  shm::open_row(receiver.home().home().row(*row), link->key, owner, cursors[0], cursors[1]);
+  auto link = std::make_unique<receive::InLink>(std::move(*memory), theirs.view().contract(),
+                                                receive::LinkOwner{theirs.key(), owner, {}});
+  link->place_in_row(*row);
+  shm::open_row(receiver.home().home().row(*row), link->key(), owner, cursors[0], cursors[1]);
   return &receiver.add(std::move(link));
 }
 
 // Shows the receipts for it in a link that the reader owns.
 inline void show_receipts(receive::InLink& link, const send::OutLink& ours) {
   const std::size_t bank = shm::vacant_bank(ours.view());
-  link.sink = {&ours.view(), &ours.memory(), bank};
-  shm::open_bank(ours.view().bank(bank), link.key, 0, 0);
+  link.show_receipts_in({&ours.view(), &ours.memory(), bank});
+  shm::open_bank(ours.view().bank(bank), link.key(), 0, 0);
 }
 
 }  // namespace beeline::test

@@ -50,7 +50,7 @@ TEST_F(AloneTest, IsLeasedAndCommittedAndItsSenderHearsOfIt) {
   EXPECT_EQ(inbox.leased(), 1U);
   EXPECT_EQ(inbox.critical(), 0U);
   EXPECT_EQ(inbox.index().count_nodes(), 0U) << "it would be taken again";
-  EXPECT_EQ(peer.link->received, 1U);
+  EXPECT_EQ(peer.link->received(), 1U);
   receiver_->requeue(at);
   EXPECT_EQ(receiver_->take(), at) << "it has its place in the order from now on";
   receiver_->done(at);
@@ -63,7 +63,7 @@ TEST_F(AloneTest, APayloadInASlabIsFinishedThere) {
   constexpr char kText[] = "in a slab";
   const auto publish = [&] { return peer.publish_in_slab(peer.sound(), {kText, sizeof(kText)}); };
   const auto stamp_of = [&](const shm::SlabPool::Loan& loan) -> auto& {
-    return peer.back.view().stamp(peer.link->sink.bank, loan.slab);
+    return peer.back.view().stamp(peer.link->sink().bank, loan.slab);
   };
   publish();
   expect_left(1);  // the reader has to verify the memory of its class; the usual way does that
@@ -108,7 +108,7 @@ TEST_F(AloneTest, TheCauseOfAMessageComesWithIt) {
     }
   };
   const auto expect_finished = [&] {
-    EXPECT_EQ(peer.back.view().stamp(peer.link->sink.bank, lent.slab).observe(), lent.generation);
+    EXPECT_EQ(peer.back.view().stamp(peer.link->sink().bank, lent.slab).observe(), lent.generation);
   };
   const auto expect_whole = [&](std::uint32_t at) {
     ASSERT_NE(at, shm::kNoEntry);
@@ -163,7 +163,7 @@ TEST_F(AloneTest, ASenderThatWaitsForRoomIsRungByTheNextReceipt) {
   shm::StatusPage page{};
   page.sleep.publish(shm::next_sleep(0, shm::Sleep::kEvent));
   const os::UniqueFd event = test::must(os::create_event_fd());
-  peer.link->bell = {&page, event.get()};
+  peer.link->set_bell({&page, event.get()});
   const auto is_rung = [&] {
     peer.say();
     receiver_->done(receiver_->take_alone());
@@ -225,14 +225,14 @@ TEST_F(AloneTest, LeavesTheSameTracesAsTheUsualWay) {
     const shm::Entry& entry = receiver_->entry(at);
     EXPECT_LE(entry.header.sent_ns, os::coarse_ns());
     InLink& link = *peer.link;
-    link.owner_gone = true;
+    link.set_owner_gone(true);
     // The clock gives these times.
     return Left{entry.header.id,
                 entry.header.sent_ns / kHour,
                 entry.header.rank,
                 entry.arrival,
-                link.live,
-                link.received,
+                link.live(),
+                link.received(),
                 link.seen_empty_ns() / kHour,
                 link.position(shm::Lane::kNormal),
                 peer.receipt(),
@@ -319,25 +319,26 @@ TEST_F(AloneTest, NothingIsTakenFromALinkThatIsNotOpen) {
   peer.say();
   InLink& link = *peer.link;
   const auto expect_closed = [this] { EXPECT_EQ(receiver_->take_alone(), shm::kNoEntry); };
-  link.may_send = false;
+  link.set_may_send(false);
   expect_closed();
-  link.may_send = true;
-  link.fault = "a lie";
+  link.set_may_send(true);
+  const ReceiptSink sink = link.sink();
+  link.show_receipts_in({});
   expect_closed();
-  link.fault = nullptr;
-  const ReceiptSink sink = std::exchange(link.sink, {});
-  expect_closed();
-  link.sink = sink;
+  link.show_receipts_in(sink);
   link.begin_life(0);  // its owner rings a later life of ours
   peer.own.view().control().watching.publish(test::kReaderLife);
   expect_closed();
   link.begin_life(~0ULL);
   EXPECT_NE(receiver_->take_alone(), shm::kNoEntry);
+  peer.say();
+  receiver_->quarantine(link, "a lie");
+  expect_closed();
 }
 
 TEST_F(AloneTest, ALinkWithARateIsCountedTheUsualWay) {
   Peer& peer = join(100);
-  peer.link->rate = std::make_shared<limit::TokenBucket>(limit::kMinRate, 1);
+  peer.link->limit_rate(std::make_shared<limit::TokenBucket>(limit::kMinRate, 1));
   peer.say();
   expect_left(1);
 }

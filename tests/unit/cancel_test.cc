@@ -34,7 +34,7 @@ class CancelTest : public test::ReceiverTest {
   }
   // From here on its messages wait in the normal lane, and orders overtake them.
   void hold_back() {
-    peer_->link->rate = std::make_shared<limit::TokenBucket>(limit::kMinRate, 1);
+    peer_->link->limit_rate(std::make_shared<limit::TokenBucket>(limit::kMinRate, 1));
     peer_->say();
     peer_->say();
     receiver_->drain_all();
@@ -157,7 +157,7 @@ TEST_F(CancelTest, AMessageThatComesAfterItsOrderIsTakenBackOnArrival) {
   const std::uint64_t doomed = peer_->say();
   order(doomed);
   EXPECT_EQ(receiver_->entries().find_dead(doomed), shm::kNoEntry);
-  peer_->link->rate = nullptr;
+  peer_->link->limit_rate(nullptr);
   receiver_->drain_all();
   EXPECT_TRUE(is_dead(doomed));
 }
@@ -172,7 +172,7 @@ TEST_F(CancelTest, TheOldestOrderThatHasFoundNothingGivesWayToTheSeventeenth) {
   order(doomed);
   EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
   EXPECT_EQ(taken_places(), before);
-  peer_->link->rate = nullptr;
+  peer_->link->limit_rate(nullptr);
   receiver_->drain_all();
   EXPECT_TRUE(is_dead(doomed));
   EXPECT_FALSE(is_dead(given_up));
@@ -181,7 +181,7 @@ TEST_F(CancelTest, TheOldestOrderThatHasFoundNothingGivesWayToTheSeventeenth) {
 TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
   ASSERT_NO_FATAL_FAILURE(hold_back());
   Peer& other = join(101);
-  other.link->rate = peer_->link->rate;  // the bucket is empty
+  other.link->limit_rate(peer_->link->rate());  // the bucket is empty
   const std::uint64_t doomed = other.say();
   other.order(other.intern(kCancelOrder), doomed);  // the oldest of all
   receiver_->drain_all();
@@ -189,7 +189,7 @@ TEST_F(CancelTest, TheOrdersOfOtherLinksGiveWayToNone) {
   for (std::uint64_t i = 0; i < 17; ++i) order(shm::make_message_id(100, 900 + i));
   EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
   EXPECT_EQ(taken_places(), before + 16);
-  other.link->rate = nullptr;
+  other.link->limit_rate(nullptr);
   receiver_->drain_all();
   EXPECT_TRUE(is_dead(doomed));
 }
@@ -203,7 +203,7 @@ TEST_F(CancelTest, AnOrderWhoseMessageHasJustComeGivesWayToNone) {
   order(doomed);
   for (std::uint64_t i = 0; i < 15; ++i) order(shm::make_message_id(100, 900 + i));
   ASSERT_EQ(peer_->receipt(Lane::kUrgent), 16U);
-  peer_->link->rate = nullptr;
+  peer_->link->limit_rate(nullptr);
   order(shm::make_message_id(100, 950));
   EXPECT_EQ(peer_->receipt(Lane::kUrgent), 17U);
   EXPECT_TRUE(is_dead(doomed));
@@ -280,7 +280,7 @@ TEST_F(CancelTest, AnOrderInASlabThatFindsNoRoomWaitsForItsPlace) {
     ASSERT_NE(finish_one(), 0U);
     receiver_->drain_all();
   }
-  const auto stamp = peer_->back.view().stamp(peer_->link->sink.bank, loan->slab).observe();
+  const auto stamp = peer_->back.view().stamp(peer_->link->sink().bank, loan->slab).observe();
   EXPECT_EQ(stamp, loan->generation);
 }
 

@@ -27,7 +27,7 @@ class DrainTest : public test::ReceiverTest {
   struct Sleeper {
     explicit Sleeper(Peer& peer) {
       shm::init_status(page(), peer.pid, 1000);
-      peer.link->bell = {&page(), event.get()};
+      peer.link->set_bell({&page(), event.get()});
     }
     void fall_asleep() {
       page().sleep.publish(shm::next_sleep(page().sleep.relaxed_load(), shm::Sleep::kEvent));
@@ -157,7 +157,7 @@ TEST_F(DrainTest, ASenderThatWaitsForSpaceIsRungOnceForEachSleep) {
 TEST_F(DrainTest, ARateHoldsTheNormalLaneBackAndNoOther) {
   Peer& rated = join(100);
   Peer& other = join(101);
-  rated.link->rate = bucket(2);
+  rated.link->limit_rate(bucket(2));
   rated.say_often(5);
   other.say();
   EXPECT_EQ(receiver_->next_token_ns(), Receiver::kNever);
@@ -165,7 +165,7 @@ TEST_F(DrainTest, ARateHoldsTheNormalLaneBackAndNoOther) {
   EXPECT_EQ(rated.receipt(), 2U);
   EXPECT_EQ(other.receipt(), 1U);
   EXPECT_FALSE(receiver_->drain_turn());
-  EXPECT_TRUE(rated.link->held_back);
+  EXPECT_TRUE(rated.link->is_held_back());
   const std::int64_t next = receiver_->next_token_ns();
   EXPECT_GT(next, os::coarse_ns());
   EXPECT_NE(next, Receiver::kNever);
@@ -179,12 +179,12 @@ TEST_F(DrainTest, ARateHoldsTheNormalLaneBackAndNoOther) {
 
 TEST_F(DrainTest, NobodyWaitsForATokenForAnEmptyLane) {
   Peer& rated = join(100);
-  rated.link->rate = bucket(1);
+  rated.link->limit_rate(bucket(1));
   rated.say();
   receiver_->drain_turn();
   rated.say(Lane::kUrgent);
   EXPECT_TRUE(receiver_->drain_turn());
-  EXPECT_TRUE(rated.link->held_back);
+  EXPECT_TRUE(rated.link->is_held_back());
   EXPECT_EQ(receiver_->next_token_ns(), Receiver::kNever);
 }
 
@@ -227,7 +227,7 @@ TEST_F(FifoDrainTest, TakesSoManyInOneTurn) {
 
 TEST_F(FifoDrainTest, WithoutATokenTheUrgentLaneGoesOnAlone) {
   Peer& peer = join(100);
-  peer.link->rate = bucket(1);
+  peer.link->limit_rate(bucket(1));
   peer.say_often(2);
   peer.say(Lane::kUrgent);
   receiver_->drain_turn();
@@ -238,7 +238,7 @@ TEST_F(FifoDrainTest, WithoutATokenTheUrgentLaneGoesOnAlone) {
 TEST_F(FifoDrainTest, DataWithoutRoomHoldsNoOrderUp) {
   fill_table();
   Peer& above = join(100);
-  above.link->is_superior = true;
+  above.link->set_relation(Relation::kChild, true);
   above.say();
   above.order(0, 0);
   receiver_->drain_turn();
@@ -249,7 +249,7 @@ TEST_F(FifoDrainTest, DataWithoutRoomHoldsNoOrderUp) {
 TEST_F(FifoDrainTest, AnOrderThatLiesEndsTheLinkAlthoughDataWaitsBeforeIt) {
   fill_table();
   Peer& above = join(100);
-  above.link->is_superior = true;
+  above.link->set_relation(Relation::kChild, true);
   above.say();
   shm::MessageHeader header = above.sound();
   header.flags = shm::kFlagControl;
@@ -269,7 +269,7 @@ TEST_F(DrainTest, LinksThatFoundNoRoomGetPlacesInTurnAndNobodyOvertakesThem) {
   first.say_often(2);
   second.say();
   EXPECT_FALSE(receiver_->drain_turn());
-  EXPECT_TRUE(first.link->queued && second.link->queued);
+  EXPECT_TRUE(first.link->is_queued() && second.link->is_queued());
   Peer& late = join(102);
   late.say();
   const auto one_place = [&] {
@@ -350,7 +350,7 @@ TEST_F(DrainTest, CopiesThatMakeNotEnoughRoomGoAllTheSame) {
 // Only a child may show copies. Others' copies are dropped at the end of the turn, not before.
 TEST_F(DrainTest, CopiesOfAStrangerAreNeverShownAndGiveTheirRoomBack) {
   Peer& stranger = join(100);
-  stranger.link->relation = Relation::kOther;
+  stranger.link->set_relation(Relation::kOther, false);
   for (std::uint32_t i = 0; i < kOrdinaryRoom; ++i) stranger.show_copy();
   const std::uint64_t id = stranger.say();
   receiver_->drain_turn();
@@ -367,7 +367,7 @@ TEST_F(DrainTest, AnUrgentMessageWithoutRoomWaitsInItsLaneAndInNoQueue) {
   peer.say(Lane::kUrgent);
   receiver_->drain_turn();
   EXPECT_EQ(peer.receipt(Lane::kUrgent), 1U) << "the last place is for orders";
-  EXPECT_FALSE(peer.link->queued);
+  EXPECT_FALSE(peer.link->is_queued());
   ASSERT_NE(finish_one(), 0U);
   receiver_->drain_turn();
   EXPECT_EQ(peer.receipt(Lane::kUrgent), 2U);
@@ -417,7 +417,7 @@ TEST_F(DrainTest, AnAnswerThatNobodyIsBlockedByLeavesTheLastPlaceToOrders) {
   EXPECT_EQ(peer.receipt(), 1U);
   EXPECT_EQ(pending.entry, shm::kNoEntry);
   Peer& above = join(101);
-  above.link->is_superior = true;
+  above.link->set_relation(Relation::kChild, true);
   above.order(0, 0);
   receiver_->drain_turn();
   EXPECT_EQ(above.receipt(Lane::kUrgent), 1U) << "the last place was for this";
@@ -452,7 +452,7 @@ TEST_F(DrainTest, AnOrderGivesItsPlaceToAnAnswerThatSomebodyIsBlockedBy) {
   pending.is_blocking = true;
   receiver_->answers().expect(pending);
   Peer& above = join(100);
-  above.link->is_superior = true;
+  above.link->set_relation(Relation::kChild, true);
   above.order(above.intern(kCancelOrder), shm::make_message_id(100, 77));
   shm::MessageHeader answer = above.sound();
   answer.reply_to = pending.request_id;

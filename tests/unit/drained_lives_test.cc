@@ -45,7 +45,7 @@ TEST_F(DrainedLivesTest, AnEarlierLifeThatMayNotSendOrHasLiedHoldsNobodyUp) {
   Peer& liar = join(100, 2000);
   Peer& newest = join(100, 3000);
   for (Peer* peer : {&mute, &liar, &newest}) peer->say();
-  mute.link->may_send = false;
+  mute.link->set_may_send(false);
   receiver_->quarantine(*liar.link, "a test says so");
   EXPECT_FALSE(mute.link->open());
   EXPECT_FALSE(liar.link->open());
@@ -59,16 +59,16 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatCameLateAndIsGone) {
   Peer& between = join(100, 2000);
   Peer& newest = join(100, 3000);
   close_receipts(*between.link);
-  between.link->owner_gone = true;
+  between.link->set_owner_gone(true);
   receiver_->links().arrange(*between.link);
   EXPECT_EQ(receiver_->links().looked_at(), 1U);
-  EXPECT_EQ(newest.link->older, nullptr);
+  EXPECT_EQ(newest.link->older(), nullptr);
   Peer& oldest = join(100, 1000);
-  EXPECT_EQ(newest.link->older, oldest.link);
-  EXPECT_EQ(between.link->older, oldest.link);
+  EXPECT_EQ(newest.link->older(), oldest.link);
+  EXPECT_EQ(between.link->older(), oldest.link);
   ASSERT_TRUE(receiver_->remove(*oldest.link));
-  EXPECT_EQ(newest.link->older, nullptr);
-  EXPECT_EQ(between.link->older, nullptr);
+  EXPECT_EQ(newest.link->older(), nullptr);
+  EXPECT_EQ(between.link->older(), nullptr);
 }
 
 // No honest owner opens two links in one life.
@@ -84,7 +84,7 @@ TEST_F(DrainedLivesTest, NobodyWaitsForALinkThatIsGoneWhereALifeHasTwo) {
   for (InLink* link : links) {
     ASSERT_TRUE(receiver_->remove(*link));
     receiver_->links().index().each_of(100,
-                                       [&](const InLink& left) { EXPECT_NE(left.older, link); });
+                                       [&](const InLink& left) { EXPECT_NE(left.older(), link); });
   }
 }
 
@@ -95,7 +95,7 @@ TEST_F(DrainedLivesTest, ALinkWithoutReceiptsIsDrainedOnceItsOwnerIsGone) {
   close_receipts(*peer.link);
   EXPECT_FALSE(peer.link->open());
   EXPECT_FALSE(receiver_->drain_all());
-  peer.link->owner_gone = true;
+  peer.link->set_owner_gone(true);
   EXPECT_FALSE(peer.link->faded()) << "it holds a message";
   EXPECT_TRUE(receiver_->drain_all());
   EXPECT_FALSE(peer.link->faded()) << "the inbox refers to it";

@@ -26,7 +26,7 @@ shm::MessageHeader in_slab(const Peer& peer, std::uint32_t slab) {
 TEST_F(SlotTest, OnlyASuperiorGivesOrders) {
   Peer& above = join(100);
   Peer& other = join(101);
-  above.link->is_superior = true;
+  above.link->set_relation(Relation::kChild, true);
   const std::uint64_t order = above.order(0, 0);
   const std::uint64_t forged = other.order(0, 0);
   receiver_->drain_turn();
@@ -107,7 +107,7 @@ TEST_F(SlotTest, ALieInTheUrgentLaneEndsTheNormalOneToo) {
   honest.say();
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_TRUE(liar.link->quarantined());
-  EXPECT_STREQ(liar.link->fault, shm::to_string(shm::SlotFault::kForeignId));
+  EXPECT_STREQ(liar.link->fault(), shm::to_string(shm::SlotFault::kForeignId));
   EXPECT_EQ(liar.receipt(), 0U);
   EXPECT_EQ(honest.receipt(), 1U);
   EXPECT_EQ(counters().bad_slots.observe(), 1U);
@@ -129,7 +129,7 @@ TEST_F(SlotTest, MemoryThatWasAnnouncedAfterTheLastLookIsFound) {
   EXPECT_EQ(receiver_->entries().type(at).view(), "a type");
   EXPECT_EQ(receiver_->payload(at)[499], std::byte{'x'});
   receiver_->done(at);
-  EXPECT_EQ(peer.back.view().stamp(peer.link->sink.bank, loan->slab).observe(), loan->generation);
+  EXPECT_EQ(peer.back.view().stamp(peer.link->sink().bank, loan->slab).observe(), loan->generation);
 }
 
 TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
@@ -140,7 +140,7 @@ TEST_F(SlotTest, AMessageInASlabOfADeadSenderNeedsNoStamp) {
   header.length = 500;
   const std::uint64_t id = peer.publish(header, Lane::kNormal, nullptr, loan->generation);
   close_receipts(*peer.link);
-  peer.link->owner_gone = true;
+  peer.link->set_owner_gone(true);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(finish_one(), id);
   EXPECT_TRUE(peer.link->faded());
@@ -153,7 +153,7 @@ TEST_F(SlotTest, MemoryThatIsAnnouncedAndNotThereEndsTheLink) {
   peer.publish(header, Lane::kNormal, nullptr, 1);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_TRUE(peer.link->quarantined());
-  EXPECT_STREQ(peer.link->fault, kLieAboutMemory);
+  EXPECT_STREQ(peer.link->fault(), kLieAboutMemory);
 }
 
 // If the kernel refuses us something, the peer is not to blame: the message waits.
@@ -181,10 +181,11 @@ TEST_F(SlotTest, AMessageInASlabWaitsUntilThereIsMemoryForItsStamp) {
   shm::MessageHeader header = in_slab(peer, loan->slab);
   peer.publish(header, Lane::kNormal, nullptr, loan->generation);
   const segment::Owned small = test::must(segment::Owned::create("small", shm::kPage, shm::kPage));
-  const segment::Owned* memory = std::exchange(peer.link->sink.memory, &small);
+  const ReceiptSink whole = peer.link->sink();
+  peer.link->show_receipts_in({whole.own, &small, whole.bank});
   EXPECT_FALSE(receiver_->drain_turn()) << "the stamps lie beyond what can be allocated";
   EXPECT_FALSE(peer.link->quarantined());
-  peer.link->sink.memory = memory;
+  peer.link->show_receipts_in(whole);
   EXPECT_TRUE(receiver_->drain_turn());
   EXPECT_EQ(peer.receipt(), 1U);
 }

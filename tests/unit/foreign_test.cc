@@ -152,7 +152,7 @@ TEST_F(ForeignTest, ARangeIsVerifiedWhereItsMemoryIs) {
 TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
   constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
   auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
-  receive::InLink reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
+  receive::LaneReader reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
   const LinkLayout layout(kLarge);
   struct Written {
     std::uint32_t slab;
@@ -183,7 +183,7 @@ TEST(Windows, SlabsOfAllClassesAreReadAsTheyWereWritten) {
 TEST(Windows, EachLargeSlabIsVerifiedByItself) {
   constexpr shm::LinkContract kLarge{8, 4, 5ULL << 20};
   auto owner = must(send::OutLink::create("windows", kOwner, test::kReaderPid, kKey, kLarge));
-  receive::InLink reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
+  receive::LaneReader reader(must(beeline::test::map_link(owner, kOwner)), kLarge);
   ASSERT_TRUE(owner.take_slab(4U << 20));
   owner.view().control().slabs_allocated[4].publish(2);
   EXPECT_EQ(reader.verify_extents(), Extents::kLie);

@@ -17,11 +17,9 @@ inline constexpr std::uint32_t kSlabBytes = 500;
 // The successor's view of a peer: the link that it reads, and the place of its predecessor's
 // receipts.
 inline std::unique_ptr<InLink> link_of(const Peer& peer, const send::OutLink& back) {
-  auto link =
-      std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract);
-  link->key = peer.own.key();
-  link->owner_pid = peer.pid;
-  link->sink = {&back.view(), &back.memory(), shm::vacant_bank(back.view())};
+  auto link = std::make_unique<InLink>(must(beeline::test::map_link(peer.own, peer.pid)), kContract,
+                                       LinkOwner{peer.own.key(), peer.pid, {}});
+  link->show_receipts_in({&back.view(), &back.memory(), shm::vacant_bank(back.view())});
   return link;
 }
 inline OldReceipts receipts_in(const send::OutLink& old) {
@@ -60,7 +58,7 @@ struct Heir {
     return ids;
   }
   [[nodiscard]] std::uint64_t stamp(std::uint32_t slab) const {
-    return back.view().stamp(link->sink.bank, slab).observe();
+    return back.view().stamp(link->sink().bank, slab).observe();
   }
 
   Receiver receiver;
@@ -79,10 +77,10 @@ class HeirTest : public ReceiverTest {
     return {*receiver_, peer_->back, *peer_, kReaderLife + 1, meanwhile};
   }
   [[nodiscard]] shm::InRow& old_row() const {
-    return receiver_->home().home().row(peer_->link->row);
+    return receiver_->home().home().row(peer_->link->row());
   }
   [[nodiscard]] shm::ReceiptBank& old_bank() const {
-    return peer_->back.view().bank(peer_->link->sink.bank);
+    return peer_->back.view().bank(peer_->link->sink().bank);
   }
   shm::SlabPool::Loan say_in_slab() {
     const auto loan = peer_->own.take_slab(kSlabBytes);

@@ -29,9 +29,9 @@ TEST_F(HeirTest, CursorsThatCannotBeLoseNothingThatLiesInTheLane) {
 }
 
 TEST_F(HeirTest, AMessageInASlabThatALiarHasStampedOutlivesEveryHeir) {
-  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
   for (std::uint32_t slab = 0; slab < shm::kMaxSlabs; ++slab) {
-    peer_->back.view().stamp(peer_->link->sink.bank, slab).publish(~0ULL - slab);
+    peer_->back.view().stamp(peer_->link->sink().bank, slab).publish(~0ULL - slab);
   }
   const shm::SlabPool::Loan loan = say_in_slab();
   Heir first = heir();
@@ -58,14 +58,12 @@ TEST_F(HeirTest, AnUrgentMessageOfAnEndedOwnerIsSeenBeforeTheFirstLook) {
       must(OldHome::accept(must(os::duplicate(receiver_->home().fd())), kReaderPid, kReaderLife)),
       1);
   Receiver next(must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, Heir::small())));
-  auto link =
-      std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, peer_->pid)), kContract);
-  link->key = peer_->own.key();
-  link->owner_pid = peer_->pid;
-  link->owner_gone = true;
+  auto link = std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, peer_->pid)),
+                                       kContract, LinkOwner{peer_->own.key(), peer_->pid, {}});
+  link->set_owner_gone(true);
   InLink* const own =
       must(inherit_link(next, predecessor, std::move(link), test::receipts_in(peer_->back)));
-  EXPECT_TRUE(own->owner_gone);
+  EXPECT_TRUE(own->owner_gone());
   ASSERT_TRUE(inherit_home(next, predecessor));
   EXPECT_TRUE(next.has_urgent());
   next.drain_all();
@@ -105,7 +103,7 @@ TEST_F(HeirTest, AMessageThatAFencedLifeFinishesButItsSuccessorHoldsIsNotFinishe
   receiver_->drain_all();
   ASSERT_NE(receiver_->take(), shm::kNoEntry);
   Heir next = heir([&] {
-    peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(loan.generation);
+    peer_->back.view().stamp(peer_->link->sink().bank, loan.slab).publish(loan.generation);
   });
   ASSERT_TRUE(next.done);
   EXPECT_LT(next.stamp(loan.slab), loan.generation) << "its payload is still to be read";
@@ -238,9 +236,9 @@ TEST_F(HeirTest, ALinkWhoseOwnerRingsALaterLifeOfOursIsThatLifes) {
   EXPECT_FALSE(receiver_->drain_all());
   EXPECT_FALSE(receiver_->drain_from(kHeirPeer));
   EXPECT_TRUE(receiver_->all_empty()) << "there is nothing for us";
-  peer_->link->owner_gone = true;  // our own directory shows its end
+  peer_->link->set_owner_gone(true);  // our own directory shows its end
   EXPECT_FALSE(peer_->link->faded());
-  peer_->link->owner_gone = false;
+  peer_->link->set_owner_gone(false);
   watching.publish(kReaderLife);
   EXPECT_TRUE(receiver_->drain_all());
   peer_->say();
@@ -283,9 +281,9 @@ TEST_F(HeirTest, ASlabThatALiarFinishedIsOutAgainWhereItsHeirTakesTheMessage) {
   const shm::SlabPool::Loan collected = say_in_slab();
   const shm::SlabPool::Loan stamped = say_in_slab();
   const shm::SlabPool::Loan beyond = say_in_slab();
-  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
   const auto say_finished = [&](const shm::SlabPool::Loan& loan, std::uint64_t generation) {
-    peer_->back.view().stamp(peer_->link->sink.bank, loan.slab).publish(generation);
+    peer_->back.view().stamp(peer_->link->sink().bank, loan.slab).publish(generation);
   };
   say_finished(collected, collected.generation);
   tell(3);

@@ -38,10 +38,12 @@ class OutLinkTest : public test::ReceiverTest {
     link_->lanes[0].advance();
   }
   // The bank in which the reader writes its receipts for this link.
-  [[nodiscard]] shm::ReceiptBank& bank() { return peer_->back.view().bank(peer_->link->sink.bank); }
+  [[nodiscard]] shm::ReceiptBank& bank() {
+    return peer_->back.view().bank(peer_->link->sink().bank);
+  }
   void show_stamp(std::uint32_t slab, std::uint64_t generation) {
-    ASSERT_TRUE(ensure_stamps(peer_->link->sink));
-    peer_->back.view().stamp(peer_->link->sink.bank, slab).publish(generation);
+    ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
+    peer_->back.view().stamp(peer_->link->sink().bank, slab).publish(generation);
   }
 
   Peer* peer_ = nullptr;

@@ -101,7 +101,7 @@ struct Peer {
   std::uint16_t intern(std::string_view text) { return must_intern(own, text); }
   // How far the receipts of the reader say that it has taken a lane.
   [[nodiscard]] std::uint64_t receipt(shm::Lane lane = shm::Lane::kNormal) const {
-    return back.view().bank(link->sink.bank).cursors[static_cast<std::size_t>(lane)].observe();
+    return back.view().bank(link->sink().bank).cursors[static_cast<std::size_t>(lane)].observe();
   }
 
   static std::uint16_t must_intern(send::OutLink& link, std::string_view text) {
@@ -138,7 +138,7 @@ class ReceiverTest : public testing::Test {
     peers_.push_back(std::make_unique<Peer>(pid, life, serial, contract));
     Peer& peer = *peers_.back();
     peer.link = must(beeline::test::add_in_link(*receiver_, peer.own, pid));
-    peer.link->relation = Relation::kChild;
+    peer.link->set_relation(Relation::kChild, false);
     beeline::test::show_receipts(*peer.link, peer.back);
     return peer;
   }

@@ -126,7 +126,7 @@ TEST_F(SuccessorTest, ARowSaysHowFarItsLinkWasTaken) {
 
 TEST_F(SuccessorTest, ATimeInARowIsNeitherNegativeNorToCome) {
   shm::InheritedLink link = inherited();
-  shm::InRow& row = old().row(peer_->link->row);
+  shm::InRow& row = old().row(peer_->link->row());
   for (auto* const time : {&row.seen_empty_ns, &row.known_since_ns}) time->relaxed_store(INT64_MAX);
   ASSERT_TRUE(must(accept()).read_row(link));
   EXPECT_LE(link.seen_empty_ns, os::coarse_ns());
@@ -153,7 +153,7 @@ TEST_F(SuccessorTest, ReceiptsAreFoundInTheOldLinkToThePeer) {
 TEST_F(SuccessorTest, WithoutALinkWithoutABankAndFromALiarThereAreNoReceipts) {
   peer_->say();
   receiver_->drain_all();
-  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
   const auto expect_none = [&](shm::InheritedLink link, OldReceipts old, const char* why) {
     EXPECT_TRUE(read_receipts(std::move(old), kReaderPid, link)) << why;
     EXPECT_EQ(link.receipts[0], 0U) << why;
@@ -172,7 +172,7 @@ TEST_F(SuccessorTest, ReceiptsThatAnnounceStampsWithoutMemoryAreIgnored) {
   peer_->say();
   receiver_->drain_all();
   shm::InheritedLink link = inherited();
-  peer_->back.view().bank(peer_->link->sink.bank).stamps_ready.publish(1);
+  peer_->back.view().bank(peer_->link->sink().bank).stamps_ready.publish(1);
   EXPECT_TRUE(read_old(link));
   EXPECT_FALSE(link.has_stamps);
   EXPECT_EQ(link.receipts[0], 0U);
@@ -202,7 +202,7 @@ TEST_F(SuccessorTest, ALinkGoesOnWhereTheOldHomeHadTakenIt) {
   ASSERT_TRUE(continue_link(*next_, in_link, link));
   EXPECT_EQ(in_link.position(shm::Lane::kNormal), 3U);
   EXPECT_EQ(in_link.seen_empty_ns(), link.seen_empty_ns);
-  EXPECT_EQ(link.new_row, in_link.row);
+  EXPECT_EQ(link.new_row, in_link.row());
 }
 
 // A message that waits in a link is younger than the last look at all links, if that look included
@@ -214,11 +214,11 @@ TEST_F(SuccessorTest, AMessageKeepsItsTimeWhereThePredecessorKnewItsLinkTooLate)
     shm::MessageHeader header = peer_->sound();
     header.sent_ns = said_ns;
     peer_->publish(header);
-    old().row(peer_->link->row).known_since_ns.relaxed_store(known_since_ns);
+    old().row(peer_->link->row()).known_since_ns.relaxed_store(known_since_ns);
     next_ = std::make_unique<Receiver>(
         must(HomeMemory::create("test", kReaderPid, kReaderLife + 1, small_inbox())));
     EXPECT_TRUE(take_over());
-    next_->links().all()[0]->owner_gone = true;  // nobody needs receipts
+    next_->links().all()[0]->set_owner_gone(true);  // nobody needs receipts
     next_->drain_all();
     return next_->entry(next_->take()).header.sent_ns;
   };
@@ -232,7 +232,7 @@ TEST_F(SuccessorTest, AnOwnerThatLiesAboutItsMemoryIsQuarantinedAndTheRestGoesOn
   InLink& in_link = continue_peer(link);
   EXPECT_TRUE(continue_link(*next_, in_link, link));
   EXPECT_TRUE(in_link.quarantined());
-  EXPECT_STREQ(in_link.fault, kLieAboutMemory);
+  EXPECT_STREQ(in_link.fault(), kLieAboutMemory);
 }
 
 TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
@@ -252,8 +252,8 @@ TEST_F(SuccessorTest, WithoutAnAnswerOfTheKernelTheTakeOverEnds) {
 TEST_F(SuccessorTest, NewReceiptsStartFromTheOldOnes) {
   peer_->say_often(2);
   receiver_->drain_all();
-  ASSERT_TRUE(ensure_stamps(peer_->link->sink));
-  peer_->back.view().stamp(peer_->link->sink.bank, 5).publish(9);
+  ASSERT_TRUE(ensure_stamps(peer_->link->sink()));
+  peer_->back.view().stamp(peer_->link->sink().bank, 5).publish(9);
   shm::InheritedLink link = inherited();
   ASSERT_TRUE(read_old(link));
   ASSERT_TRUE(must(accept()).read_row(link));
@@ -279,11 +279,9 @@ TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   receiver_->drain_all();
   const send::OutLink fresh = test::make_link(kReaderPid, kPeerPid, {kReaderLife + 1, 1});
   const auto inherit = [&](Predecessor& before, bool released) {
-    auto link =
-        std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, kPeerPid)), kContract);
-    link->key = peer_->own.key();
-    link->owner_pid = kPeerPid;
-    link->sink = {&fresh.view(), &fresh.memory(), shm::vacant_bank(fresh.view())};
+    auto link = std::make_unique<InLink>(must(beeline::test::map_link(peer_->own, kPeerPid)),
+                                         kContract, LinkOwner{peer_->own.key(), kPeerPid, {}});
+    link->show_receipts_in({&fresh.view(), &fresh.memory(), shm::vacant_bank(fresh.view())});
     link->begin_at(0, 77);
     return must(inherit_link(*next_, before, std::move(link), old_receipts(), released));
   };
@@ -294,7 +292,7 @@ TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   EXPECT_EQ(kept->known_since_ns(), 0) << "as its row says";
   EXPECT_EQ(before.links.size(), 1U);
 
-  shm::close_row(old().control(), old().row(peer_->link->row));
+  shm::close_row(old().control(), old().row(peer_->link->row()));
   Predecessor later = predecessor();
   EXPECT_EQ(inherit(later, true), nullptr) << "all of it was taken, nothing is taken again";
   EXPECT_TRUE(later.links.empty());
@@ -303,7 +301,7 @@ TEST_F(SuccessorTest, TheRowOfALinkSaysWhetherThePredecessorForgotIt) {
   ASSERT_NE(unknown, nullptr) << "it may never have heard of the link";
   EXPECT_EQ(unknown->position(shm::Lane::kNormal), 1U) << "the receipts say it";
   EXPECT_EQ(unknown->known_since_ns(), 77);
-  EXPECT_EQ(next_->home().home().row(unknown->row).known_since_ns.relaxed_load(), 77);
+  EXPECT_EQ(next_->home().home().row(unknown->row()).known_since_ns.relaxed_load(), 77);
 }
 
 // ---- The inbox ----------------------------------------------------------------------------------

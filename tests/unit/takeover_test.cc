@@ -47,8 +47,8 @@ class TakeoverTest : public testing::Test {
   }
   // As the agent does between finishing the message in that slab and freeing its entry.
   void stamp_first_slab() {
-    ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
-    sender_->back->view().stamp(sender_->link->sink.bank, 0).publish(1);
+    ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink()));
+    sender_->back->view().stamp(sender_->link->sink().bank, 0).publish(1);
   }
   // Changes the word of the entry that holds a message.
   template <typename How>
@@ -324,7 +324,7 @@ TEST_F(TakeoverTest, CursorsThatCannotBeLoseNothingThatLiesInTheLane) {
   DeadAgent::say(*sender_, "first");
   const std::uint64_t second = DeadAgent::say(*sender_, "second");
   const std::uint64_t urgent = DeadAgent::say(*sender_, "urgent", Lane::kUrgent);
-  for (auto& cursor : home().row(sender_->link->row).cursors) cursor.publish(~0ULL);
+  for (auto& cursor : home().row(sender_->link->row()).cursors) cursor.publish(~0ULL);
   for (auto& cursor : sender_->back->view().bank(0).cursors) cursor.publish(~0ULL);
   end();
   EXPECT_EQ(agent_->letters().size(), 3U);
@@ -342,7 +342,7 @@ TEST_F(TakeoverTest, ALaneBeginsAtTheReceiptsWhereTheHomeIsBehindThem) {
       agent_->inbox().done(agent_->inbox().take());
     }
     const std::uint64_t id = DeadAgent::say(*sender_, "in the lane");
-    home().row(sender_->link->row).cursors[0].publish(0);
+    home().row(sender_->link->row()).cursors[0].publish(0);
     end();
     EXPECT_EQ(agent_->letters().size(), 1U);
     EXPECT_EQ(payload_of(id), "in the lane");
@@ -379,7 +379,7 @@ TEST_F(TakeoverTest, ReceiptsOfAnotherLinkOrWithoutStampsSayNothing) {
     begin(shm::kMinInboxCapacity);
     DeadAgent::say_large(*sender_, 500, 'x');
     agent_->inbox().drain_all();
-    EXPECT_TRUE(receive::ensure_stamps(sender_->link->sink));
+    EXPECT_TRUE(receive::ensure_stamps(sender_->link->sink()));
     sender_->back->view().stamp(0, 0).publish(~0ULL);
     lie(sender_->back->view().bank(0));
     end();
@@ -398,7 +398,7 @@ TEST_F(TakeoverTest, ReceiptsThatCannotBeReadSayNothing) {
     begin(shm::kMinInboxCapacity);
     DeadAgent::say_large(*sender_, 500, 'x');
     agent_->inbox().drain_all();
-    ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink));
+    ASSERT_TRUE(receive::ensure_stamps(sender_->link->sink()));
     sender_->back->view().stamp(0, 0).publish(~0ULL);
     agent_->hive().registry.link(sender_->back->key())->fd =
         cut_short(sender_->back->memory().fd(), length);
