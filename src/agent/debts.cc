@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "shm/check.h"
 #include "src/agent/escalations.h"
 #include "src/agent/leases.h"
 #include "src/agent/letterhead.h"
@@ -203,6 +204,7 @@ std::size_t Debts::drop_debts() {
   }
   escalations_.put_back();
   leases_.drop_retries();
+  BEELINE_CHECK(escalations_.empty() && leases_.next_retry_ns() == Retries::kNever);
   return std::exchange(debts_, {}).size();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "shm/check.h"
 #include "src/agent/arrivals.h"
 #include "src/agent/family.h"
 #include "src/agent/names.h"
@@ -45,6 +46,7 @@ bool Ended::is_finally_dead(const PeerRecord& owner) const {
 }
 
 void Ended::end_owner(receive::InLink& link) {
+  BEELINE_CHECK(link.owner_gone(), link.owner_pid(), link.key().incarnation);
   const auto lock = life_.lock_send();
   send::OutLink* own = links_.out_link(link.owner_pid());
   if (own != nullptr) links_.path().follow(*own);
@@ -175,8 +177,9 @@ void Ended::reap_dead_links() {
   }
 }
 
-// REQUIRES: the send side is held.
+// Under the send lock.
 bool Ended::is_used(Pid pid, std::uint64_t incarnation, const shm::LinkView* shown) const {
+  BEELINE_DCHECK(life_.holds_send());
   if (receiver_.links().index().has_life(pid, incarnation)) return true;
   if (arrivals_.postponed().has_life(pid, incarnation)) return true;
   const send::OutLink* own = links_.out_link(pid);
@@ -193,8 +196,9 @@ void Ended::forget_life(Pid pid, std::uint64_t incarnation) {
   bells_.forget(incarnation);
 }
 
-// The oldest, up to one that is used. REQUIRES: the send side is held.
+// The oldest, up to one that is used. Under the send lock.
 void Ended::forget_unused(Pid pid) {
+  BEELINE_DCHECK(life_.holds_send());
   links_.lives().forget_oldest(
       pid,
       [&](std::uint64_t incarnation, const shm::LinkView* shown) {

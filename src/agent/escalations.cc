@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "shm/check.h"
 #include "src/agent/debts.h"
 #include "src/agent/directory_tree.h"
 #include "src/agent/family.h"
@@ -87,11 +88,12 @@ SendResult Escalations::climb(Escalation& made, const shm::Entry* about, Deadlin
   return write_down(made.payload);
 }
 
-// REQUIRES: a link to it is open.
+// The caller has opened a link to it.
 bool Escalations::is_away(Pid ancestor) const {
   const auto lock = life_.lock_send();
   const send::OutLink* link = links_.out_link(ancestor);
-  return link != nullptr && link->is_away();
+  BEELINE_CHECK(link != nullptr, ancestor);
+  return link->is_away();
 }
 
 // Nobody is asked for them again.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "shm/check.h"
 #include "src/agent/debts.h"
 #include "src/agent/intake.h"
 #include "src/agent/sender.h"
@@ -26,6 +27,7 @@ Message Leases::hand_over(std::uint32_t entry) {
 }
 
 void Leases::take_batch(std::span<const Message> batch) {
+  BEELINE_DCHECK(!handled_.empty());
   handled_.pop_back();
   for (std::size_t i = batch.size(); i != 0; --i) handled_.push_back(batch[i - 1].entry_);
 }

@@ -7,6 +7,7 @@
 
 #include <beeline/types.h>
 
+#include "shm/check.h"
 #include "shm/entry.h"
 #include "src/agent/escalation.h"
 #include "src/control/trace_text.h"
@@ -55,9 +56,10 @@ class Letterhead {
   Letterhead& operator=(const Letterhead&) = delete;
 
   // The start of a payload that is too long for a broadcast, with a word about the rest; else
-  // the whole. REQUIRES: its length has 32 bits.
+  // the whole.
   [[nodiscard]] std::span<const std::byte> cut(std::span<const std::byte> payload) {
     if (payload.size() <= send::kMaxCopyBytes) return payload;
+    BEELINE_CHECK(payload.size() <= shm::kMaxMaxPayload, payload.size());
     say_cut(static_cast<std::uint32_t>(payload.size()));
     return payload.first(send::kMaxCopyBytes);
   }

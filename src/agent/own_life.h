@@ -9,9 +9,11 @@
 
 #include <beeline/agent.h>
 
+#include "shm/check.h"
 #include "shm/directory.h"
 #include "shm/link.h"
 #include "src/agent/notices.h"
+#include "src/agent/send_mutex.h"
 
 namespace beeline {
 
@@ -40,14 +42,18 @@ class OwnLife {
 
   // ---- The send lock ----
   // Holds the send side for the caller. It costs nothing while no other thread sends.
-  [[gnu::always_inline]] [[nodiscard]] std::unique_lock<std::mutex> lock_send() {
+  [[gnu::always_inline]] [[nodiscard]] std::unique_lock<SendMutex> lock_send() {
     // relaxed: set by this thread, or before ours began
     if (!shared_.load(std::memory_order_relaxed)) return {};
-    return std::unique_lock<std::mutex>(mutex_);
+    return std::unique_lock<SendMutex>(mutex_);
   }
   // The same for a thread that is not the agent's own.
-  [[nodiscard]] std::unique_lock<std::mutex> lock_shared_send() {
-    return std::unique_lock<std::mutex>(mutex_);
+  [[nodiscard]] std::unique_lock<SendMutex> lock_shared_send() {
+    return std::unique_lock<SendMutex>(mutex_);
+  }
+  // The caller holds the send side, or no other thread sends; for BEELINE_DCHECK alone.
+  [[nodiscard]] bool holds_send() const {
+    return !shared_.load(std::memory_order_relaxed) || mutex_.is_ours();  // relaxed: as above
   }
   // From now on other threads send too.
   // relaxed: before other threads know us
@@ -79,7 +85,10 @@ class OwnLife {
     const std::uint64_t word = word_->observe();
     return word == counted_ || counts_in(word);
   }
-  void begin() { attached_ = true; }
+  void begin() {
+    BEELINE_CHECK(!attached_, identity_.pid);
+    attached_ = true;
+  }
   void end();
   void go_down();
   void leave();
@@ -99,7 +108,7 @@ class OwnLife {
   bool forked_ = false;  // in a forked child
   std::atomic<bool> left_{false};
   std::atomic<bool> shared_{false};
-  std::mutex mutex_;
+  SendMutex mutex_;
   Notices& notices_;
 };
 

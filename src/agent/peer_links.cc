@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "shm/check.h"
+
 namespace beeline {
 
 PeerLinks::PeerLinks(OwnLife& life, receive::Receiver& receiver, const limit::TokenBucket& rate)
@@ -20,6 +22,7 @@ std::optional<Peer> PeerLinks::peer_of(Pid pid) const {
 }
 
 Result<send::OutLink*> PeerLinks::add(Pid pid) {
+  BEELINE_CHECK(out_link(pid) == nullptr, pid);
   auto made = send::OutLink::create(life_.hive(), life_.pid(), pid,
                                     {life_.incarnation(), next_serial_}, life_.contract());
   if (!made) return tl::unexpected(made.error());
@@ -36,11 +39,14 @@ Result<send::OutLink*> PeerLinks::add(Pid pid) {
 
 void PeerLinks::remove(Pid pid) {
   const auto lock = life_.lock_send();
-  out_[slot_of_[pid]].reset();
-  slot_of_.erase(pid);
+  const auto found = slot_of_.find(pid);
+  BEELINE_CHECK(found != slot_of_.end(), pid);
+  out_[found->second].reset();
+  slot_of_.erase(found);
 }
 
 bool PeerLinks::forget(Pid pid) {
+  BEELINE_DCHECK(life_.holds_send());
   const auto found = slot_of_.find(pid);
   if (found == slot_of_.end() || out_[found->second] != nullptr) return false;
   slot_of_.erase(found);

@@ -10,6 +10,7 @@
 
 #include <beeline/agent.h>
 
+#include "shm/check.h"
 #include "src/agent/lives.h"
 #include "src/agent/own_life.h"
 #include "src/agent/peer_records.h"
@@ -44,10 +45,14 @@ class PeerLinks {
   [[nodiscard]] Result<send::OutLink*> add(Pid pid);
   // The coordinator has refused the link.
   void remove(Pid pid);
-  // REQUIRES: the send lock is held. Lets go of the link in this slot; its peer is known until
-  // forget().
-  void let_go(std::size_t slot) { out_[slot].reset(); }
-  // REQUIRES: the send lock is held. False where the peer has another link by now.
+  // Under the send lock. Lets go of the link in this slot; its peer is known until forget().
+  void let_go(std::size_t slot) {
+    BEELINE_DCHECK(life_.holds_send());
+    BEELINE_CHECK(slot < out_.size() && out_[slot] != nullptr, slot, out_.size());
+    BEELINE_CHECK(out_[slot]->slabs.loaned() == 0, out_[slot]->peer());
+    out_[slot].reset();
+  }
+  // Under the send lock. False where the peer has another link by now.
   bool forget(Pid pid);
 
   // ---- Lives ----
@@ -61,7 +66,11 @@ class PeerLinks {
   [[nodiscard]] PeerRecords& records() { return records_; }
 
   // ---- The send path ----
-  [[nodiscard]] send::SendPath& path() { return path_; }
+  // Under the send lock.
+  [[nodiscard]] send::SendPath& path() {
+    BEELINE_DCHECK(life_.holds_send());
+    return path_;
+  }
   // Anew when the home has other ids, after a take-over.
   void make_path(const shm::DirectoryView& directory);
   // The directory is another one: every place in the old one is forgotten, and the new one

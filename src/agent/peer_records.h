@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "shm/check.h"
 #include "src/agent/peer_record.h"
 
 namespace beeline {

@@ -8,6 +8,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "shm/check.h"
 #include "src/agent/announcements.h"
 #include "src/agent/debts.h"
 #include "src/agent/directory_tree.h"
@@ -165,6 +166,7 @@ std::string Questions::why_mute(Peer to) {
 }
 
 void Questions::begin(Question& question) {
+  BEELINE_DCHECK(std::find(questions_.begin(), questions_.end(), &question) == questions_.end());
   receiver_.answers().expect(question.pending);
   questions_.push_back(&question);
 }

@@ -1,5 +1,6 @@
 #include "src/agent/sender.h"
 
+#include "shm/check.h"
 #include "src/agent/core.h"
 #include "src/agent/letterhead.h"
 #include "src/agent/send_facts.h"
@@ -31,6 +32,7 @@ constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlag
       result = SendFacts::of(status, link.peer(), link.view().header().owner_pid);
       return;
     default:
+      BEELINE_CHECK(status != SendStatus::kOk, link.peer(), bytes);
       result = SendFacts::of(status, link.peer(), bytes);
   }
 }
@@ -308,6 +310,7 @@ SendResult Sender::send_shared(Peer to, std::span<const std::byte> payload,
 }
 
 void Sender::flush_shared() {
+  BEELINE_DCHECK(life_.holds_send());
   SharedSend* item = nullptr;
   while (queue_.try_dequeue(item)) {
     send::OutLink* link = links_.link_of(item->to);

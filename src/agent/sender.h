@@ -57,7 +57,7 @@ class Sender {
 
   // ---- Other threads ----
   SendResult send_shared(Peer to, Bytes payload, const SendOptions& options, Deadline deadline);
-  // REQUIRES: the send lock is held.
+  // Under the send lock.
   void flush_shared();
 
   // ---- Loans ----
@@ -65,7 +65,7 @@ class Sender {
   SendResult send_loan(Loan& loan, const SendOptions& options, Deadline deadline);
   void give_back(const Loan& loan);
 
-  // ---- The steps, for calls that have the link. REQUIRES: the send lock is held ----
+  // ---- The steps, under the send lock, for calls that have the link ----
   // Sends, and shows the parent a copy where the receiver is a sibling.
   SendResult admit(send::OutLink& link, const send::Draft& draft);
   // The same without a copy for the parent.
