@@ -13,8 +13,8 @@ namespace {
 // A rate does not count the engine's own messages, nor control messages.
 constexpr std::uint16_t kUnlimited = shm::kFlagCopy | shm::kFlagAck | shm::kFlagControl;
 
-// REQUIRES: it was not sent. SUBTLE: takes the length and not the draft, which would have to lie
-// in memory for it also where the send succeeds.
+// The message was not sent. SUBTLE: takes the length and not the draft, which would have to lie in
+// memory for it also where the send succeeds.
 [[gnu::cold, gnu::noinline]] void say_refused(SendStatus status, send::OutLink& link,
                                               std::size_t bytes, const send::Envelope& envelope,
                                               const AttachOptions& own, SendResult& result) {
@@ -376,8 +376,9 @@ Result<Loan> Sender::loan(Peer to, std::size_t bytes, Deadline deadline) {
   return Loan(&core_, to, {memory, bytes}, slab->slab, slab->generation);
 }
 
-// REQUIRES: a valid loan. SUBTLE: there is one result, so it is written where the caller wants it.
+// SUBTLE: there is one result, so it is written where the caller wants it.
 SendResult Sender::send_loan(Loan& loan, const SendOptions& options, Deadline deadline) {
+  BEELINE_DCHECK(loan.valid(), loan.peer_.pid);
   prefetch_next_slot();
   shm::SlabPool::Loan slab{loan.slab_, loan.generation_};
   const SendResult result = send_with(
