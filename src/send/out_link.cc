@@ -220,21 +220,27 @@ Result<bool> OutLink::grow(std::size_t slab_class) {
   return true;
 }
 
-tl::expected<std::uint16_t, SendStatus> OutLink::intern(std::string_view text) {
-  const bool is_known =
-      std::find(kKnownTypes.begin(), kKnownTypes.end(), text) != kKnownTypes.end();
-  return intern(text, is_known ? shm::kMaxStrings : shm::kMaxStrings - kKnownTypes.size());
-}
-
-tl::expected<std::uint16_t, SendStatus> OutLink::intern_for_copy(std::string_view text) {
-  return intern(text, shm::kMaxStrings / 2);
-}
-
-tl::expected<std::uint16_t, SendStatus> OutLink::intern(std::string_view text, std::size_t most) {
+std::uint16_t OutLink::number_of(std::string_view text) const {
   BEELINE_CHECK(!text.empty());
   for (std::size_t i = 0; i < strings_.size(); ++i) {
     if (strings_[i] == text) return static_cast<std::uint16_t>(i + 1);
   }
+  return 0;
+}
+
+tl::expected<std::uint16_t, SendStatus> OutLink::intern(std::string_view text) {
+  if (const std::uint16_t number = number_of(text); number != 0) return number;
+  const bool is_known =
+      std::find(kKnownTypes.begin(), kKnownTypes.end(), text) != kKnownTypes.end();
+  return add(text, is_known ? shm::kMaxStrings : shm::kMaxStrings - kKnownTypes.size());
+}
+
+tl::expected<std::uint16_t, SendStatus> OutLink::intern_for_copy(std::string_view text) {
+  if (const std::uint16_t number = number_of(text); number != 0) return number;
+  return add(text, shm::kMaxStrings / 2);
+}
+
+tl::expected<std::uint16_t, SendStatus> OutLink::add(std::string_view text, std::size_t most) {
   if (text.size() > shm::kMaxStringLength) return tl::unexpected(SendStatus::kTooBig);
   if (strings_.size() >= most) return shm::kCarriedText;
   if (strings_.empty()) {

@@ -190,9 +190,11 @@ class OutLink {
   void go_on_with_heir();
   // Whether there are stamps to look at.
   [[nodiscard]] bool find_stamps();
+  // 0: not in the table yet.
+  [[nodiscard]] std::uint16_t number_of(std::string_view text) const;
   // Adds no text to a table that has this many.
-  [[nodiscard]] tl::expected<std::uint16_t, SendStatus> intern(std::string_view text,
-                                                               std::size_t most);
+  [[nodiscard]] tl::expected<std::uint16_t, SendStatus> add(std::string_view text,
+                                                            std::size_t most);
   // A slab of exactly this class. Errors: kFull, kNoMemory.
   [[nodiscard]] TakenSlab take_from(std::size_t slab_class);
   // Adds memory for more slabs of a class. False when all are there; an error when the system has
