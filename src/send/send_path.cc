@@ -110,7 +110,7 @@ inline TakenSlab SendPath::fill_slab(OutLink& link, const Draft& draft, Names na
   return fill_copy(link, draft.payload);
 }
 
-inline SendStatus SendPath::take_steps(OutLink& link, const Draft& draft) {
+inline SendStatus SendPath::take_steps(OutLink& link, Draft draft) {
   BEELINE_DCHECK(draft.id != 0);
   const Envelope& envelope = draft.envelope;
   last_sent_ns_ = os::coarse_ns();  // first: nothing has to be kept from it
@@ -122,9 +122,11 @@ inline SendStatus SendPath::take_steps(OutLink& link, const Draft& draft) {
     }
   }
   if (draft.lies_inline() && !names.are_carried()) {
-    return envelope.extension == nullptr
-               ? publish(link, draft.lane(), head(draft, names), 0, draft.payload.data())
-               : write_joined(link, draft, names);
+    if (envelope.extension == nullptr) {
+      return publish(link, draft.lane(), head(draft, names), 0, draft.payload.data());
+    }
+    const Joined joined(*envelope.extension, draft.payload);
+    return publish(link, draft.lane(), head(draft, names), 0, joined.bytes);
   }
   const TakenSlab slab = fill_slab(link, draft, names);
   if (!slab) return slab.status();
@@ -146,8 +148,7 @@ SendStatus SendPath::write_plain(OutLink& link, std::span<const std::byte> paylo
   return take_steps(link, {payload, kPlainEnvelope, id, loan});
 }
 
-// ---- The rare steps
-// ------------------------------------------------------------------------------
+// ---- The rare steps -----------------------------------------------------------------------------
 
 void SendPath::follow(OutLink& link) { follow_place(link); }
 
@@ -164,7 +165,7 @@ TakenSlab SendPath::fill_copy(OutLink& link, std::span<const std::byte> payload)
 
 // The texts lie at the end of the slab, so there must be one. A loan that has no room for them is
 // copied into another slab.
-TakenSlab SendPath::fill_carrying(OutLink& link, const Draft& draft) {
+TakenSlab SendPath::fill_carrying(OutLink& link, Draft draft) {
   const std::size_t length = draft.payload.size();
   shm::SlabPool::Loan slab = draft.loan != nullptr ? *draft.loan : shm::SlabPool::Loan{};
   const bool has_room =
@@ -179,11 +180,6 @@ TakenSlab SendPath::fill_carrying(OutLink& link, const Draft& draft) {
   if (draft.loan != nullptr) *draft.loan = {};
   shm::carry_texts(link.view(), slab.slab, draft.envelope.type, draft.envelope.channel);
   return slab;
-}
-
-SendStatus SendPath::write_joined(OutLink& link, const Draft& draft, Names names) {
-  const Joined joined(*draft.envelope.extension, draft.payload);
-  return publish(link, draft.lane(), head(draft, names), 0, joined.bytes);
 }
 
 // For the next payload of such a length (docs/cache-lines.md, Prefetch distances).

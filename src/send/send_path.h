@@ -122,8 +122,8 @@ class SendPath {
   [[nodiscard]] SendStatus write_any(OutLink& link, const Draft& draft);
   [[nodiscard]] SendStatus write_plain(OutLink& link, std::span<const std::byte> payload,
                                        std::uint64_t id, shm::SlabPool::Loan* loan);
-  // Its steps, and all of them.
-  [[gnu::always_inline]] [[nodiscard]] SendStatus take_steps(OutLink& link, const Draft& draft);
+  // Its steps, and all of them. SUBTLE: by value, as for write().
+  [[gnu::always_inline]] [[nodiscard]] SendStatus take_steps(OutLink& link, Draft draft);
   [[gnu::always_inline]] void follow_place(OutLink& link);
   [[gnu::always_inline]] [[nodiscard]] SendStatus check(OutLink& link, const Draft& draft);
   // The header of a message that lies in its slot, sent at last_sent_ns_.
@@ -139,16 +139,14 @@ class SendPath {
   [[gnu::always_inline]] static void name_slab(OutLink& link, const shm::SlabPool::Loan& slab,
                                                shm::MessageHeader& header);
   static void prefetch_next_slab(const OutLink& link, std::uint32_t slab, std::size_t length);
-  // The rare steps: a look for receipts; the numbers of type and channel; a payload behind an
-  // extension.
+  // The rare steps: a look for receipts; the numbers of type and channel.
   [[nodiscard]] static SendStatus find_space(OutLink& link, shm::Lane lane, bool control);
   [[nodiscard]] static SendStatus name(OutLink& link, const Envelope& envelope, Names& names);
-  [[nodiscard]] SendStatus write_joined(OutLink& link, const Draft& draft, Names names);
   // A slab with the payload in it: the loan, a copy, or one that has the texts behind the payload.
   [[gnu::always_inline]] [[nodiscard]] static TakenSlab fill_slab(OutLink& link, const Draft& draft,
                                                                   Names names);
   [[nodiscard]] static TakenSlab fill_copy(OutLink& link, std::span<const std::byte> payload);
-  [[nodiscard]] static TakenSlab fill_carrying(OutLink& link, const Draft& draft);
+  [[nodiscard]] static TakenSlab fill_carrying(OutLink& link, Draft draft);
   // Puts a copy for a parent, with the extension of the envelope. False: no room is left.
   [[nodiscard]] bool put_copy(OutLink& parent, Draft copy);
   void retarget(OutLink& link, std::uint64_t word);
